@@ -1,0 +1,98 @@
+"""everlearn: reinforcement learning on one endless stream of experience.
+
+Names are imported when they are first used, so that ``import everlearn`` is instant and a program pays only for what it
+uses.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from everlearn._version import __version__
+
+if TYPE_CHECKING:
+    from everlearn.agents.agent import Agent
+    from everlearn.agents.design import Design
+    from everlearn.agents.policies import AleatoricPolicy
+    from everlearn.agents.registry import AGENTS, SCHEDULES
+    from everlearn.agents.schedule import Schedule
+    from everlearn.aleatoric.reward import Reward
+    from everlearn.aleatoric.state import AleatoricState, last_observation, window
+    from everlearn.api import run
+    from everlearn.environments.model import Model
+    from everlearn.errors import EverlearnError
+    from everlearn.protocol import AgentState, Environment, Experience, Now
+    from everlearn.randomness import choose, uniform
+    from everlearn.results.result import Result
+    from everlearn.tasks.arrays import mdp
+    from everlearn.tasks.define import task
+    from everlearn.tasks.registry import TASKS
+    from everlearn.tasks.task import Task
+
+_WHERE = {
+    "AGENTS": "agents.registry",
+    "Agent": "agents.agent",
+    "AgentState": "protocol",
+    "AleatoricPolicy": "agents.policies",
+    "AleatoricState": "aleatoric.state",
+    "Design": "agents.design",
+    "Environment": "protocol",
+    "EverlearnError": "errors",
+    "Experience": "protocol",
+    "Model": "environments.model",
+    "Now": "protocol",
+    "Result": "results.result",
+    "Reward": "aleatoric.reward",
+    "SCHEDULES": "agents.registry",
+    "Schedule": "agents.schedule",
+    "TASKS": "tasks.registry",
+    "Task": "tasks.task",
+    "choose": "randomness",
+    "last_observation": "aleatoric.state",
+    "mdp": "tasks.arrays",
+    "run": "api",
+    "task": "tasks.define",
+    "uniform": "randomness",
+    "window": "aleatoric.state",
+}
+
+__all__ = [
+    "AGENTS",
+    "SCHEDULES",
+    "TASKS",
+    "Agent",
+    "AgentState",
+    "AleatoricPolicy",
+    "AleatoricState",
+    "Design",
+    "Environment",
+    "EverlearnError",
+    "Experience",
+    "Model",
+    "Now",
+    "Result",
+    "Reward",
+    "Schedule",
+    "Task",
+    "__version__",
+    "choose",
+    "last_observation",
+    "mdp",
+    "run",
+    "task",
+    "uniform",
+    "window",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'everlearn' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"everlearn.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

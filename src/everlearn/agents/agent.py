@@ -1,0 +1,238 @@
+"""The agent that is driven step by step: ask it to act, tell it what was observed, save it, go on for ever."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from everlearn.agents.clock import Carry, Clock
+from everlearn.agents.design import Design
+from everlearn.agents.registry import make_design
+from everlearn.agents.snapshot import read, write
+from everlearn.errors import InputError, SnapshotError
+from everlearn.labels import as_label
+from everlearn.protocol import AgentState, Experience, Label, Now, Table
+from everlearn.randomness import AGENT, put_words, stream, words
+from everlearn.registry import convert
+from everlearn.tasks.interface import Interface
+from everlearn.tasks.registry import make_task
+from everlearn.tasks.task import Task
+
+
+class Agent:
+    """An agent at work on a task: X_t = (S_t, P_t, Z_t), and what moves it on.
+
+    Parameters
+    ----------
+    task:
+        a task, or the name of one
+    design:
+        a design, or the name of one
+    schedule:
+        for designs that take one
+    seed, run:
+        name the random stream; run i of a simulation has ``run=i``
+    parameters:
+        of the design and the schedule, as in ``{"agent.phase": 1000, "schedule.horizon_scale": 3}``
+
+    Examples
+    --------
+    >>> agent = Agent("service-station", "growing-horizon", seed=1)
+    >>> agent.act()
+    'fast'
+    >>> agent.observe("arrival")
+    1.0
+    >>> agent.observe("nothing", executed="slow")  # what was really done, where that was not what was asked
+    0.0
+    >>> agent.t
+    2
+
+    """
+
+    def __init__(
+        self,
+        task: Task | object,
+        design: Design | object = "growing-horizon",
+        *,
+        schedule: object = None,
+        seed: int = 0,
+        run: int = 0,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        chosen = split(parameters or {})
+        self.task = make_task(task, chosen["task"])
+        self.design = make_design(design, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"])
+        self.interface = Interface(self.task)
+        self.knowledge = self.design.build(self.interface)
+        self.seed, self.run = whole(seed, "seed"), whole(run, "run")
+        self.t = 0
+        self._aleatoric_state = self.interface.start
+        self._clock = Clock(self.design.schedule)
+        self._stream = stream(self.seed, self.run, AGENT)
+        self._pending: int | None = None
+
+    def act(self) -> Label:
+        """Return the action for the next step.  Asked again before ``observe``, it returns the same."""
+        if self._pending is None:
+            now = self._clock.at(self.t + 1)
+            self._pending = int(self.design.act(self.knowledge, self._aleatoric_state, now, self._stream))
+        return self.task.actions[self._pending]
+
+    def observe(self, observation: Label, executed: Label | None = None) -> float:
+        """Take in an observation, learn from it, and return the reward in the task's own units.
+
+        ``executed`` is the action that was really executed, where it was not the one that ``act`` returned.
+        """
+        action = self._pending if executed is None else self.interface.action(executed)
+        if action is None:
+            raise InputError("executed", executed, "nothing was asked for; call act() first, or name what was executed")
+        index = self.interface.observation(observation)
+        following, reward = self.interface.step(self._aleatoric_state, action, index)
+        learned = self.task.reward.learned(reward)
+        experience = Experience(self._aleatoric_state, action, index, learned, following)
+        self.design.learn(self.knowledge, experience, self._clock.at(self.t + 1), self._stream)
+        self._aleatoric_state, self._pending = following, None
+        self.t += 1
+        return reward
+
+    @property
+    def aleatoric_state(self) -> Label:
+        """S_t."""
+        return self.task.states[self._aleatoric_state]
+
+    @property
+    def now(self) -> Now:
+        """What the schedule says of the step last taken (of the first, before any)."""
+        return self._clock.at(max(self.t, 1))
+
+    @property
+    def policy(self) -> Table:
+        """The probability of each action in each aleatoric state, were it to act there now."""
+        if self.design.policy is None:
+            raise InputError("policy", self.design.name, "this design does not tell its policy")
+        return self.design.policy(self.knowledge)
+
+    def inspect(self) -> dict[str, Table]:
+        """Return what the agent knows, for people to look at: for the paper's agent Q and N.
+
+        Examples
+        --------
+        >>> {name: table.tolist() for name, table in Agent("service-station").inspect().items()}
+        {'Q': [[2.5, 2.5], [2.5, 2.5]], 'N': [[0.0, 0.0], [0.0, 0.0]]}
+
+        """
+        return {} if self.design.inspect is None else self.design.inspect(self.knowledge, self.now)
+
+    def take(self) -> AgentState:
+        """Return a copy of the whole agent state."""
+        block, carry = self._clock.carry
+        algorithmic = {
+            "t": self.t,
+            "seed": self.seed,
+            "run": self.run,
+            "pending": None if self._pending is None else self.task.actions[self._pending],
+            "stream": [int(word) for word in words(self._stream)],
+            "clock": {"block": block, **carry._asdict()},
+        }
+        epistemic = {name: array.copy() for name, array in self.knowledge._asdict().items()}
+        return AgentState(self.aleatoric_state, epistemic, algorithmic)
+
+    def put(self, state: AgentState) -> None:
+        """Put the agent into a state that :meth:`take` returned, here or elsewhere."""
+        fields = self.knowledge._asdict()
+        shapes = {name: array.shape for name, array in fields.items()}
+        if (found := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
+            raise SnapshotError(f"the agent state has arrays {found}, the design {self.design.name!r} has {shapes}")
+        algorithmic, clock = state.algorithmic, dict(state.algorithmic["clock"])
+        pending = algorithmic["pending"]
+        aleatoric_state = self.interface.state(state.aleatoric)
+        self._pending = None if pending is None else self.interface.action(as_label(pending))
+        for name, array in fields.items():
+            array[...] = state.epistemic[name]
+        self._aleatoric_state = aleatoric_state
+        self.t, self.seed, self.run = algorithmic["t"], algorithmic["seed"], algorithmic["run"]
+        put_words(self._stream, np.array(algorithmic["stream"], dtype=np.uint64))
+        self._clock.wind(clock.pop("block"), Carry(**clock))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole agent state to a file, whole or not at all.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "agent.npz"
+        >>> one, other = Agent("service-station", seed=1), Agent("service-station")
+        >>> one.save(path); other.load(path)
+        >>> one.act() == other.act()
+        True
+
+        """
+        write(path, self.take(), self._identity())
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Go on from a file that :meth:`save` wrote, exactly as if never stopped."""
+        state, identity = read(path)
+        for key, value in self._identity().items():
+            if identity.get(key) != value:
+                found = identity.get(key)
+                raise SnapshotError(f"{os.fspath(path)}: it was saved with {key} {found!r}; this agent has {value!r}")
+        self.put(state)
+
+    def _identity(self) -> dict[str, Any]:
+        schedule = self.design.schedule
+        return {
+            "task": self.task.name,
+            "actions": _plain(self.task.actions),
+            "observations": _plain(self.task.observations),
+            "design": self.design.name,
+            "parameters": _plain(dict(self.design.parameters)),
+            "schedule": None if schedule is None else schedule.name,
+            "schedule_parameters": None if schedule is None else _plain(dict(schedule.parameters)),
+        }
+
+
+def split(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Sort parameters by what they are of.
+
+    Examples
+    --------
+    >>> split({"task.window": 6, "schedule.horizon_scale": 3})
+    {'task': {'window': 6}, 'agent': {}, 'schedule': {'horizon_scale': 3}}
+
+    """
+    sorted_out: dict[str, dict[str, Any]] = {"task": {}, "agent": {}, "schedule": {}}
+    for key, value in parameters.items():
+        kind, dot, name = key.partition(".")
+        if not dot or kind not in sorted_out:
+            raise InputError("parameter", key, "write task.NAME, agent.NAME or schedule.NAME")
+        sorted_out[kind][name] = value
+    return sorted_out
+
+
+def whole(value: Any, argument: str, least: int = 0) -> int:
+    """Return a whole number of at least ``least``; 1e6 is one.
+
+    Examples
+    --------
+    >>> whole(1e6, "steps"), whole("2e3", "steps")
+    (1000000, 2000)
+
+    """
+    number: int = convert(value, int, argument)
+    if number < least:
+        raise InputError(argument, value, f"give a whole number of at least {least}")
+    return number
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON would give it back, so that it can be compared with what was read."""
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

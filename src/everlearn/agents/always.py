@@ -1,0 +1,54 @@
+"""A fixed policy over aleatoric states, deterministic or randomised: it never learns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from everlearn.agents.design import Design
+from everlearn.agents.policies import policy_table
+from everlearn.protocol import Experience, Now, Table
+from everlearn.randomness import uniform
+from everlearn.tasks.interface import Interface
+
+
+class Fixed(NamedTuple):
+    """Action probabilities and their running sums, a row for each aleatoric state."""
+
+    probability: Table
+    bounds: Table
+
+
+def always(*, policy: str | None = None) -> Design:
+    """Follow a fixed policy over aleatoric states for ever.
+
+    Parameters
+    ----------
+    policy:
+        an action to take everywhere (``slow``), or one for each state (``0=slow,1=fast:0.5``); uniform unless given
+
+    """
+
+    def build(interface: Interface) -> Fixed:
+        table = policy_table(interface.task, policy)
+        return Fixed(table, np.cumsum(table, axis=1))
+
+    return Design(build, act, learn, lambda knowledge: knowledge.probability.copy(), name="always")
+
+
+def act(knowledge: Fixed, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+    """Sample from a row; draw only where it is not deterministic."""
+    actions: int = knowledge.probability.shape[1]
+    for a in range(actions):
+        if knowledge.probability[aleatoric_state, a] == 1.0:
+            return a
+    draw = uniform(stream)
+    for a in range(actions):
+        if draw < knowledge.bounds[aleatoric_state, a]:
+            return a
+    return actions - 1
+
+
+def learn(knowledge: Fixed, experience: Experience, now: Now, stream: Any) -> None:
+    """Learn nothing."""

@@ -1,0 +1,86 @@
+"""The third baseline, of Appendix B: it extrapolates the average reward by its first two derivatives.
+
+Three phases, under pi_0, pi_epsilon and pi_2epsilon, give both derivatives at 0 by finite differences; from then on it
+applies the epsilon in [0, 1] that maximises the quadratic.  A small epsilon leaves the second derivative to noise,
+which enters divided by epsilon^2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.agents import mixture
+from everlearn.agents.design import Design
+from everlearn.protocol import Experience, Now, Table
+from everlearn.tasks.interface import Interface
+
+
+class Extrapolation(NamedTuple):
+    """The sums of rewards of the three phases."""
+
+    roles: NDArray[np.int64]
+    epsilon: Table
+    gathered: Table
+    phase: NDArray[np.int64]
+    spacing: Table
+
+
+def curvature(
+    *, phase: int = 200_000, epsilon: float = 0.25, slow: str | None = None, fast: str | None = None
+) -> Design:
+    """Estimate two derivatives of average reward and maximise the quadratic on [0, 1] (third baseline, Appendix B).
+
+    Parameters
+    ----------
+    phase:
+        for how many steps it tries each epsilon
+    epsilon:
+        the spacing of the three it tries: 0, epsilon and twice epsilon
+    slow, fast:
+        which actions these are; those so called unless given
+
+    """
+    mixture.check_phase(phase)
+    mixture.check_epsilon(epsilon, 0.5)
+
+    def build(interface: Interface) -> Extrapolation:
+        roles = mixture.roles(interface, slow, fast)
+        return Extrapolation(roles, np.zeros(1), np.zeros(3), np.array([phase]), np.array([epsilon]))
+
+    return Design(build, mixture.act, learn, mixture.policy, inspect=mixture.inspect, name="curvature")
+
+
+def learn(knowledge: Extrapolation, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+    """Add up rewards over three phases, then choose once."""
+    phase = knowledge.phase[0]
+    trial = (now.t - 1) // phase
+    if trial > 2:
+        return
+    knowledge.gathered[trial] += experience.reward
+    if now.t % phase != 0:
+        return
+    if trial < 2:
+        knowledge.epsilon[0] = (trial + 1) * knowledge.spacing[0]
+    else:
+        averages = knowledge.gathered / phase
+        knowledge.epsilon[0] = best_epsilon(averages[0], averages[1], averages[2], knowledge.spacing[0])
+
+
+def best_epsilon(at_zero: float, at_one: float, at_two: float, spacing: float) -> float:
+    """Return the maximiser on [0, 1] of the quadratic through the averages at 0, ``spacing`` and twice ``spacing``.
+
+    Examples
+    --------
+    >>> best_epsilon(0.0, 0.1875, 0.25, 0.25), best_epsilon(0.1, 0.09, 0.08, 0.1), best_epsilon(0.0, 0.1, 0.3, 0.1)
+    (0.5, 0.0, 1.0)
+
+    """
+    first = (4.0 * at_one - 3.0 * at_zero - at_two) / (2.0 * spacing)
+    half_second = (at_zero - 2.0 * at_one + at_two) / (2.0 * spacing * spacing)
+    best = 1.0 if first + half_second > 0.0 else 0.0
+    if half_second < 0.0:
+        best = min(1.0, max(0.0, -first / (2.0 * half_second)))
+    return best

@@ -1,0 +1,65 @@
+"""The design of an agent: data plus two pure functions.
+
+What an agent knows is a NamedTuple of arrays; ``act`` and ``learn`` are functions over it, written in the subset of
+Python that Numba compiles: indices, arithmetic, loops and calls of functions like themselves.  One source serves the
+reference loop, the agent that is driven step by step, and compilation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from everlearn.agents.schedule import Schedule
+from everlearn.protocol import Act, Knowledge, Learn, Now, Table
+from everlearn.tasks.interface import Interface
+
+
+@dataclass(frozen=True)
+class Design:
+    """An agent before it has met a task.
+
+    Parameters
+    ----------
+    build:
+        from the task's interface, what the agent knows at the beginning: a NamedTuple of arrays
+    act:
+        ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
+        with :func:`everlearn.uniform` and :func:`everlearn.choose`
+    learn:
+        ``learn(knowledge, experience, now, stream)`` changes the arrays in place
+    policy:
+        from what it knows, the probability of each action in each aleatoric state
+    schedule:
+        what ``now`` tells beside the time
+    inspect:
+        from what it knows and ``now``, named arrays for people to look at, such as Q and N
+    duration:
+        the number of steps that the agent was told it will run for, where it was told one
+
+    Examples
+    --------
+    A bandit that tries everything in turn:
+
+    >>> from typing import NamedTuple
+    >>> import numpy as np
+    >>> class Turn(NamedTuple):
+    ...     actions: np.ndarray
+    >>> def act(knowledge, aleatoric_state, now, stream):
+    ...     return now.t % knowledge.actions[0]
+    >>> def learn(knowledge, experience, now, stream):
+    ...     pass
+    >>> design = Design(lambda interface: Turn(np.array([interface.actions])), act, learn)
+
+    """
+
+    build: Callable[[Interface], Knowledge]
+    act: Act
+    learn: Learn
+    policy: Callable[[Knowledge], Table] | None = None
+    schedule: Schedule | None = None
+    inspect: Callable[[Knowledge, Now], dict[str, Table]] | None = None
+    duration: int | None = None
+    name: str = "agent"
+    parameters: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,56 @@
+"""Acting greedily, ties broken uniformly among all maximisers (Line 8 of Algorithm 2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from everlearn.protocol import Table
+from everlearn.randomness import choose
+
+
+def greedy_action(values: Table, aleatoric_state: int, stream: Any) -> int:
+    """Sample uniformly from the maximisers of a row; draw only where there is more than one."""
+    best = values[aleatoric_state, 0]
+    action = 0
+    ties = 1
+    for a in range(1, values.shape[1]):
+        value = values[aleatoric_state, a]
+        if value > best:
+            best = value
+            action = a
+            ties = 1
+        elif value == best:
+            ties += 1
+    if ties == 1:
+        return action
+    skip = choose(stream, ties)
+    for a in range(values.shape[1]):
+        if values[aleatoric_state, a] == best:
+            if skip == 0:
+                return a
+            skip -= 1
+    return action
+
+
+def largest(values: Table, aleatoric_state: int) -> float:
+    """Return the maximum of a row."""
+    best = values[aleatoric_state, 0]
+    for a in range(1, values.shape[1]):
+        if values[aleatoric_state, a] > best:
+            best = values[aleatoric_state, a]
+    return best  # type: ignore[no-any-return]
+
+
+def greedy_policy(values: Table) -> Table:
+    """Return the probabilities with which :func:`greedy_action` chooses, a row for each aleatoric state.
+
+    Examples
+    --------
+    >>> greedy_policy(np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+
+    """
+    best = values == values.max(axis=1, keepdims=True)
+    return np.asarray(best / best.sum(axis=1, keepdims=True))

@@ -1,0 +1,103 @@
+"""The agents and schedules that have a name.  A new one is a file, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from everlearn.agents.design import Design
+from everlearn.agents.schedule import Schedule
+from everlearn.errors import InputError, UnknownName
+from everlearn.registry import locate, parameters, settings
+
+AGENTS: dict[str, str] = {
+    "growing-horizon": "everlearn.agents.growing_horizon:growing_horizon",
+    "discounted": "everlearn.agents.discounted:discounted",
+    "discounted-subroutine": "everlearn.agents.discounted_subroutine:discounted_subroutine",
+    "static": "everlearn.agents.static:static",
+    "gradient": "everlearn.agents.gradient:gradient",
+    "curvature": "everlearn.agents.curvature:curvature",
+    "always": "everlearn.agents.always:always",
+}
+
+SCHEDULES: dict[str, str] = {
+    "smooth": "everlearn.agents.schedule:smooth",
+    "change-points": "everlearn.agents.schedule:change_points",
+    "fixed": "everlearn.agents.schedule:fixed",
+}
+
+DEFAULT_SCHEDULE = "smooth"
+
+
+def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Schedule:
+    """Return a schedule from what a user may give: a schedule, a factory, or the name of one of these.
+
+    Examples
+    --------
+    >>> make_schedule("smooth", {"horizon_scale": 3}).horizon(1)
+    3.0
+
+    """
+    chosen = dict(chosen or {})
+    found = locate(given, SCHEDULES, "schedule") if isinstance(given, str) else given
+    if isinstance(found, Schedule):
+        if chosen:
+            raise UnknownName("parameter", f"schedule.{next(iter(chosen))}", [])
+        return found
+    if not callable(found):
+        raise InputError("schedule", given, "is neither a schedule nor a function that makes one")
+    values = settings(found, chosen, "schedule")
+    schedule = found(**values)
+    if not isinstance(schedule, Schedule):
+        raise InputError("schedule", given, f"made {type(schedule).__name__}, not a schedule")
+    name = given if isinstance(given, str) else schedule.name
+    return replace(schedule, name=name, parameters=values)
+
+
+def make_design(
+    given: object,
+    chosen: Mapping[str, Any] | None = None,
+    *,
+    schedule: object = None,
+    schedule_chosen: Mapping[str, Any] | None = None,
+    duration: int | None = None,
+) -> Design:
+    """Return a design from what a user may give: a design, a factory, or the name of one of these.
+
+    ``schedule`` is for agents that take one.  ``duration`` is the length of the run, for agents that must be told.
+
+    Examples
+    --------
+    >>> make_design("growing-horizon", schedule="change-points").schedule.name
+    'change-points'
+
+    """
+    chosen = dict(chosen or {})
+    found = locate(given, AGENTS, "agent") if isinstance(given, str) else given
+    known = parameters(found) if callable(found) else {}
+    if "schedule" not in known:
+        _refuse_schedule(given, schedule, schedule_chosen)
+    if isinstance(found, Design):
+        if chosen:
+            raise UnknownName("parameter", f"agent.{next(iter(chosen))}", [])
+        return found
+    if not callable(found):
+        raise InputError("agent", given, "is neither a design nor a function that makes one")
+    if "duration" in known and chosen.get("duration") is None:
+        chosen["duration"] = duration
+    if "schedule" in known:
+        chosen["schedule"] = make_schedule(schedule or chosen.get("schedule") or DEFAULT_SCHEDULE, schedule_chosen)
+    values = settings(found, chosen, "agent")
+    design = found(**values)
+    if not isinstance(design, Design):
+        raise InputError("agent", given, f"made {type(design).__name__}, not a design")
+    values.pop("schedule", None)
+    name = given if isinstance(given, str) else design.name
+    return replace(design, name=name, parameters=values)
+
+
+def _refuse_schedule(given: object, schedule: object, chosen: Mapping[str, Any] | None) -> None:
+    if schedule is not None or chosen:
+        value = schedule if schedule is not None else f"schedule.{next(iter(chosen or ()))}"
+        raise InputError("schedule", value, f"the agent {given!r} takes no schedule; leave it out")

@@ -1,0 +1,66 @@
+"""The reward R = r(S, A, O) and its range.
+
+The paper's clip and bonuses assume rewards in [0, 1], and the agent fails silently where they are not.  So a reward
+declares its range; the learner sees (r - low) / (high - low), unless the task says *raw*; reports are always in the
+task's own units.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from everlearn.errors import RewardError, require
+from everlearn.protocol import Label, RewardFunction
+
+
+@dataclass(frozen=True)
+class Reward:
+    """r with its range.  r must be a pure function; what it returns is remembered.
+
+    Examples
+    --------
+    >>> profit = Reward(lambda s, a, o: o - 2, low=-2, high=2)
+    >>> profit(0, "go", 3), profit.learned(1.0)
+    (1.0, 0.75)
+    >>> profit(0, "go", 5)
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.RewardError: reward of (0, 'go', 5): 3.0; outside its range, -2 to 2; widen reward_range
+
+    """
+
+    function: RewardFunction
+    low: float = 0.0
+    high: float = 1.0
+    raw: bool = False
+
+    def __post_init__(self) -> None:
+        given = (self.low, self.high)
+        fine = all(math.isfinite(end) for end in given) and self.low < self.high
+        require(fine, "reward_range", given, "give two finite numbers, the lower first")
+
+    def __call__(self, aleatoric_state: Label, action: Label, observation: Label) -> float:
+        """Return the reward in the task's own units, checked."""
+        reward = self.function(aleatoric_state, action, observation)
+        where = f"reward of {(aleatoric_state, action, observation)!r}"
+        try:
+            reward = float(reward)
+        except (TypeError, ValueError):
+            raise RewardError(where, reward, "must be a number") from None
+        if not math.isfinite(reward):
+            raise RewardError(where, reward, "must be finite")
+        if not self.low <= reward <= self.high:
+            raise RewardError(where, reward, f"outside its range, {self.low} to {self.high}; widen reward_range")
+        return reward
+
+    def learned(self, reward: float) -> float:
+        """Return the reward as the learner sees it."""
+        return reward if self.raw else (reward - self.low) / (self.high - self.low)
+
+    @property
+    def scaling(self) -> str:
+        """Say in words what the learner sees."""
+        if self.raw:
+            return f"raw rewards, from {self.low:g} to {self.high:g}"
+        return f"rewards scaled from [{self.low:g}, {self.high:g}] to [0, 1]"

@@ -1,0 +1,107 @@
+"""The command ``everlearn``.
+
+Each command imports what it needs when it runs, so that ``everlearn --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from everlearn._version import __version__
+from everlearn.errors import EverlearnError
+
+app = typer.Typer(
+    name="everlearn",
+    help="Reinforcement learning on one endless stream of experience.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+def main() -> None:
+    """Run a command; an error that everlearn raises is one line on standard error and exit code 2."""
+    try:
+        app()
+    except EverlearnError as error:
+        typer.echo(f"everlearn: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.exit(141)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    """Reinforcement learning on one endless stream of experience."""
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def tasks(as_json: AsJson = False) -> None:
+    """List the tasks that have a name, and their parameters."""
+    from everlearn.cli.lists import list_factories
+    from everlearn.tasks.registry import TASKS
+
+    list_factories("task", TASKS, as_json)
+
+
+@app.command()
+def agents(as_json: AsJson = False) -> None:
+    """List the agents that have a name, and their parameters."""
+    from everlearn.agents.registry import AGENTS
+    from everlearn.cli.lists import list_factories
+
+    list_factories("agent", AGENTS, as_json)
+
+
+@app.command()
+def schedules(as_json: AsJson = False) -> None:
+    """List the schedules that have a name, and their parameters."""
+    from everlearn.agents.registry import SCHEDULES
+    from everlearn.cli.lists import list_factories
+
+    list_factories("schedule", SCHEDULES, as_json)
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="A task: a name, or module:attribute.")],
+    agent: Annotated[str, typer.Option(help="An agent: a name, or module:attribute.")] = "growing-horizon",
+    schedule: Annotated[str | None, typer.Option(help="A schedule, for agents that take one.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as in task.window=6 or agent.phase=1e4."),
+    ] = None,
+    steps: Annotated[str, typer.Option(help="How many steps each run takes; 1e6 is understood.")] = "1e5",
+    runs: Annotated[str, typer.Option(help="How many independent runs.")] = "1",
+    seed: Annotated[str, typer.Option(help="The seed: the same gives the same result.")] = "0",
+    engine: Annotated[str, typer.Option(help="auto, compiled or reference.")] = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Run an agent on a task, and print how much reward it gathered."""
+    from everlearn.cli.run import run_and_print
+
+    run_and_print(task, agent, schedule, settings or [], steps, runs, seed, engine, as_json)
+
+
+@app.command()
+def reproduce(
+    out: Annotated[str, typer.Option(help="Where to put the figures.")] = "reproduction",
+    runs: Annotated[str, typer.Option(help="How many independent runs of each agent.")] = "20",
+    steps: Annotated[str, typer.Option(help="How many steps each run takes.")] = "3e4",
+    as_json: AsJson = False,
+) -> None:
+    """Reproduce the paper's experiment: its agent learns the service station."""
+    from everlearn.cli.reproduce import reproduce_and_print
+
+    reproduce_and_print(out, runs, steps, as_json)

@@ -1,0 +1,1 @@
+"""What the world does: one file an environment."""

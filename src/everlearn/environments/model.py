@@ -1,0 +1,193 @@
+"""Model environments: the dynamics rho are known, as one pure function over a memory (Section 1.1).
+
+A *memory* is a sufficient statistic of history: rho(o | h, a) depends on h through it alone, and the next memory
+is a function of (memory, action, observation).  One definition serves sampling, exact theory and compilation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from everlearn.errors import LabelError, ObservationError, ProbabilityError, TaskError
+from everlearn.labels import as_label, check_label, check_labels
+from everlearn.protocol import History, Label, Rho
+from everlearn.randomness import put_words, uniform, words
+
+SUM_TOLERANCE = 1e-9
+"""How far from one the probabilities of a row may add up; rounding stays far below, mistakes far above."""
+
+REMEMBERED_ROWS = 200_000
+"""How many validated rows an environment keeps; past that it evaluates rho again."""
+
+
+class Outcome(NamedTuple):
+    """One thing that can happen after (memory, action)."""
+
+    observation: Label
+    probability: float
+    memory: Label
+
+
+@dataclass(frozen=True)
+class Model:
+    """A known environment E = (A, O, rho), with the memory of the empty history.
+
+    Parameters
+    ----------
+    actions, observations:
+        the labels of A and O
+    memory:
+        the memory of the empty history
+    rho:
+        from (memory, action), each (observation, probability, next memory) that can happen
+
+    Examples
+    --------
+    >>> def coin(memory, action):
+    ...     yield "heads", 0.5, 0
+    ...     yield "tails", 0.5, 0
+    >>> model = Model(("toss",), ("heads", "tails"), 0, coin)
+    >>> model.outcomes(0, "toss")[1]
+    Outcome(observation='tails', probability=0.5, memory=0)
+
+    """
+
+    actions: tuple[Label, ...]
+    observations: tuple[Label, ...]
+    memory: Label
+    rho: Rho
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "actions", check_labels(self.actions, "actions"))
+        object.__setattr__(self, "observations", check_labels(self.observations, "observations"))
+        check_label(self.memory, "memory")
+
+    def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
+        """Return what can happen, checked: known observations, a distribution, memories of a supported type."""
+        where = f"after memory {memory!r} and action {action!r}"
+        found = tuple(self._outcome(given, where) for given in self._rows(memory, action, where))
+        total = math.fsum(outcome.probability for outcome in found)
+        if abs(total - 1) > SUM_TOLERANCE:
+            raise ProbabilityError(f"probabilities {where}", total, "must sum to one")
+        _check_memory_is_told_by_observation(found, where)
+        return tuple(outcome for outcome in found if outcome.probability > 0)
+
+    def _rows(self, memory: Label, action: Label, where: str) -> Iterable[tuple[Any, ...]]:
+        rows = self.rho(memory, action)
+        if not isinstance(rows, Iterable):
+            raise TaskError(f"the model {where}", rows, "yield (observation, probability, next memory)")
+        return rows
+
+    def _outcome(self, given: tuple[Any, ...], where: str) -> Outcome:
+        try:
+            observation, probability, memory = given
+        except (TypeError, ValueError):
+            remedy = "yield (observation, probability, next memory)"
+            raise TaskError(f"an outcome {where}", given, remedy) from None
+        if observation not in self.observations:
+            raise ObservationError(f"observation {where}", observation, f"declared: {list(self.observations)}")
+        probability = float(probability)
+        if not 0 <= probability <= 1 + SUM_TOLERANCE:
+            raise ProbabilityError(f"probability of {observation!r} {where}", probability, "must lie in [0, 1]")
+        return Outcome(observation, probability, check_label(memory, f"memory {where}"))
+
+    def after(self, history: History) -> Model:
+        """Return the same environment, begun after a history.
+
+        Examples
+        --------
+        >>> def count(memory, action):
+        ...     yield "tick", 1.0, memory + 1
+        >>> Model(("wait",), ("tick",), 0, count).after([("wait", "tick")] * 3).memory
+        3
+
+        """
+        memory = self.memory
+        for action, observation in history:
+            if action not in self.actions:
+                raise LabelError("action in the history", action, f"known: {list(self.actions)}")
+            following = [o.memory for o in self.outcomes(memory, action) if o.observation == observation]
+            if not following:
+                raise ObservationError("history", (action, observation), "cannot happen there")
+            memory = following[0]
+        return replace(self, memory=memory)
+
+
+def _check_memory_is_told_by_observation(found: tuple[Outcome, ...], where: str) -> None:
+    told: dict[Label, Label] = {}
+    for outcome in found:
+        other = told.setdefault(outcome.observation, outcome.memory)
+        if other != outcome.memory:
+            raise TaskError(
+                f"memory {where} and observation {outcome.observation!r}",
+                (other, outcome.memory),
+                "must be a function of history; let the observation tell them apart, or keep a belief as memory",
+            )
+
+
+class ModelEnvironment:
+    """Samples a model, with exactly one uniform draw a step.
+
+    Examples
+    --------
+    >>> def coin(memory, action):
+    ...     yield "heads", 0.5, 0
+    ...     yield "tails", 0.5, 0
+    >>> environment = ModelEnvironment(Model(("toss",), ("heads", "tails"), 0, coin))
+    >>> environment.start(np.random.default_rng(1))
+    >>> [environment.step("toss") for _ in range(3)]
+    ['tails', 'tails', 'heads']
+
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.memory = model.memory
+        self._rows: dict[tuple[Label, Label], tuple[list[float], tuple[Outcome, ...]]] = {}
+
+    def start(self, rng: np.random.Generator) -> None:
+        """Begin at the empty history."""
+        self.memory = self.model.memory
+        self._rng = rng
+
+    def step(self, action: Label) -> Label:
+        """Execute an action and return the observation."""
+        bounds, found = self._row(self.memory, action)
+        draw = uniform(self._rng)
+        index = 0
+        while draw >= bounds[index] and index < len(bounds) - 1:
+            index += 1
+        observation, _, self.memory = found[index]
+        return observation
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return memory and random stream."""
+        return {"memory": self.memory, "stream": [int(word) for word in words(self._rng)]}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from a snapshot exactly as if never stopped."""
+        self.memory = check_label(as_label(snapshot["memory"]), "memory")
+        self._rng = np.random.Generator(np.random.SFC64(0))
+        put_words(self._rng, np.array(snapshot["stream"], dtype=np.uint64))
+
+    def _row(self, memory: Label, action: Label) -> tuple[list[float], tuple[Outcome, ...]]:
+        if (row := self._rows.get((memory, action))) is None:
+            found = self.model.outcomes(memory, action)
+            row = cumulative(found), found
+            if len(self._rows) < REMEMBERED_ROWS:
+                self._rows[memory, action] = row
+        return row
+
+
+def cumulative(outcomes: tuple[Outcome, ...]) -> list[float]:
+    """Return the running sums by which an outcome is drawn: the first that exceeds the draw, else the last."""
+    bounds, total = [], 0.0
+    for outcome in outcomes:
+        total += outcome.probability
+        bounds.append(total)
+    return bounds

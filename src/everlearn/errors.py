@@ -1,0 +1,122 @@
+"""Every error that everlearn raises on purpose, so that one ``except`` can catch them all.
+
+::
+
+    EverlearnError
+    ├── InputError (ValueError)      an argument cannot be used: it names argument, value and remedy
+    │   ├── UnknownName              a name that no registry knows, with those it does know
+    │   ├── ScheduleError            a schedule leaves its domain, at step ``t``
+    │   └── TaskError                a task contradicts itself
+    │       ├── LabelError           an action, observation, state or memory of an unsupported type
+    │       ├── ProbabilityError     probabilities that are no distribution
+    │       ├── ObservationError     an observation outside the declared set
+    │       ├── AleatoricStateError  f leaves the set of aleatoric states
+    │       └── RewardError          a reward that is not finite or outside its range
+    └── SnapshotError                a saved agent state that cannot be read or does not fit
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class EverlearnError(Exception):
+    """The root of everything that everlearn raises on purpose."""
+
+
+class InputError(EverlearnError, ValueError):
+    """An argument cannot be used.
+
+    Parameters
+    ----------
+    argument:
+        the name of what was wrong, as the caller knows it
+    value:
+        what was given
+    remedy:
+        what to do about it, in a clause
+
+    Examples
+    --------
+    >>> raise InputError("steps", -5, "give a whole number of at least 1")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.InputError: steps: -5; give a whole number of at least 1
+
+    """
+
+    def __init__(self, argument: str, value: object, remedy: str) -> None:
+        self.argument = argument
+        self.value = value
+        self.remedy = remedy
+        super().__init__(f"{argument}: {value!r}; {remedy}")
+
+
+class UnknownName(InputError):  # noqa: N818 - reads as what it is
+    """A name that is in no registry.
+
+    Examples
+    --------
+    >>> raise UnknownName("agent", "growing", ["growing-horizon", "static"])
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.UnknownName: agent: 'growing'; known: growing-horizon, static
+    (did you mean growing-horizon?)
+
+    """
+
+    def __init__(self, argument: str, value: object, known: Iterable[str], hint: str = "") -> None:
+        self.known = sorted(known)
+        remedy = f"known: {', '.join(self.known) or 'none'}"
+        if near := get_close_matches(str(value), self.known, n=1, cutoff=0.5):
+            remedy += f" (did you mean {near[0]}?)"
+        super().__init__(argument, value, remedy + hint)
+
+
+class ScheduleError(InputError):
+    """A schedule leaves its domain.  ``t`` is the first step at which it does."""
+
+    def __init__(self, argument: str, value: object, remedy: str, t: int) -> None:
+        self.t = t
+        super().__init__(f"{argument} at t = {t}", value, remedy)
+
+
+class TaskError(InputError):
+    """A task contradicts itself."""
+
+
+class LabelError(TaskError):
+    """An action, observation, aleatoric state or memory of an unsupported type, or unknown to the task."""
+
+
+class ProbabilityError(TaskError):
+    """Probabilities that are no distribution."""
+
+
+class ObservationError(TaskError):
+    """An observation outside the declared set."""
+
+
+class AleatoricStateError(TaskError):
+    """The update function f leaves the set of aleatoric states."""
+
+
+class RewardError(TaskError):
+    """A reward that is not finite, or outside the range that the task declares."""
+
+
+class SnapshotError(EverlearnError):
+    """A saved agent state that cannot be read, or that belongs to something else."""
+
+
+def require(condition: bool, argument: str, value: object, remedy: str) -> None:
+    """Raise :class:`InputError` unless the condition holds.
+
+    Examples
+    --------
+    >>> require(3 > 2, "three", 3, "give a larger number")
+
+    """
+    if not condition:
+        raise InputError(argument, value, remedy)

@@ -1,0 +1,120 @@
+"""Labels: what actions, observations, memories and aleatoric states may be, and how they are written down.
+
+A label is an int, a str, or a tuple of labels.  That is enough for any finite description, it hashes, and it
+has one encoding as JSON, in which tuples are lists.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from everlearn.errors import LabelError
+from everlearn.protocol import Label
+
+
+def check_label(label: object, argument: str) -> Label:
+    """Return the label, or say what is wrong with its type.
+
+    Examples
+    --------
+    >>> check_label((0, "busy"), "memory")
+    (0, 'busy')
+    >>> check_label([0, 1], "memory")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.LabelError: memory: [0, 1]; list is not supported, use an int, a str or a tuple of these
+
+    """
+    for part in _leaves(label):
+        if type(part) is not int and type(part) is not str:
+            kind = type(part).__name__
+            raise LabelError(argument, label, f"{kind} is not supported, use an int, a str or a tuple of these")
+    return label  # type: ignore[return-value]  # checked leaf by leaf
+
+
+def _leaves(label: object) -> Iterable[object]:
+    if type(label) is tuple:
+        for part in label:
+            yield from _leaves(part)
+    else:
+        yield label
+
+
+def check_labels(labels: Iterable[object], argument: str) -> tuple[Label, ...]:
+    """Return a non-empty set of labels as a tuple, in the order given.
+
+    Examples
+    --------
+    >>> check_labels(["slow", "fast"], "actions")
+    ('slow', 'fast')
+
+    """
+    if isinstance(labels, str):
+        raise LabelError(argument, labels, "give a list of labels, not one string")
+    checked = tuple(check_label(label, argument) for label in labels)
+    if not checked:
+        raise LabelError(argument, list(checked), "give at least one label")
+    if len(set(checked)) < len(checked):
+        twice = next(label for label in checked if checked.count(label) > 1)
+        raise LabelError(argument, twice, "is there twice; labels must differ")
+    return checked
+
+
+def encode(label: Label) -> str:
+    """Write a label as JSON; equal labels give equal text.
+
+    Examples
+    --------
+    >>> encode((0, (1, "busy")))
+    '[0,[1,"busy"]]'
+
+    """
+    return json.dumps(label, separators=(",", ":"), ensure_ascii=False)
+
+
+def decode(text: str) -> Label:
+    """Read what :func:`encode` wrote.
+
+    Examples
+    --------
+    >>> decode('[0,[1,"busy"]]')
+    (0, (1, 'busy'))
+
+    """
+    return check_label(as_label(json.loads(text)), "label")
+
+
+def as_label(value: Any) -> Any:
+    """Turn the lists of JSON back into tuples."""
+    return tuple(as_label(part) for part in value) if isinstance(value, list) else value
+
+
+def show(label: Label) -> str:
+    """Write a label for a person: a str bare, anything else as JSON.
+
+    Examples
+    --------
+    >>> show("busy"), show((0, 1))
+    ('busy', '[0,1]')
+
+    """
+    return label if isinstance(label, str) else encode(label)
+
+
+def find(text: object, labels: Iterable[Label], argument: str) -> Label:
+    """Return the label that a person means: the label itself, or one that is shown so.
+
+    Examples
+    --------
+    >>> find("1", [0, 1], "aleatoric state")
+    1
+
+    """
+    known = list(labels)
+    for label in known:
+        if text == label or text == show(label):
+            return label
+    shown = ", ".join(show(label) for label in known[:12]) + (", ..." if len(known) > 12 else "")
+    raise LabelError(argument, text, f"known: {shown}")

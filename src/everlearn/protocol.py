@@ -1,0 +1,138 @@
+"""The few abstractions that everything else speaks, in the words of the paper (Sections 1.1 to 1.3).
+
+An *agent* meets an *environment* E = (A, O, rho) through one endless stream of experience
+A_0, O_1, A_1, O_2, ...; there are no episodes, no resets and no known duration.  The environment yields
+observations and nothing else.  The agent's designer supplies what is kept of them, the *aleatoric state*
+S' = f(S, A, O), and what they are worth, the *reward* R = r(S, A, O).  A *task* is the two together.
+
+Four kinds of thing are named by labels, which have a canonical encoding and so can be stored: actions,
+observations, memories and aleatoric states.  Inside an agent they are indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Label: TypeAlias = "int | str | tuple[Label, ...]"
+"""An action, an observation, a memory or an aleatoric state."""
+
+History: TypeAlias = Sequence[tuple[Label, Label]]
+"""H_t = (A_0, O_1, ..., A_{t-1}, O_t), as pairs of an action and the observation that followed it."""
+
+Rho: TypeAlias = Callable[[Any, Any], Iterable[tuple[Label, float, Label]]]
+"""The dynamics: from (memory, action), each (observation, probability, next memory) that can happen."""
+
+Update: TypeAlias = Callable[[Any, Any, Any], Any]
+"""The aleatoric state update function f(s, a, o)."""
+
+RewardFunction: TypeAlias = Callable[[Any, Any, Any], float]
+"""The reward function r(s, a, o)."""
+
+Table: TypeAlias = NDArray[np.float64]
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """What the world does: it takes an action and yields an observation, for ever.
+
+    Anything can be one.  An environment that can also be saved has ``snapshot()``, which returns something
+    that JSON can hold, and ``restore(snapshot)``.
+    """
+
+    def start(self, rng: np.random.Generator) -> None:
+        """Begin the stream; all randomness comes from ``rng``."""
+
+    def step(self, action: Label) -> Label:
+        """Execute A_t and return O_{t+1}."""
+
+
+@runtime_checkable
+class RestorableEnvironment(Environment, Protocol):
+    """An environment whose whole condition can be taken and put back, so that a stream can be resumed."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the memory and the random stream, as JSON can hold them."""
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from a snapshot exactly as if never stopped."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """What chooses actions.  ``everlearn.Agent`` is the one that runs a design; any other will do."""
+
+    def act(self) -> Label:
+        """Return A_t.  Called again before ``observe``, it returns the same action."""
+
+    def observe(self, observation: Label, executed: Label | None = None) -> object:
+        """Take in O_{t+1}, which followed the action ``executed`` (what ``act`` returned, unless given)."""
+
+
+class Policy(Protocol):
+    """A mapping from histories to action probabilities, pi(.|h)."""
+
+    def __call__(self, history: History) -> Sequence[float]:
+        """Return a probability for each action."""
+
+
+class AgentState(NamedTuple):
+    """X_t = (S_t, P_t, Z_t): everything that an agent retains (Section 1.3)."""
+
+    aleatoric: Label
+    """S_t, the agent's situation."""
+    epistemic: dict[str, NDArray[Any]]
+    """P_t, what it knows of the environment: for the paper's agent Q and N."""
+    algorithmic: dict[str, Any]
+    """Z_t, what is unrelated to the environment: the time, the clock, the random stream, the pending action."""
+
+
+class Now(NamedTuple):
+    """The time, and what the schedule says of it; everything here depends on t alone.
+
+    The paper's agent keeps its values in offset form: u = Q - c, where c = 1 + foo3(1) + ... + foo3(t) is
+    what has been added to every value.  ``drift`` and ``ceiling`` are what that form needs of c.
+    Likewise a count N is kept as N / product of foo4, and the product as ``scale * 2 ** exponent``.
+    """
+
+    t: int
+    """The step, from 1."""
+    horizon: float
+    """foo1(t), tau, the effective planning horizon."""
+    discount: float
+    """gamma = 1 - 1 / tau."""
+    optimism: float
+    """foo2(t), beta."""
+    drift: float
+    """c / tau."""
+    ceiling: float
+    """tau - c: the clip at tau, in offset form."""
+    scale: float
+    """The mantissa, in [1, 2), of foo4(1) ... foo4(t)."""
+    unscale: float
+    """1 / scale."""
+    exponent: int
+    """The binary exponent of that product; it falls by 2 ** 20 where foo4 is zero."""
+
+
+class Experience(NamedTuple):
+    """One step as the agent sees it, in indices: S_t, A_t, O_{t+1}, the reward as learned from, S_{t+1}."""
+
+    aleatoric_state: int
+    action: int
+    observation: int
+    reward: float
+    next_aleatoric_state: int
+
+
+Knowledge: TypeAlias = Any
+"""A NamedTuple of arrays: the epistemic state of a design."""
+
+Act: TypeAlias = Callable[[Knowledge, int, Now, Any], int]
+"""``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action."""
+
+Learn: TypeAlias = Callable[[Knowledge, Experience, Now, Any], None]
+"""``learn(knowledge, experience, now, stream)`` updates the arrays in place."""

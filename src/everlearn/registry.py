@@ -1,0 +1,156 @@
+"""Names for things: how a registry name or ``module:attribute`` becomes a task, an agent or a schedule.
+
+A registry is a mapping from a name to ``module:attribute``, so that listing it imports nothing.  What is found
+there is a *factory*: a function whose keyword-only arguments, all with defaults, are the parameters that a user
+may set, and whose docstring begins with a one-line summary.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from everlearn.errors import InputError, UnknownName
+
+
+class Parameter(NamedTuple):
+    """What a user may set: its name, its default and its type."""
+
+    name: str
+    default: Any
+    kind: Any
+
+
+def locate(name: str, known: Mapping[str, str], argument: str) -> Any:
+    """Return what a registry name or ``module:attribute`` stands for.
+
+    Examples
+    --------
+    >>> locate("root", {"root": "math:sqrt"}, "function")(9)
+    3.0
+    >>> locate("math:sqrt", {}, "function")(9)
+    3.0
+
+    """
+    if name in known:
+        return _attribute(known[name], argument)
+    if ":" in name:
+        return _attribute(name, argument)
+    raise UnknownName(argument, name, known, "; or name your own as module:attribute")
+
+
+def _attribute(path: str, argument: str) -> Any:
+    module_name, _, attribute = path.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # a user's own file lies where they are, as with `python -m`
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module_name + ".").startswith(error.name + "."):
+            raise
+        remedy = f"there is no module {module_name!r} here or among what is installed"
+        raise InputError(argument, path, remedy) from None
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        raise UnknownName(argument, path, _public(module), f"; these are in {module_name}") from None
+
+
+def _public(module: types.ModuleType) -> list[str]:
+    return [name for name in vars(module) if not name.startswith("_")]
+
+
+def summary(factory: object) -> str:
+    """Return the first line of a docstring.
+
+    Examples
+    --------
+    >>> summary(summary)
+    'Return the first line of a docstring.'
+
+    """
+    return (inspect.getdoc(factory) or "").partition("\n")[0].strip()
+
+
+def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
+    """Return the keyword-only arguments of a factory.
+
+    Examples
+    --------
+    >>> def shop(*, price: float = 2.5): ...
+    >>> parameters(shop)
+    {'price': Parameter(name='price', default=2.5, kind=<class 'float'>)}
+
+    """
+    hints = typing.get_type_hints(factory)
+    return {
+        name: Parameter(name, found.default, hints.get(name, object))
+        for name, found in inspect.signature(factory).parameters.items()
+        if found.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+
+
+def settings(factory: Callable[..., Any], given: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return every parameter with its value, given or default; refuse what the factory does not know.
+
+    Examples
+    --------
+    >>> def shop(*, price: float = 2.5, shelves: int = 3): ...
+    >>> settings(shop, {"shelves": "1e2"}, "task")
+    {'price': 2.5, 'shelves': 100}
+
+    """
+    known = parameters(factory)
+    for name in given:
+        if name not in known:
+            raise UnknownName("parameter", f"{prefix}.{name}", [f"{prefix}.{known_name}" for known_name in known])
+    chosen = {name: parameter.default for name, parameter in known.items()}
+    for name, value in given.items():
+        chosen[name] = convert(value, known[name].kind, f"{prefix}.{name}")
+    return chosen
+
+
+def convert(value: Any, kind: Any, argument: str) -> Any:
+    """Turn a text, or a number of another type, into what a parameter takes.
+
+    Examples
+    --------
+    >>> convert("2e5", int, "agent.phase"), convert("yes", bool, "task.raw"), convert("none", float | None, "x")
+    (200000, True, None)
+
+    """
+    kinds = typing.get_args(kind) if _is_union(kind) else (kind,)
+    if isinstance(value, str) and value.lower() == "none" and type(None) in kinds:
+        return None
+    for one, wanted in ((bool, "true or false"), (int, "a whole number"), (float, "a number")):
+        if one in kinds:
+            converted = _number(value, one)
+            if converted is not None:
+                return converted
+            if len([k for k in kinds if k is not type(None)]) == 1 and value is not None:
+                raise InputError(argument, value, f"give {wanted}")
+    return value
+
+
+def _is_union(kind: Any) -> bool:
+    return typing.get_origin(kind) in (typing.Union, types.UnionType)
+
+
+def _number(value: Any, kind: type) -> Any:
+    if kind is bool:
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        return value if isinstance(value, bool) else words.get(str(value).lower())
+    try:
+        number = float(value) if not isinstance(value, bool) else None
+    except (TypeError, ValueError):
+        return None
+    if kind is int and number is not None:
+        return int(number) if number.is_integer() else None
+    return number

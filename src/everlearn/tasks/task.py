@@ -1,0 +1,102 @@
+"""The task: an environment, the aleatoric state through which it is seen, and the reward (Section 1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.environments.model import Model, ModelEnvironment
+from everlearn.errors import InputError, TaskError
+from everlearn.labels import check_labels
+from everlearn.protocol import Environment, History, Label
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an agent is set to do.  Most are made with :func:`everlearn.task` or :func:`everlearn.mdp`.
+
+    Parameters
+    ----------
+    actions, observations:
+        the labels of A and O
+    aleatoric:
+        S0 and f
+    reward:
+        r and its range
+    model:
+        the environment, where rho is known
+    environment:
+        a function that makes the environment, where it is not; a task with neither serves an agent that is driven
+        from outside
+    name, summary, source:
+        what it is called, what it is, and where it comes from
+    parameters:
+        what it was made with
+    references:
+        average rewards that are known for it, by name: lines to draw beside a learning curve
+
+    Examples
+    --------
+    >>> from everlearn.tasks.service_station import service_station
+    >>> task = service_station()
+    >>> task.actions, task.states
+    (('fast', 'slow'), (0, 1))
+
+    """
+
+    actions: tuple[Label, ...]
+    observations: tuple[Label, ...]
+    aleatoric: AleatoricState
+    reward: Reward
+    model: Model | None = None
+    environment: Callable[[], Environment] | None = None
+    name: str = "task"
+    summary: str = ""
+    source: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    references: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "actions", check_labels(self.actions, "actions"))
+        object.__setattr__(self, "observations", check_labels(self.observations, "observations"))
+        object.__setattr__(self, "aleatoric", self.aleatoric.enumerate(self.actions, self.observations))
+
+    @property
+    def states(self) -> tuple[Label, ...]:
+        """The set of aleatoric states."""
+        return self.aleatoric.states  # type: ignore[return-value]  # enumerated when the task was made
+
+    def start(self, rng: np.random.Generator) -> Environment:
+        """Return a new environment, begun."""
+        if self.model is not None:
+            environment: Environment = ModelEnvironment(self.model)
+        elif self.environment is not None:
+            environment = self.environment()
+        else:
+            raise InputError("task", self.name, "has no environment to run; drive an agent with act and observe")
+        environment.start(rng)
+        return environment
+
+    def after(self, history: History) -> Task:
+        """Return the same task begun after a history: memory and aleatoric state are those it leads to.
+
+        Examples
+        --------
+        >>> from everlearn.tasks.service_station import service_station
+        >>> service_station().after([("slow", "arrival")]).aleatoric.start
+        1
+
+        """
+        if self.model is None and self.environment is not None:
+            raise TaskError("history", list(history), "only a task with a model can begin after a history")
+        return replace(
+            self,
+            aleatoric=replace(self.aleatoric, start=self.aleatoric.of(history)),
+            model=None if self.model is None else self.model.after(history),
+            references={},
+        )
