@@ -85,9 +85,9 @@ class AgentState(NamedTuple):
     aleatoric: Label
     """S_t, the agent's situation."""
     epistemic: dict[str, NDArray[Any]]
-    """P_t, what it knows of the environment: for the paper's agent Q and N."""
+    """P_t, what it knows of the environment; for the paper's agent Q and N."""
     algorithmic: dict[str, Any]
-    """Z_t, what is unrelated to the environment: the time, the clock, the random stream, the pending action."""
+    """Z_t, what is unrelated to the environment, such as the time, the clock, the random stream, the pending action."""
 
 
 class Now(NamedTuple):
@@ -109,13 +109,13 @@ class Now(NamedTuple):
     drift: float
     """c / tau."""
     ceiling: float
-    """tau - c: the clip at tau, in offset form."""
+    """tau - c, the clip at tau in offset form."""
     scale: float
     """The mantissa, in [1, 2), of foo4(1) ... foo4(t)."""
     unscale: float
     """1 / scale."""
-    exponent: int
-    """The binary exponent of that product; it falls by 2 ** 20 where foo4 is zero."""
+    exponent: float
+    """The binary exponent of that product, a whole number; it falls by 2 ** 20 where foo4 is zero."""
 
 
 class Experience(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.agents.clock import Carry, Clock
 from everlearn.agents.design import Design
@@ -14,7 +15,7 @@ from everlearn.agents.registry import make_design
 from everlearn.agents.snapshot import read, write
 from everlearn.errors import InputError, SnapshotError
 from everlearn.labels import as_label
-from everlearn.protocol import AgentState, Experience, Label, Now, Table
+from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
 from everlearn.randomness import AGENT, put_words, stream, words
 from everlearn.registry import convert
 from everlearn.tasks.interface import Interface
@@ -137,12 +138,12 @@ class Agent:
             "stream": [int(word) for word in words(self._stream)],
             "clock": {"block": block, **carry._asdict()},
         }
-        epistemic = {name: array.copy() for name, array in self.knowledge._asdict().items()}
+        epistemic = {name: array.copy() for name, array in arrays(self.knowledge).items()}
         return AgentState(self.aleatoric_state, epistemic, algorithmic)
 
     def put(self, state: AgentState) -> None:
         """Put the agent into a state that :meth:`take` returned, here or elsewhere."""
-        fields = self.knowledge._asdict()
+        fields = arrays(self.knowledge)
         shapes = {name: array.shape for name, array in fields.items()}
         if (found := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
             raise SnapshotError(f"the agent state has arrays {found}, the design {self.design.name!r} has {shapes}")
@@ -192,6 +193,11 @@ class Agent:
             "schedule": None if schedule is None else schedule.name,
             "schedule_parameters": None if schedule is None else _plain(dict(schedule.parameters)),
         }
+
+
+def arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
+    """Return the arrays of what a design knows, by name; the rest never changes."""
+    return {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
 
 
 def split(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -34,7 +34,7 @@ def always(*, policy: str | None = None) -> Design:
         table = policy_table(interface.task, policy)
         return Fixed(table, np.cumsum(table, axis=1))
 
-    return Design(build, act, learn, lambda knowledge: knowledge.probability.copy(), name="always")
+    return Design(build, act, learn, lambda knowledge: knowledge.probability.copy(), by_state=True, name="always")
 
 
 def act(knowledge: Fixed, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001

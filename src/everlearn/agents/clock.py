@@ -1,17 +1,18 @@
 """The clock of an agent: what its schedule says of each step, evaluated in blocks and checked.
 
-A schedule depends on t alone, so a block is evaluated once and serves every run; blocks begin at fixed places in t, so
-that nothing depends on where a run was interrupted.  What accumulates over time, the sum of foo3 and the product of
-foo4, is carried from block to block.
+A schedule depends on t alone, so a block is evaluated once and serves every run.  Every value is computed from its own
+t by scalar arithmetic, so that nothing depends on where a block begins.  What accumulates over time, the sum of foo3
+and the product of foo4, is carried from block to block.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import ScheduleError
@@ -34,7 +35,16 @@ class Carry(NamedTuple):
     level: float = 1.0
     level_error: float = 0.0
     scale: float = 1.0
-    exponent: int = 0
+    exponent: float = 0.0
+
+
+class Samples(NamedTuple):
+    """foo1, foo2 and foo4 at consecutive steps, and foo3 where the ceiling is not known."""
+
+    horizon: Table
+    optimism: Table
+    count_scale: Table
+    value_shift: Table | None
 
 
 class Block(NamedTuple):
@@ -48,62 +58,82 @@ class Block(NamedTuple):
     ceiling: Table
     scale: Table
     unscale: Table
-    exponent: NDArray[np.int64]
+    exponent: Table
 
 
-def first_step(index: int) -> int:
-    """Return the first step of a block.
-
-    Examples
-    --------
-    >>> first_step(0), first_step(1)
-    (1, 4097)
-
-    """
-    return index * BLOCK + 1
-
-
-def evaluate(schedule: Schedule, index: int, carry: Carry) -> tuple[Block, Carry]:
-    """Evaluate a block of a schedule, and return it with what is carried on to the next.
+def evaluate(schedule: Schedule, steps: range, carry: Carry) -> tuple[Block, Carry]:
+    """Evaluate a schedule at consecutive steps; return that, and what is carried on to the step after.
 
     Examples
     --------
     >>> from everlearn.agents.schedule import smooth
-    >>> block, _ = evaluate(smooth(), 0, Carry())
+    >>> block, _ = evaluate(smooth(), range(1, 33), Carry())
     >>> float(block.horizon[31]), float(block.ceiling[31])
     (3.0, -1.0)
 
     """
-    steps = range(first_step(index), first_step(index + 1))
-    horizon = _values(schedule.horizon, steps, "horizon", least=1.0)
-    optimism = _values(schedule.optimism, steps, "optimism", least=0.0)
-    if schedule.ceiling is None:
-        shift = _values(schedule.value_shift, steps, "value shift", least=-math.inf)
-        ceiling, level, level_error = _summed(shift, horizon, carry)
+    return assemble(schedule, steps[0], sample(schedule, steps), carry)
+
+
+def sample(schedule: Schedule, steps: range) -> Samples:
+    """Evaluate foo1 to foo4 step by step, and check them."""
+    if schedule.formula is not None and schedule.ceiling is not None:
+        constants: Any = schedule.constants
+        rows = np.array([schedule.formula(t, constants) for t in steps])
+        columns: list[Table | None] = [*rows.T.copy(), None]
     else:
-        ceiling, level, level_error = np.full(BLOCK, schedule.ceiling), carry.level, carry.level_error
-    count_scale = _values(schedule.count_scale, steps, "count scale", least=0.0)
-    scale, exponent = _product(count_scale, carry)
-    discount = 1 - 1 / horizon
-    drift = (horizon - ceiling) / horizon
-    block = Block(steps[0], horizon, discount, optimism, drift, ceiling, scale, 1 / scale, exponent)
-    return block, Carry(level, level_error, float(scale[-1]), int(exponent[-1]))
+        functions = (schedule.horizon, schedule.optimism, schedule.count_scale, schedule.value_shift)
+        known = schedule.ceiling is not None
+        columns = [_called(function, name, steps) for function, name in zip(functions, NAMES, strict=True)]
+        columns[3] = None if known else columns[3]
+    samples = Samples(*columns)  # type: ignore[arg-type]  # only the last may be None
+    check(samples, steps[0])
+    return samples
 
 
-def _values(function: object, steps: range, argument: str, least: float) -> Table:
+NAMES = ("horizon", "optimism", "count scale", "value shift")
+LEAST = (1.0, 0.0, 0.0, -math.inf)
+
+
+def check(samples: Samples, first: int) -> None:
+    """Refuse values outside their domain, at the first step at which there is one."""
+    worst: tuple[int, str, float, float] | None = None
+    for values, name, least in zip(samples, NAMES, LEAST, strict=True):
+        if values is None:
+            continue
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= least)))
+        if wrong.size and (worst is None or wrong[0] < worst[0]):
+            worst = int(wrong[0]), name, float(values[wrong[0]]), least
+    if worst is not None:
+        position, name, value, least = worst
+        remedy = f"must be at least {least:g}" if math.isfinite(value) else "must be finite"
+        raise ScheduleError(name, value, remedy, first + position)
+
+
+def _called(function: Callable[[int], float], name: str, steps: range) -> Table:
     values = np.empty(len(steps))
     for position, t in enumerate(steps):
-        value = function(t)  # type: ignore[operator]  # a schedule's function
+        value = function(t)
         try:
-            number = float(value)
+            values[position] = float(value)
         except (TypeError, ValueError):
-            raise ScheduleError(argument, value, "must be a number", t) from None
-        if not math.isfinite(number):
-            raise ScheduleError(argument, number, "must be finite", t)
-        if number < least:
-            raise ScheduleError(argument, number, f"must be at least {least:g}", t)
-        values[position] = number
+            raise ScheduleError(name, value, "must be a number", t) from None
     return values
+
+
+def assemble(schedule: Schedule, first: int, samples: Samples, carry: Carry) -> tuple[Block, Carry]:
+    """Make a block from samples, with what accumulates over time; return it, and what is carried on."""
+    horizon = samples.horizon
+    if samples.value_shift is None:
+        ceiling = np.full(len(horizon), schedule.ceiling)
+        level, level_error = carry.level, carry.level_error
+    else:
+        ceiling, level, level_error = _summed(samples.value_shift, horizon, carry)
+    scale, exponent = _product(samples.count_scale, carry)
+    discount = 1 - 1 / horizon
+    drift = (horizon - ceiling) / horizon
+    block = Block(first, horizon, discount, samples.optimism, drift, ceiling, scale, 1 / scale, exponent)
+    return block, Carry(level, level_error, float(scale[-1]), float(exponent[-1]))
 
 
 def _summed(shift: Table, horizon: Table, carry: Carry) -> tuple[Table, float, float]:
@@ -118,19 +148,20 @@ def _summed(shift: Table, horizon: Table, carry: Carry) -> tuple[Table, float, f
     return ceiling, level, error
 
 
-def _product(count_scale: Table, carry: Carry) -> tuple[Table, NDArray[np.int64]]:
+def _product(count_scale: Table, carry: Carry) -> tuple[Table, Table]:
+    """Return the running product of foo4, as mantissas and exponents."""
     scale, exponent = np.full(len(count_scale), carry.scale), np.full(len(count_scale), carry.exponent)
-    if np.all(count_scale == 1.0):
-        return scale, exponent
     mantissa, power = carry.scale, carry.exponent
-    for position, factor in enumerate(count_scale.tolist()):
+    changes = np.flatnonzero(count_scale != 1.0).tolist()
+    for position, end in pairwise([*changes, len(count_scale)]):
+        factor = float(count_scale[position])
         if factor == 0.0:
             mantissa, power = 1.0, power - FORGET
-        elif factor != 1.0:
-            half, shifted = math.frexp(factor)  # apart from the mantissa, so that no product under- or overflows
-            again, shifted_again = math.frexp(mantissa * half)
-            mantissa, power = 2 * again, power + shifted + shifted_again - 1
-        scale[position], exponent[position] = mantissa, power
+        else:
+            half, moved = math.frexp(factor)  # apart from the mantissa, so that no product under- or overflows
+            again, moved_again = math.frexp(mantissa * half)
+            mantissa, power = 2 * again, power + moved + moved_again - 1
+        scale[position:end], exponent[position:end] = mantissa, power
     return scale, exponent
 
 
@@ -155,7 +186,7 @@ class Clock:
     def at(self, t: int) -> Now:
         """Return what is known of step t."""
         if self.schedule is None:
-            return Now(t, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0)
+            return Now(t, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
         index = (t - 1) // BLOCK
         if index < self._index:
             self.wind(0, Carry())
@@ -175,7 +206,8 @@ class Clock:
             self._turn(self.schedule)
 
     def _turn(self, schedule: Schedule) -> None:
-        block, following = evaluate(schedule, self._index + 1, self._next)
+        begin = (self._index + 1) * BLOCK + 1
+        block, following = evaluate(schedule, range(begin, begin + BLOCK), self._next)
         self._carry, self._next, self._index = self._next, following, self._index + 1
-        steps = range(block.first, block.first + BLOCK)
+        steps = range(begin, begin + BLOCK)
         self._rows = [Now(*row) for row in zip(steps, *(column.tolist() for column in block[1:]), strict=True)]

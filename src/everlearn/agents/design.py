@@ -23,7 +23,8 @@ class Design:
     Parameters
     ----------
     build:
-        from the task's interface, what the agent knows at the beginning: a NamedTuple of arrays
+        from the task's interface, what the agent knows at the beginning: a NamedTuple of arrays, and of tuples of
+        numbers that never change
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`
@@ -35,6 +36,9 @@ class Design:
         what ``now`` tells beside the time
     inspect:
         from what it knows and ``now``, named arrays for people to look at, such as Q and N
+    by_state:
+        whether the first axis of every array is the aleatoric state, and both functions touch no rows but those of the
+        states they are given; several runs can then be advanced side by side, which is faster
     duration:
         the number of steps that the agent was told it will run for, where it was told one
 
@@ -60,6 +64,7 @@ class Design:
     policy: Callable[[Knowledge], Table] | None = None
     schedule: Schedule | None = None
     inspect: Callable[[Knowledge, Now], dict[str, Table]] | None = None
+    by_state: bool = False
     duration: int | None = None
     name: str = "agent"
     parameters: Mapping[str, Any] = field(default_factory=dict)

@@ -14,19 +14,23 @@ from numpy.typing import ArrayLike
 
 from everlearn.agents.design import Design
 from everlearn.agents.discounted import fixed_optimism
-from everlearn.agents.greedy import greedy_action, greedy_policy, largest
+from everlearn.agents.greedy import greedy_action, greedy_policy, largest, unrolled
 from everlearn.errors import InputError, require
 from everlearn.protocol import Experience, Now, Table
 from everlearn.tasks.interface import Interface
 
 
 class Subroutine(NamedTuple):
-    """Q, N and V, and the constants gamma and beta."""
+    """What Algorithm 3 keeps."""
 
-    value: Table
-    visits: Table
+    cells: Table
+    """For each aleatoric state and action: Q and N."""
     best: Table
+    """V, for each aleatoric state."""
     constants: Table
+    """gamma and beta, for each aleatoric state the same."""
+    each: tuple[int, ...]
+    """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
 
 
 def discounted_subroutine(
@@ -56,11 +60,14 @@ def discounted_subroutine(
 
     def build(interface: Interface) -> Subroutine:
         shape = (interface.states, interface.actions)
-        value = np.array(_initial(horizon if q_init is None else q_init, shape))
-        constants = np.array([1.0 - 1.0 / horizon, beta])
-        return Subroutine(value, np.zeros(shape), value.max(axis=1), constants)
+        value = _initial(horizon if q_init is None else q_init, shape)
+        cells = np.stack([value, np.zeros(shape)], axis=2)
+        constants = np.tile([1.0 - 1.0 / horizon, beta], (interface.states, 1))
+        return Subroutine(cells, value.max(axis=1), constants, unrolled(interface.actions))
 
-    return Design(build, act, learn, policy, inspect=inspect, name="discounted-subroutine", duration=duration)
+    return Design(
+        build, act, learn, policy, inspect=inspect, by_state=True, name="discounted-subroutine", duration=duration
+    )
 
 
 def _initial(given: ArrayLike, shape: tuple[int, int]) -> Table:
@@ -74,28 +81,30 @@ def _initial(given: ArrayLike, shape: tuple[int, int]) -> Table:
 
 def act(knowledge: Subroutine, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
     """Line 7."""
-    return greedy_action(knowledge.value, aleatoric_state, stream)
+    return greedy_action(knowledge.cells, knowledge.each, aleatoric_state, stream)
 
 
 def learn(knowledge: Subroutine, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
     """Lines 8, 9, 12 and 13."""
+    cells = knowledge.cells
     s = experience.aleatoric_state
     a = experience.action
-    gamma = knowledge.constants[0]
-    beta = knowledge.constants[1]
-    n = knowledge.visits[s, a] + 1.0
-    knowledge.visits[s, a] = n
+    gamma = knowledge.constants[s, 0]
+    beta = knowledge.constants[s, 1]
+    n = cells[s, a, 1] + 1.0
+    cells[s, a, 1] = n
     alpha = (2.0 + (1.0 - gamma)) / (2.0 + n * (1.0 - gamma))
     target = experience.reward + gamma * knowledge.best[experience.next_aleatoric_state] + beta / math.sqrt(n)
-    knowledge.value[s, a] = (1.0 - alpha) * knowledge.value[s, a] + alpha * target
-    knowledge.best[s] = min(largest(knowledge.value, s), 1.0 / (1.0 - gamma))
+    cells[s, a, 0] = (1.0 - alpha) * cells[s, a, 0] + alpha * target
+    knowledge.best[s] = min(largest(cells, knowledge.each, s), 1.0 / (1.0 - gamma))
 
 
 def policy(knowledge: Subroutine) -> Table:
     """Return the greedy policy."""
-    return greedy_policy(knowledge.value)
+    return greedy_policy(knowledge.cells)
 
 
 def inspect(knowledge: Subroutine, now: Now) -> dict[str, Table]:  # noqa: ARG001
     """Return Q, N and V."""
-    return {"Q": knowledge.value.copy(), "N": knowledge.visits.copy(), "V": knowledge.best.copy()}
+    cells = knowledge.cells
+    return {"Q": cells[..., 0].copy(), "N": cells[..., 1].copy(), "V": knowledge.best.copy()}

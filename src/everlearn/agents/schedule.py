@@ -15,9 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from everlearn.errors import require
+from everlearn.protocol import Table
+
+Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
+"""From t and constants: foo1, foo2 and foo4.  Like an agent's functions, written so that it can be compiled."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Schedule:
     ceiling:
         foo1(t) - (1 + foo3(1) + ... + foo3(t)), where that is the same for every t and known; else it is summed up.
         A known one is exact, so that values clipped at different times are exactly equal, as on paper.
+    formula, constants:
+        foo1, foo2 and foo4 at once, for schedules that are also to be evaluated in compiled code; goes with ``ceiling``
 
     Examples
     --------
@@ -45,6 +51,8 @@ class Schedule:
     value_shift: Callable[[int], float]
     count_scale: Callable[[int], float]
     ceiling: float | None = None
+    formula: Formula | None = None
+    constants: tuple[float, ...] = ()
     name: str = "schedule"
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -68,17 +76,19 @@ def smooth(
     (1.5, 1.5, -1.0)
 
     """
-
-    def horizon(t: int) -> float:
-        return horizon_scale * math.pow(t, horizon_power)
-
-    def optimism(t: int) -> float:
-        return optimism_scale * math.pow(t, optimism_power) * math.sqrt(math.log(2.0 * t * t))
+    constants = (horizon_scale, horizon_power, optimism_scale, optimism_power)
 
     def value_shift(t: int) -> float:
         return horizon_scale * (math.pow(t, horizon_power) - math.pow(t - 1, horizon_power))
 
-    return Schedule(horizon, optimism, value_shift, _one, ceiling=-1.0)
+    return _from_formula(smooth_formula, constants, value_shift, ceiling=-1.0)
+
+
+def smooth_formula(t: int, constants: Table) -> tuple[float, float, float]:
+    """Return foo1, foo2 and foo4 of :func:`smooth`."""
+    horizon = constants[0] * math.pow(t, constants[1])
+    optimism = constants[2] * math.pow(t, constants[3]) * math.sqrt(math.log(2.0 * t * t))
+    return horizon, optimism, 1.0
 
 
 def change_points(
@@ -108,31 +118,25 @@ def change_points(
     """
     require(first >= 2, "schedule.first", first, "give a step of at least 2")
     require(growth > 1, "schedule.growth", growth, "give a factor above 1")
-
-    def recent(t: int) -> float:
-        if t < first:
-            return 1.0
-        k = int(math.log(t / first) / math.log(growth))
-        while first * math.pow(growth, k + 1) <= t:
-            k += 1
-        while first * math.pow(growth, k) > t:
-            k -= 1
-        return first * math.pow(growth, k)
-
-    def horizon(t: int) -> float:
-        return horizon_scale * math.pow(recent(t), horizon_power)
-
-    def optimism(t: int) -> float:
-        point = recent(t)
-        return optimism_scale * math.pow(point, optimism_power) * math.sqrt(math.log(2.0 * point * point))
+    constants = (float(first), growth, horizon_scale, horizon_power, optimism_scale, optimism_power)
 
     def value_shift(t: int) -> float:
-        return horizon(t) - (horizon(t - 1) if t > 1 else 1.0)
+        before = 1.0 if t == 1 else change_points_formula(t - 1, constants)[0]  # type: ignore[arg-type]
+        return change_points_formula(t, constants)[0] - before  # type: ignore[arg-type]
 
-    def count_scale(t: int) -> float:
-        return 1.0 if t == 1 or recent(t) == recent(t - 1) else 0.0
+    return _from_formula(change_points_formula, constants, value_shift, ceiling=0.0)
 
-    return Schedule(horizon, optimism, value_shift, count_scale, ceiling=0.0)
+
+def change_points_formula(t: int, constants: Table) -> tuple[float, float, float]:
+    """Return foo1, foo2 and foo4 of :func:`change_points`."""
+    point = 1.0
+    following = constants[0]
+    while following <= t:
+        point = following
+        following *= constants[1]
+    horizon = constants[2] * math.pow(point, constants[3])
+    optimism = constants[4] * math.pow(point, constants[5]) * math.sqrt(math.log(2.0 * point * point))
+    return horizon, optimism, 0.0 if point > t - 1 and t > 1 else 1.0
 
 
 def fixed(*, horizon: float = 10.0, optimism: float = 1.0) -> Schedule:
@@ -147,8 +151,28 @@ def fixed(*, horizon: float = 10.0, optimism: float = 1.0) -> Schedule:
     (7, 0.0)
 
     """
-    return Schedule(lambda _: horizon, lambda _: optimism, lambda t: horizon - 1 if t == 1 else 0.0, _one, ceiling=0.0)
+
+    def value_shift(t: int) -> float:
+        return horizon - 1 if t == 1 else 0.0
+
+    return _from_formula(fixed_formula, (horizon, optimism), value_shift, ceiling=0.0)
 
 
-def _one(_t: int) -> float:
-    return 1.0
+def fixed_formula(t: int, constants: Table) -> tuple[float, float, float]:  # noqa: ARG001
+    """Return foo1, foo2 and foo4 of :func:`fixed`."""
+    return constants[0], constants[1], 1.0
+
+
+def _from_formula(
+    formula: Formula, constants: tuple[float, ...], value_shift: Callable[[int], float], ceiling: float
+) -> Schedule:
+    given: Any = constants  # the interpreter reads a tuple faster than an array, and to the same bits
+    return Schedule(
+        lambda t: formula(t, given)[0],
+        lambda t: formula(t, given)[1],
+        value_shift,
+        lambda t: formula(t, given)[2],
+        ceiling,
+        formula,
+        constants,
+    )

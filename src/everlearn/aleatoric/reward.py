@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from everlearn.errors import RewardError, require
 from everlearn.protocol import Label, RewardFunction
 
@@ -53,6 +56,13 @@ class Reward:
         if not self.low <= reward <= self.high:
             raise RewardError(where, reward, f"outside its range, {self.low} to {self.high}; widen reward_range")
         return reward
+
+    def check_range(self, rewards: NDArray[np.float64]) -> None:
+        """Refuse rewards outside the range, many at once."""
+        outside = ~((rewards >= self.low) & (rewards <= self.high))
+        if outside.any():
+            remedy = f"outside its range, {self.low} to {self.high}; widen reward_range"
+            raise RewardError("reward", float(rewards[outside].flat[0]), remedy)
 
     def learned(self, reward: float) -> float:
         """Return the reward as the learner sees it."""

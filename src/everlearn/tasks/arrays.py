@@ -14,7 +14,7 @@ from everlearn.environments.model import SUM_TOLERANCE, Model
 from everlearn.errors import InputError, ProbabilityError, RewardError, require
 from everlearn.labels import check_labels
 from everlearn.protocol import Label
-from everlearn.tasks.task import Task
+from everlearn.tasks.task import Arrays, Task
 
 
 def mdp(
@@ -88,6 +88,7 @@ def mdp(
         Model(labels, observations, start, rho),
         name=name,
         source=source,
+        arrays=Arrays(matrices, rewards),
     )
 
 
@@ -95,9 +96,13 @@ def _matrix(given: Any, action: int) -> Any:
     from scipy.sparse import csr_array
 
     try:
-        return csr_array(given, dtype=np.float64)
+        matrix = csr_array(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"P[{action}]", given, "give a matrix of probabilities") from None
+    matrix = matrix.copy() if matrix is given else matrix
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def _check_rows(matrix: Any, action: int, states: int) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
@@ -14,6 +15,15 @@ from everlearn.environments.model import Model, ModelEnvironment
 from everlearn.errors import InputError, TaskError
 from everlearn.labels import check_labels
 from everlearn.protocol import Environment, History, Label
+
+
+class Arrays(NamedTuple):
+    """A task given by arrays: memory, observation and aleatoric state are the state of a Markov decision process."""
+
+    matrices: list[Any]
+    """For each action a sparse matrix (CSR) of probabilities, without explicit zeros."""
+    rewards: NDArray[np.float64]
+    """By state, action and next state; the last axis has length 1 where the next state does not matter."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,8 @@ class Task:
         from outside
     name, summary, source:
         what it is called, what it is, and where it comes from
+    arrays:
+        for a task that was made from arrays, these: they are tabulated at once
     parameters:
         what it was made with
     references:
@@ -58,6 +70,7 @@ class Task:
     name: str = "task"
     summary: str = ""
     source: str = ""
+    arrays: Arrays | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     references: Mapping[str, float] = field(default_factory=dict)
 

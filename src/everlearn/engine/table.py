@@ -1,0 +1,220 @@
+"""The table of a task: every reachable pair of a memory and an aleatoric state, in arrays that a kernel can read.
+
+A row is a pair and an action; its outcomes stand beside each other, with the running sums of their probabilities, so
+that one uniform number picks one.  Pairs are expanded when a run first visits them: the kernel stops at a pair that it
+has not seen, Python expands it, the kernel goes on.  So a task may have more memories than could ever be listed.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.environments.model import cumulative
+from everlearn.errors import EverlearnError, InputError
+from everlearn.protocol import Label
+from everlearn.tasks.interface import Interface
+from everlearn.tasks.task import Task
+
+OUTCOME = np.dtype(
+    [
+        ("bound", "f8"),  # the running sum of probabilities; infinite for the last outcome
+        ("reward", "f8"),  # in the task's own units
+        ("learned", "f8"),  # as the learner sees it
+        ("next", "u4"),  # the pair that follows
+        ("state", "u4"),  # its aleatoric state
+        ("observation", "u4"),
+        ("padding", "u4"),
+    ],
+    align=True,
+)
+
+UNSEEN = np.uint32(0xFFFFFFFF)
+"""What ``next`` is in a row that has not been expanded."""
+
+MOST_PAIRS = 1_000_000
+"""How many pairs are expanded unless more are asked for."""
+
+_PROBED = 64
+"""How many pairs are expanded at once, to learn how many outcomes a row has."""
+
+
+class TableFull(EverlearnError):  # noqa: N818 - reads as what it is
+    """More pairs were visited than may be expanded; raise ``max_pairs``."""
+
+
+class PairTable:
+    """The pairs of a task, expanded as they are visited.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.service_station import service_station
+    >>> table = PairTable(service_station())
+    >>> table.complete()
+    >>> table.expanded, table.width
+    (10920, 3)
+
+    """
+
+    def __init__(self, task: Task, max_pairs: int = MOST_PAIRS) -> None:
+        if task.model is None:
+            raise InputError("task", task.name, "has no model to tabulate; use the reference engine")
+        self.task = task
+        self.model = task.model
+        self.interface = Interface(task)
+        self.actions = self.interface.actions
+        self.start = 0
+        self.max_pairs = max_pairs
+        self.expanded = 0
+        self.width = 1
+        self.labels: list[tuple[Label, Label]] = []
+        self._index: dict[tuple[Label, int], int] = {}
+        self._states: list[int] = []
+        self._lock = threading.Lock()
+        self.rows = self._blank(_PROBED)
+        self._pair(self.model.memory, self.interface.start)
+        for pair in range(_PROBED):
+            if pair < len(self.labels):
+                self._expand(pair)
+
+    def expand(self, pair: int) -> None:
+        """Expand a pair, unless somebody has."""
+        with self._lock:
+            self._expand(pair)
+
+    def complete(self) -> None:
+        """Expand every pair that can be reached."""
+        with self._lock:
+            for pair in range(self.max_pairs + 1):
+                if pair >= len(self.labels):
+                    return
+                self._expand(pair)
+
+    def view(self) -> tuple[NDArray[Any], int]:
+        """Return the rows as they are now, and how many outcomes each has."""
+        with self._lock:
+            return self.rows, self.width
+
+    def _blank(self, pairs: int) -> NDArray[Any]:
+        rows = np.zeros(pairs * self.actions * self.width, dtype=OUTCOME)
+        rows["next"] = UNSEEN
+        return rows
+
+    def _pair(self, memory: Label, aleatoric_state: int) -> int:
+        key = (memory, aleatoric_state)
+        if (pair := self._index.get(key)) is None:
+            pair = self._index[key] = len(self.labels)
+            self.labels.append((memory, self.task.states[aleatoric_state]))
+            self._states.append(aleatoric_state)
+        return pair
+
+    def _expand(self, pair: int) -> None:
+        actions = self.actions
+        if pair * actions * self.width < len(self.rows) and self.rows["next"][pair * actions * self.width] != UNSEEN:
+            return
+        if self.expanded >= self.max_pairs:
+            raise TableFull(
+                f"more than {self.max_pairs:,} pairs of memory and aleatoric state were visited; "
+                "raise max_pairs (--max-pairs), or use --engine reference"
+            )
+        found = [self._outcomes(pair, action) for action in range(actions)]
+        self._make_room(len(self.labels), max(len(outcomes) for outcomes in found))
+        block = np.zeros((actions, self.width), dtype=OUTCOME)
+        for action, outcomes in enumerate(found):
+            block[action, : len(outcomes)] = outcomes
+            block[action, len(outcomes) :] = outcomes[-1]
+        begin = pair * actions * self.width
+        ready = block.reshape(-1)
+        # The first ``next`` is what a running kernel looks at: it is written last.
+        self.rows[begin + 1 : begin + ready.size] = ready[1:]
+        for name in ("bound", "reward", "learned", "state", "observation", "next"):
+            self.rows[name][begin] = ready[name][0]
+        self.expanded += 1
+
+    def _outcomes(self, pair: int, action: int) -> list[tuple[float, float, float, int, int, int, int]]:
+        memory, aleatoric_state = self.labels[pair][0], self._states[pair]
+        found = self.model.outcomes(memory, self.task.actions[action])
+        bounds = [*cumulative(found)[:-1], np.inf]
+        outcomes = []
+        for bound, outcome in zip(bounds, found, strict=True):
+            observation = self.interface.observation(outcome.observation)
+            following, reward = self.interface.step(aleatoric_state, action, observation)
+            learned = self.task.reward.learned(reward)
+            pair_after = self._pair(outcome.memory, following)
+            outcomes.append((bound, reward, learned, pair_after, following, observation, 0))
+        return outcomes
+
+    def _make_room(self, pairs: int, width: int) -> None:
+        """Grow the arrays.  Kernels that still hold the old ones find them unexpanded, and come back for the new."""
+        held = len(self.rows) // (self.actions * self.width)
+        if width <= self.width and pairs <= held:
+            return
+        old, old_width = self.rows, self.width
+        self.width = max(width, self.width)
+        rows = self._blank(max(held, 2 * pairs))
+        kept = rows.reshape(-1, self.actions, self.width)[:held]
+        kept[:, :, :old_width] = old.reshape(held, self.actions, old_width)
+        kept[:, :, old_width:] = kept[:, :, old_width - 1 : old_width]
+        self.rows = rows
+
+
+class ArrayTable:
+    """The pairs of a task that was made from arrays: all at once, a pair for each state.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.arrays import mdp
+    >>> table = ArrayTable(mdp([[[0.5, 0.5], [0, 1]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]]))
+    >>> table.expanded, table.width, table.rows["bound"].tolist()
+    (2, 2, [0.5, inf, inf, inf, inf, inf, inf, inf])
+
+    """
+
+    def __init__(self, task: Task) -> None:
+        if task.arrays is None:
+            raise InputError("task", task.name, "was not made from arrays")
+        self.task = task
+        self.interface = Interface(task)
+        matrices, rewards = task.arrays
+        self.actions = len(matrices)
+        self.expanded = matrices[0].shape[0]
+        self.start = self.interface.start
+        counts = np.stack([np.diff(matrix.indptr) for matrix in matrices], axis=1)
+        self.width = int(counts.max())
+        rows = np.zeros((self.expanded, self.actions, self.width), dtype=OUTCOME)
+        for action, matrix in enumerate(matrices):
+            _fill(rows[:, action], matrix, rewards[:, action], counts[:, action])
+        task.reward.check_range(rows["reward"])
+        rows["learned"] = task.reward.learned(rows["reward"])  # type: ignore[arg-type]  # the same formula on an array
+        self.rows = rows.reshape(-1)
+
+    def expand(self, pair: int) -> None:
+        """Do nothing: every pair is there."""
+
+    def complete(self) -> None:
+        """Do nothing: every pair is there."""
+
+    def view(self) -> tuple[NDArray[Any], int]:
+        """Return the rows and how many outcomes each has."""
+        return self.rows, self.width
+
+
+def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
+    """Fill the rows of one action; a row with fewer outcomes repeats its last."""
+    slots = np.minimum(np.arange(rows.shape[1]), counts[:, None] - 1)
+    places = matrix.indptr[:-1, None] + slots
+    following = matrix.indices[places]
+    probabilities = np.where(np.arange(rows.shape[1]) < counts[:, None], matrix.data[places], 0.0)
+    bounds = np.cumsum(probabilities, axis=1)
+    bounds[np.arange(rows.shape[1]) >= counts[:, None] - 1] = np.inf
+    rows["bound"] = bounds
+    rows["next"] = rows["state"] = rows["observation"] = following
+    rows["reward"] = np.take_along_axis(rewards, following % rewards.shape[1], axis=1)
+
+
+def make_table(task: Task, max_pairs: int = MOST_PAIRS) -> PairTable | ArrayTable:
+    """Return the table of a task, in whichever way it can be made."""
+    return PairTable(task, max_pairs) if task.arrays is None else ArrayTable(task)
