@@ -10,7 +10,8 @@ import numpy as np
 
 from everlearn.agents.agent import split, whole
 from everlearn.agents.registry import make_design
-from everlearn.engine.runner import Plan, Progress, choose_engine, simulate
+from everlearn.engine.plan import Plan, Progress
+from everlearn.engine.runner import MOST_PAIRS, choose_engine, simulate
 from everlearn.results.result import Result
 from everlearn.tasks.registry import make_task
 
@@ -24,6 +25,8 @@ def run(
     runs: int = 1,
     seed: int = 0,
     engine: str = "auto",
+    threads: int | None = None,
+    max_pairs: float = MOST_PAIRS,
     parameters: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Result:
@@ -37,6 +40,10 @@ def run(
         how long, how often, and from which seed
     engine:
         ``reference``, ``compiled``, or ``auto`` for the fastest that can do it
+    threads:
+        how many threads the compiled engine uses; as many as there are cores unless given.  It changes no result.
+    max_pairs:
+        how many pairs of a memory and an aleatoric state the compiled engine may expand
     parameters:
         of task, agent and schedule, as in ``{"task.window": 6, "agent.phase": 1e4, "schedule.horizon_scale": 3}``
     progress:
@@ -54,9 +61,10 @@ def run(
     made_task = make_task(task, chosen["task"])
     design = make_design(agent, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"], duration=length)
     plan = Plan(made_task, design, length, whole(runs, "runs", least=1), whole(seed, "seed"))
-    working = choose_engine(engine)
+    working = choose_engine(plan, engine)
+    pairs = whole(max_pairs, "max_pairs", least=1)
     began = time.perf_counter()
-    finished = sorted(simulate(plan, engine, progress))
+    finished = list(simulate(plan, working, threads=threads, max_pairs=pairs, progress=progress))
     seconds = time.perf_counter() - began
     timetable = design.schedule
     named = [("task", made_task.parameters), ("agent", design.parameters)]
@@ -74,6 +82,7 @@ def run(
         scaling=made_task.reward.scaling,
         times=plan.times,
         total_reward=np.array([one.total_reward for one in finished]),
+        policies=None if finished[0].policies is None else np.array([one.policies for one in finished]),
         references=dict(made_task.references),
         seconds=seconds,
     )

@@ -86,12 +86,15 @@ def run(
     runs: Annotated[str, typer.Option(help="How many independent runs.")] = "1",
     seed: Annotated[str, typer.Option(help="The seed: the same gives the same result.")] = "0",
     engine: Annotated[str, typer.Option(help="auto, compiled or reference.")] = "auto",
+    threads: Annotated[int | None, typer.Option(help="Threads of the compiled engine; one a core.")] = None,
+    max_pairs: Annotated[str, typer.Option(help="How many pairs of memory and state may be expanded.")] = "1e6",
     as_json: AsJson = False,
 ) -> None:
     """Run an agent on a task, and print how much reward it gathered."""
     from everlearn.cli.run import run_and_print
 
-    run_and_print(task, agent, schedule, settings or [], steps, runs, seed, engine, as_json)
+    options = {"steps": steps, "runs": runs, "seed": seed, "max_pairs": max_pairs}
+    run_and_print(task, agent, schedule, settings or [], options, engine, threads, as_json)
 
 
 @app.command()

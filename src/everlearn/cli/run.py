@@ -18,16 +18,15 @@ def run_and_print(
     agent: str,
     schedule: str | None,
     settings: list[str],
-    steps: str,
-    runs: str,
-    seed: str,
+    options: dict[str, str],
     engine: str,
+    threads: int | None,
     as_json: bool,
 ) -> None:
-    """Run, with a progress bar on a terminal, and print the result."""
+    """Run, with a progress bar on a terminal, and print the result; ``options`` are whole numbers as typed."""
     parameters = parse_settings(settings)
-    total = whole(steps, "--steps", least=1) * whole(runs, "--runs", least=1)
-    done = 0
+    numbers = {name: whole(text, f"--{name.replace('_', '-')}") for name, text in options.items()}
+    total, done = numbers["steps"] * numbers["runs"], 0
     try:
         with progress_bar(f"{agent} on {task}", total) as advance:
 
@@ -40,12 +39,11 @@ def run_and_print(
                 task,
                 agent,
                 schedule=schedule,
-                steps=whole(steps, "--steps"),
-                runs=whole(runs, "--runs"),
-                seed=whole(seed, "--seed"),
                 engine=engine,
+                threads=threads,
                 parameters=parameters,
                 progress=progress,
+                **numbers,
             )
     except KeyboardInterrupt:
         typer.echo(f"everlearn: interrupted after {done:,} of {total:,} steps", err=True)

@@ -2,69 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+import warnings
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everlearn.agents.agent import Agent
-from everlearn.agents.design import Design
+from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
 from everlearn.engine.reference import reference_loop
-from everlearn.engine.times import recording_times
-from everlearn.errors import InputError, require
-from everlearn.protocol import Table
+from everlearn.errors import EverlearnError, InputError
 from everlearn.randomness import ENVIRONMENT, stream
-from everlearn.tasks.task import Task
 
 ENGINES = ("auto", "compiled", "reference")
 
-Progress = Callable[[int], None]
-"""Called now and then with the number of steps done since it was last called."""
+MOST_PAIRS = 1_000_000
+"""How many pairs of a memory and an aleatoric state a run may visit, unless more are asked for."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is to be run: everything on which the outcome depends."""
-
-    task: Task
-    design: Design
-    steps: int
-    runs: int
-    seed: int
-    times: NDArray[np.int64] = field(init=False)
-
-    def __post_init__(self) -> None:
-        require(self.steps >= 1, "steps", self.steps, "give at least 1")
-        require(self.runs >= 1, "runs", self.runs, "give at least 1")
-        object.__setattr__(self, "times", recording_times(self.steps))
+class CompilationError(EverlearnError):
+    """A design's functions cannot be compiled; the message says where."""
 
 
-class Finished(NamedTuple):
-    """A run at its end: its number, and the sum of rewards at each recording time."""
-
-    run: int
-    total_reward: Table
-
-
-def choose_engine(engine: str) -> str:
-    """Return the engine that will do the work.
+def choose_engine(plan: Plan, engine: str) -> str:
+    """Return the engine that will do the work; with ``auto`` the compiled one where it can.
 
     Examples
     --------
-    >>> choose_engine("auto")
-    'reference'
+    >>> from everlearn.agents.registry import make_design
+    >>> from everlearn.tasks.registry import make_task
+    >>> choose_engine(Plan(make_task("service-station"), make_design("always"), 100, 1, 0), "auto")
+    'compiled'
 
     """
     if engine not in ENGINES:
         raise InputError("engine", engine, f"give one of {', '.join(ENGINES)}")
-    if engine == "compiled":
-        raise InputError("engine", engine, "there is no compiled engine yet; give auto or reference")
-    return "reference"
+    if plan.task.model is None:
+        if engine == "compiled":
+            raise InputError("engine", engine, f"the task {plan.task.name!r} has no model; give auto or reference")
+        return "reference"
+    if engine == "reference":
+        return engine
+    try:
+        _try_compiling(plan)
+    except CompilationError as error:
+        if engine == "compiled":
+            raise
+        warnings.warn(f"{error}; running in the reference loop, which is slower", stacklevel=2)
+        return "reference"
+    return "compiled"
 
 
-def simulate(plan: Plan, engine: str = "auto", progress: Progress | None = None) -> Iterator[Finished]:
+def _try_compiling(plan: Plan) -> None:
+    """Compile the design's functions for this task, by a run of one step."""
+    from numba.core.errors import NumbaError
+
+    from everlearn.engine.compiled import simulate_compiled
+
+    try:
+        for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), threads=1, max_pairs=MOST_PAIRS):
+            pass
+    except NumbaError as error:
+        raise CompilationError(f"the agent {plan.design.name!r} cannot be compiled: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return the lines of Numba's message that tell a user what is wrong, as one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    openings = ("Unknown", "No implementation", "Cannot", "Use of", "Invalid")
+    telling = [line for line in lines if line.startswith(openings)]
+    place = [line for line in lines if line.startswith("File ")]
+    return "; ".join([*(telling[-1:] or lines[:1]), *place[-1:]])
+
+
+def simulate(
+    plan: Plan,
+    engine: str = "auto",
+    *,
+    threads: int | None = None,
+    max_pairs: int = MOST_PAIRS,
+    progress: Progress | None = None,
+) -> Iterator[Finished]:
     """Do the runs of a plan, and yield each when it is finished.
 
     Examples
@@ -76,18 +93,24 @@ def simulate(plan: Plan, engine: str = "auto", progress: Progress | None = None)
     [50.5, 50.5]
 
     """
-    choose_engine(engine)
-    for run in range(plan.runs):
-        yield _reference_run(plan, run, progress)
+    if choose_engine(plan, engine) == "compiled":
+        from everlearn.engine.compiled import simulate_compiled
+
+        yield from simulate_compiled(plan, threads=threads, max_pairs=max_pairs, progress=progress)
+    else:
+        for run in range(plan.runs):
+            yield _reference_run(plan, run, progress)
 
 
 def _reference_run(plan: Plan, run: int, progress: Progress | None) -> Finished:
     agent = Agent(plan.task, plan.design, seed=plan.seed, run=run)
     environment = plan.task.start(stream(plan.seed, run, ENVIRONMENT))
-    totals, reported = [], 0
-    for record in reference_loop(environment, agent, agent.interface, plan.times.tolist()):
-        totals.append(record.total_reward)
+    totals, reported, policies = np.zeros(plan.times.size), 0, recorded_policies(plan, 1)
+    for column, record in enumerate(reference_loop(environment, agent, agent.interface, plan.times.tolist())):
+        totals[column] = record.total_reward
+        if policies is not None:
+            policies[0, column] = agent.policy
         if progress is not None:
             progress(record.t - reported)
             reported = record.t
-    return Finished(run, np.array(totals))
+    return Finished(run, totals, None if policies is None else policies[0])

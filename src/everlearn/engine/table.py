@@ -35,9 +35,6 @@ OUTCOME = np.dtype(
 UNSEEN = np.uint32(0xFFFFFFFF)
 """What ``next`` is in a row that has not been expanded."""
 
-MOST_PAIRS = 1_000_000
-"""How many pairs are expanded unless more are asked for."""
-
 _PROBED = 64
 """How many pairs are expanded at once, to learn how many outcomes a row has."""
 
@@ -59,7 +56,7 @@ class PairTable:
 
     """
 
-    def __init__(self, task: Task, max_pairs: int = MOST_PAIRS) -> None:
+    def __init__(self, task: Task, max_pairs: int = 1_000_000) -> None:
         if task.model is None:
             raise InputError("task", task.name, "has no model to tabulate; use the reference engine")
         self.task = task
@@ -215,6 +212,6 @@ def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts:
     rows["reward"] = np.take_along_axis(rewards, following % rewards.shape[1], axis=1)
 
 
-def make_table(task: Task, max_pairs: int = MOST_PAIRS) -> PairTable | ArrayTable:
+def make_table(task: Task, max_pairs: int = 1_000_000) -> PairTable | ArrayTable:
     """Return the table of a task, in whichever way it can be made."""
     return PairTable(task, max_pairs) if task.arrays is None else ArrayTable(task)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from everlearn.api import run
-from everlearn.engine.runner import Progress
+from everlearn.engine.plan import Progress
 from everlearn.figures.curves import learning_curves
 from everlearn.files import replacing
 from everlearn.results.result import Result

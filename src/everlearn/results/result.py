@@ -46,6 +46,8 @@ class Result:
     times: NDArray[np.int64]
     total_reward: Table
     """The sum of rewards until each time, a row for each run."""
+    policies: Table | None
+    """The policy at each time: run, time, aleatoric state, action; None where the tables are large."""
     references: Mapping[str, float]
     """Average rewards known for the task, by name."""
     seconds: float

@@ -1,0 +1,184 @@
+"""The compiled engine: runs of a design on the table of a task, side by side and on all cores.
+
+Runs are put into groups, which advance through the same stretch of time, one group a thread at a time; the kernels hold
+no lock of Python's.  Nothing that a run does depends on which group or thread it is in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from everlearn.agents.clock import Block
+from everlearn.agents.design import Design
+from everlearn.engine import driver
+from everlearn.engine.compiling import compiled
+from everlearn.engine.driver import Lanes
+from everlearn.engine.kernels import Token
+from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
+from everlearn.engine.table import ArrayTable, PairTable, make_table
+from everlearn.engine.timeline import Timeline, stretches
+from everlearn.errors import InputError
+from everlearn.protocol import Knowledge, Table
+from everlearn.randomness import AGENT, ENVIRONMENT, stream, words
+from everlearn.tasks.interface import Interface
+
+LANES = 8
+"""How many runs of a design that works by state are advanced side by side."""
+
+UNROLLED_OUTCOMES = 4
+"""Up to how many outcomes of a row are searched without branches."""
+
+STRETCH = 1 << 16
+"""Steps of a run in one task of the pool."""
+
+STRETCH_OF_ALL = 1 << 24
+"""Steps of all runs between two looks at the keyboard: a fraction of a second."""
+
+MEMORY = 1 << 30
+"""Bytes that the runs that advance together may take for what they know, unless one run takes more."""
+
+
+@dataclass
+class Group:
+    """Runs that are advanced side by side: what each knows, stacked along the first axis, and where each is."""
+
+    runs: range
+    knowledge: Knowledge
+    lanes: Lanes
+    totals: Table
+    policies: Table | None
+
+
+def simulate_compiled(
+    plan: Plan, *, threads: int | None = None, max_pairs: int, progress: Progress | None = None
+) -> Iterator[Finished]:
+    """Do the runs of a plan, and yield each when it is finished."""
+    workers = threads or os.cpu_count() or 1
+    table = make_table(plan.task, max_pairs)
+    token = Token(plan.design.act, plan.design.learn)
+    with ThreadPoolExecutor(workers) as pool:
+        for batch in batches(plan, table.interface, workers):
+            engine = Batch(plan, table, token, batch, workers)
+            yield from engine.work(pool, progress)
+
+
+def batches(plan: Plan, interface: Interface, workers: int) -> Iterator[range]:
+    """Yield runs in batches whose knowledge fits into memory together."""
+    size = sum(value.nbytes for value in plan.design.build(interface) if isinstance(value, np.ndarray))
+    number = max(workers, MEMORY // max(size, 1))
+    for begin in range(0, plan.runs, number):
+        yield range(begin, min(begin + number, plan.runs))
+
+
+class Batch:
+    """Runs that go through time together."""
+
+    def __init__(self, plan: Plan, table: PairTable | ArrayTable, token: Token, runs: range, workers: int) -> None:
+        self.plan, self.table, self.token = plan, table, token
+        self.runs = runs
+        self.timeline = Timeline(plan.design.schedule)
+        lanes = min(LANES, -(-len(runs) // workers)) if plan.design.by_state else 1
+        self.groups = [self._group(runs[begin : begin + lanes]) for begin in range(0, len(runs), lanes)]
+        self._advance = compiled(driver.advance, token)
+
+    def work(self, pool: ThreadPoolExecutor, progress: Progress | None) -> Iterator[Finished]:
+        """Advance all groups to the end, the schedule being evaluated a stretch ahead, and yield every run."""
+        at_most = max(256, min(STRETCH, STRETCH_OF_ALL // len(self.runs)))
+        lengths = stretches(self.plan.steps, at_most)
+        ahead: Future[Block] | None = pool.submit(self.timeline.next, next(lengths))
+        while ahead is not None:
+            block = ahead.result()
+            following = next(lengths, None)
+            ahead = None if following is None else pool.submit(self.timeline.next, following)
+            self._stretch(pool, block)
+            if progress is not None:
+                progress(len(block.horizon) * len(self.runs))
+        for group in self.groups:
+            yield from self._finished(group)
+
+    def _stretch(self, pool: ThreadPoolExecutor, block: Block) -> None:
+        waiting = [pool.submit(self._through, group, block) for group in self.groups]
+        try:
+            wait(waiting)
+        finally:
+            for future in waiting:
+                future.cancel()
+        for future in waiting:
+            future.result()
+
+    def _through(self, group: Group, block: Block) -> None:
+        """Advance a group through a block, and record at the times that lie in it."""
+        times, length = self.plan.times, len(block.horizon)
+        position = 0
+        for column in range(*np.searchsorted(times, (block.first, block.first + length))):
+            end = int(times[column]) - block.first + 1
+            self._until(group, block, position, end)
+            position = end
+            group.totals[:, column] = group.lanes.total
+            if group.policies is not None and self.plan.design.policy is not None:
+                table = self.plan.design.policy(group.knowledge)
+                group.policies[:, column] = table.reshape(group.policies.shape[0], *group.policies.shape[2:])
+        self._until(group, block, position, length)
+
+    def _until(self, group: Group, block: Block, position: int, end: int) -> None:
+        """Advance a group to before a position, expanding pairs that it meets for the first time."""
+        lanes, lane = group.lanes, 0
+        streams = lanes.environment.ctypes.data, lanes.agent.ctypes.data
+        while position < end:
+            rows, width = self.table.view()
+            outcomes = (0,) * width if width <= UNROLLED_OUTCOMES else ()
+            shape = rows, width, outcomes, self.table.actions
+            position, lane = self._advance(
+                self.token, group.knowledge, block, position, end, lane, *shape, lanes, *streams
+            )
+            if position < end:
+                self.table.expand(int(lanes.pair[lane]))
+
+    def _group(self, runs: range) -> Group:
+        design, interface, number = self.plan.design, self.table.interface, len(runs)
+        lanes = Lanes(
+            np.full(number, self.table.start, dtype=np.uint32),
+            np.full(number, interface.start, dtype=np.uint32),
+            np.arange(number, dtype=np.uint32) * np.uint32(interface.states if design.by_state else 0),
+            np.zeros(number),
+            *(np.array([words(stream(self.plan.seed, run, whose)) for run in runs]) for whose in (ENVIRONMENT, AGENT)),
+        )
+        totals = np.zeros((number, self.plan.times.size))
+        policies = recorded_policies(self.plan, number)
+        return Group(runs, stacked(design, interface, number), lanes, totals, policies)
+
+    @staticmethod
+    def _finished(group: Group) -> Iterator[Finished]:
+        for lane, run in enumerate(group.runs):
+            yield Finished(run, group.totals[lane], None if group.policies is None else group.policies[lane])
+
+
+def stacked(design: Design, interface: Interface, number: int) -> Knowledge:
+    """Return what so many runs know at the beginning, stacked along the first axis.
+
+    Examples
+    --------
+    >>> from everlearn.agents.registry import make_design
+    >>> from everlearn.tasks.registry import make_task
+    >>> stacked(make_design("growing-horizon"), Interface(make_task("service-station")), 8).cells.shape
+    (16, 2, 3)
+
+    """
+    knowledge = design.build(interface)
+
+    def stack(name: str, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        if design.by_state and (value.ndim == 0 or value.shape[0] != interface.states):
+            remedy = f"a design by state needs arrays whose first axis is the aleatoric state, {interface.states} long"
+            raise InputError(f"array {name!r} of the design {design.name!r}", value.shape, remedy)
+        copies = np.concatenate([value] * number) if number > 1 else value
+        return np.ascontiguousarray(copies)
+
+    return type(knowledge)(**{name: stack(name, value) for name, value in knowledge._asdict().items()})

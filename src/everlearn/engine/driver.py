@@ -1,0 +1,126 @@
+"""The one driver that runs every design on every table, as compiled loops.
+
+It is written once, and compiled for each set of functions that a token stands for.  Several runs are advanced side by
+side, in *lanes*: what one waits for overlaps with the work of the others.  Lane l has the rows of the design's arrays
+from ``base[l]``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.agents.clock import Block
+from everlearn.engine.kernels import act_by, formula_by, learn_by
+from everlearn.engine.sfc64 import STRIDE, step
+from everlearn.engine.table import UNSEEN
+from everlearn.protocol import Experience, Knowledge, Now, Table
+
+int64: Any = np.int64
+uint32: Any = np.uint32
+uint64: Any = np.uint64
+
+BISECTED = 16
+"""From how many outcomes on they are searched by halving."""
+
+
+class Lanes(NamedTuple):
+    """Where each lane is: its pair, its aleatoric state, its rows, the sum of its rewards, its two streams."""
+
+    pair: NDArray[np.uint32]
+    state: NDArray[np.uint32]
+    base: NDArray[np.uint32]
+    total: Table
+    environment: NDArray[np.uint64]
+    agent: NDArray[np.uint64]
+
+
+def advance(
+    token: Any,
+    knowledge: Knowledge,
+    block: Block,
+    first: int,
+    last: int,
+    first_lane: int,
+    rows: Any,
+    width: int,
+    outcomes: tuple[int, ...],
+    actions: int,
+    lanes: Lanes,
+    environments: int,
+    agents: int,
+) -> tuple[int, int]:
+    """Advance every lane over the steps of a block from ``first`` to before ``last``.
+
+    ``outcomes`` is as long as a row is wide where that is little, else empty; ``environments`` and ``agents`` are the
+    addresses of the streams.  Returns (last, 0), or the position and the lane at which a pair has not been expanded.
+    """
+    for i in range(first, last):
+        now = Now(
+            block.first + i,
+            block.horizon[i],
+            block.discount[i],
+            block.optimism[i],
+            block.drift[i],
+            block.ceiling[i],
+            block.scale[i],
+            block.unscale[i],
+            block.exponent[i],
+        )
+        for lane in range(first_lane if i == first else 0, len(lanes.pair)):
+            row = int64(lanes.pair[lane]) * actions * width
+            if rows[row].next == UNSEEN:
+                return i, lane
+            base = int64(lanes.base[lane])
+            s = int64(lanes.state[lane]) + base
+            agent = agents + lane * STRIDE
+            a = int64(uint32(act_by(token, knowledge, s, now, agent)))
+            draw = step(environments + lane * STRIDE)
+            outcome = rows[uint64(pick(rows, row + a * width, width, outcomes, draw))]
+            following = int64(outcome.state)
+            seen = Experience(s, a, int64(outcome.observation), outcome.learned, following + base)
+            learn_by(token, knowledge, seen, now, agent)
+            lanes.total[lane] += outcome.reward
+            lanes.pair[lane] = outcome.next
+            lanes.state[lane] = outcome.state
+    return last, 0
+
+
+def pick(rows: Any, row: int, width: int, outcomes: tuple[int, ...], draw: float) -> int:
+    """Return the first outcome whose bound exceeds the draw; the bound of the last is infinite."""
+    if len(outcomes) > 0:  # known to the compiler, which then needs no branch that could be mispredicted
+        place = row
+        for j in range(len(outcomes) - 1):
+            place += int64(draw >= rows[uint64(row + j)].bound)
+        return place
+    if width < BISECTED:
+        while draw >= rows[uint64(row)].bound:
+            row += 1
+        return row
+    low = row
+    high = row + width - 1
+    while low < high:
+        middle = (low + high) // 2
+        if draw >= rows[uint64(middle)].bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def fill(token: Any, first: int, constants: Table, horizon: Table, optimism: Table, count_scale: Table) -> int:
+    """Evaluate the formula of a schedule from step ``first`` on; return at how many steps it was in its domain.
+
+    The loop ends where a value is outside, so that no compiler vectorises it: every value comes from scalar arithmetic,
+    the same as interpreted.
+    """
+    for i in range(len(horizon)):
+        tau, beta, scale = formula_by(token, first + i, constants)
+        horizon[i] = tau
+        optimism[i] = beta
+        count_scale[i] = scale
+        if not (1.0 <= tau < np.inf and 0.0 <= beta < np.inf and 0.0 <= scale < np.inf):
+            return i
+    return len(horizon)

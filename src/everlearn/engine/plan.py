@@ -1,0 +1,57 @@
+"""What is to be run, and what comes of it: the words that runner and engines share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.agents.design import Design
+from everlearn.engine.times import recording_times
+from everlearn.errors import require
+from everlearn.protocol import Table
+from everlearn.tasks.task import Task
+
+Progress: TypeAlias = Callable[[int], None]
+"""Called now and then with the number of steps done since it was last called."""
+
+POLICY_CELLS = 256
+"""Up to how many aleatoric states times actions the policy is recorded beside the rewards."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run: everything on which the outcome depends."""
+
+    task: Task
+    design: Design
+    steps: int
+    runs: int
+    seed: int
+    times: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        require(self.steps >= 1, "steps", self.steps, "give at least 1")
+        require(self.runs >= 1, "runs", self.runs, "give at least 1")
+        object.__setattr__(self, "times", recording_times(self.steps))
+
+
+class Finished(NamedTuple):
+    """A run at its end."""
+
+    run: int
+    total_reward: Table
+    """The sum of rewards, in the task's own units, at each recording time."""
+    policies: Table | None
+    """The policy at each recording time: the probability of each action in each aleatoric state."""
+
+
+def recorded_policies(plan: Plan, runs: int) -> Table | None:
+    """Return room for the policies of so many runs, or None where they are too large or the design tells none."""
+    shape = (len(plan.task.states), len(plan.task.actions))
+    if plan.design.policy is None or shape[0] * shape[1] > POLICY_CELLS:
+        return None
+    return np.zeros((runs, plan.times.size, *shape))

@@ -1,0 +1,51 @@
+"""NumPy's SFC64 generator, stepped inside compiled code.
+
+A stream is the address of its four words.  It gives the same numbers as ``Generator(SFC64(...)).random()``, its oracle.
+An address, rather than an array, because a view of an array costs two atomic operations on its reference count.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from everlearn.randomness import uniform
+
+WORDS = 4
+STRIDE = 8 * WORDS
+"""Bytes from one stream to the next."""
+
+
+@intrinsic
+def step(_context: Any, _address: Any) -> Any:
+    """Advance the stream at an address and return a number in [0, 1) of 53 random bits."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+
+        def constant(value: int) -> Any:
+            return ir.Constant(word, value)
+
+        pointer = builder.inttoptr(arguments[0], word.as_pointer())
+        places = [builder.gep(pointer, [constant(index)]) for index in range(WORDS)]
+        a, b, c, counter = (builder.load(place) for place in places)
+        drawn = builder.add(builder.add(a, b), counter)
+        rotated = builder.or_(builder.shl(c, constant(24)), builder.lshr(c, constant(40)))
+        builder.store(builder.xor(b, builder.lshr(b, constant(11))), places[0])
+        builder.store(builder.add(c, builder.shl(c, constant(3))), places[1])
+        builder.store(builder.add(rotated, drawn), places[2])
+        builder.store(builder.add(counter, constant(1)), places[3])
+        bits = builder.sitofp(builder.lshr(drawn, constant(11)), ir.DoubleType())
+        return builder.fmul(bits, ir.Constant(ir.DoubleType(), 2.0**-53))
+
+    return types.float64(types.intp), generate
+
+
+@overload(uniform, jit_options={"forceinline": True}, strict=False)
+def _uniform(stream: Any) -> Any:
+    if isinstance(stream, types.Integer):
+        return lambda stream: step(stream)
+    return None

@@ -1,0 +1,77 @@
+"""What compiled code depends on: the source of a function, of every function that it calls, and its constants.
+
+Numba does not notice an edited callee in another file; it would silently run the old one.  So compiled code is kept
+under a hash of all of this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def callees(function: Callable[..., Any]) -> list[types.FunctionType]:
+    """Return a function and every plain Python function that it reaches by name, each once.
+
+    Examples
+    --------
+    >>> from everlearn.randomness import choose
+    >>> [function.__name__ for function in callees(choose)]
+    ['choose', 'uniform']
+
+    """
+    found: dict[types.FunctionType, None] = {}
+    queue: list[Any] = [function]
+    for one in queue:
+        if isinstance(one, types.FunctionType) and one not in found:
+            found[one] = None
+            queue.extend(value for _, value in _names(one))
+    return list(found)
+
+
+def fingerprint(*functions: Callable[..., Any]) -> str:
+    """Return a hash of everything on which the behaviour of compiled functions depends.
+
+    Examples
+    --------
+    >>> from everlearn.agents import always, growing_horizon
+    >>> fingerprint(growing_horizon.act) == fingerprint(growing_horizon.act)
+    True
+    >>> fingerprint(growing_horizon.act) == fingerprint(always.act)
+    False
+
+    """
+    text = hashlib.sha256()
+    for function in functions:
+        for one in callees(function):
+            text.update(f"\n{one.__module__}.{one.__qualname__}\n{_source(one)}".encode())
+            for name, value in _names(one):
+                text.update(f"\n{name} = {_constant(value)}".encode())
+    return text.hexdigest()
+
+
+def _constant(value: Any) -> str:
+    """Return what identifies a constant in every process; compiled code holds nothing else of its globals."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
+    if isinstance(value, tuple):
+        return f"({', '.join(_constant(entry) for entry in value)})"
+    return repr(value) if isinstance(value, bool | int | float | str | np.generic | None) else type(value).__name__
+
+
+def _source(function: types.FunctionType) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):  # typed at a prompt: the code itself tells as much
+        return repr((function.__code__.co_code, function.__code__.co_consts, function.__code__.co_names))
+
+
+def _names(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """Return the global and enclosed names that a function uses, with what they stand for."""
+    inside = inspect.getclosurevars(function)
+    return sorted({**inside.globals, **inside.nonlocals}.items())

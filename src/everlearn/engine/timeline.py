@@ -1,0 +1,79 @@
+"""The timeline of a run: its schedule evaluated in stretches, once for all runs.
+
+Built-in schedules are evaluated in compiled code, a user's own by calling it; both engines read the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from everlearn.agents.clock import Block, Carry, Samples, assemble, check, sample
+from everlearn.agents.schedule import Schedule
+from everlearn.engine import driver
+from everlearn.engine.compiling import compiled
+from everlearn.engine.kernels import Token
+
+
+class Timeline:
+    """Evaluates a schedule stretch by stretch, in order.
+
+    Examples
+    --------
+    >>> from everlearn.agents.schedule import smooth
+    >>> timeline = Timeline(smooth())
+    >>> float(timeline.next(32).horizon[-1]), timeline.next(10).first
+    (3.0, 33)
+
+    """
+
+    def __init__(self, schedule: Schedule | None) -> None:
+        self.schedule = schedule
+        self.t = 0
+        self.carry = Carry()
+        self._token = None
+        if schedule is not None and schedule.formula is not None and schedule.ceiling is not None:
+            self._token = Token(schedule.formula)
+
+    def next(self, number: int) -> Block:
+        """Return the next so many steps."""
+        first, self.t = self.t + 1, self.t + number
+        if self.schedule is None:
+            return _still(first, number)
+        samples = self._sample(self.schedule, range(first, first + number))
+        block, self.carry = assemble(self.schedule, first, samples, self.carry)
+        return block
+
+    def _sample(self, schedule: Schedule, steps: range) -> Samples:
+        if self._token is None:
+            return sample(schedule, steps)
+        columns = [np.empty(len(steps)) for _ in range(3)]
+        constants = np.array(schedule.constants, dtype=np.float64)
+        done = compiled(driver.fill, self._token)(self._token, steps[0], constants, *columns)
+        horizon, optimism, count_scale = (column[: done + 1] for column in columns)
+        samples = Samples(horizon, optimism, count_scale, None)
+        check(samples, steps[0])
+        return samples
+
+
+def _still(first: int, number: int) -> Block:
+    """Return a block for a design without a schedule; every field is there, and the same at every step."""
+    zero, one = np.zeros(number), np.ones(number)
+    return Block(first, zero, zero, zero, zero, zero, one, one, zero)
+
+
+def stretches(steps: int, at_most: int) -> Iterator[int]:
+    """Yield the lengths of stretches that make up so many steps, short ones first, so that progress begins at once.
+
+    Examples
+    --------
+    >>> list(stretches(100_000, 65536))
+    [1024, 4096, 16384, 65536, 12960]
+
+    """
+    length, left = 1024, steps
+    while left > 0:
+        yield min(length, left)
+        left -= min(length, left)
+        length = min(4 * length, at_most)
