@@ -23,8 +23,8 @@ class Design:
     Parameters
     ----------
     build:
-        from the task's interface, what the agent knows at the beginning: a NamedTuple of arrays, and of tuples of
-        numbers that never change
+        from the task's interface, what the agent knows at the beginning: a NamedTuple of arrays, and of numbers and
+        tuples of numbers, which never change
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`

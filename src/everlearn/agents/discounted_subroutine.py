@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from everlearn.agents.design import Design
 from everlearn.agents.discounted import fixed_optimism
-from everlearn.agents.greedy import greedy_action, greedy_policy, largest, unrolled
+from everlearn.agents.greedy import greedy_action, greedy_policy, known_actions, largest, unrolled
 from everlearn.errors import InputError, require
 from everlearn.protocol import Experience, Now, Table
 from everlearn.tasks.interface import Interface
@@ -24,11 +24,12 @@ class Subroutine(NamedTuple):
     """What Algorithm 3 keeps."""
 
     cells: Table
-    """For each aleatoric state and action: Q and N."""
+    """A row for each aleatoric state: for each action its Q, then for each its N."""
     best: Table
     """V, for each aleatoric state."""
     constants: Table
     """gamma and beta, for each aleatoric state the same."""
+    actions: int
     each: tuple[int, ...]
     """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
 
@@ -61,9 +62,9 @@ def discounted_subroutine(
     def build(interface: Interface) -> Subroutine:
         shape = (interface.states, interface.actions)
         value = _initial(horizon if q_init is None else q_init, shape)
-        cells = np.stack([value, np.zeros(shape)], axis=2)
+        cells = np.concatenate([value, np.zeros(shape)], axis=1)
         constants = np.tile([1.0 - 1.0 / horizon, beta], (interface.states, 1))
-        return Subroutine(cells, value.max(axis=1), constants, unrolled(interface.actions))
+        return Subroutine(cells, value.max(axis=1), constants, interface.actions, unrolled(interface.actions))
 
     return Design(
         build, act, learn, policy, inspect=inspect, by_state=True, name="discounted-subroutine", duration=duration
@@ -81,30 +82,32 @@ def _initial(given: ArrayLike, shape: tuple[int, int]) -> Table:
 
 def act(knowledge: Subroutine, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
     """Line 7."""
-    return greedy_action(knowledge.cells, knowledge.each, aleatoric_state, stream)
+    actions = known_actions(knowledge.each, knowledge.actions)
+    return greedy_action(knowledge.cells, actions, aleatoric_state, stream)
 
 
 def learn(knowledge: Subroutine, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
     """Lines 8, 9, 12 and 13."""
     cells = knowledge.cells
+    actions = known_actions(knowledge.each, knowledge.actions)
     s = experience.aleatoric_state
     a = experience.action
     gamma = knowledge.constants[s, 0]
     beta = knowledge.constants[s, 1]
-    n = cells[s, a, 1] + 1.0
-    cells[s, a, 1] = n
+    n = cells[s, a + actions] + 1.0
+    cells[s, a + actions] = n
     alpha = (2.0 + (1.0 - gamma)) / (2.0 + n * (1.0 - gamma))
     target = experience.reward + gamma * knowledge.best[experience.next_aleatoric_state] + beta / math.sqrt(n)
-    cells[s, a, 0] = (1.0 - alpha) * cells[s, a, 0] + alpha * target
-    knowledge.best[s] = min(largest(cells, knowledge.each, s), 1.0 / (1.0 - gamma))
+    cells[s, a] = (1.0 - alpha) * cells[s, a] + alpha * target
+    knowledge.best[s] = min(largest(cells, actions, s), 1.0 / (1.0 - gamma))
 
 
 def policy(knowledge: Subroutine) -> Table:
     """Return the greedy policy."""
-    return greedy_policy(knowledge.cells)
+    return greedy_policy(knowledge.cells[:, : knowledge.actions])
 
 
 def inspect(knowledge: Subroutine, now: Now) -> dict[str, Table]:  # noqa: ARG001
     """Return Q, N and V."""
-    cells = knowledge.cells
-    return {"Q": cells[..., 0].copy(), "N": cells[..., 1].copy(), "V": knowledge.best.copy()}
+    value, count = np.split(knowledge.cells, 2, axis=1)
+    return {"Q": value.copy(), "N": count.copy(), "V": knowledge.best.copy()}

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everlearn.agents.design import Design
-from everlearn.agents.greedy import greedy_action, greedy_policy, largest, unrolled
+from everlearn.agents.greedy import greedy_action, greedy_policy, known_actions, largest, unrolled
 from everlearn.agents.schedule import Schedule
 from everlearn.protocol import Experience, Now, Table
 from everlearn.tasks.interface import Interface
@@ -33,12 +33,10 @@ class Values(NamedTuple):
     """P_t in offset form."""
 
     cells: Table
-    """For each aleatoric state and action: the offset value u, the visits, and the stamp."""
+    """A row for each aleatoric state: for each action its u, then for each its visits, then for each its stamp."""
+    actions: int
     each: tuple[int, ...]
     """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
-
-
-OFFSET, VISITS, STAMP = 0, 1, 2
 
 
 def growing_horizon(*, schedule: Schedule) -> Design:
@@ -55,27 +53,32 @@ def growing_horizon(*, schedule: Schedule) -> Design:
 
 def build(interface: Interface) -> Values:
     """Begin with Q = 1 (u = 0, c = 1) and N = 0 everywhere."""
-    return Values(np.zeros((interface.states, interface.actions, 3)), unrolled(interface.actions))
+    cells = np.zeros((interface.states, 3 * interface.actions))
+    return Values(cells, interface.actions, unrolled(interface.actions))
 
 
 def act(knowledge: Values, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
     """Line 8: sample from the greedy actions; the offset c is the same for all of them."""
-    return greedy_action(knowledge.cells, knowledge.each, aleatoric_state, stream)
+    actions = known_actions(knowledge.each, knowledge.actions)
+    return greedy_action(knowledge.cells, actions, aleatoric_state, stream)
 
 
 def learn(knowledge: Values, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
     """Lines 10 to 15."""
     cells = knowledge.cells
+    actions = known_actions(knowledge.each, knowledge.actions)
     s = experience.aleatoric_state
-    a = experience.action
-    n = scaled_count(cells[s, a, VISITS], cells[s, a, STAMP], now.scale, now.exponent) + 1.0
-    cells[s, a, VISITS] = n * now.unscale
-    cells[s, a, STAMP] = now.exponent
-    following = largest(cells, knowledge.each, experience.next_aleatoric_state)
+    value = experience.action
+    visits = value + actions
+    stamp = visits + actions
+    n = scaled_count(cells[s, visits], cells[s, stamp], now.scale, now.exponent) + 1.0
+    cells[s, visits] = n * now.unscale
+    cells[s, stamp] = now.exponent
+    following = largest(cells, actions, experience.next_aleatoric_state)
     target = experience.reward - now.drift + now.discount * following + now.optimism / math.sqrt(n)
-    u = cells[s, a, OFFSET]
+    u = cells[s, value]
     u += step_size(n, now.horizon) * (target - u)
-    cells[s, a, OFFSET] = min(u, now.ceiling)
+    cells[s, value] = min(u, now.ceiling)
 
 
 def step_size(count: float, horizon: float) -> float:
@@ -103,15 +106,14 @@ def shifted(n: float, power: float) -> float:
 
 def policy(knowledge: Values) -> Table:
     """Return the greedy policy."""
-    return greedy_policy(knowledge.cells)
+    return greedy_policy(knowledge.cells[:, : knowledge.actions])
 
 
 def inspect(knowledge: Values, now: Now) -> dict[str, Table]:
     """Return Q and N as the algorithm has them at the end of step ``now.t``."""
-    cells = knowledge.cells
-    level = now.horizon - now.ceiling
+    offset, visits, stamp = np.split(knowledge.cells, 3, axis=1)
     counts = [
-        scaled_count(float(visits), float(stamp), now.scale, now.exponent)
-        for visits, stamp in zip(cells[..., VISITS].flat, cells[..., STAMP].flat, strict=True)
+        scaled_count(float(visited), float(stamped), now.scale, now.exponent)
+        for visited, stamped in zip(visits.flat, stamp.flat, strict=True)
     ]
-    return {"Q": cells[..., OFFSET] + level, "N": np.reshape(counts, cells.shape[:2])}
+    return {"Q": offset + (now.horizon - now.ceiling), "N": np.reshape(counts, offset.shape)}

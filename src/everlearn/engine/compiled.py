@@ -28,7 +28,7 @@ from everlearn.protocol import Knowledge, Table
 from everlearn.randomness import AGENT, ENVIRONMENT, stream, words
 from everlearn.tasks.interface import Interface
 
-LANES = 8
+LANES = 16
 """How many runs of a design that works by state are advanced side by side."""
 
 UNROLLED_OUTCOMES = 4
@@ -167,7 +167,7 @@ def stacked(design: Design, interface: Interface, number: int) -> Knowledge:
     >>> from everlearn.agents.registry import make_design
     >>> from everlearn.tasks.registry import make_task
     >>> stacked(make_design("growing-horizon"), Interface(make_task("service-station")), 8).cells.shape
-    (16, 2, 3)
+    (16, 6)
 
     """
     knowledge = design.build(interface)

@@ -57,6 +57,7 @@ def advance(
     ``outcomes`` is as long as a row is wide where that is little, else empty; ``environments`` and ``agents`` are the
     addresses of the streams.  Returns (last, 0), or the position and the lane at which a pair has not been expanded.
     """
+    span = len(outcomes) if len(outcomes) > 0 else width
     for i in range(first, last):
         now = Now(
             block.first + i,
@@ -69,16 +70,17 @@ def advance(
             block.unscale[i],
             block.exponent[i],
         )
-        for lane in range(first_lane if i == first else 0, len(lanes.pair)):
-            row = int64(lanes.pair[lane]) * actions * width
-            if rows[row].next == UNSEEN:
-                return i, lane
+        for number in range(first_lane if i == first else 0, len(lanes.pair)):
+            lane = uint64(number)  # an index that cannot be negative needs no check for it
+            row = int64(lanes.pair[lane]) * actions * span
+            if rows[uint64(row)].next == UNSEEN:
+                return i, number
             base = int64(lanes.base[lane])
             s = int64(lanes.state[lane]) + base
-            agent = agents + lane * STRIDE
+            agent = agents + number * STRIDE
             a = int64(uint32(act_by(token, knowledge, s, now, agent)))
-            draw = step(environments + lane * STRIDE)
-            outcome = rows[uint64(pick(rows, row + a * width, width, outcomes, draw))]
+            draw = step(environments + number * STRIDE)
+            outcome = rows[uint64(pick(rows, row + a * span, width, outcomes, draw))]
             following = int64(outcome.state)
             seen = Experience(s, a, int64(outcome.observation), outcome.learned, following + base)
             learn_by(token, knowledge, seen, now, agent)
