@@ -7,7 +7,7 @@ has one encoding as JSON, in which tuples are lists.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from everlearn.errors import LabelError
@@ -27,19 +27,29 @@ def check_label(label: object, argument: str) -> Label:
     everlearn.errors.LabelError: memory: [0, 1]; list is not supported, use an int, a str or a tuple of these
 
     """
-    for part in _leaves(label):
-        if type(part) is not int and type(part) is not str:
-            kind = type(part).__name__
-            raise LabelError(argument, label, f"{kind} is not supported, use an int, a str or a tuple of these")
-    return label  # type: ignore[return-value]  # checked leaf by leaf
+    if not is_label(label):
+        kind = type(_unsupported_part(label)).__name__
+        raise LabelError(argument, label, f"{kind} is not supported, use an int, a str or a tuple of these")
+    return label  # type: ignore[return-value]  # checked part by part
 
 
-def _leaves(label: object) -> Iterable[object]:
+def is_label(value: Any) -> bool:
+    """Tell whether a value is a label.
+
+    Examples
+    --------
+    >>> is_label((0, "busy")), is_label(0.5)
+    (True, False)
+
+    """
+    kind = type(value)
+    return kind is int or kind is str or (kind is tuple and all(map(is_label, value)))
+
+
+def _unsupported_part(label: object) -> object:
     if type(label) is tuple:
-        for part in label:
-            yield from _leaves(part)
-    else:
-        yield label
+        return _unsupported_part(next(part for part in label if not is_label(part)))
+    return label
 
 
 def check_labels(labels: Iterable[object], argument: str) -> tuple[Label, ...]:
@@ -103,6 +113,18 @@ def show(label: Label) -> str:
     return label if isinstance(label, str) else encode(label)
 
 
+def few(labels: Sequence[Label], most: int = 12) -> str:
+    """Write labels for a person, not too many of them.
+
+    Examples
+    --------
+    >>> few(["idle", 1]), few(range(100), most=2)
+    ('idle, 1', '0, 1, ...')
+
+    """
+    return ", ".join(show(label) for label in labels[:most]) + (", ..." if len(labels) > most else "")
+
+
 def find(text: object, labels: Iterable[Label], argument: str) -> Label:
     """Return the label that a person means: the label itself, or one that is shown so.
 
@@ -116,5 +138,4 @@ def find(text: object, labels: Iterable[Label], argument: str) -> Label:
     for label in known:
         if text == label or text == show(label):
             return label
-    shown = ", ".join(show(label) for label in known[:12]) + (", ..." if len(known) > 12 else "")
-    raise LabelError(argument, text, f"known: {shown}")
+    raise LabelError(argument, text, f"known: {few(known)}")

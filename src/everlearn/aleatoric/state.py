@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from everlearn.errors import AleatoricStateError, InputError, require
-from everlearn.labels import check_label, check_labels, show
+from everlearn.labels import check_label, check_labels, few
 from everlearn.protocol import History, Label, Update
 
 MOST_STATES = 1_000_000
@@ -59,7 +59,7 @@ class AleatoricState:
             listed = self.states(actions, observations) if callable(self.states) else self.states
             states = check_labels(listed, "states")
             if self.start not in set(states):
-                raise AleatoricStateError("start of the aleatoric state", self.start, f"declared: {_few(states)}")
+                raise AleatoricStateError("start of the aleatoric state", self.start, f"declared: {few(states)}")
             return replace(self, states=states)
         return replace(self, states=self._closure(list(product(actions, observations))))
 
@@ -121,7 +121,3 @@ def window(length: int, *, actions: bool = False) -> AleatoricState:
         return (*kept, seen)[-length:]
 
     return AleatoricState((), update)
-
-
-def _few(labels: tuple[Label, ...], most: int = 12) -> str:
-    return ", ".join(show(label) for label in labels[:most]) + (", ..." if len(labels) > most else "")

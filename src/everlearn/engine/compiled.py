@@ -21,7 +21,7 @@ from everlearn.engine.compiling import compiled
 from everlearn.engine.driver import Lanes
 from everlearn.engine.kernels import Token
 from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
-from everlearn.engine.table import ArrayTable, PairTable, make_table
+from everlearn.engine.table import ArrayTable, PairTable
 from everlearn.engine.timeline import Timeline, stretches
 from everlearn.errors import InputError
 from everlearn.protocol import Knowledge, Table
@@ -56,11 +56,10 @@ class Group:
 
 
 def simulate_compiled(
-    plan: Plan, *, threads: int | None = None, max_pairs: int, progress: Progress | None = None
+    plan: Plan, table: PairTable | ArrayTable, *, threads: int | None = None, progress: Progress | None = None
 ) -> Iterator[Finished]:
     """Do the runs of a plan, and yield each when it is finished."""
     workers = threads or os.cpu_count() or 1
-    table = make_table(plan.task, max_pairs)
     token = Token(plan.design.act, plan.design.learn)
     with ThreadPoolExecutor(workers) as pool:
         for batch in batches(plan, table.interface, workers):

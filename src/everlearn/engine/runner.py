@@ -57,9 +57,11 @@ def _try_compiling(plan: Plan) -> None:
     from numba.core.errors import NumbaError
 
     from everlearn.engine.compiled import simulate_compiled
+    from everlearn.engine.table import make_table
 
+    table = make_table(plan.task, eager=1)
     try:
-        for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), threads=1, max_pairs=MOST_PAIRS):
+        for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), table, threads=1):
             pass
     except NumbaError as error:
         raise CompilationError(f"the agent {plan.design.name!r} cannot be compiled: {_reason(error)}") from error
@@ -95,8 +97,10 @@ def simulate(
     """
     if choose_engine(plan, engine) == "compiled":
         from everlearn.engine.compiled import simulate_compiled
+        from everlearn.engine.table import make_table
 
-        yield from simulate_compiled(plan, threads=threads, max_pairs=max_pairs, progress=progress)
+        table = make_table(plan.task, max_pairs)
+        yield from simulate_compiled(plan, table, threads=threads, progress=progress)
     else:
         for run in range(plan.runs):
             yield _reference_run(plan, run, progress)

@@ -35,8 +35,8 @@ OUTCOME = np.dtype(
 UNSEEN = np.uint32(0xFFFFFFFF)
 """What ``next`` is in a row that has not been expanded."""
 
-_PROBED = 64
-"""How many pairs are expanded at once, to learn how many outcomes a row has."""
+EAGER = 1 << 14
+"""How many pairs are expanded beforehand; small tasks are then complete."""
 
 
 class TableFull(EverlearnError):  # noqa: N818 - reads as what it is
@@ -56,7 +56,7 @@ class PairTable:
 
     """
 
-    def __init__(self, task: Task, max_pairs: int = 1_000_000) -> None:
+    def __init__(self, task: Task, max_pairs: int = 1_000_000, eager: int = EAGER) -> None:
         if task.model is None:
             raise InputError("task", task.name, "has no model to tabulate; use the reference engine")
         self.task = task
@@ -71,24 +71,42 @@ class PairTable:
         self._index: dict[tuple[Label, int], int] = {}
         self._states: list[int] = []
         self._lock = threading.Lock()
-        self.rows = self._blank(_PROBED)
+        self.rows = self._blank(1)
         self._pair(self.model.memory, self.interface.start)
-        for pair in range(_PROBED):
-            if pair < len(self.labels):
-                self._expand(pair)
+        self._expand_first(min(eager, max_pairs))
 
     def expand(self, pair: int) -> None:
         """Expand a pair, unless somebody has."""
         with self._lock:
-            self._expand(pair)
+            if self.rows["next"][pair * self.actions * self.width] == UNSEEN:
+                self._refuse_beyond_bound()
+                self._expand([pair])
 
     def complete(self) -> None:
         """Expand every pair that can be reached."""
         with self._lock:
-            for pair in range(self.max_pairs + 1):
-                if pair >= len(self.labels):
-                    return
-                self._expand(pair)
+            unseen = self.rows["next"][:: self.actions * self.width][: len(self.labels)] == UNSEEN
+            queue = np.flatnonzero(unseen).tolist()
+            while queue:
+                self._refuse_beyond_bound()
+                known = len(self.labels)
+                self._expand(queue[:EAGER])
+                queue = queue[EAGER:] + list(range(known, len(self.labels)))
+
+    def _expand_first(self, number: int) -> None:
+        """Expand the first so many pairs, in the order in which they are found."""
+        done = 0
+        while done < min(number, len(self.labels)):
+            end = min(number, len(self.labels))
+            self._expand(list(range(done, end)))
+            done = end
+
+    def _refuse_beyond_bound(self) -> None:
+        if self.expanded >= self.max_pairs:
+            raise TableFull(
+                f"more than {self.max_pairs:,} pairs of memory and aleatoric state were visited; "
+                "raise max_pairs (--max-pairs), or use --engine reference"
+            )
 
     def view(self) -> tuple[NDArray[Any], int]:
         """Return the rows as they are now, and how many outcomes each has."""
@@ -108,28 +126,17 @@ class PairTable:
             self._states.append(aleatoric_state)
         return pair
 
-    def _expand(self, pair: int) -> None:
-        actions = self.actions
-        if pair * actions * self.width < len(self.rows) and self.rows["next"][pair * actions * self.width] != UNSEEN:
-            return
-        if self.expanded >= self.max_pairs:
-            raise TableFull(
-                f"more than {self.max_pairs:,} pairs of memory and aleatoric state were visited; "
-                "raise max_pairs (--max-pairs), or use --engine reference"
-            )
-        found = [self._outcomes(pair, action) for action in range(actions)]
+    def _expand(self, pairs: list[int]) -> None:
+        found = [self._outcomes(pair, action) for pair in pairs for action in range(self.actions)]
         self._make_room(len(self.labels), max(len(outcomes) for outcomes in found))
-        block = np.zeros((actions, self.width), dtype=OUTCOME)
-        for action, outcomes in enumerate(found):
-            block[action, : len(outcomes)] = outcomes
-            block[action, len(outcomes) :] = outcomes[-1]
-        begin = pair * actions * self.width
-        ready = block.reshape(-1)
-        # The first ``next`` is what a running kernel looks at: it is written last.
-        self.rows[begin + 1 : begin + ready.size] = ready[1:]
+        padded = [outcomes + [outcomes[-1]] * (self.width - len(outcomes)) for outcomes in found]
+        ready = np.array(padded, dtype=OUTCOME).reshape(len(pairs), self.actions * self.width)
+        places = np.array(pairs)[:, None] * (self.actions * self.width) + np.arange(self.actions * self.width)
+        # The first ``next`` of a pair is what a running kernel looks at, so it is written last.
+        self.rows[places[:, 1:]] = ready[:, 1:]
         for name in ("bound", "reward", "learned", "state", "observation", "next"):
-            self.rows[name][begin] = ready[name][0]
-        self.expanded += 1
+            self.rows[name][places[:, 0]] = ready[name][:, 0]
+        self.expanded += len(pairs)
 
     def _outcomes(self, pair: int, action: int) -> list[tuple[float, float, float, int, int, int, int]]:
         memory, aleatoric_state = self.labels[pair][0], self._states[pair]
@@ -212,6 +219,6 @@ def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts:
     rows["reward"] = np.take_along_axis(rewards, following % rewards.shape[1], axis=1)
 
 
-def make_table(task: Task, max_pairs: int = 1_000_000) -> PairTable | ArrayTable:
+def make_table(task: Task, max_pairs: int = 1_000_000, eager: int = EAGER) -> PairTable | ArrayTable:
     """Return the table of a task, in whichever way it can be made."""
-    return PairTable(task, max_pairs) if task.arrays is None else ArrayTable(task)
+    return PairTable(task, max_pairs, eager) if task.arrays is None else ArrayTable(task)

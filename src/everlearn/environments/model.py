@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from everlearn.errors import LabelError, ObservationError, ProbabilityError, TaskError
-from everlearn.labels import as_label, check_label, check_labels
+from everlearn.labels import as_label, check_label, check_labels, few, is_label
 from everlearn.protocol import History, Label, Rho
 from everlearn.randomness import put_words, uniform, words
 
@@ -23,6 +23,9 @@ SUM_TOLERANCE = 1e-9
 
 REMEMBERED_ROWS = 200_000
 """How many validated rows an environment keeps; past that it evaluates rho again."""
+
+
+_YIELD = "yield (observation, probability, next memory)"
 
 
 class Outcome(NamedTuple):
@@ -61,40 +64,45 @@ class Model:
     observations: tuple[Label, ...]
     memory: Label
     rho: Rho
+    _observed: frozenset[Label] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "actions", check_labels(self.actions, "actions"))
         object.__setattr__(self, "observations", check_labels(self.observations, "observations"))
         check_label(self.memory, "memory")
+        object.__setattr__(self, "_observed", frozenset(self.observations))
 
     def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
         """Return what can happen, checked: known observations, a distribution, memories of a supported type."""
-        where = f"after memory {memory!r} and action {action!r}"
-        found = tuple(self._outcome(given, where) for given in self._rows(memory, action, where))
-        total = math.fsum(outcome.probability for outcome in found)
-        if abs(total - 1) > SUM_TOLERANCE:
-            raise ProbabilityError(f"probabilities {where}", total, "must sum to one")
-        _check_memory_is_told_by_observation(found, where)
-        return tuple(outcome for outcome in found if outcome.probability > 0)
-
-    def _rows(self, memory: Label, action: Label, where: str) -> Iterable[tuple[Any, ...]]:
+        found = []
         rows = self.rho(memory, action)
         if not isinstance(rows, Iterable):
-            raise TaskError(f"the model {where}", rows, "yield (observation, probability, next memory)")
-        return rows
+            raise TaskError(f"the model {_after(memory, action)}", rows, _YIELD)
+        for given in rows:
+            try:
+                observation, probability, following = given
+                outcome = Outcome(observation, float(probability), following)
+            except (TypeError, ValueError):
+                raise TaskError(f"an outcome {_after(memory, action)}", given, _YIELD) from None
+            self._check(outcome, memory, action)
+            if outcome.probability > 0:
+                found.append(outcome)
+        total = math.fsum(outcome.probability for outcome in found)
+        if abs(total - 1) > SUM_TOLERANCE:
+            raise ProbabilityError(f"probabilities {_after(memory, action)}", total, "must sum to one")
+        _check_memory_is_told_by_observation(found, memory, action)
+        return tuple(found)
 
-    def _outcome(self, given: tuple[Any, ...], where: str) -> Outcome:
-        try:
-            observation, probability, memory = given
-        except (TypeError, ValueError):
-            remedy = "yield (observation, probability, next memory)"
-            raise TaskError(f"an outcome {where}", given, remedy) from None
-        if observation not in self.observations:
-            raise ObservationError(f"observation {where}", observation, f"declared: {list(self.observations)}")
-        probability = float(probability)
+    def _check(self, outcome: Outcome, memory: Label, action: Label) -> None:
+        observation, probability, following = outcome
+        if observation not in self._observed:
+            declared = f"declared: {few(self.observations)}"
+            raise ObservationError(f"observation {_after(memory, action)}", observation, declared)
         if not 0 <= probability <= 1 + SUM_TOLERANCE:
-            raise ProbabilityError(f"probability of {observation!r} {where}", probability, "must lie in [0, 1]")
-        return Outcome(observation, probability, check_label(memory, f"memory {where}"))
+            where = f"probability of {observation!r} {_after(memory, action)}"
+            raise ProbabilityError(where, probability, "must lie in [0, 1]")
+        if not is_label(following):
+            check_label(following, f"memory {_after(memory, action)}")
 
     def after(self, history: History) -> Model:
         """Return the same environment, begun after a history.
@@ -110,7 +118,7 @@ class Model:
         memory = self.memory
         for action, observation in history:
             if action not in self.actions:
-                raise LabelError("action in the history", action, f"known: {list(self.actions)}")
+                raise LabelError("action in the history", action, f"known: {few(self.actions)}")
             following = [o.memory for o in self.outcomes(memory, action) if o.observation == observation]
             if not following:
                 raise ObservationError("history", (action, observation), "cannot happen there")
@@ -118,13 +126,17 @@ class Model:
         return replace(self, memory=memory)
 
 
-def _check_memory_is_told_by_observation(found: tuple[Outcome, ...], where: str) -> None:
+def _after(memory: Label, action: Label) -> str:
+    return f"after memory {memory!r} and action {action!r}"
+
+
+def _check_memory_is_told_by_observation(found: list[Outcome], memory: Label, action: Label) -> None:
     told: dict[Label, Label] = {}
     for outcome in found:
         other = told.setdefault(outcome.observation, outcome.memory)
         if other != outcome.memory:
             raise TaskError(
-                f"memory {where} and observation {outcome.observation!r}",
+                f"memory {_after(memory, action)} and observation {outcome.observation!r}",
                 (other, outcome.memory),
                 "must be a function of history; let the observation tell them apart, or keep a belief as memory",
             )
@@ -184,7 +196,7 @@ class ModelEnvironment:
         return row
 
 
-def cumulative(outcomes: tuple[Outcome, ...]) -> list[float]:
+def cumulative(outcomes: Iterable[Outcome]) -> list[float]:
     """Return the running sums by which an outcome is drawn: the first that exceeds the draw, else the last."""
     bounds, total = [], 0.0
     for outcome in outcomes:

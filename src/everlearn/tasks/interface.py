@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from everlearn.errors import AleatoricStateError, LabelError, ObservationError
+from everlearn.labels import few
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
@@ -40,21 +41,21 @@ class Interface:
         try:
             return self._action[label]
         except (KeyError, TypeError):
-            raise LabelError("action", label, f"known: {list(self.task.actions)}") from None
+            raise LabelError("action", label, f"known: {few(self.task.actions)}") from None
 
     def observation(self, label: Label) -> int:
         """Return the index of an observation."""
         try:
             return self._observation[label]
         except (KeyError, TypeError):
-            raise ObservationError("observation", label, f"declared: {_few(self.task.observations)}") from None
+            raise ObservationError("observation", label, f"declared: {few(self.task.observations)}") from None
 
     def state(self, label: Label) -> int:
         """Return the index of an aleatoric state."""
         try:
             return self._state[label]
         except (KeyError, TypeError):
-            raise AleatoricStateError("aleatoric state", label, f"known: {_few(self.task.states)}") from None
+            raise AleatoricStateError("aleatoric state", label, f"known: {few(self.task.states)}") from None
 
     def step(self, aleatoric_state: int, action: int, observation: int) -> tuple[int, float]:
         """Return f(s, a, o), and r(s, a, o) in the task's own units."""
@@ -70,10 +71,6 @@ class Interface:
         labels = task.states[aleatoric_state], task.actions[action], task.observations[observation]
         following = task.aleatoric.update(*labels)
         if following not in self._state:
-            remedy = f"f left the set of aleatoric states: {_few(task.states)}; add it to states="
+            remedy = f"f left the set of aleatoric states: {few(task.states)}; add it to states="
             raise AleatoricStateError(f"aleatoric state after {labels!r}", following, remedy)
         return self._state[following], task.reward(*labels)
-
-
-def _few(labels: tuple[Label, ...], most: int = 12) -> str:
-    return repr(list(labels[:most]))[:-1] + ("]" if len(labels) <= most else ", ...]")
