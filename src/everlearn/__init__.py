@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from everlearn.results.result import Result
     from everlearn.tasks.arrays import mdp
     from everlearn.tasks.define import task
+    from everlearn.tasks.interface import Interface
     from everlearn.tasks.registry import TASKS
     from everlearn.tasks.task import Task
 
@@ -40,6 +41,7 @@ _WHERE = {
     "Environment": "protocol",
     "EverlearnError": "errors",
     "Experience": "protocol",
+    "Interface": "tasks.interface",
     "Model": "environments.model",
     "Now": "protocol",
     "Result": "results.result",
@@ -69,6 +71,7 @@ __all__ = [
     "Environment",
     "EverlearnError",
     "Experience",
+    "Interface",
     "Model",
     "Now",
     "Result",

@@ -64,7 +64,9 @@ def run(
     working = choose_engine(plan, engine)
     pairs = whole(max_pairs, "max_pairs", least=1)
     began = time.perf_counter()
-    finished = list(simulate(plan, working, threads=threads, max_pairs=pairs, progress=progress))
+    expanded: list[int] = []
+    options = {"threads": threads, "max_pairs": pairs, "progress": progress, "expanded": expanded.append}
+    finished = list(simulate(plan, working, **options))  # type: ignore[arg-type]  # as their names say
     seconds = time.perf_counter() - began
     timetable = design.schedule
     named = [("task", made_task.parameters), ("agent", design.parameters)]
@@ -83,6 +85,7 @@ def run(
         times=plan.times,
         total_reward=np.array([one.total_reward for one in finished]),
         policies=None if finished[0].policies is None else np.array([one.policies for one in finished]),
+        pairs=expanded[0] if expanded else None,
         references=dict(made_task.references),
         seconds=seconds,
     )

@@ -43,7 +43,13 @@ def is_label(value: Any) -> bool:
 
     """
     kind = type(value)
-    return kind is int or kind is str or (kind is tuple and all(map(is_label, value)))
+    if kind is not tuple:
+        return kind is int or kind is str
+    for part in value:  # a loop, since every memory of a table passes through here
+        kind = type(part)
+        if kind is not int and kind is not str and not is_label(part):
+            return False
+    return True
 
 
 def _unsupported_part(label: object) -> object:

@@ -6,6 +6,7 @@ Each command imports what it needs when it runs, so that ``everlearn --help`` an
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -27,6 +28,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document an
 
 def main() -> None:
     """Run a command; an error that everlearn raises is one line on standard error and exit code 2."""
+    warnings.showwarning = _show_warning  # type: ignore[assignment]  # it takes what it does not need
     try:
         app()
     except EverlearnError as error:
@@ -34,6 +36,10 @@ def main() -> None:
         sys.exit(2)
     except BrokenPipeError:
         sys.exit(141)
+
+
+def _show_warning(message: Warning | str, *_where: object) -> None:
+    typer.echo(f"everlearn: warning: {message}", err=True)
 
 
 @app.callback(invoke_without_command=True)

@@ -96,6 +96,6 @@ def print_table(result: Result) -> None:
     for name, value in result.references.items():
         table.add_row(f"[dim]{name}, exact[/dim]", f"[dim]{value:.4f}[/dim]", "", "", "")
     out.print(table)
-    out.print(
-        f"[dim]{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps a second, {result.engine} engine[/dim]"
-    )
+    speed = f"{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps a second, {result.engine} engine"
+    expanded = "" if result.pairs is None else f", {result.pairs:,} pairs of memory and state expanded"
+    out.print(f"[dim]{speed}{expanded}[/dim]")

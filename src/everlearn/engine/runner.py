@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -68,12 +68,12 @@ def _try_compiling(plan: Plan) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the lines of Numba's message that tell a user what is wrong, as one line."""
+    """Return what tells a user most in Numba's message, which goes from the outermost call to the innermost."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    openings = ("Unknown", "No implementation", "Cannot", "Use of", "Invalid")
-    telling = [line for line in lines if line.startswith(openings)]
-    place = [line for line in lines if line.startswith("File ")]
-    return "; ".join([*(telling[-1:] or lines[:1]), *place[-1:]])
+    openings = ("Unknown", "No implementation", "Cannot", "Use of", "Invalid", "Untyped", "NameError")
+    innermost = max((place for place, line in enumerate(lines) if line.startswith(openings)), default=0)
+    where = next((line.rstrip(":") for line in lines[innermost:] if line.startswith("File ")), "")
+    return f"{lines[innermost]} ({where})" if where else lines[innermost]
 
 
 def simulate(
@@ -83,8 +83,11 @@ def simulate(
     threads: int | None = None,
     max_pairs: int = MOST_PAIRS,
     progress: Progress | None = None,
+    expanded: Callable[[int], None] | None = None,
 ) -> Iterator[Finished]:
     """Do the runs of a plan, and yield each when it is finished.
+
+    ``expanded`` is called at the end with the number of pairs that the compiled engine expanded.
 
     Examples
     --------
@@ -101,6 +104,8 @@ def simulate(
 
         table = make_table(plan.task, max_pairs)
         yield from simulate_compiled(plan, table, threads=threads, progress=progress)
+        if expanded is not None:
+            expanded(table.expanded)
     else:
         for run in range(plan.runs):
             yield _reference_run(plan, run, progress)

@@ -10,9 +10,13 @@ import hashlib
 import inspect
 import types
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
+
+COMPILED_ELSEWHERE = {"math", "numba", "numpy", "scipy"}
+"""Modules whose functions Numba knows itself."""
 
 
 def callees(function: Callable[..., Any]) -> list[types.FunctionType]:
@@ -72,6 +76,11 @@ def _source(function: types.FunctionType) -> str:
 
 
 def _names(function: types.FunctionType) -> list[tuple[str, Any]]:
-    """Return the global and enclosed names that a function uses, with what they stand for."""
+    """Return the global and enclosed names that a function uses, with what they stand for, ``module.name`` included."""
     inside = inspect.getclosurevars(function)
-    return sorted({**inside.globals, **inside.nonlocals}.items())
+    used = {**inside.globals, **inside.nonlocals}
+    for name, module in list(used.items()):
+        if isinstance(module, types.ModuleType) and module.__name__.partition(".")[0] not in COMPILED_ELSEWHERE:
+            members = {member: getattr(module, member, None) for member in function.__code__.co_names}
+            used.update({f"{name}.{member}": value for member, value in members.items() if value is not None})
+    return sorted(used.items(), key=itemgetter(0))

@@ -48,6 +48,8 @@ class Result:
     """The sum of rewards until each time, a row for each run."""
     policies: Table | None
     """The policy at each time: run, time, aleatoric state, action; None where the tables are large."""
+    pairs: int | None
+    """How many pairs of a memory and an aleatoric state the compiled engine expanded."""
     references: Mapping[str, float]
     """Average rewards known for the task, by name."""
     seconds: float
@@ -98,6 +100,7 @@ class Result:
             "seed": self.seed,
             "engine": self.engine,
             "scaling": self.scaling,
+            "pairs": self.pairs,
             "references": dict(self.references),
             "times": self.times.tolist(),
             "average_reward": self.average_reward.tolist(),
