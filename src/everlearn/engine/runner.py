@@ -19,6 +19,10 @@ MOST_PAIRS = 1_000_000
 """How many pairs of a memory and an aleatoric state a run may visit, unless more are asked for."""
 
 
+STEPS_WORTH_A_PAIR = 16
+"""Steps for each pair expanded beforehand: expanding more than a short run visits would take longer than running it."""
+
+
 class CompilationError(EverlearnError):
     """A design's functions cannot be compiled; the message says where."""
 
@@ -100,9 +104,9 @@ def simulate(
     """
     if choose_engine(plan, engine) == "compiled":
         from everlearn.engine.compiled import simulate_compiled
-        from everlearn.engine.table import make_table
+        from everlearn.engine.table import EAGER, make_table
 
-        table = make_table(plan.task, max_pairs)
+        table = make_table(plan.task, max_pairs, eager=min(EAGER, 1 + plan.steps * plan.runs // STEPS_WORTH_A_PAIR))
         yield from simulate_compiled(plan, table, threads=threads, progress=progress)
         if expanded is not None:
             expanded(table.expanded)

@@ -131,11 +131,12 @@ class PairTable:
         self._make_room(len(self.labels), max(len(outcomes) for outcomes in found))
         padded = [outcomes + [outcomes[-1]] * (self.width - len(outcomes)) for outcomes in found]
         ready = np.array(padded, dtype=OUTCOME).reshape(len(pairs), self.actions * self.width)
-        places = np.array(pairs)[:, None] * (self.actions * self.width) + np.arange(self.actions * self.width)
+        rows = self.rows.reshape(-1, self.actions * self.width)
         # The first ``next`` of a pair is what a running kernel looks at, so it is written last.
-        self.rows[places[:, 1:]] = ready[:, 1:]
-        for name in ("bound", "reward", "learned", "state", "observation", "next"):
-            self.rows[name][places[:, 0]] = ready[name][:, 0]
+        following = ready["next"][:, 0].copy()
+        ready["next"][:, 0] = UNSEEN
+        rows[pairs] = ready
+        rows["next"][pairs, 0] = following
         self.expanded += len(pairs)
 
     def _outcomes(self, pair: int, action: int) -> list[tuple[float, float, float, int, int, int, int]]:

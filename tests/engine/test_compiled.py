@@ -1,0 +1,184 @@
+"""The compiled engine equals the reference loop bit for bit, whatever the threads, lanes, stretches and batches."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.worlds import pendulum, random_mdp, shop
+
+import everlearn as el
+from everlearn.agents.registry import make_design
+from everlearn.engine import compiled
+from everlearn.engine.plan import Plan
+from everlearn.engine.runner import CompilationError, choose_engine, simulate
+from everlearn.engine.table import TableFull
+from everlearn.errors import InputError, ScheduleError
+from everlearn.tasks.registry import make_task
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def examples(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+
+def both(task, agent="growing-horizon", **arguments) -> tuple[el.Result, el.Result]:
+    return tuple(el.run(task, agent, engine=engine, **arguments) for engine in ("compiled", "reference"))
+
+
+def assert_same(one: el.Result, other: el.Result) -> None:
+    assert one.total_reward.tolist() == other.total_reward.tolist()
+    if one.policies is not None:
+        assert one.policies.tolist() == other.policies.tolist()
+
+
+def own_schedule() -> el.Schedule:
+    """Counts that shrink a little at every step, and now and then to nothing."""
+    return el.Schedule(
+        lambda t: 2 + t**0.25, lambda t: 0.1 * t**0.1, lambda t: 0.3 / t, lambda t: 0.0 if t % 400 == 0 else 0.99
+    )
+
+
+@pytest.mark.parametrize("schedule", ["smooth", "change-points", "fixed", own_schedule()], ids=str)
+@pytest.mark.parametrize(
+    "task", ["service-station", shop(), random_mdp(1, 5, 4), random_mdp(2, 30, 12, 7.0, -3.0)], ids=str
+)
+def test_the_paper_agent_is_the_interpreted_one(task, schedule):
+    assert_same(*both(task, schedule=schedule, steps=1500, runs=3, seed=5))
+
+
+def test_optimism_low_enough_for_values_to_leave_the_clip():
+    parameters = {"schedule.optimism_scale": 0.01}
+    one, other = both("service-station", schedule="change-points", parameters=parameters, steps=5000, runs=2)
+    assert_same(one, other)
+    assert one.policies[:, -1].max() == 1
+
+
+def test_a_users_own_agent_and_task():
+    import own_agent
+    import own_task
+
+    assert_same(*both(own_task.shop, own_agent.r_learning, steps=2000, runs=3))
+
+
+def test_a_task_with_endless_memories():
+    import uncapped_station
+
+    one, other = both(uncapped_station.station, steps=3000, runs=3, seed=2)
+    assert_same(one, other)
+    assert one.pairs is not None
+
+
+def test_endless_memories_expanded_by_several_threads_at_once(monkeypatch):
+    import uncapped_station
+
+    monkeypatch.setattr(compiled, "LANES", 2)
+    arguments = {"steps": 20_000, "runs": 8, "seed": 4}
+    results = [el.run(uncapped_station.station, threads=threads, **arguments) for threads in (1, 4)]
+    assert_same(*results)
+
+
+@settings(max_examples=15)
+@given(
+    threads=st.integers(1, 4),
+    lanes=st.sampled_from([1, 2, 3, 8, 16]),
+    stretch=st.sampled_from([256, 1000, 1 << 16]),
+    memory=st.sampled_from([1, 500, 1 << 30]),
+)
+def test_nothing_depends_on_threads_lanes_stretches_or_batches(threads, lanes, stretch, memory):
+    plan = Plan(make_task("service-station"), make_design("growing-horizon"), 3000, 7, 3)
+    expected = [one.total_reward.tolist() for one in simulate(plan, "compiled", threads=1)]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("LANES", lanes), ("STRETCH", stretch), ("MEMORY", memory)):
+            patch.setattr(compiled, name, value)
+        found = list(simulate(plan, "compiled", threads=threads))
+    assert [one.run for one in found] == list(range(7))
+    assert [one.total_reward.tolist() for one in found] == expected
+
+
+def test_a_longer_run_begins_like_a_shorter_one():
+    short, long = (el.run("service-station", steps=steps, runs=2, seed=9) for steps in (1000, 70_000))
+    kept = np.searchsorted(long.times, short.times)
+    assert short.total_reward.tolist() == long.total_reward[:, kept].tolist()
+
+
+def test_calls_from_several_threads():
+    def one(seed: int) -> list:
+        return el.run("service-station", steps=2000, runs=2, seed=seed, engine="compiled").total_reward.tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(one, range(8)))
+    assert found == [one(seed) for seed in range(8)]
+
+
+def test_the_engine_that_can_is_chosen():
+    assert choose_engine(plan_of("service-station"), "auto") == "compiled"
+    assert choose_engine(plan_of("service-station"), "reference") == "reference"
+    assert choose_engine(plan_of(pendulum()), "auto") == "reference"
+    with pytest.raises(InputError, match="the task 'pendulum' has no model; give auto or reference"):
+        choose_engine(plan_of(pendulum()), "compiled")
+    with pytest.raises(InputError, match="engine: 'fast'; give one of auto, compiled, reference"):
+        choose_engine(plan_of("service-station"), "fast")
+
+
+def plan_of(task, design="always") -> Plan:
+    return Plan(make_task(task), make_design(design), 10, 1, 0)
+
+
+def uncompilable() -> el.Design:
+    def act(knowledge, aleatoric_state, now, stream):
+        return len({"a": [aleatoric_state, "b"]}) - 1 + sys.getrefcount(0) * 0
+
+    design = make_design("always")
+    return el.Design(design.build, act, design.learn, name="odd")
+
+
+def test_an_agent_that_cannot_be_compiled_is_interpreted_with_a_warning():
+    with pytest.warns(UserWarning, match="the agent 'odd' cannot be compiled: .*; running in the reference loop"):
+        result = el.run("service-station", uncompilable(), steps=10)
+    assert result.engine == "reference"
+    with pytest.raises(CompilationError, match="the agent 'odd' cannot be compiled"):
+        el.run("service-station", uncompilable(), steps=10, engine="compiled")
+
+
+def test_an_array_that_is_not_by_state_is_named():
+    design = make_design("static")
+    wrong = el.Design(design.build, design.act, design.learn, by_state=True, name="mistaken")
+    with pytest.raises(InputError, match=r"array 'roles' of the design 'mistaken': \(5,\); a design by state needs"):
+        el.run("service-station", wrong, steps=10)
+
+
+def test_the_bound_on_pairs_is_kept():
+    import uncapped_station
+
+    with pytest.raises(TableFull, match="raise max_pairs"):
+        el.run(uncapped_station.station, steps=10_000, max_pairs=50)
+
+
+def test_a_schedule_that_leaves_its_domain_stops_the_run():
+    parameters = {"schedule.horizon_scale": 10, "schedule.horizon_power": -0.5}
+    with pytest.raises(ScheduleError, match="horizon at t = 101"):
+        el.run("service-station", parameters=parameters, steps=5000, engine="compiled")
+
+
+def test_an_interrupt_is_answered_and_the_engine_still_works():
+    def interrupt(_steps: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        el.run("service-station", steps=10**9, runs=4, progress=interrupt)
+    assert el.run("service-station", steps=100).engine == "compiled"
+
+
+def test_progress_adds_up_to_all_steps():
+    told: list[int] = []
+    el.run("service-station", steps=123_456, runs=3, progress=told.append)
+    assert sum(told) == 3 * 123_456
+    assert len(told) > 3

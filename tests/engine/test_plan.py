@@ -1,0 +1,35 @@
+"""Plans: what is to be run."""
+
+from __future__ import annotations
+
+import pytest
+from tests.worlds import random_mdp
+
+from everlearn.agents.registry import make_design
+from everlearn.engine.plan import Plan, recorded_policies
+from everlearn.engine.times import recording_times
+from everlearn.errors import InputError
+from everlearn.tasks.registry import make_task
+
+
+def plan(steps: int = 100, runs: int = 1, task=None) -> Plan:
+    return Plan(task or make_task("service-station"), make_design("always"), steps, runs, 0)
+
+
+def test_a_plan_knows_when_to_record():
+    assert plan(steps=500).times.tolist() == recording_times(500).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"steps": 0}, "steps: 0; give at least 1"), ({"runs": 0}, "runs: 0; give at least 1")],
+)
+def test_what_is_refused(arguments, message):
+    with pytest.raises(InputError) as caught:
+        plan(**arguments)
+    assert str(caught.value) == message
+
+
+def test_policies_are_recorded_where_they_are_small():
+    assert recorded_policies(plan(steps=10), 3).shape == (3, 10, 2, 2)
+    assert recorded_policies(plan(task=random_mdp(1, states=200)), 3) is None

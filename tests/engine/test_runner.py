@@ -1,0 +1,31 @@
+"""Runs, each with its own streams, in the reference loop."""
+
+from __future__ import annotations
+
+import numpy as np
+from tests.worlds import environment_stream
+
+from everlearn.agents.agent import Agent
+from everlearn.agents.registry import make_design
+from everlearn.engine.plan import Plan
+from everlearn.engine.reference import reference_loop
+from everlearn.engine.runner import simulate
+from everlearn.tasks.registry import make_task
+
+
+def test_each_run_is_the_reference_loop_on_its_own_streams():
+    plan = Plan(make_task("service-station"), make_design("growing-horizon"), 200, 3, 7)
+    finished = list(simulate(plan, "reference"))
+    assert [one.run for one in finished] == [0, 1, 2]
+    for one in finished:
+        agent = Agent(plan.task, plan.design, seed=7, run=one.run)
+        environment = plan.task.start(environment_stream(7, one.run))
+        records = list(reference_loop(environment, agent, agent.interface, plan.times.tolist()))
+        assert one.total_reward.tolist() == [record.total_reward for record in records]
+        assert np.array_equal(one.policies[-1], agent.policy)
+
+
+def test_progress_is_told_as_it_is_made():
+    plan, told = Plan(make_task("service-station"), make_design("always"), 50, 2, 0), []
+    for finished in simulate(plan, "reference", progress=told.append):
+        assert sum(told) == 50 * (finished.run + 1)

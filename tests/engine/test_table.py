@@ -1,0 +1,121 @@
+"""Tables of pairs: complete, lazy, and from arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from tests.worlds import pendulum, random_mdp
+
+import everlearn as el
+from everlearn.engine.table import UNSEEN, ArrayTable, PairTable, TableFull, make_table
+from everlearn.errors import InputError, RewardError
+from everlearn.tasks.registry import make_task
+
+
+def walk(memory, action):
+    yield "up", 0.5, memory + 1
+    yield "down", 0.5, memory - 1
+
+
+def endless() -> el.Task:
+    task = el.task(actions=["go"], observations=["up", "down"], memory=0, name="endless")(walk)
+    task.reward(lambda s, action, observation: float(observation == "up"))
+    return task.finish()
+
+
+def test_the_station_has_as_many_pairs_as_memories():
+    table = PairTable(make_task("service-station"))
+    table.complete()
+    assert table.expanded == len(table.labels) == 10_920
+
+
+def test_every_row_says_what_the_model_says():
+    task = make_task("service-station", {"cap": 3})
+    table = PairTable(task)
+    rows = table.rows.reshape(-1, len(task.actions), table.width)
+    for pair, (memory, aleatoric_state) in enumerate(table.labels):
+        for a, action in enumerate(task.actions):
+            outcomes, total = task.model.outcomes(memory, action), 0.0
+            for row, outcome in zip(rows[pair, a], outcomes, strict=False):
+                total += outcome.probability
+                following = task.aleatoric.update(aleatoric_state, action, outcome.observation)
+                assert table.labels[row["next"]] == (outcome.memory, following)
+                assert task.states[row["state"]] == following
+                assert task.observations[row["observation"]] == outcome.observation
+                assert row["reward"] == task.reward(aleatoric_state, action, outcome.observation)
+                assert row["bound"] in (total, np.inf)
+            assert rows[pair, a, len(outcomes) - 1]["bound"] == np.inf
+
+
+def test_rewards_are_kept_as_paid_and_as_learned():
+    table = PairTable(make_task("service-station", {"raw": False}))
+    seen = table.rows[table.rows["next"] != UNSEEN]
+    assert np.array_equal(seen["learned"], (seen["reward"] + 0.5) / 1.5)
+
+
+def test_pairs_are_expanded_when_asked_for():
+    table = PairTable(endless(), eager=3)
+    assert table.expanded == 3
+    table.expand(4)
+    table.expand(4)
+    assert table.expanded == 4
+
+
+def test_what_was_expanded_stays_when_the_table_grows():
+    table = PairTable(endless(), eager=3)
+    before = table.view()[0][:3].copy()
+    for pair in range(3, 200):
+        table.expand(pair)
+    assert np.array_equal(table.view()[0][:3], before)
+
+
+def test_a_wider_row_makes_all_rows_wider():
+    def ladder(memory, action):
+        for choice in range(memory + 1):
+            yield choice, 1 / (memory + 1), min(choice + 1, 5)
+
+    task = el.task(actions=["go"], observations=range(6), memory=0, name="ladder")(ladder)
+    task.reward(lambda s, action, observation: observation / 5)
+    table = PairTable(task.finish(), eager=1)
+    assert table.width == 1
+    table.complete()
+    assert table.width == 6
+    rows = table.rows.reshape(-1, 6)[: table.expanded]
+    assert np.all(rows["bound"][:, -1] == np.inf)
+
+
+def test_past_the_bound_the_error_names_the_option():
+    table = PairTable(endless(), max_pairs=10, eager=10)
+    with pytest.raises(TableFull, match=r"more than 10 pairs .* raise max_pairs \(--max-pairs\)"):
+        table.expand(10)
+    with pytest.raises(TableFull, match="more than 10 pairs"):
+        table.complete()
+
+
+def test_arrays_give_the_table_that_the_model_gives():
+    task = random_mdp(3, states=6, actions=2)
+    fast, slow = ArrayTable(task), PairTable(task)
+    slow.complete()
+    place = [label[0] for label in slow.labels]
+    rows, other = (table.rows.reshape(-1, 2, table.width) for table in (fast, slow))
+    for name in ("bound", "reward", "learned", "observation", "state"):
+        assert np.array_equal(rows[place][name], other[: len(place)][name])
+    assert np.array_equal(rows[place]["next"], np.array(place)[other[: len(place)]["next"]])
+
+
+def test_sparse_arrays_keep_only_what_can_happen():
+    half = csr_array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    table = make_table(el.mdp([half], [[0], [1], [0]]))
+    assert isinstance(table, ArrayTable)
+    assert table.width == 2
+    assert table.rows["next"].tolist() == [0, 1, 2, 2, 0, 0]
+
+
+def test_what_cannot_be_tabulated_is_refused():
+    with pytest.raises(InputError, match="has no model to tabulate; use the reference engine"):
+        PairTable(pendulum().finish())
+    with pytest.raises(InputError, match="was not made from arrays"):
+        ArrayTable(make_task("service-station"))
+    with pytest.raises(RewardError, match="outside its range"):
+        make_table(el.mdp([[[1.0]]], [[5.0]], reward_range=(0, 1)))
