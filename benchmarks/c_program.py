@@ -35,13 +35,11 @@ class CProgram:
 
     def seconds(self, steps: int, runs: int, seed: int) -> tuple[float, np.ndarray]:
         """Run, and return how long it took and the sum of rewards of each run."""
-        streams = [
-            np.array([words(stream(seed, run, whose)) for run in range(runs)]) for whose in (ENVIRONMENT, AGENT)
-        ]
+        streams = [np.array([words(stream(seed, run, whose)) for run in range(runs)]) for whose in (ENVIRONMENT, AGENT)]
         total = np.zeros(runs)
         states = self.table.interface.states
-        numbers = [ctypes.c_int64(states), ctypes.c_uint32(self.table.start), ctypes.c_uint32(self.table.interface.start)]
-        numbers += [ctypes.c_int64(runs), ctypes.c_int64(steps)]
+        start = [ctypes.c_uint32(place) for place in (self.table.start, self.table.interface.start)]
+        numbers = [ctypes.c_int64(states), *start, ctypes.c_int64(runs), ctypes.c_int64(steps)]
         pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (self.rows, *streams, total)]
         began = time.perf_counter()
         failed = self.library.run(pointers[0], *numbers, *pointers[1:])

@@ -12,6 +12,8 @@
     │       ├── ObservationError     an observation outside the declared set
     │       ├── AleatoricStateError  f leaves the set of aleatoric states
     │       └── RewardError          a reward that is not finite or outside its range
+    ├── CompilationError             a design's functions cannot be compiled
+    ├── TableFull                    more pairs were visited than may be expanded
     └── SnapshotError                a saved agent state that cannot be read or does not fit
 """
 
@@ -104,6 +106,14 @@ class AleatoricStateError(TaskError):
 
 class RewardError(TaskError):
     """A reward that is not finite, or outside the range that the task declares."""
+
+
+class CompilationError(EverlearnError):
+    """A design's functions cannot be compiled; the message says where."""
+
+
+class TableFull(EverlearnError):  # noqa: N818 - reads as what it is
+    """More pairs of a memory and an aleatoric state were visited than may be expanded."""
 
 
 class SnapshotError(EverlearnError):

@@ -14,6 +14,8 @@ from typing import IO
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Write to a temporary file beside ``path``; synced and renamed at the end, removed on an error.
 
+    Folders above ``path`` are made where there are none.
+
     Examples
     --------
     >>> import tempfile
@@ -25,6 +27,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     """
     target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:

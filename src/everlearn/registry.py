@@ -147,10 +147,20 @@ def _number(value: Any, kind: type) -> Any:
     if kind is bool:
         words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
         return value if isinstance(value, bool) else words.get(str(value).lower())
-    try:
-        number = float(value) if not isinstance(value, bool) else None
-    except (TypeError, ValueError):
+    if isinstance(value, bool):
         return None
-    if kind is int and number is not None:
+    try:
+        return kind(value) if isinstance(value, str | kind) else _by_way_of_float(value, kind)
+    except (TypeError, ValueError, OverflowError):
+        return _by_way_of_float(value, kind)
+
+
+def _by_way_of_float(value: Any, kind: type) -> Any:
+    """Read 1e6 as a whole number; what float() would round is read as a whole number before."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if kind is int:
         return int(number) if number.is_integer() else None
     return number

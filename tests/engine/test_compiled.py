@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.worlds import pendulum, random_mdp, shop
 
 import everlearn as el
 from everlearn.agents.registry import make_design
 from everlearn.engine import compiled
 from everlearn.engine.plan import Plan
-from everlearn.engine.runner import CompilationError, choose_engine, simulate
-from everlearn.engine.table import TableFull
-from everlearn.errors import InputError, ScheduleError
+from everlearn.engine.runner import choose_engine, simulate
+from everlearn.errors import CompilationError, InputError, ScheduleError, TableFull
 from everlearn.tasks.registry import make_task
+from tests.worlds import pendulum, random_mdp, shop
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

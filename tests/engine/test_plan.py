@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.worlds import random_mdp
 
 from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan, recorded_policies
 from everlearn.engine.times import recording_times
 from everlearn.errors import InputError
 from everlearn.tasks.registry import make_task
+from tests.worlds import random_mdp
 
 
 def plan(steps: int = 100, runs: int = 1, task=None) -> Plan:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from tests.worlds import environment_stream, pendulum
-
 import everlearn as el
 from everlearn.engine.reference import Record, reference_loop
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.service_station import service_station
+from tests.worlds import environment_stream, pendulum
 
 
 class Stubborn:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.worlds import environment_stream
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.registry import make_design
@@ -11,6 +10,7 @@ from everlearn.engine.plan import Plan
 from everlearn.engine.reference import reference_loop
 from everlearn.engine.runner import simulate
 from everlearn.tasks.registry import make_task
+from tests.worlds import environment_stream
 
 
 def test_each_run_is_the_reference_loop_on_its_own_streams():

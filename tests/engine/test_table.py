@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.worlds import pendulum, random_mdp
 
 import everlearn as el
-from everlearn.engine.table import UNSEEN, ArrayTable, PairTable, TableFull, make_table
-from everlearn.errors import InputError, RewardError
+from everlearn.engine.table import UNSEEN, ArrayTable, PairTable, make_table
+from everlearn.errors import InputError, RewardError, TableFull
 from everlearn.tasks.registry import make_task
+from tests.worlds import pendulum, random_mdp
 
 
 def walk(memory, action):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design
 from everlearn.agents.snapshot import read, write
 from everlearn.errors import InputError, SnapshotError
-from everlearn.labels import as_label
+from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
 from everlearn.randomness import AGENT, put_words, stream, words
 from everlearn.registry import convert
@@ -188,6 +189,8 @@ class Agent:
             "task": self.task.name,
             "actions": _plain(self.task.actions),
             "observations": _plain(self.task.observations),
+            "states": hashlib.sha256(encode(self.task.states).encode()).hexdigest(),
+            "rewards": self.task.reward.scaling,
             "design": self.design.name,
             "parameters": _plain(dict(self.design.parameters)),
             "schedule": None if schedule is None else schedule.name,

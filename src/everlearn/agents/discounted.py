@@ -26,8 +26,9 @@ def discounted(*, horizon: float = 10.0, duration: int | None = None) -> Design:
         T, the number of steps that the agent is told it will run for; that of the run unless given
 
     """
-    design = growing_horizon(schedule=fixed(horizon=horizon, optimism=fixed_optimism(horizon, duration)))
-    return replace(design, name="discounted", duration=duration)
+    constants = {"horizon": horizon, "optimism": fixed_optimism(horizon, duration)}
+    schedule = replace(fixed(**constants), name="fixed", parameters=constants)
+    return replace(growing_horizon(schedule=schedule), name="discounted", duration=duration)
 
 
 def fixed_optimism(horizon: float, duration: int | None) -> float:

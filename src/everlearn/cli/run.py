@@ -80,7 +80,7 @@ def print_table(result: Result) -> None:
     schedule = f", schedule {result.schedule}" if result.schedule else ""
     out.print(f"[bold]{result.agent}[/bold]{schedule} on [bold]{result.task}[/bold]")
     runs = f"{result.runs:,} run" + ("s" if result.runs > 1 else "")
-    out.print(f"{runs} of {result.steps:,} steps, seed {result.seed}; learns from {result.scaling}")
+    out.print(f"{runs} of {result.steps:,} steps, seed {result.seed}; learns from {result.scaling}", soft_wrap=True)
     table = Table(title=None)
     for column in ("average reward", "mean", "standard error", "worst run", "best run"):
         table.add_column(column, justify="left" if column == "average reward" else "right")
@@ -98,4 +98,4 @@ def print_table(result: Result) -> None:
     out.print(table)
     speed = f"{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps a second, {result.engine} engine"
     expanded = "" if result.pairs is None else f", {result.pairs:,} pairs of memory and state expanded"
-    out.print(f"[dim]{speed}{expanded}[/dim]")
+    out.print(f"[dim]{speed}{expanded}[/dim]", soft_wrap=True)

@@ -10,7 +10,7 @@ import numpy as np
 from everlearn.agents.agent import Agent
 from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
 from everlearn.engine.reference import reference_loop
-from everlearn.errors import EverlearnError, InputError
+from everlearn.errors import CompilationError, InputError
 from everlearn.randomness import ENVIRONMENT, stream
 
 ENGINES = ("auto", "compiled", "reference")
@@ -21,10 +21,6 @@ MOST_PAIRS = 1_000_000
 
 STEPS_WORTH_A_PAIR = 16
 """Steps for each pair expanded beforehand: expanding more than a short run visits would take longer than running it."""
-
-
-class CompilationError(EverlearnError):
-    """A design's functions cannot be compiled; the message says where."""
 
 
 def choose_engine(plan: Plan, engine: str) -> str:

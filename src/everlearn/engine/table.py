@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.environments.model import cumulative
-from everlearn.errors import EverlearnError, InputError
+from everlearn.errors import InputError, TableFull
 from everlearn.protocol import Label
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.task import Task
@@ -37,10 +37,6 @@ UNSEEN = np.uint32(0xFFFFFFFF)
 
 EAGER = 1 << 14
 """How many pairs are expanded beforehand; small tasks are then complete."""
-
-
-class TableFull(EverlearnError):  # noqa: N818 - reads as what it is
-    """More pairs were visited than may be expanded; raise ``max_pairs``."""
 
 
 class PairTable:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from everlearn.api import run
 from everlearn.engine.plan import Progress
 from everlearn.figures.curves import learning_curves
+from everlearn.figures.style import house_style
 from everlearn.files import replacing
 from everlearn.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FIGURE = "agent-comparison"
 
@@ -65,14 +69,19 @@ def draw(results: dict[str, Result], out: Path) -> list[Path]:
     import matplotlib.pyplot as plt
 
     optimum = next(iter(results.values())).references["optimum"]
-    axes = learning_curves(results, {"optimum": optimum})
-    axes.set_ylim(-0.05, 0.55)
-    axes.set_title("The service station of the paper")
-    figure = axes.figure
-    paths = [out / f"{FIGURE}.{suffix}" for suffix in ("png", "svg")]
-    for path in paths:
-        metadata = {"Date": None} if path.suffix == ".svg" else None
-        with replacing(path) as file:
-            figure.savefig(file, format=path.suffix[1:], metadata=metadata)  # type: ignore[union-attr]
+    with house_style():
+        axes = learning_curves(results, {"optimum": optimum})
+        axes.set_ylim(-0.05, 0.62)
+        axes.set_title("The service station of the paper")
+        axes.legend(loc="upper left", ncols=2)
+        paths = [save(axes, out / f"{FIGURE}.{suffix}") for suffix in ("png", "svg")]
     plt.close("all")
     return paths
+
+
+def save(axes: Axes, path: Path) -> Path:
+    """Write a figure, the same bytes for the same data."""
+    metadata = {"Date": None} if path.suffix == ".svg" else None
+    with replacing(path) as file:
+        axes.figure.savefig(file, format=path.suffix[1:], metadata=metadata)  # type: ignore[union-attr]
+    return path

@@ -123,12 +123,14 @@ def task(
         "references": dict(references or {}),
     }
     require(len(arguments["reward_range"]) == 2, "reward_range", reward_range, "give the lower and the upper end")
+    Reward(lambda _s, _a, _o: 0.0, *arguments["reward_range"])  # a range that cannot be is refused here, not later
 
     def decorate(world: Any) -> Definition:
         called = name or world.__name__
         if inspect.isclass(world):
             steps = all(callable(getattr(world, method, None)) for method in ("start", "step"))
             require(steps, f"task {called}", world, "an environment needs start(rng) and step(action)")
+            require(memory is None, "memory", memory, "an environment keeps its own; leave it out")
         else:
             require(memory is not None, "memory", memory, "name the memory of the empty history, such as memory=0")
         return Definition(world, {**arguments, "name": called, "summary": summary(world)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from everlearn.errors import AleatoricStateError, LabelError, ObservationError
-from everlearn.labels import few
+from everlearn.labels import check_label, few
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
@@ -69,7 +69,7 @@ class Interface:
     def _evaluate(self, aleatoric_state: int, action: int, observation: int) -> tuple[int, float]:
         task = self.task
         labels = task.states[aleatoric_state], task.actions[action], task.observations[observation]
-        following = task.aleatoric.update(*labels)
+        following = check_label(task.aleatoric.update(*labels), f"aleatoric state after {labels!r}")
         if following not in self._state:
             remedy = f"f left the set of aleatoric states: {few(task.states)}; add it to states="
             raise AleatoricStateError(f"aleatoric state after {labels!r}", following, remedy)

@@ -1,0 +1,68 @@
+"""Drive an agent step by step in front of a system, save it, and go on another day.
+
+As a script: python drive.py.  The agent's file is written where it is run.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import everlearn as el
+
+
+def worth(_s, action, observation):
+    """A tank neither dry nor full is worth 1, a step of pumping costs 0.3."""
+    return (observation in ("low", "high")) - 0.3 * (action == "on")
+
+
+tank = el.Task(  # no environment: the system itself is one
+    actions=("off", "on"),
+    observations=("dry", "low", "high", "full"),
+    aleatoric=el.last_observation(),
+    reward=el.Reward(worth, low=-0.3, high=1),
+    name="tank",
+)
+
+
+class System:
+    """Stands for the real thing: a tank, a pump, and a safety switch that overrules the agent."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.litres = 50.0
+
+    def apply(self, asked: str) -> str:
+        executed = "off" if self.litres > 90 else asked
+        self.litres += (15.0 if executed == "on" else 0.0) - self.rng.uniform(0, 20)
+        self.litres = min(max(self.litres, 0.0), 100.0)
+        return executed
+
+    def measure(self) -> str:
+        return ("dry", "low", "high", "full")[(self.litres > 0) + (self.litres > 30) + (self.litres > 90)]
+
+
+def work(agent: el.Agent, system: System, steps: int) -> float:
+    total = 0.0
+    for _ in range(steps):
+        executed = system.apply(agent.act())
+        total += agent.observe(system.measure(), executed=executed)
+    return total / steps
+
+
+def main(steps: float = 5000) -> None:
+    path, system = Path("tank.npz"), System(seed=1)
+    agent = el.Agent(tank, "growing-horizon", schedule="smooth", seed=1)
+    for day in range(1, 5):
+        if path.exists():
+            agent = el.Agent(tank, "growing-horizon", schedule="smooth")  # a new process would begin so
+            agent.load(path)
+        print(f"day {day}: {work(agent, system, int(steps)):.3f} a step, {agent.t} steps in all")
+        agent.save(path)
+    for s, row in zip(tank.states, agent.policy, strict=True):
+        print(f"{s:>5}: " + ", ".join(f"{a} {p:.2f}" for a, p in zip(tank.actions, row, strict=True)))
+    path.unlink()
+
+
+if __name__ == "__main__":
+    main(*map(float, sys.argv[1:]))
