@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.agents.schedule import Schedule
+from everlearn.agents.schedule import Formula, Schedule
 from everlearn.errors import ScheduleError
 from everlearn.protocol import Now, Table
 
@@ -78,8 +78,7 @@ def evaluate(schedule: Schedule, steps: range, carry: Carry) -> tuple[Block, Car
 def sample(schedule: Schedule, steps: range) -> Samples:
     """Evaluate foo1 to foo4 step by step, and check them."""
     if schedule.formula is not None and schedule.ceiling is not None:
-        constants: Any = schedule.constants
-        rows = np.array([schedule.formula(t, constants) for t in steps])
+        rows = np.array([_formula_at(schedule.formula, t, schedule.constants) for t in steps])
         columns: list[Table | None] = [*rows.T.copy(), None]
     else:
         functions = (schedule.horizon, schedule.optimism, schedule.count_scale, schedule.value_shift)
@@ -110,12 +109,24 @@ def check(samples: Samples, first: int) -> None:
         raise ScheduleError(name, value, remedy, first + position)
 
 
+def _formula_at(formula: Formula, t: int, constants: Any) -> tuple[float, float, float]:
+    try:
+        return formula(t, constants)
+    except OverflowError:  # where compiled code has infinity; either is refused
+        return math.inf, math.inf, math.inf
+
+
 def _called(function: Callable[[int], float], name: str, steps: range) -> Table:
     values = np.empty(len(steps))
     for position, t in enumerate(steps):
-        value = function(t)
+        try:
+            value = function(t)
+        except OverflowError:
+            value = math.inf
         try:
             values[position] = float(value)
+        except OverflowError:
+            values[position] = math.inf
         except (TypeError, ValueError):
             raise ScheduleError(name, value, "must be a number", t) from None
     return values
@@ -154,15 +165,25 @@ def _product(count_scale: Table, carry: Carry) -> tuple[Table, Table]:
     mantissa, power = carry.scale, carry.exponent
     changes = np.flatnonzero(count_scale != 1.0).tolist()
     for position, end in pairwise([*changes, len(count_scale)]):
-        factor = float(count_scale[position])
-        if factor == 0.0:
-            mantissa, power = 1.0, power - FORGET
-        else:
-            half, moved = math.frexp(factor)  # apart from the mantissa, so that no product under- or overflows
-            again, moved_again = math.frexp(mantissa * half)
-            mantissa, power = 2 * again, power + moved + moved_again - 1
+        mantissa, power = multiplied(mantissa, power, float(count_scale[position]))
         scale[position:end], exponent[position:end] = mantissa, power
     return scale, exponent
+
+
+def multiplied(mantissa: float, power: float, factor: float) -> tuple[float, float]:
+    """Multiply mantissa 2^power by a factor, the mantissa staying in [1, 2); a factor of zero drops the power.
+
+    Examples
+    --------
+    >>> multiplied(1.5, 0.0, 0.5), multiplied(1.5, 0.0, 0.0)
+    ((1.5, -1.0), (1.0, -1048576.0))
+
+    """
+    if factor == 0.0:
+        return 1.0, power - FORGET
+    half, moved = math.frexp(factor)  # apart from the mantissa, so that no product under- or overflows
+    again, moved_again = math.frexp(mantissa * half)
+    return 2.0 * again, power + moved + moved_again - 1.0
 
 
 class Clock:

@@ -28,14 +28,14 @@ from everlearn.protocol import Knowledge, Table
 from everlearn.randomness import AGENT, ENVIRONMENT, stream, words
 from everlearn.tasks.interface import Interface
 
-LANES = 16
-"""How many runs of a design that works by state are advanced side by side."""
+LANES = 32
+"""How many runs of a design that works by state are advanced side by side, at most."""
 
 UNROLLED_OUTCOMES = 4
 """Up to how many outcomes of a row are searched without branches."""
 
-STRETCH = 1 << 16
-"""Steps of a run in one task of the pool."""
+STRETCH = 1 << 14
+"""Steps of a run in one task of the pool; their schedule stays in the cache while group after group reads it."""
 
 STRETCH_OF_ALL = 1 << 24
 """Steps of all runs between two looks at the keyboard: a fraction of a second."""
@@ -82,7 +82,7 @@ class Batch:
         self.plan, self.table, self.token = plan, table, token
         self.runs = runs
         self.timeline = Timeline(plan.design.schedule)
-        lanes = min(LANES, -(-len(runs) // workers)) if plan.design.by_state else 1
+        lanes = balanced(len(runs), workers) if plan.design.by_state else 1
         self.groups = [self._group(runs[begin : begin + lanes]) for begin in range(0, len(runs), lanes)]
         self._advance = compiled(driver.advance, token)
 
@@ -156,6 +156,19 @@ class Batch:
     def _finished(group: Group) -> Iterator[Finished]:
         for lane, run in enumerate(group.runs):
             yield Finished(run, group.totals[lane], None if group.policies is None else group.policies[lane])
+
+
+def balanced(runs: int, workers: int) -> int:
+    """Return how many lanes a group has, so that every thread has as much to do.
+
+    Examples
+    --------
+    >>> balanced(200, 2), balanced(3, 2), balanced(1, 2)
+    (25, 2, 1)
+
+    """
+    rounds = -(-runs // (workers * LANES))
+    return -(-runs // (workers * rounds))
 
 
 def stacked(design: Design, interface: Interface, number: int) -> Knowledge:

@@ -40,6 +40,7 @@ def compiled(function: Callable[..., Any], token: Token) -> Callable[..., Any]:
 @lru_cache(maxsize=256)
 def _compiled(function: Callable[..., Any], tokens: str) -> Callable[..., Any]:
     make_callable(driver.pick)
+    make_callable(clock.multiplied)
     dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
     folder = cache_folder(tokens)
     if folder is not None:

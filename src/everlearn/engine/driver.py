@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.clock import Block
+from everlearn.agents.clock import Block, Carry, multiplied
 from everlearn.engine.kernels import act_by, formula_by, learn_by
 from everlearn.engine.sfc64 import STRIDE, step
 from everlearn.engine.table import UNSEEN
@@ -112,17 +112,25 @@ def pick(rows: Any, row: int, width: int, outcomes: tuple[int, ...], draw: float
     return low
 
 
-def fill(token: Any, first: int, constants: Table, horizon: Table, optimism: Table, count_scale: Table) -> int:
-    """Evaluate the formula of a schedule from step ``first`` on; return at how many steps it was in its domain.
+def fill(token: Any, constants: Table, block: Block, carry: Carry) -> tuple[int, float, float]:
+    """Evaluate the formula of a schedule over a block whose ceilings are known.
 
-    The loop ends where a value is outside, so that no compiler vectorises it: every value comes from scalar arithmetic,
-    the same as interpreted.
+    Returns at how many steps it was in its domain, and the product of foo4 as it then is.  The loop ends where a value
+    is outside, so that no compiler vectorises it: every value comes from scalar arithmetic, the same as interpreted.
     """
-    for i in range(len(horizon)):
-        tau, beta, scale = formula_by(token, first + i, constants)
-        horizon[i] = tau
-        optimism[i] = beta
-        count_scale[i] = scale
-        if not (1.0 <= tau < np.inf and 0.0 <= beta < np.inf and 0.0 <= scale < np.inf):
-            return i
-    return len(horizon)
+    scale = carry.scale
+    exponent = carry.exponent
+    for i in range(len(block.horizon)):
+        tau, beta, factor = formula_by(token, block.first + i, constants)
+        if not (1.0 <= tau < np.inf and 0.0 <= beta < np.inf and 0.0 <= factor < np.inf):
+            return i, scale, exponent
+        if factor != 1.0:
+            scale, exponent = multiplied(scale, exponent, factor)
+        block.horizon[i] = tau
+        block.discount[i] = 1 - 1 / tau
+        block.optimism[i] = beta
+        block.drift[i] = (tau - block.ceiling[i]) / tau
+        block.scale[i] = scale
+        block.unscale[i] = 1 / scale
+        block.exponent[i] = exponent
+    return len(block.horizon), scale, exponent

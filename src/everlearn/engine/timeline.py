@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from everlearn.agents.clock import Block, Carry, Samples, assemble, check, sample
+from everlearn.agents.clock import Block, Carry, evaluate, sample
 from everlearn.agents.schedule import Schedule
 from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
@@ -41,20 +41,21 @@ class Timeline:
         first, self.t = self.t + 1, self.t + number
         if self.schedule is None:
             return _still(first, number)
-        samples = self._sample(self.schedule, range(first, first + number))
-        block, self.carry = assemble(self.schedule, first, samples, self.carry)
-        return block
-
-    def _sample(self, schedule: Schedule, steps: range) -> Samples:
         if self._token is None:
-            return sample(schedule, steps)
-        columns = [np.empty(len(steps)) for _ in range(3)]
+            block, self.carry = evaluate(self.schedule, range(first, first + number), self.carry)
+            return block
+        return self._compiled(self.schedule, self._token, first, number)
+
+    def _compiled(self, schedule: Schedule, token: Token, first: int, number: int) -> Block:
+        columns = [np.empty(number) for _ in Block._fields[1:]]
+        block = Block(first, *columns)
+        block.ceiling.fill(schedule.ceiling)
         constants = np.array(schedule.constants, dtype=np.float64)
-        done = compiled(driver.fill, self._token)(self._token, steps[0], constants, *columns)
-        horizon, optimism, count_scale = (column[: done + 1] for column in columns)
-        samples = Samples(horizon, optimism, count_scale, None)
-        check(samples, steps[0])
-        return samples
+        done, scale, exponent = compiled(driver.fill, token)(token, constants, block, self.carry)
+        if done < number:
+            sample(schedule, range(first + done, first + done + 1))  # refuses it, with the reason
+        self.carry = self.carry._replace(scale=scale, exponent=exponent)
+        return block
 
 
 def _still(first: int, number: int) -> Block:
