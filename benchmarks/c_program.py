@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,14 +36,20 @@ class CProgram:
 
     def seconds(self, steps: int, runs: int, seed: int) -> tuple[float, np.ndarray]:
         """Run, and return how long it took and the sum of rewards of each run."""
+        return self._call(self.library.run, [ctypes.c_int64(runs), ctypes.c_int64(steps)], runs, seed)
+
+    def literal_seconds(self, steps: int, seed: int) -> float:
+        """Run the algorithm line by line, once, and return how long it took."""
+        return self._call(self.library.literal, [ctypes.c_int64(steps)], 1, seed)[0]
+
+    def _call(self, function: Any, lengths: list[Any], runs: int, seed: int) -> tuple[float, np.ndarray]:
         streams = [np.array([words(stream(seed, run, whose)) for run in range(runs)]) for whose in (ENVIRONMENT, AGENT)]
         total = np.zeros(runs)
-        states = self.table.interface.states
         start = [ctypes.c_uint32(place) for place in (self.table.start, self.table.interface.start)]
-        numbers = [ctypes.c_int64(states), *start, ctypes.c_int64(runs), ctypes.c_int64(steps)]
+        numbers = [ctypes.c_int64(self.table.interface.states), *start, *lengths]
         pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (self.rows, *streams, total)]
         began = time.perf_counter()
-        failed = self.library.run(pointers[0], *numbers, *pointers[1:])
+        failed = function(pointers[0], *numbers, *pointers[1:])
         took = time.perf_counter() - began
         if failed:
             raise MemoryError("the C program found no memory")

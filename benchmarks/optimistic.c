@@ -93,3 +93,34 @@ int run(const Row *rows, int64_t states, uint32_t start_pair, uint32_t start_sta
   free(cells), free(pair), free(state), free(block);
   return 0;
 }
+
+/* The algorithm line by line, one run: every value is lifted and every count scaled at every step. */
+int literal(const Row *rows, int64_t states, uint32_t pair, uint32_t s, int64_t steps, Stream *environment, Stream *agent,
+            double *total) {
+  Cell *cells = aligned_alloc(64, sizeof(Cell) * states + 64);
+  if (!cells) return 1;
+  for (int64_t i = 0; i < states; i++) cells[i] = (Cell){{1, 1}, {0, 0}};
+  for (int64_t t = 1; t <= steps; t++) {
+    double tau = 1.5 * pow(t, 0.2), gamma = 1 - 1 / tau, shift = 1.5 * (pow(t, 0.2) - pow(t - 1, 0.2)), scale = 1;
+    double beta = 0.44 * pow(t, 0.3) * sqrt(log(2.0 * t * t));
+    for (int64_t i = 0; i < states; i++)
+      for (int a = 0; a < 2; a++) cells[i].u[a] += shift, cells[i].n[a] *= scale;
+    Cell *cell = cells + s;
+    int a = cell->u[1] > cell->u[0];
+    if (cell->u[0] == cell->u[1]) a = (int)(draw(agent) * 2);
+    double x = draw(environment);
+    const Row *row = rows + 2 * (int64_t)pair + a;
+    int k = (x >= row->bound[0]) + (x >= row->bound[1]);
+    const Cell *after = cells + row->state[k];
+    double n = cell->n[a] + 1, best = after->u[1] > after->u[0] ? after->u[1] : after->u[0];
+    cell->n[a] = n;
+    double value = cell->u[a];
+    value += (1 + 2 * tau) / (n + 2 * tau) * (row->reward[k] + gamma * best - value + beta / sqrt(n));
+    cell->u[a] = value < tau ? value : tau;
+    *total += row->reward[k];
+    pair = row->next[k];
+    s = row->state[k];
+  }
+  free(cells);
+  return 0;
+}

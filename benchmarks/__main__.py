@@ -1,0 +1,40 @@
+"""Run the benchmarks, all or those that are named, and print a table of each: ``python -m benchmarks [NAME...]``."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.designs import by_design
+from benchmarks.engine import against_c
+from benchmarks.size import by_size
+from benchmarks.start import waiting
+
+BENCHMARKS = {
+    "engine": ("The compiled engine against a C program, same results, best of five rounds", against_c),
+    "size": ("Cost a step against the number of aleatoric states, one core, 32 runs (plot: build/benchmarks)", by_size),
+    "designs": ("Every agent, compiled against interpreted, one core", by_design),
+    "start": ("How long a person waits", waiting),
+}
+
+
+def main() -> None:
+    """Run what was asked for."""
+    screen = Console(width=140)
+    for name in sys.argv[1:] or BENCHMARKS:
+        if name not in BENCHMARKS:
+            sys.exit(f"benchmarks: {name!r}; known: {', '.join(BENCHMARKS)}")
+        title, measure = BENCHMARKS[name]
+        rows = measure()
+        table = Table(title=title, title_justify="left")
+        for column in rows[0]:
+            table.add_column(column, justify="left" if column == next(iter(rows[0])) else "right")
+        for row in rows:
+            table.add_row(*row.values())
+        screen.print(table)
+
+
+if __name__ == "__main__":
+    main()
