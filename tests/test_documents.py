@@ -21,7 +21,18 @@ from everlearn.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = ("api", "command-line", "concepts", "decisions", "index", "notation", "paper", "reproduce", "tutorial")
+PAGES = (
+    "api",
+    "command-line",
+    "concepts",
+    "decisions",
+    "index",
+    "notation",
+    "own-agent",
+    "paper",
+    "reproduce",
+    "tutorial",
+)
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *(DOCS / f"{page}.md" for page in PAGES)]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -54,7 +65,10 @@ def run_python(document: Path, block: Block, namespace: dict[str, Any]) -> None:
         exec(compile(block.code, name, "exec"), namespace)
 
 
-@pytest.mark.parametrize("document", [ROOT / "README.md", DOCS / "tutorial.md", DOCS / "api.md"], ids=lambda d: d.stem)
+EXECUTED = [ROOT / "README.md", *(DOCS / f"{page}.md" for page in ("api", "own-agent", "tutorial"))]
+
+
+@pytest.mark.parametrize("document", EXECUTED, ids=lambda document: document.stem)
 def test_code_runs_and_prints_what_is_shown(document, tmp_path, monkeypatch):
     import matplotlib as mpl
     import matplotlib.pyplot as plt

@@ -36,6 +36,9 @@ def main() -> None:
         sys.exit(2)
     except BrokenPipeError:
         sys.exit(141)
+    except OSError as error:
+        typer.echo(f"everlearn: {error.filename or 'system'}: {error.strerror or error}", err=True)
+        sys.exit(2)
 
 
 def _show_warning(message: Warning | str, *_where: object) -> None:
@@ -106,8 +109,8 @@ def run(
 @app.command()
 def reproduce(
     out: Annotated[str, typer.Option(help="Where to put the figures.")] = "reproduction",
-    runs: Annotated[str, typer.Option(help="How many independent runs of each agent.")] = "20",
-    steps: Annotated[str, typer.Option(help="How many steps each run takes.")] = "3e4",
+    runs: Annotated[str, typer.Option(help="How many independent runs of each agent.")] = "200",
+    steps: Annotated[str, typer.Option(help="How many steps each run takes.")] = "1e6",
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the paper's experiment: its agent learns the service station."""
