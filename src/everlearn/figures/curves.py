@@ -33,8 +33,7 @@ def learning_curves(results: Mapping[str, Result], lines: Mapping[str, float], *
     import matplotlib.pyplot as plt
 
     with house_style():
-        if axes is None:
-            axes = plt.figure().add_subplot()
+        given, axes = axes, axes or plt.figure().add_subplot()
         for (label, result), colour in zip(results.items(), PALETTE * len(results), strict=False):
             mean, error = result.average_reward, result.standard_error
             axes.plot(result.times, mean, color=colour, label=label, linewidth=1.8)
@@ -47,5 +46,8 @@ def learning_curves(results: Mapping[str, Result], lines: Mapping[str, float], *
         axes.set_xscale("log")
         axes.set_xlabel("time step")
         axes.set_ylabel("cumulative average reward")
-        axes.legend(loc="best")
+        if given is None:
+            axes.figure.legend(loc="outside lower center", ncols=2)  # below, where no curve can run through it
+        else:
+            axes.legend(loc="best")
     return axes

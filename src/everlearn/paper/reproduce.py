@@ -68,12 +68,12 @@ def draw(results: dict[str, Result], out: Path) -> list[Path]:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    optimum = next(iter(results.values())).references["optimum"]
+    first = next(iter(results.values()))
     with house_style():
-        axes = learning_curves(results, {"optimum": optimum})
-        axes.set_ylim(-0.05, 0.62)
-        axes.set_title("The service station of the paper")
-        axes.legend(loc="upper left", ncols=2)
+        axes = learning_curves(results, {"optimum": first.references["optimum"]})
+        axes.set_xlim(min(10, first.steps / 2), first.steps * 1.05)
+        axes.set_ylim(0, 0.55)
+        axes.set_title(f"The service station of the paper, {first.runs} runs")
         paths = [save(axes, out / f"{FIGURE}.{suffix}") for suffix in ("png", "svg")]
     plt.close("all")
     return paths
