@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #ifndef LANES
-#define LANES 16
+#define LANES 32
 #endif
 #define BLOCK 4096
 

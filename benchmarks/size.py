@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 import everlearn as el
 from benchmarks.c_program import BUILD, CProgram
 from benchmarks.engine import everlearn_seconds
-from everlearn.agents.growing_horizon import build
 from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan
 from everlearn.engine.table import ArrayTable
@@ -33,11 +32,12 @@ def random_task(states: int, seed: int = 0) -> el.Task:
     return el.mdp(matrices, random.random((states, 2)), reward_range=(0, 1), name=f"random-{states}")
 
 
-def by_size(steps: int = 100_000) -> list[dict[str, str]]:
+def by_size() -> list[dict[str, str]]:
     """Measure each size, best of several rounds, and draw the plot."""
     rows, points = [], []
     design = make_design("growing-horizon", schedule="smooth")
     for states in SIZES:
+        steps = 1_000_000 if states <= 1_000 else 200_000
         table = ArrayTable(random_task(states))
         program = CProgram(table)
         plan = Plan(table.task, design, steps, RUNS, 1)
@@ -52,7 +52,7 @@ def by_size(steps: int = 100_000) -> list[dict[str, str]]:
                 raise SystemExit(f"{states} states: the sums of rewards differ from the C program's")
         few = max(3, min(100_000, 20_000_000 // states))
         literal = program.literal_seconds(few, 1) / few
-        memory = build(table.interface).cells.nbytes / states / 2
+        memory = design.build(table.interface).cells.nbytes / states / 2
         points.append((states, ours, c, literal))
         rows.append(
             {

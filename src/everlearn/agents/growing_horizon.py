@@ -34,6 +34,8 @@ class Values(NamedTuple):
 
     cells: Table
     """A row for each aleatoric state: for each action its u, then for each its visits, then for each its stamp."""
+    scaled: tuple[int, ...]
+    """Empty where foo4 is always 1: counts are then never scaled, and there are no stamps."""
     actions: int
     each: tuple[int, ...]
     """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
@@ -48,13 +50,17 @@ def growing_horizon(*, schedule: Schedule) -> Design:
         foo1 to foo4
 
     """
+
+    def build(interface: Interface) -> Values:
+        return nothing_known(interface, schedule.scales_counts)
+
     return Design(build, act, learn, policy, schedule, inspect, by_state=True, name="growing-horizon")
 
 
-def build(interface: Interface) -> Values:
+def nothing_known(interface: Interface, scaled: bool = True) -> Values:
     """Begin with Q = 1 (u = 0, c = 1) and N = 0 everywhere."""
-    cells = np.zeros((interface.states, 3 * interface.actions))
-    return Values(cells, interface.actions, unrolled(interface.actions))
+    cells = np.zeros((interface.states, (3 if scaled else 2) * interface.actions))
+    return Values(cells, (0,) if scaled else (), interface.actions, unrolled(interface.actions))
 
 
 def act(knowledge: Values, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
@@ -70,10 +76,14 @@ def learn(knowledge: Values, experience: Experience, now: Now, stream: Any) -> N
     s = experience.aleatoric_state
     value = experience.action
     visits = value + actions
-    stamp = visits + actions
-    n = scaled_count(cells[s, visits], cells[s, stamp], now.scale, now.exponent) + 1.0
-    cells[s, visits] = n * now.unscale
-    cells[s, stamp] = now.exponent
+    if len(knowledge.scaled) > 0:
+        stamp = visits + actions
+        n = scaled_count(cells[s, visits], cells[s, stamp], now.scale, now.exponent) + 1.0
+        cells[s, visits] = n * now.unscale
+        cells[s, stamp] = now.exponent
+    else:
+        n = cells[s, visits] + 1.0
+        cells[s, visits] = n
     following = largest(cells, actions, experience.next_aleatoric_state)
     target = experience.reward - now.drift + now.discount * following + now.optimism / math.sqrt(n)
     u = cells[s, value]
@@ -111,6 +121,9 @@ def policy(knowledge: Values) -> Table:
 
 def inspect(knowledge: Values, now: Now) -> dict[str, Table]:
     """Return Q and N as the algorithm has them at the end of step ``now.t``."""
+    if not knowledge.scaled:
+        offset, visits = np.split(knowledge.cells, 2, axis=1)
+        return {"Q": offset + (now.horizon - now.ceiling), "N": visits.copy()}
     offset, visits, stamp = np.split(knowledge.cells, 3, axis=1)
     counts = [
         scaled_count(float(visited), float(stamped), now.scale, now.exponent)

@@ -35,6 +35,8 @@ class Schedule:
     ceiling:
         foo1(t) - (1 + foo3(1) + ... + foo3(t)), where that is the same for every t and known; else it is summed up.
         A known one is exact, so that values clipped at different times are exactly equal, as on paper.
+    scales_counts:
+        whether foo4 is ever anything but 1; an agent need not keep what it takes to scale counts where it is not
     formula, constants:
         foo1, foo2 and foo4 at once, for schedules that are also to be evaluated in compiled code; goes with ``ceiling``
 
@@ -51,6 +53,7 @@ class Schedule:
     value_shift: Callable[[int], float]
     count_scale: Callable[[int], float]
     ceiling: float | None = None
+    scales_counts: bool = True
     formula: Formula | None = None
     constants: tuple[float, ...] = ()
     name: str = "schedule"
@@ -81,7 +84,7 @@ def smooth(
     def value_shift(t: int) -> float:
         return horizon_scale * (math.pow(t, horizon_power) - math.pow(t - 1, horizon_power))
 
-    return _from_formula(smooth_formula, constants, value_shift, ceiling=-1.0)
+    return _from_formula(smooth_formula, constants, value_shift, ceiling=-1.0, scales_counts=False)
 
 
 def smooth_formula(t: int, constants: Table) -> tuple[float, float, float]:
@@ -124,7 +127,7 @@ def change_points(
         before = 1.0 if t == 1 else change_points_formula(t - 1, constants)[0]  # type: ignore[arg-type]
         return change_points_formula(t, constants)[0] - before  # type: ignore[arg-type]
 
-    return _from_formula(change_points_formula, constants, value_shift, ceiling=0.0)
+    return _from_formula(change_points_formula, constants, value_shift, ceiling=0.0, scales_counts=True)
 
 
 def change_points_formula(t: int, constants: Table) -> tuple[float, float, float]:
@@ -155,7 +158,7 @@ def fixed(*, horizon: float = 10.0, optimism: float = 1.0) -> Schedule:
     def value_shift(t: int) -> float:
         return horizon - 1 if t == 1 else 0.0
 
-    return _from_formula(fixed_formula, (horizon, optimism), value_shift, ceiling=0.0)
+    return _from_formula(fixed_formula, (horizon, optimism), value_shift, ceiling=0.0, scales_counts=False)
 
 
 def fixed_formula(t: int, constants: Table) -> tuple[float, float, float]:  # noqa: ARG001
@@ -164,7 +167,11 @@ def fixed_formula(t: int, constants: Table) -> tuple[float, float, float]:  # no
 
 
 def _from_formula(
-    formula: Formula, constants: tuple[float, ...], value_shift: Callable[[int], float], ceiling: float
+    formula: Formula,
+    constants: tuple[float, ...],
+    value_shift: Callable[[int], float],
+    ceiling: float,
+    scales_counts: bool,
 ) -> Schedule:
     given: Any = constants  # the interpreter reads a tuple faster than an array, and to the same bits
     return Schedule(
@@ -173,6 +180,7 @@ def _from_formula(
         value_shift,
         lambda t: formula(t, given)[2],
         ceiling,
+        scales_counts,
         formula,
         constants,
     )

@@ -179,7 +179,7 @@ def stacked(design: Design, interface: Interface, number: int) -> Knowledge:
     >>> from everlearn.agents.registry import make_design
     >>> from everlearn.tasks.registry import make_task
     >>> stacked(make_design("growing-horizon"), Interface(make_task("service-station")), 8).cells.shape
-    (16, 6)
+    (16, 4)
 
     """
     knowledge = design.build(interface)

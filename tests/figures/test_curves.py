@@ -1,0 +1,72 @@
+"""Learning curves: what is drawn is what is in the result."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib import pyplot as plt
+
+import everlearn as el
+from everlearn.errors import UnknownName
+from everlearn.figures.curves import learning_curves
+
+
+def result(runs: int = 3, **arguments) -> el.Result:
+    return el.run("service-station", steps=200, runs=runs, engine="reference", **arguments)
+
+
+def test_the_curve_is_the_average_with_two_standard_errors():
+    found = result()
+    axes = found.plot()
+    curve = axes.get_lines()[0]
+    assert curve.get_xdata().tolist() == found.times.tolist()
+    assert curve.get_ydata().tolist() == found.average_reward.tolist()
+    band = axes.collections[0].get_paths()[0].vertices
+    assert band[:, 1].max() == pytest.approx((found.average_reward + 2 * found.standard_error).max())
+    assert band[:, 1].min() == pytest.approx((found.average_reward - 2 * found.standard_error).min())
+
+
+def test_axes_are_named_and_time_is_logarithmic():
+    axes = result().plot()
+    assert axes.get_xscale() == "log"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time step", "cumulative average reward")
+
+
+def labels(axes) -> list[str]:
+    return [text.get_text() for text in axes.figure.legends[0].get_texts()]
+
+
+def test_every_known_line_is_drawn_unless_one_is_named():
+    assert labels(result().plot()) == [
+        "growing-horizon, smooth",
+        "optimum: 0.5",
+        "always fast: 0.5",
+        "always slow: 0.09094",
+    ]
+    axes = result().plot(reference="optimum")
+    assert labels(axes) == ["growing-horizon, smooth", "optimum: 0.5"]
+    assert axes.get_lines()[1].get_ydata() == [0.5, 0.5]
+
+
+def test_one_run_has_no_band():
+    assert not result(runs=1).plot().collections
+
+
+def test_an_agent_without_a_schedule_is_labelled_alone():
+    assert labels(el.run("service-station", "always", steps=50, engine="reference").plot())[0] == "always"
+
+
+def test_axes_of_ones_own():
+    axes = plt.figure().add_subplot()
+    assert result().plot(axes=axes) is axes
+    assert len(plt.get_fignums()) == 1
+
+
+def test_many_results_share_one_figure():
+    axes = learning_curves({f"agent {i}": result() for i in range(8)}, {})
+    assert len(axes.get_lines()) == 8
+
+
+def test_an_unknown_line():
+    with pytest.raises(UnknownName) as caught:
+        result().plot(reference="best")
+    assert str(caught.value) == "reference: 'best'; known: always fast, always slow, optimum"
