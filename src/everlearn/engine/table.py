@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from everlearn.environments.model import cumulative
 from everlearn.errors import InputError, TableFull
-from everlearn.protocol import Label
+from everlearn.protocol import Label, Table
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.task import Task
 
@@ -68,6 +68,7 @@ class PairTable:
         self._states: list[int] = []
         self._lock = threading.Lock()
         self.rows = self._blank(1)
+        self.probabilities = np.zeros(self.rows.size)
         self._pair(self.model.memory, self.interface.start)
         self._expand_first(min(eager, max_pairs))
 
@@ -123,8 +124,11 @@ class PairTable:
         return pair
 
     def _expand(self, pairs: list[int]) -> None:
-        found = [self._outcomes(pair, action) for pair in pairs for action in range(self.actions)]
+        found, chances = zip(
+            *(self._outcomes(pair, action) for pair in pairs for action in range(self.actions)), strict=True
+        )
         self._make_room(len(self.labels), max(len(outcomes) for outcomes in found))
+        probabilities = np.array([chance + [0.0] * (self.width - len(chance)) for chance in chances])
         padded = [outcomes + [outcomes[-1]] * (self.width - len(outcomes)) for outcomes in found]
         ready = np.array(padded, dtype=OUTCOME).reshape(len(pairs), self.actions * self.width)
         rows = self.rows.reshape(-1, self.actions * self.width)
@@ -133,9 +137,12 @@ class PairTable:
         ready["next"][:, 0] = UNSEEN
         rows[pairs] = ready
         rows["next"][pairs, 0] = following
+        self.probabilities.reshape(rows.shape)[pairs] = probabilities.reshape(ready.shape)
         self.expanded += len(pairs)
 
-    def _outcomes(self, pair: int, action: int) -> list[tuple[float, float, float, int, int, int, int]]:
+    def _outcomes(
+        self, pair: int, action: int
+    ) -> tuple[list[tuple[float, float, float, int, int, int, int]], list[float]]:
         memory, aleatoric_state = self.labels[pair][0], self._states[pair]
         found = self.model.outcomes(memory, self.task.actions[action])
         bounds = [*cumulative(found)[:-1], np.inf]
@@ -146,7 +153,7 @@ class PairTable:
             learned = self.task.reward.learned(reward)
             pair_after = self._pair(outcome.memory, following)
             outcomes.append((bound, reward, learned, pair_after, following, observation, 0))
-        return outcomes
+        return outcomes, [outcome.probability for outcome in found]
 
     def _make_room(self, pairs: int, width: int) -> None:
         """Grow the arrays.  Kernels that still hold the old ones find them unexpanded, and come back for the new."""
@@ -159,7 +166,9 @@ class PairTable:
         kept = rows.reshape(-1, self.actions, self.width)[:held]
         kept[:, :, :old_width] = old.reshape(held, self.actions, old_width)
         kept[:, :, old_width:] = kept[:, :, old_width - 1 : old_width]
-        self.rows = rows
+        probabilities = np.zeros((len(rows) // (self.actions * self.width), self.actions, self.width))
+        probabilities[:held, :, :old_width] = self.probabilities.reshape(held, self.actions, old_width)
+        self.rows, self.probabilities = rows, probabilities.reshape(-1)
 
 
 class ArrayTable:
@@ -186,11 +195,12 @@ class ArrayTable:
         counts = np.stack([np.diff(matrix.indptr) for matrix in matrices], axis=1)
         self.width = int(counts.max())
         rows = np.zeros((self.expanded, self.actions, self.width), dtype=OUTCOME)
+        probabilities = np.zeros(rows.shape)
         for action, matrix in enumerate(matrices):
-            _fill(rows[:, action], matrix, rewards[:, action], counts[:, action])
+            probabilities[:, action] = _fill(rows[:, action], matrix, rewards[:, action], counts[:, action])
         task.reward.check_range(rows["reward"])
         rows["learned"] = task.reward.learned(rows["reward"])  # type: ignore[arg-type]  # the same formula on an array
-        self.rows = rows.reshape(-1)
+        self.rows, self.probabilities = rows.reshape(-1), probabilities.reshape(-1)
 
     def expand(self, pair: int) -> None:
         """Do nothing: every pair is there."""
@@ -203,8 +213,8 @@ class ArrayTable:
         return self.rows, self.width
 
 
-def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
-    """Fill the rows of one action; a row with fewer outcomes repeats its last."""
+def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts: NDArray[np.int64]) -> Table:
+    """Fill the rows of one action, and return the probabilities; a row with fewer outcomes repeats its last."""
     slots = np.minimum(np.arange(rows.shape[1]), counts[:, None] - 1)
     places = matrix.indptr[:-1, None] + slots
     following = matrix.indices[places]
@@ -214,6 +224,7 @@ def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts:
     rows["bound"] = bounds
     rows["next"] = rows["state"] = rows["observation"] = following
     rows["reward"] = np.take_along_axis(rewards, following % rewards.shape[1], axis=1)
+    return probabilities
 
 
 def make_table(task: Task, max_pairs: int = 1_000_000, eager: int = EAGER) -> PairTable | ArrayTable:
