@@ -58,7 +58,8 @@ static void advance(const Block *block, int64_t steps, const Row *rows, int64_t 
       double n = cell->n[a] + 1.0, u = cell->u[a];
       cell->n[a] = n;
       double target = row->reward[k] - drift + gamma * best + beta / sqrt(n);
-      u += (1.0 + tau2) / (n + tau2) * (target - u);
+      double alpha = (1.0 + tau2) / (n + tau2);
+      u = (1.0 - alpha) * u + alpha * target;
       cell->u[a] = u < ceiling ? u : ceiling;
       total[lane] += row->reward[k];
       pair[lane] = row->next[k];

@@ -21,10 +21,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class EverlearnError(Exception):
-    """The root of everything that everlearn raises on purpose."""
+    """The root of everything that everlearn raises on purpose.
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> try:
+    ...     el.run("no-such-task")
+    ... except EverlearnError as error:
+    ...     print(type(error).__name__)
+    UnknownName
+
+    """
 
 
 class InputError(EverlearnError, ValueError):
@@ -53,6 +65,10 @@ class InputError(EverlearnError, ValueError):
         self.value = value
         self.remedy = remedy
         super().__init__(f"{argument}: {value!r}; {remedy}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with the same message and data."""
+        return _again, (type(self), str(self), vars(self))
 
 
 class UnknownName(InputError):  # noqa: N818 - reads as what it is
@@ -118,6 +134,13 @@ class TableFull(EverlearnError):  # noqa: N818 - reads as what it is
 
 class SnapshotError(EverlearnError):
     """A saved agent state that cannot be read, or that belongs to something else."""
+
+
+def _again(kind: type[InputError], message: str, data: dict[str, Any]) -> InputError:
+    error = kind.__new__(kind, message)
+    Exception.__init__(error, message)
+    vars(error).update(data)
+    return error
 
 
 def require(condition: bool, argument: str, value: object, remedy: str) -> None:

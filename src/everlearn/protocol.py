@@ -41,6 +41,17 @@ class Environment(Protocol):
 
     Anything can be one.  An environment that can also be saved has ``snapshot()``, which returns something
     that JSON can hold, and ``restore(snapshot)``.
+
+    Examples
+    --------
+    >>> class Echo:
+    ...     def start(self, rng):
+    ...         pass
+    ...     def step(self, action):
+    ...         return action
+    >>> isinstance(Echo(), Environment)
+    True
+
     """
 
     def start(self, rng: np.random.Generator) -> None:
@@ -80,7 +91,16 @@ class Policy(Protocol):
 
 
 class AgentState(NamedTuple):
-    """X_t = (S_t, P_t, Z_t): everything that an agent retains (Section 1.3)."""
+    """X_t = (S_t, P_t, Z_t): everything that an agent retains (Section 1.3).
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> state = el.Agent("service-station").take()
+    >>> state.aleatoric, sorted(state.epistemic), state.algorithmic["t"]
+    (0, ['cells'], 0)
+
+    """
 
     aleatoric: Label
     """S_t, the agent's situation."""
@@ -96,6 +116,14 @@ class Now(NamedTuple):
     The paper's agent keeps its values in offset form: u = Q - c, where c = 1 + foo3(1) + ... + foo3(t) is
     what has been added to every value.  ``drift`` and ``ceiling`` are what that form needs of c.
     Likewise a count N is kept as N / product of foo4, and the product as ``scale * 2 ** exponent``.
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> now = el.Agent("service-station", schedule="smooth").now
+    >>> now.t, now.horizon, now.ceiling
+    (1, 1.5, -1.0)
+
     """
 
     t: int
@@ -119,7 +147,14 @@ class Now(NamedTuple):
 
 
 class Experience(NamedTuple):
-    """One step as the agent sees it, in indices: S_t, A_t, O_{t+1}, the reward as learned from, S_{t+1}."""
+    """One step as the agent sees it, in indices: S_t, A_t, O_{t+1}, the reward as learned from, S_{t+1}.
+
+    Examples
+    --------
+    >>> Experience(aleatoric_state=0, action=1, observation=0, reward=1.0, next_aleatoric_state=1).reward
+    1.0
+
+    """
 
     aleatoric_state: int
     action: int

@@ -40,10 +40,24 @@ def put_words(generator: np.random.Generator, four: NDArray[np.uint64]) -> None:
 
 
 def uniform(stream: Any) -> float:
-    """Draw from [0, 1).  Kernels call this; compiled, it steps the same generator inside the kernel."""
+    """Draw from [0, 1).  Kernels call this; compiled, it steps the same generator inside the kernel.
+
+    Examples
+    --------
+    >>> 0 <= uniform(np.random.default_rng(1)) < 1
+    True
+
+    """
     return stream.random()  # type: ignore[no-any-return]
 
 
 def choose(stream: Any, number: int) -> int:
-    """Draw uniformly from 0, ..., number - 1, with one uniform."""
+    """Draw uniformly from 0, ..., number - 1, with one uniform.
+
+    Examples
+    --------
+    >>> choose(np.random.default_rng(1), 1)
+    0
+
+    """
     return int(uniform(stream) * number)

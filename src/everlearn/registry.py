@@ -47,6 +47,8 @@ def locate(name: str, known: Mapping[str, str], argument: str) -> Any:
 
 def _attribute(path: str, argument: str) -> Any:
     module_name, _, attribute = path.partition(":")
+    if not module_name or module_name.startswith(".") or not attribute:
+        raise InputError(argument, path, "write module:attribute, with the full name of the module")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # a user's own file lies where they are, as with `python -m`
@@ -89,7 +91,10 @@ def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
     {'price': Parameter(name='price', default=2.5, kind=<class 'float'>)}
 
     """
-    hints = typing.get_type_hints(factory)
+    try:
+        hints = typing.get_type_hints(factory)
+    except (NameError, TypeError):  # an annotation that means nothing here says nothing of the type
+        hints = {}
     return {
         name: Parameter(name, found.default, hints.get(name, object))
         for name, found in inspect.signature(factory).parameters.items()
@@ -114,6 +119,9 @@ def settings(factory: Callable[..., Any], given: Mapping[str, Any], prefix: str)
     chosen = {name: parameter.default for name, parameter in known.items()}
     for name, value in given.items():
         chosen[name] = convert(value, known[name].kind, f"{prefix}.{name}")
+    for name, value in chosen.items():
+        if value is inspect.Parameter.empty:
+            raise InputError(f"{prefix}.{name}", None, "has no default; give it a value")
     return chosen
 
 
@@ -134,7 +142,7 @@ def convert(value: Any, kind: Any, argument: str) -> Any:
             converted = _number(value, one)
             if converted is not None:
                 return converted
-            if len([k for k in kinds if k is not type(None)]) == 1 and value is not None:
+            if len([k for k in kinds if k is not type(None)]) == 1 and not (value is None and type(None) in kinds):
                 raise InputError(argument, value, f"give {wanted}")
     return value
 
@@ -147,7 +155,7 @@ def _number(value: Any, kind: type) -> Any:
     if kind is bool:
         words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
         return value if isinstance(value, bool) else words.get(str(value).lower())
-    if isinstance(value, bool):
+    if isinstance(value, bool) or value is None:
         return None
     try:
         return kind(value) if isinstance(value, str | kind) else _by_way_of_float(value, kind)

@@ -45,12 +45,19 @@ def own_schedule() -> el.Schedule:
     )
 
 
-@pytest.mark.parametrize("schedule", ["smooth", "change-points", "fixed", own_schedule()], ids=str)
-@pytest.mark.parametrize(
-    "task", ["service-station", shop(), random_mdp(1, 5, 4), random_mdp(2, 30, 12, 7.0, -3.0)], ids=str
-)
+SCHEDULES = {"smooth": "smooth", "change points": "change-points", "fixed": "fixed", "own": own_schedule()}
+TASKS = {
+    "station": "service-station",
+    "shop": shop(),
+    "four actions": random_mdp(1, 5, 4),
+    "many actions": random_mdp(2, 30, 12, 7.0, -3.0),
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("task", TASKS)
 def test_the_paper_agent_is_the_interpreted_one(task, schedule):
-    assert_same(*both(task, schedule=schedule, steps=1500, runs=3, seed=5))
+    assert_same(*both(TASKS[task], schedule=SCHEDULES[schedule], steps=1500, runs=3, seed=5))
 
 
 def test_optimism_low_enough_for_values_to_leave_the_clip():

@@ -40,7 +40,7 @@ def fixed_optimism(horizon: float, duration: int | None) -> float:
     121.888742
 
     """
-    require(horizon >= 1, "agent.horizon", horizon, "give at least 1")
+    require(1 <= horizon < math.inf, "agent.horizon", horizon, "give a finite number of at least 1")
     if duration is None or duration < 1:
         require(False, "agent.duration", duration, "give the number of steps that the agent will run for")
     return math.pow(horizon, 1.5) * 4.0 * math.sqrt(math.log(2.0 * float(duration or 1) ** 2))

@@ -28,7 +28,7 @@ class Subroutine(NamedTuple):
     best: Table
     """V, for each aleatoric state."""
     constants: Table
-    """gamma and beta, for each aleatoric state the same."""
+    """gamma, beta and tau = 1 / (1 - gamma), for each aleatoric state the same."""
     actions: int
     each: tuple[int, ...]
     """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
@@ -55,15 +55,15 @@ def discounted_subroutine(
         the values to begin with, a number or one for each aleatoric state and action; tau unless given
 
     """
-    require(horizon >= 1, "agent.horizon", horizon, "give at least 1")
+    require(1 <= horizon < math.inf, "agent.horizon", horizon, "give a finite number of at least 1")
     beta = fixed_optimism(horizon, duration) if optimism is None else optimism
-    require(beta >= 0, "agent.optimism", beta, "give at least 0")
+    require(0 <= beta < math.inf, "agent.optimism", beta, "give a finite number of at least 0")
 
     def build(interface: Interface) -> Subroutine:
         shape = (interface.states, interface.actions)
         value = _initial(horizon if q_init is None else q_init, shape)
         cells = np.concatenate([value, np.zeros(shape)], axis=1)
-        constants = np.tile([1.0 - 1.0 / horizon, beta], (interface.states, 1))
+        constants = np.tile([1.0 - 1.0 / horizon, beta, horizon], (interface.states, 1))
         return Subroutine(cells, value.max(axis=1), constants, interface.actions, unrolled(interface.actions))
 
     return Design(
@@ -99,7 +99,7 @@ def learn(knowledge: Subroutine, experience: Experience, now: Now, stream: Any) 
     alpha = (2.0 + (1.0 - gamma)) / (2.0 + n * (1.0 - gamma))
     target = experience.reward + gamma * knowledge.best[experience.next_aleatoric_state] + beta / math.sqrt(n)
     cells[s, a] = (1.0 - alpha) * cells[s, a] + alpha * target
-    knowledge.best[s] = min(largest(cells, actions, s), 1.0 / (1.0 - gamma))
+    knowledge.best[s] = min(largest(cells, actions, s), knowledge.constants[s, 2])
 
 
 def policy(knowledge: Subroutine) -> Table:

@@ -26,7 +26,8 @@ from everlearn.protocol import Experience, Now, Table
 from everlearn.tasks.interface import Interface
 
 VANISHED = -2000
-"""A power of two so small that any count times it is zero."""
+"""A power of two so small that any count times it is zero.  A zero of foo4 lowers the exponent by 2 ** 20; only scales
+that after it multiply to more than 2 ** (2 ** 20) could bring back what it forgot."""
 
 
 class Values(NamedTuple):
@@ -86,8 +87,8 @@ def learn(knowledge: Values, experience: Experience, now: Now, stream: Any) -> N
         cells[s, visits] = n
     following = largest(cells, actions, experience.next_aleatoric_state)
     target = experience.reward - now.drift + now.discount * following + now.optimism / math.sqrt(n)
-    u = cells[s, value]
-    u += step_size(n, now.horizon) * (target - u)
+    alpha = step_size(n, now.horizon)
+    u = (1.0 - alpha) * cells[s, value] + alpha * target  # exactly the target where alpha = 1
     cells[s, value] = min(u, now.ceiling)
 
 

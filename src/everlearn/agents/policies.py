@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.errors import InputError
-from everlearn.labels import find
+from everlearn.labels import find, show
 from everlearn.protocol import History, Table
 from everlearn.tasks.task import Task
 
@@ -100,7 +100,8 @@ def _from_mapping(task: Task, given: Mapping[Any, Any], shape: tuple[int, int]) 
 
 def _row(task: Task, choice: Any) -> Table:
     number = len(task.actions)
-    name, _, weight = choice.rpartition(":") if isinstance(choice, str) else ("", "", "")
+    known = any(choice in (action, show(action)) for action in task.actions)
+    name, _, weight = choice.rpartition(":") if isinstance(choice, str) and not known else ("", "", "")
     probability = 1.0
     if name:
         try:

@@ -84,7 +84,8 @@ def smooth(
     def value_shift(t: int) -> float:
         return horizon_scale * (math.pow(t, horizon_power) - math.pow(t - 1, horizon_power))
 
-    return _from_formula(smooth_formula, constants, value_shift, ceiling=-1.0, scales_counts=False)
+    ceiling = -1.0 if horizon_power != 0 else horizon_scale - 1.0  # 0^0 = 1: a constant horizon is never added
+    return _from_formula(smooth_formula, constants, value_shift, ceiling, scales_counts=False)
 
 
 def smooth_formula(t: int, constants: Table) -> tuple[float, float, float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
@@ -41,17 +42,30 @@ def read(path: str | os.PathLike[str]) -> tuple[AgentState, dict[str, Any]]:
     """Return the agent state in a file, and what it belongs to."""
     name = os.fspath(path)
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            text = json.loads(bytes(archive[_TEXT]))
-            arrays = {key.removeprefix(_ARRAYS): archive[key] for key in archive.files if key != _TEXT}
+        text, arrays = _read(path)
     except FileNotFoundError:
         raise SnapshotError(f"{name}: there is no such file") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (*_UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
         raise SnapshotError(f"{name}: not a whole agent state ({error})") from None
-    if not isinstance(text, dict) or text.get("schema") != SCHEMA:
-        schema = text.get("schema") if isinstance(text, dict) else None
-        remedy = (
-            "use a newer everlearn" if isinstance(schema, int) and schema > SCHEMA else "it was not saved by everlearn"
-        )
+    schema = text.get("schema") if isinstance(text, dict) else None
+    if schema != SCHEMA:
+        newer = isinstance(schema, int) and schema > SCHEMA
+        remedy = "use a newer everlearn" if newer else "it was not saved by everlearn"
         raise SnapshotError(f"{name}: schema version {schema!r}, this everlearn reads {SCHEMA}; {remedy}")
+    missing = [key for key in ("identity", "aleatoric", "algorithmic") if key not in text]
+    missing += [key for key in _ALGORITHMIC if key not in text.get("algorithmic", {})]
+    if missing:
+        raise SnapshotError(f"{name}: not a whole agent state ({missing[0]!r} is missing)")
     return AgentState(as_label(text["aleatoric"]), arrays, text["algorithmic"]), text["identity"]
+
+
+_UNREADABLE = (OSError, ValueError, KeyError, EOFError, TypeError, NotImplementedError, RuntimeError, SyntaxError)
+"""What NumPy and zipfile raise on a damaged file, depending on where the damage is."""
+
+_ALGORITHMIC = ("t", "seed", "run", "pending", "stream", "clock")
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:  # noqa: PTH123 - closed on any error
+        text = json.loads(bytes(archive[_TEXT]))
+        return text, {key.removeprefix(_ARRAYS): archive[key] for key in archive.files if key != _TEXT}

@@ -95,7 +95,7 @@ class Model:
 
     def _check(self, outcome: Outcome, memory: Label, action: Label) -> None:
         observation, probability, following = outcome
-        if observation not in self._observed:
+        if not is_label(observation) or observation not in self._observed:
             declared = f"declared: {few(self.observations)}"
             raise ObservationError(f"observation {_after(memory, action)}", observation, declared)
         if not 0 <= probability <= 1 + SUM_TOLERANCE:

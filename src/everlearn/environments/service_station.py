@@ -64,7 +64,7 @@ class ServiceStation:
         require(0 < self.floor <= 1, "arrival_floor", self.floor, "give a probability in (0, 1]")
         room = 1 - self.floor
         require(0 <= self.height <= room + 1e-12, "arrival_height", self.height, f"give 0 to {room:.6g}")
-        require(self.decay > 0, "arrival_decay", self.decay, "give a positive number")
+        require(0 < self.decay < math.inf, "arrival_decay", self.decay, "give a positive, finite number")
         require(self.longest is None or self.longest >= 2, "cap", self.longest, "give at least 2, or none")
         object.__setattr__(self, "cap", self.longest or self._lossless_cap())
 

@@ -53,6 +53,7 @@ def mdp(
     (Outcome(observation=1, probability=1.0, memory=1),)
 
     """
+    require(isinstance(P, Iterable), "P", P, "give a matrix for each action")
     matrices = [_matrix(matrix, action) for action, matrix in enumerate(P)]
     require(bool(matrices), "P", P, "give a matrix for each action")
     states = int(matrices[0].shape[0])
@@ -67,7 +68,7 @@ def mdp(
     )
     require(0 <= start < states, "start", start, f"give a state from 0 to {states - 1}")
     rewards = _rewards(R, states, len(matrices))
-    low, high = reward_range or _range(rewards)
+    low, high = _range(rewards) if reward_range is None else _two(reward_range)
     index = {label: number for number, label in enumerate(labels)}
 
     def rho(memory: int, action: Label) -> Iterator[tuple[int, float, int]]:
@@ -99,7 +100,7 @@ def _matrix(given: Any, action: int) -> Any:
         matrix = csr_array(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"P[{action}]", given, "give a matrix of probabilities") from None
-    matrix = matrix.copy() if matrix is given else matrix
+    matrix = matrix.copy()  # what was given stays as it was
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
@@ -116,7 +117,12 @@ def _check_rows(matrix: Any, action: int, states: int) -> None:
 
 
 def _rewards(given: ArrayLike, states: int, actions: int) -> NDArray[np.float64]:
-    rewards = np.asarray(given, dtype=np.float64)
+    try:
+        rewards = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            "R", given, f"give numbers of shape {(states, actions)} or {(states, actions, states)}"
+        ) from None
     if rewards.shape == (states, actions):
         rewards = rewards[:, :, None]
     remedy = f"give {(states, actions)} or {(states, actions, states)}"
@@ -129,6 +135,14 @@ def _rewards(given: ArrayLike, states: int, actions: int) -> NDArray[np.float64]
     if not np.isfinite(rewards).all():
         raise RewardError("R", float(rewards[~np.isfinite(rewards)][0]), "must be finite")
     return rewards
+
+
+def _two(given: tuple[float, float]) -> tuple[float, float]:
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise InputError("reward_range", given, "give the lower and the upper end") from None
+    return low, high
 
 
 def _range(rewards: NDArray[np.float64]) -> tuple[float, float]:

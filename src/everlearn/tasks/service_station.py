@@ -103,12 +103,12 @@ def _references(station: ServiceStation, revenue: float, fast: float, slow: floa
 
     The optimum: no arrival probability exceeds 1, so no policy does better than with a queue at the door.  There a
     step of service costs ``fast`` and completes, or costs ``slow`` and completes with probability c, and each
-    completion brings the next customer: at most max(revenue - fast, c revenue - slow) a step.  Always fast attains the
-    former when P(1) = 1, so it is optimal where the former is the larger.
+    completion brings the next customer: at most max(revenue - fast, c revenue - slow, 0) a step, 0 being what it earns
+    while nobody is there.  Always fast attains the first when P(1) = 1, so it is optimal where that is the largest.
     """
     door = station.arrival_probability(1)
     lines = {"always fast": door * (revenue - fast), "always slow": _always_slow(station, revenue, slow)}
-    if door == 1.0 and revenue - fast >= station.slow_completion * revenue - slow:
+    if door == 1.0 and revenue - fast >= max(station.slow_completion * revenue - slow, 0.0):
         lines = {"optimum": lines["always fast"], **lines}
     return lines
 
@@ -122,7 +122,7 @@ def _always_slow(station: ServiceStation, revenue: float, cost: float) -> float:
     """
     c, cap = station.slow_completion, station.cap
     at_most = [0.0] + [1 - (1 - c) ** w for w in range(1, cap)] + [1.0]  # P(X <= w), X capped
-    shared = [at_most[w] ** (station.window - 1) for w in range(cap + 1)]
+    shared = [0.0] + [at_most[w] ** (station.window - 1) for w in range(1, cap + 1)]
     services = range(1, cap + 1)
 
     def probability(distribution: list[float], w: int) -> float:

@@ -1,0 +1,1 @@
+"""Exact computation on a task's pairs: no sampling, and every number with its error."""

@@ -1,0 +1,234 @@
+"""Markov chains with rewards: gain, bias, stationary distributions, classes and periods.
+
+For a chain (P, r), as a policy makes one of a task's pairs:
+
+- the *gain* g = lim (1/T) sum_{k<T} P^k r (a Cesaro limit) is the average reward from each start; lambda_pi is g at the
+  empty history;
+- a *recurrent class* is a set of pairs that is never left and in which every pair is visited again; g is the same
+  throughout a class, and on transient pairs the mean of where they are absorbed;
+- the *bias* h solves g + h = r + P h, with mean zero under the stationary distribution of each class: what a start is
+  worth beyond its gain.
+
+For a recurrent class and any vector h, min(r + P h - h) <= g <= max(r + P h - h).  So however h was found, the gain
+comes with a certificate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.errors import InputError
+from everlearn.protocol import Table
+from everlearn.theory.linear import SMALL
+
+SWEEPS = 50_000
+TOLERANCE = 1e-12
+DISTINCT = 1e-9
+"""Gains closer than this are the same."""
+
+
+@dataclass(frozen=True)
+class RecurrentClass:
+    """Pairs that are visited for ever once one of them is."""
+
+    members: NDArray[np.int64]
+    gain: float
+    error: float
+    """How far the gain may be off, certified."""
+    bias: Table
+    stationary: Table
+    period: int
+
+
+class Chain:
+    """A Markov chain with a reward for each state.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> chain = Chain(csr_array([[0.5, 0.5], [0.25, 0.75]]), np.array([1.0, 0.0]))
+    >>> round(float(chain.gain[0]), 12), chain.classes[0].period
+    (0.333333333333, 1)
+    >>> chain.classes[0].stationary.round(12).tolist()
+    [0.333333333333, 0.666666666667]
+
+    """
+
+    def __init__(self, matrix: Any, rewards: Table) -> None:
+        self.matrix = matrix.tocsr()
+        self.rewards = np.asarray(rewards, dtype=np.float64)
+
+    @cached_property
+    def classes(self) -> list[RecurrentClass]:
+        """The recurrent classes."""
+        return [self._solve(members) for members in closed_classes(self.matrix)]
+
+    @cached_property
+    def transient(self) -> NDArray[np.int64]:
+        """The states that are left for ever sooner or later."""
+        recurrent = np.concatenate([one.members for one in self.classes])
+        return np.setdiff1d(np.arange(len(self.rewards)), recurrent)
+
+    @cached_property
+    def gain(self) -> Table:
+        """The average reward from each start."""
+        gain = np.empty(len(self.rewards))
+        for one in self.classes:
+            gain[one.members] = one.gain
+        if self.transient.size:
+            gain[self.transient] = self._absorbed([one.gain for one in self.classes])
+        return gain
+
+    @cached_property
+    def bias(self) -> Table:
+        """What each start is worth beyond its gain."""
+        bias = np.empty(len(self.rewards))
+        for one in self.classes:
+            bias[one.members] = one.bias
+        if self.transient.size:
+            inner, outer = self._transient_parts()
+            known = np.concatenate([one.members for one in self.classes])
+            right = self.rewards[self.transient] - self.gain[self.transient] + outer[:, known] @ bias[known]
+            bias[self.transient] = solve_transient(inner, right)
+        return bias
+
+    @property
+    def error(self) -> float:
+        """How far any gain may be off."""
+        return max(one.error for one in self.classes)
+
+    def _absorbed(self, gains: list[float]) -> Table:
+        inner, outer = self._transient_parts()
+        if max(gains) - min(gains) <= DISTINCT * max(1.0, max(map(abs, gains))):
+            return np.full(self.transient.size, gains[0])
+        known = np.concatenate([one.members for one in self.classes])
+        value = np.concatenate([np.full(one.members.size, gain) for gain, one in zip(gains, self.classes, strict=True)])
+        return solve_transient(inner, outer[:, known] @ value)
+
+    def _transient_parts(self) -> tuple[Any, Any]:
+        outer = self.matrix[self.transient]
+        return outer[:, self.transient], outer
+
+    def _solve(self, members: NDArray[np.int64]) -> RecurrentClass:
+        matrix, rewards = self.matrix[members][:, members], self.rewards[members]
+        stationary = stationary_distribution(matrix)
+        bias = poisson(matrix, rewards, float(stationary @ rewards))
+        bias -= stationary @ bias
+        change = rewards + matrix @ bias - bias
+        rounding = 8 * np.finfo(float).eps * max(1.0, float(np.abs(bias).max()))
+        low, high = float(change.min()) - rounding, float(change.max()) + rounding
+        gain = min(max(float(stationary @ rewards), low), high)
+        return RecurrentClass(members, gain, max(high - gain, gain - low), bias, stationary, period(matrix))
+
+
+def closed_classes(matrix: Any) -> list[NDArray[np.int64]]:
+    """Return the sets of states that are never left, each strongly connected."""
+    from scipy.sparse.csgraph import connected_components
+
+    number, label = connected_components(matrix, directed=True, connection="strong")
+    entries = matrix.tocoo()
+    leaves = np.zeros(number, dtype=bool)
+    leaves[label[entries.row[label[entries.row] != label[entries.col]]]] = True
+    order = np.argsort(label, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+    return [group for group in groups if not leaves[label[group[0]]]]
+
+
+def period(matrix: Any) -> int:
+    """Return the period of an irreducible chain: the greatest common divisor of the lengths of its cycles."""
+    from scipy.sparse.csgraph import breadth_first_order
+
+    order, before = breadth_first_order(matrix, 0)
+    depth = np.zeros(matrix.shape[0], dtype=np.int64)
+    for state in order[1:]:
+        depth[state] = depth[before[state]] + 1
+    entries = matrix.tocoo()
+    found = 0
+    for excess in np.unique(depth[entries.row] + 1 - depth[entries.col]).tolist():
+        found = gcd(found, abs(excess))
+    return max(found, 1)
+
+
+def stationary_distribution(matrix: Any) -> Table:
+    """Return the stationary distribution of an irreducible chain."""
+    from scipy.sparse import identity
+    from scipy.sparse.linalg import splu
+
+    number = matrix.shape[0]
+    if number == 1:
+        return np.ones(1)
+    if number <= SMALL and (quick := _power(matrix, 300)) is None:
+        # Remove a state: (I - P) without its row and column is regular, and x_rest = x_0 p_0,rest (I - P_rest)^-1.
+        rest = (identity(number - 1, format="csc") - matrix[1:, 1:]).T.tocsc()
+        weights = np.append(1.0, splu(rest).solve(matrix[[0], 1:].toarray().ravel()))
+        return np.asarray(weights / weights.sum())
+    found = quick if number <= SMALL else _power(matrix, SWEEPS)
+    if found is None:
+        raise InputError(
+            "pairs", number, f"no stationary distribution in {SWEEPS:,} sweeps; the chain mixes too slowly"
+        )
+    return found
+
+
+def _power(matrix: Any, sweeps: int) -> Table | None:
+    """Iterate the lazy chain, which has no period, until nothing changes; None where that takes too long."""
+    weights = np.full(matrix.shape[0], 1 / matrix.shape[0])
+    transposed = matrix.T.tocsr()
+    for _ in range(sweeps):
+        following = 0.5 * (weights + transposed @ weights)
+        change = float(np.abs(following - weights).sum())
+        weights = np.asarray(following / following.sum())
+        if change < 1e-15:
+            return weights
+    return None
+
+
+def poisson(matrix: Any, rewards: Table, gain: float) -> Table:
+    """Return h with gain + h = rewards + matrix h and h = 0 at the first state, for an irreducible chain."""
+    from scipy.sparse import identity
+    from scipy.sparse.linalg import splu
+
+    number = matrix.shape[0]
+    if number == 1:
+        return np.zeros(1)
+    quick = _relative_values(matrix, rewards, 300 if number <= SMALL else SWEEPS)
+    if quick is not None or number > SMALL:
+        if quick is None:
+            raise InputError("pairs", number, f"no bias within {SWEEPS:,} sweeps; the chain mixes too slowly")
+        return quick
+    rest = (identity(number - 1, format="csc") - matrix[1:, 1:]).tocsc()
+    return np.append(0.0, splu(rest).solve(rewards[1:] - gain))
+
+
+def _relative_values(matrix: Any, rewards: Table, sweeps: int) -> Table | None:
+    """Iterate h <- h + (r + P h - h) / 2 until r + P h - h is constant; None where that takes too long."""
+    bias = np.zeros(matrix.shape[0])
+    for _ in range(sweeps):
+        change = rewards + matrix @ bias - bias
+        if np.ptp(change) <= TOLERANCE * max(1.0, float(np.abs(bias).max())):
+            return np.asarray(bias - bias[0])
+        bias += 0.5 * change
+        bias -= bias[0]
+    return None
+
+
+def solve_transient(inner: Any, right: Table) -> Table:
+    """Return x with x = right + inner x, where inner is what stays among transient states."""
+    from scipy.sparse import identity
+    from scipy.sparse.linalg import splu
+
+    if inner.shape[0] <= SMALL:
+        return np.asarray(splu((identity(inner.shape[0], format="csc") - inner).tocsc()).solve(right))
+    solution = right.copy()
+    for _ in range(SWEEPS):
+        following = np.asarray(right + inner @ solution)
+        if float(np.abs(following - solution).max()) <= TOLERANCE * max(1.0, float(np.abs(following).max())):
+            return following
+        solution = following
+    raise InputError("transient pairs", inner.shape[0], f"not absorbed within {SWEEPS:,} sweeps")

@@ -1,0 +1,109 @@
+"""The Markov decision process behind a task: its reachable pairs of a memory and an aleatoric state.
+
+A memory is a sufficient statistic of history, and the aleatoric state phi(h) is a function of history.  So the pair of
+the two is a Markov state, on which everything that the paper defines over histories can be computed:
+
+- P_a, the transition matrix of action a, and rbar_a, its expected reward, over pairs (Section 3);
+- the pairs that are reachable under some policy stand for all histories that can happen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.engine.table import ArrayTable, PairTable, make_table
+from everlearn.protocol import Label, Table
+from everlearn.tasks.task import Task
+
+MOST_PAIRS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """P_a and rbar_a over the reachable pairs of a task.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.service_station import service_station
+    >>> pairs = tabulate(service_station(cap=3))
+    >>> pairs.size, pairs.transitions[0].shape, pairs.memories
+    (364, (364, 364), 364)
+
+    """
+
+    task: Task
+    transitions: tuple[Any, ...]
+    """P_a for each action: sparse (CSR), pairs by pairs."""
+    rewards: Table
+    """rbar_a, a row for each action, in the task's own units."""
+    states: NDArray[np.int64]
+    """The index of the aleatoric state of each pair."""
+    labels: list[tuple[Label, Label]]
+    """Memory and aleatoric state of each pair."""
+    start: int
+    """The pair of the empty history."""
+
+    @property
+    def size(self) -> int:
+        """How many pairs there are."""
+        return len(self.states)
+
+    @property
+    def memories(self) -> int:
+        """How many memories are reachable."""
+        return len({memory for memory, _ in self.labels})
+
+    def policy(self, table: Table) -> Table:
+        """Return a policy over aleatoric states as one over pairs: a row for each pair."""
+        return np.asarray(table)[self.states]
+
+    def under(self, policy: Table) -> tuple[Any, Table]:
+        """Return P_pi and rbar_pi for a policy over pairs."""
+        from scipy.sparse import diags_array
+
+        weights = [diags_array(policy[:, action]) for action in range(len(self.transitions))]
+        matrix = sum(weight @ transition for weight, transition in zip(weights, self.transitions, strict=True))
+        matrix = matrix.tocsr()
+        matrix.eliminate_zeros()
+        return matrix, np.einsum("pa,ap->p", policy, self.rewards)
+
+
+def tabulate(task: Task, max_pairs: int = MOST_PAIRS) -> Pairs:
+    """Return the pairs of a task; refused where there are more than ``max_pairs``."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    table = make_table(task, max_pairs)
+    table.complete()
+    number, actions, width = table.expanded, table.actions, table.width
+    rows = table.rows.reshape(-1, actions, width)[:number]
+    chances = table.probabilities.reshape(-1, actions, width)[:number]
+    origin = np.repeat(np.arange(number), width)
+    matrices = []
+    for action in range(actions):
+        entries = chances[:, action].ravel(), (origin, rows["next"][:, action].ravel().astype(np.int64))
+        matrix = csr_array(entries, shape=(number, number))
+        matrix.eliminate_zeros()
+        matrices.append(matrix)
+    rewards = np.einsum("paw,paw->ap", chances, rows["reward"])
+    states, labels = _labels(table)
+    kept = np.sort(breadth_first_order(sum(matrices), table.start, return_predecessors=False))
+    return Pairs(
+        task,
+        tuple(matrix[kept][:, kept] for matrix in matrices),
+        rewards[:, kept],
+        states[kept],
+        [labels[pair] for pair in kept],
+        int(np.searchsorted(kept, table.start)),
+    )
+
+
+def _labels(table: PairTable | ArrayTable) -> tuple[NDArray[np.int64], list[tuple[Label, Label]]]:
+    if isinstance(table, PairTable):
+        index = {label: place for place, label in enumerate(table.task.states)}
+        return np.array([index[state] for _, state in table.labels]), list(table.labels)
+    return np.arange(table.expanded), [(state, state) for state in range(table.expanded)]

@@ -1,0 +1,193 @@
+"""The clock: blocks that begin at fixed places, what is carried between them, and schedules that are refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import everlearn as el
+from everlearn.agents.clock import BLOCK, Carry, Clock
+from everlearn.agents.schedule import change_points, smooth
+from everlearn.errors import ScheduleError
+
+
+def wandering() -> el.Schedule:
+    """A schedule in which everything accumulates, with rounding: 0.1 / t and 0.999 are not doubles."""
+    return el.Schedule(
+        lambda t: 2 + t**0.25,
+        lambda t: 0.1 * t,
+        lambda t: 0.1 / t - 0.05 * (t % 3 == 0),
+        lambda t: 0.0 if t % 1000 == 0 else 0.999,
+    )
+
+
+SCHEDULES = {"smooth": smooth, "change-points": change_points, "wandering": wandering}
+
+
+def test_blocks_begin_at_fixed_places():
+    assert BLOCK == 4096
+    clock, found = Clock(smooth()), []
+    for t in (1, 4096, 4097, 8192, 8193):
+        clock.at(t)
+        found.append(clock.carry[0])
+    assert found == [0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("t", [1, 2, 4095, 4096, 4097, 8192, 8193])
+def test_the_clock_tells_what_the_schedule_says_across_blocks(name, t):
+    schedule = SCHEDULES[name]()
+    now = Clock(schedule).at(t)
+    assert now.t == t
+    assert now.horizon == schedule.horizon(t)
+    assert now.optimism == schedule.optimism(t)
+    assert now.discount == 1 - 1 / now.horizon
+    assert now.unscale == 1 / now.scale
+    assert 1 <= now.scale < 2
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_drift_and_ceiling_are_those_of_the_sum(name):
+    schedule, clock, shifts = SCHEDULES[name](), Clock(SCHEDULES[name]()), [1.0]
+    for t in range(1, 2 * BLOCK + 10):
+        shifts.append(schedule.value_shift(t))
+        if t in (1, 2, 19, 20, 1000) or abs(t % BLOCK) < 2:
+            level, now = math.fsum(shifts), clock.at(t)
+            assert now.ceiling == pytest.approx(now.horizon - level, abs=1e-10)
+            assert now.drift == pytest.approx(level / now.horizon, abs=1e-10)
+
+
+shift_lists = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200)
+
+
+def check_summed_ceiling(shifts: list[float]) -> None:
+    """The running sum is as good as the exact one: half a unit in the last place of what enters it, or better."""
+    added = dict(enumerate(shifts, start=1))
+    schedule = el.Schedule(lambda _: 3.0, lambda _: 0.0, lambda t: added.get(t, 0.0), lambda _: 1.0)
+    clock = Clock(schedule)
+    for t in range(1, len(shifts) + 1):
+        exact = float(Fraction(3) - 1 - sum(Fraction(shift) for shift in shifts[:t]))
+        room = 2 * math.ulp(3.0 + abs(exact))
+        assert abs(clock.at(t).ceiling - exact) <= room
+        assert exact == pytest.approx(3.0 - math.fsum([1.0, *shifts[:t]]), abs=room)
+
+
+@settings(max_examples=60)
+@given(shifts=shift_lists)
+def test_the_summed_ceiling_is_exact_to_rounding(shifts):
+    check_summed_ceiling(shifts)
+
+
+@pytest.mark.soak
+@settings(max_examples=2000)
+@given(shifts=shift_lists)
+def test_the_summed_ceiling_is_exact_to_rounding_often(shifts):
+    check_summed_ceiling(shifts)
+
+
+def test_a_long_sum_stays_exact():
+    schedule = el.Schedule(lambda _: 1.0, lambda _: 0.0, lambda _: 0.1, lambda _: 1.0)
+    t = 20 * BLOCK
+    assert Clock(schedule).at(t).ceiling == pytest.approx(-t * 0.1, rel=1e-15)
+
+
+@settings(max_examples=50)
+@given(
+    factors=st.lists(
+        st.one_of(st.floats(1e-300, 1e300), st.sampled_from([1.0, 5e-324, 0.999])), min_size=1, max_size=80
+    )
+)
+def test_the_product_of_count_scales_neither_vanishes_nor_overflows(factors):
+    given_at = dict(enumerate(factors, start=1))
+    schedule = el.Schedule(lambda _: 1.0, lambda _: 0.0, lambda _: 0.0, lambda t: given_at.get(t, 1.0))
+    clock, product = Clock(schedule), Fraction(1)
+    for t, factor in enumerate(factors, start=1):
+        product *= Fraction(factor)
+        now = clock.at(t)
+        assert 1 <= now.scale < 2
+        assert abs(Fraction(now.scale) * Fraction(2) ** int(now.exponent) / product - 1) < 1e-13
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("t", [1, 4096, 4097, 12_289])
+def test_a_wound_clock_tells_identical_rows(name, t):
+    whole, resumed = Clock(SCHEDULES[name]()), Clock(SCHEDULES[name]())
+    whole.at(t)
+    index, carry = whole.carry
+    saved = json.loads(json.dumps({"index": index, **carry._asdict()}))
+    resumed.wind(saved.pop("index"), Carry(**saved))
+    for later in (t, t + 1, t + BLOCK, t + 2 * BLOCK):
+        assert resumed.at(later) == whole.at(later)
+
+
+def test_a_clock_can_be_asked_about_the_past():
+    clock = Clock(wandering())
+    early = [clock.at(t) for t in (5, 4100)]
+    clock.at(3 * BLOCK)
+    assert [clock.at(t) for t in (5, 4100)] == early
+
+
+def test_a_clock_without_a_schedule_tells_the_time_alone():
+    clock = Clock(None)
+    clock.wind(0, Carry())
+    assert clock.at(7).t == 7
+    assert clock.at(7).optimism == 0.0
+
+
+def never(t: int) -> float:
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("field", "function", "message", "t"),
+    [
+        ("horizon", lambda t: 4.0 - t, "horizon at t = 4: 0.0; must be at least 1", 4),
+        ("horizon", lambda t: math.inf if t == 9 else 2.0, "horizon at t = 9: inf; must be finite", 9),
+        ("optimism", lambda t: 3.0 - t, "optimism at t = 4: -1.0; must be at least 0", 4),
+        ("optimism", lambda t: math.nan, "optimism at t = 1: nan; must be finite", 1),
+        ("value_shift", lambda t: -math.inf, "value shift at t = 1: -inf; must be finite", 1),
+        ("count_scale", lambda t: 1.0 - (t >= 4000) * 2, "count scale at t = 4000: -1.0; must be at least 0", 4000),
+        ("count_scale", lambda t: math.inf, "count scale at t = 1: inf; must be finite", 1),
+        ("count_scale", lambda t: None, "count scale at t = 1: None; must be a number", 1),
+        ("horizon", lambda t: "far" if t == 2 else 2, "horizon at t = 2: 'far'; must be a number", 2),
+        ("horizon", lambda t: [t], "horizon at t = 1: [1]; must be a number", 1),
+    ],
+)
+def test_a_schedule_outside_its_domain_is_refused_at_the_first_step(field, function, message, t):
+    functions = dict.fromkeys(("horizon", "optimism", "value_shift", "count_scale"), never) | {field: function}
+    with pytest.raises(ScheduleError) as caught:
+        Clock(el.Schedule(**functions)).at(1)
+    assert str(caught.value) == message
+    assert caught.value.t == t
+
+
+@pytest.mark.parametrize(
+    ("schedule", "t"),
+    [(el.Schedule(lambda t: 2**t, never, never, never), 1024), (smooth(horizon_power=400), 6)],
+)
+def test_a_horizon_too_large_for_a_double_is_refused(schedule, t):
+    with pytest.raises(ScheduleError, match=rf"horizon at t = {t}: .*; must be finite"):
+        Clock(schedule).at(1)
+
+
+def test_the_first_step_at_which_anything_is_wrong_is_named():
+    with pytest.raises(ScheduleError, match=r"optimism at t = 5: -1\.0; must be at least 0"):
+        Clock(el.Schedule(lambda t: 100.0 - t, lambda t: 4.0 - t, never, never)).at(1)
+
+
+def test_a_schedule_is_refused_in_the_block_in_which_it_goes_wrong():
+    clock = Clock(el.Schedule(lambda t: 2.0 if t <= BLOCK else 0.5, never, never, never))
+    assert clock.at(BLOCK).horizon == 2.0
+    with pytest.raises(ScheduleError, match=r"horizon at t = 4097: 0\.5; must be at least 1"):
+        clock.at(BLOCK + 1)
+
+
+def test_schedules_may_return_numpy_numbers():
+    schedule = el.Schedule(lambda t: np.float32(2), lambda t: np.int64(1), lambda t: np.float64(0.5), lambda t: True)
+    assert Clock(schedule).at(2).ceiling == 2 - (1 + 0.5 + 0.5)

@@ -1,0 +1,83 @@
+"""Policies over aleatoric states, as people write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.agents.policies import policy_table
+from everlearn.errors import InputError, LabelError
+from everlearn.tasks.service_station import service_station
+from tests.worlds import random_mdp
+
+REMEDY = "write state=action or state=action:probability, separated by commas"
+
+
+@pytest.mark.parametrize(
+    ("given", "table"),
+    [
+        (None, [[0.5, 0.5], [0.5, 0.5]]),
+        ("slow", [[0, 1], [0, 1]]),
+        ("0=slow,1=fast", [[0, 1], [1, 0]]),
+        ("1=fast", [[0.5, 0.5], [1, 0]]),
+        (" 1 = fast:0.25 ", [[0.5, 0.5], [0.25, 0.75]]),
+        ("fast:0.25", [[0.25, 0.75], [0.25, 0.75]]),
+        ({0: "fast"}, [[1, 0], [0.5, 0.5]]),
+        ({"1": "slow:1"}, [[0.5, 0.5], [0, 1]]),
+        ([[0.1, 0.9], [1, 0]], [[0.1, 0.9], [1, 0]]),
+    ],
+)
+def test_ways_to_write_one(given, table):
+    np.testing.assert_allclose(policy_table(service_station(), given), table, atol=1e-15)
+
+
+def test_the_rest_is_shared_equally():
+    assert policy_table(random_mdp(1), "0=1:0.5")[0].tolist() == [0.25, 0.5, 0.25]
+
+
+def test_labels_that_are_tuples():
+    task = el.Task((0,), ("a", "b"), el.window(2), el.Reward(lambda s, a, o: 0.0))
+    assert policy_table(task, '["a","b"]=0').tolist() == [[1.0]] * len(task.states)
+
+
+def test_actions_with_a_colon_in_their_name():
+    task = el.mdp([[[1.0]], [[1.0]]], [[0, 1]], actions=["gear:1", "gear:2"])
+    assert policy_table(task, "gear:2").tolist() == [[0, 1]]
+    assert policy_table(task, "0=gear:2:0.75").tolist() == [[0.25, 0.75]]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ("0=slow,fast", InputError, f"policy: 'fast'; {REMEDY}"),
+        ("quick", LabelError, "action in the policy: 'quick'; known: fast, slow"),
+        ("2=slow", LabelError, "aleatoric state in the policy: '2'; known: 0, 1"),
+        ("1=fast:much", InputError, f"policy: 'fast:much'; {REMEDY}"),
+        ("1=fast:1.5", InputError, "probability in the policy: 1.5; give a number from 0 to 1"),
+        ("1=fast:nan", InputError, "probability in the policy: nan; give a number from 0 to 1"),
+        (
+            [[1, 1], [1, 0]],
+            InputError,
+            "policy: [[1, 1], [1, 0]]; give probabilities of shape (2, 2), each row summing to one",
+        ),
+        ([[1, 0]], InputError, "policy: [[1, 0]]; give probabilities of shape (2, 2), each row summing to one"),
+        (
+            [[2, -1], [1, 0]],
+            InputError,
+            "policy: [[2, -1], [1, 0]]; give probabilities of shape (2, 2), each row summing to one",
+        ),
+        (object, InputError, f"policy: <class 'object'>; {REMEDY}"),
+    ],
+)
+def test_what_is_refused(given, error, message):
+    with pytest.raises(error) as caught:
+        policy_table(service_station(), given)
+    assert str(caught.value) == message
+
+
+def test_a_policy_is_a_function_of_history():
+    policy = el.AleatoricPolicy(service_station(), "0=slow,1=fast:0.75")
+    assert policy([]).tolist() == [0, 1]
+    assert policy([("slow", "arrival")]).tolist() == [0.75, 0.25]
+    assert policy([("slow", "arrival"), ("fast", "departure")]).tolist() == [0, 1]

@@ -1,0 +1,118 @@
+"""Agents and schedules by name, by factory, or themselves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import everlearn as el
+from everlearn.agents.registry import make_design, make_schedule
+from everlearn.agents.schedule import smooth
+from everlearn.errors import InputError, UnknownName
+
+
+def test_a_schedule_by_name_carries_its_name_and_parameters():
+    schedule = make_schedule("change-points", {"first": "10"})
+    assert schedule.name == "change-points"
+    assert schedule.parameters["first"] == 10
+    assert schedule.parameters["growth"] == 2.0
+    assert schedule.count_scale(10) == 0
+
+
+def test_a_schedule_itself_or_its_factory():
+    own = smooth()
+    assert make_schedule(own) is own
+    assert make_schedule(smooth, {"horizon_scale": 2}).horizon(1) == 2.0
+
+
+def test_parameters_reach_the_design():
+    design = make_design("static", {"phase": "2e3", "fast_cost": 0.25})
+    assert design.name == "static"
+    assert design.parameters["phase"] == 2000
+    assert design.parameters["fast_cost"] == 0.25
+
+
+def test_the_schedule_reaches_the_design():
+    design = make_design("growing-horizon", schedule="fixed", schedule_chosen={"horizon": 3})
+    assert design.schedule.name == "fixed"
+    assert design.schedule.horizon(1) == 3.0
+    assert make_design("growing-horizon").schedule.name == "smooth"
+    assert make_design("growing-horizon", {"schedule": "fixed"}).schedule.name == "fixed"
+
+
+def test_the_duration_reaches_those_who_must_be_told():
+    assert make_design("discounted", duration=50).duration == 50
+    assert make_design("discounted", {"duration": 60}, duration=50).duration == 60
+    assert make_design("growing-horizon", duration=50).duration is None
+
+
+def test_a_design_itself_is_taken_as_it_is():
+    design = make_design("always")
+    assert make_design(design) is design
+
+
+def seven() -> int:
+    return 7
+
+
+AGENTS = "always, curvature, discounted, discounted-subroutine, gradient, growing-horizon, static"
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: make_schedule("smoth"),
+            UnknownName,
+            "schedule: 'smoth'; known: change-points, fixed, smooth (did you mean smooth?); "
+            "or name your own as module:attribute",
+        ),
+        (
+            lambda: make_schedule("smooth", {"horizon": 3}),
+            UnknownName,
+            "parameter: 'schedule.horizon'; known: schedule.horizon_power, schedule.horizon_scale, "
+            "schedule.optimism_power, schedule.optimism_scale (did you mean schedule.horizon_scale?)",
+        ),
+        (
+            lambda: make_schedule("smooth", {"horizon_scale": "far"}),
+            InputError,
+            "schedule.horizon_scale: 'far'; give a number",
+        ),
+        (lambda: make_schedule(smooth(), {"x": 1}), UnknownName, "parameter: 'schedule.x'; known: none"),
+        (lambda: make_schedule(5), InputError, "schedule: 5; is neither a schedule nor a function that makes one"),
+        (
+            lambda: make_schedule("math:pi"),
+            InputError,
+            "schedule: 'math:pi'; is neither a schedule nor a function that makes one",
+        ),
+        (lambda: make_design(make_design("always"), {"x": 1}), UnknownName, "parameter: 'agent.x'; known: none"),
+        (lambda: make_design(5), InputError, "agent: 5; is neither a design nor a function that makes one"),
+        (
+            lambda: make_design("always", schedule="smooth"),
+            InputError,
+            "schedule: 'smooth'; the agent 'always' takes no schedule; leave it out",
+        ),
+        (
+            lambda: make_design("always", schedule_chosen={"horizon_scale": 2}),
+            InputError,
+            "schedule: 'schedule.horizon_scale'; the agent 'always' takes no schedule; leave it out",
+        ),
+    ],
+)
+def test_what_is_refused(make, error, message):
+    with pytest.raises(error) as caught:
+        make()
+    assert str(caught.value) == message
+
+
+def test_an_unknown_agent_is_told_those_there_are():
+    with pytest.raises(UnknownName, match=re.escape("did you mean growing-horizon?")) as caught:
+        make_design("growing-horizons")
+    assert caught.value.known == sorted(el.AGENTS)
+
+
+@pytest.mark.parametrize("make", [make_schedule, make_design])
+def test_a_function_that_makes_something_else(make):
+    with pytest.raises(InputError, match=r"made int, not a (schedule|design)$"):
+        make(seven)

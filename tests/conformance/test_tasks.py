@@ -1,0 +1,115 @@
+"""Laws that every task with a name obeys."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import pytest
+
+import everlearn as el
+from everlearn.protocol import Environment
+from everlearn.registry import locate, parameters, summary
+from everlearn.tasks.interface import Interface
+from tests.chains import arrows, reachable
+from tests.worlds import environment_stream
+
+MOST = 3000
+"""How many pairs of a memory and an aleatoric state are looked at."""
+
+
+def test_it_says_what_it_is_and_where_it_comes_from(task_name, task):
+    factory = locate(task_name, el.TASKS, "task")
+    assert summary(factory)
+    assert task.summary
+    assert task.source
+    assert task.name == task_name
+
+
+def test_every_parameter_has_a_default_and_is_explained(task_name, task):
+    factory = locate(task_name, el.TASKS, "task")
+    for parameter in parameters(factory).values():
+        assert parameter.default is not inspect.Parameter.empty
+        assert parameter.name in factory.__doc__
+    assert set(task.parameters) == set(parameters(factory))
+
+
+def test_it_begins_in_one_of_its_states(task):
+    assert task.aleatoric.start in task.states
+    assert Interface(task).start == task.states.index(task.aleatoric.start)
+
+
+def test_probabilities_are_distributions_over_declared_observations(task):
+    for memory, _ in reachable(task, MOST):
+        for action in task.actions:
+            outcomes = task.model.outcomes(memory, action)
+            assert all(outcome.probability > 0 for outcome in outcomes)
+            assert math.fsum(outcome.probability for outcome in outcomes) == pytest.approx(1, abs=1e-12)
+            assert all(outcome.observation in task.observations for outcome in outcomes)
+
+
+def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task):
+    world = Interface(task)
+    for pair in reachable(task, MOST):
+        for arrow in arrows(task, pair):
+            action, observation = world.action(arrow.action), world.observation(arrow.observation)
+            following, reward = world.step(world.state(pair[1]), action, observation)
+            assert task.states[following] == arrow.following[1]
+            assert task.reward.low <= reward <= task.reward.high
+
+
+def test_rewards_use_their_whole_range(task):
+    found = {
+        task.reward(pair[1], arrow.action, arrow.observation)
+        for pair in reachable(task, MOST)
+        for arrow in arrows(task, pair)
+    }
+    width = task.reward.high - task.reward.low
+    assert min(found) <= task.reward.low + 0.5 * width
+    assert max(found) >= task.reward.high - 0.5 * width
+
+
+def test_it_can_be_started_and_driven_by_any_action(task):
+    environment = task.start(environment_stream(1))
+    assert isinstance(environment, Environment)
+    for step in range(200):
+        assert environment.step(task.actions[step % len(task.actions)]) in task.observations
+
+
+def test_each_step_takes_one_uniform(task):
+    stream, other = environment_stream(1), environment_stream(1)
+    environment = task.start(stream)
+    for step in range(50):
+        environment.step(task.actions[step % len(task.actions)])
+        other.random()
+    assert stream.random() == other.random()
+
+
+def test_the_same_stream_gives_the_same_observations(task):
+    seen = []
+    for _ in range(2):
+        environment = task.start(environment_stream(2))
+        seen.append([environment.step(task.actions[step % len(task.actions)]) for step in range(100)])
+    assert seen[0] == seen[1]
+
+
+def test_references_lie_within_the_range_of_rewards(task):
+    for name, value in task.references.items():
+        assert name
+        assert task.reward.low <= value <= task.reward.high
+
+
+def test_it_can_begin_after_any_history(task):
+    environment = task.start(environment_stream(3))
+    history = []
+    for step in range(30):
+        action = task.actions[step % len(task.actions)]
+        history.append((action, environment.step(action)))
+    later = task.after(history)
+    assert later.model.memory == environment.memory
+    assert later.aleatoric.start == task.aleatoric.of(history)
+
+
+def test_it_is_run_by_name(task_name):
+    result = el.run(task_name, "always", steps=20, engine="reference")
+    assert result.task == task_name

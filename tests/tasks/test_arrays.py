@@ -1,0 +1,138 @@
+"""Tasks from arrays, dense and sparse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+
+import everlearn as el
+from everlearn.errors import EverlearnError, InputError, LabelError, ProbabilityError, RewardError
+from tests.worlds import environment_stream
+
+STAY, GO = [[1, 0], [0, 1]], [[0, 1], [1, 0]]
+R = [[0, 0], [1, 0.5]]
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 1000), states=st.integers(1, 5), actions=st.integers(1, 4), by_next=st.booleans())
+def test_outcomes_and_rewards_are_those_of_the_arrays(seed, states, actions, by_next):
+    random = np.random.default_rng(seed)
+    P = random.dirichlet(np.ones(states), size=(actions, states))
+    rewards = random.random((states, actions, states) if by_next else (states, actions))
+    task = el.mdp(P, rewards)
+    for s in range(states):
+        for a in range(actions):
+            found = {o.observation: o.probability for o in task.model.outcomes(s, a)}
+            assert found == {n: P[a, s, n] for n in range(states)}
+            assert all(task.reward(s, a, n) == (rewards[s, a, n] if by_next else rewards[s, a]) for n in range(states))
+            assert all(o.memory == o.observation for o in task.model.outcomes(s, a))
+
+
+def test_sparse_and_dense_are_the_same():
+    dense = el.mdp(np.array([STAY, GO], dtype=float), R)
+    sparse = el.mdp([csr_array(STAY), coo_array(GO)], R)
+    assert all(dense.model.outcomes(s, a) == sparse.model.outcomes(s, a) for s in (0, 1) for a in (0, 1))
+
+
+def test_what_was_given_is_left_as_it_was():
+    data, indices, indptr = np.array([0.0, 0.5, 0.5, 1.0]), np.array([1, 0, 0, 1]), np.array([0, 3, 4])
+    matrix = csr_array((data, indices, indptr), shape=(2, 2))  # an explicit zero, and an entry in two parts
+    el.mdp([matrix], [[0], [1]])
+    assert matrix.indptr.tolist() == [0, 3, 4]
+    assert matrix.data.tolist() == [0.0, 0.5, 0.5, 1.0]
+    assert matrix.toarray().tolist() == [[1, 0], [0, 1]]
+
+
+def test_later_changes_of_what_was_given_do_not_matter():
+    P, rewards = np.array([STAY, GO], dtype=float), np.array(R, dtype=float)
+    matrices = [csr_array(P[0]), csr_array(P[1])]
+    dense, sparse = el.mdp(P, rewards, reward_range=(0, 1)), el.mdp(matrices, rewards, reward_range=(0, 1))
+    P[:], rewards[:] = 0.5, 0.75
+    matrices[0].data[:] = 7
+    for task in (dense, sparse):
+        assert task.model.outcomes(0, 0)[0].probability == 1.0
+        assert task.reward(1, 0, 1) == 1.0
+
+
+def test_labels_start_and_range():
+    task = el.mdp(
+        [STAY, GO], R, actions=["stay", "go"], start=1, reward_range=(-1, 3), raw=True, name="two", source="me"
+    )
+    assert task.actions == ("stay", "go")
+    assert task.states == task.observations == (0, 1)
+    assert task.aleatoric.start == task.model.memory == 1
+    assert (task.reward.low, task.reward.high, task.reward.raw) == (-1, 3, True)
+    assert (task.name, task.source) == ("two", "me")
+    assert task.start(environment_stream()).step("go") == 0
+
+
+def test_the_range_is_that_of_the_rewards_unless_given():
+    assert (el.mdp([STAY, GO], R).reward.low, el.mdp([STAY, GO], R).reward.high) == (0, 1)
+    constant = el.mdp([STAY], [[2], [2]])
+    assert (constant.reward.low, constant.reward.high) == (2, 3)
+
+
+BAD_RANGE = r"outside its range, 0 to 0\.25; widen reward_range"
+
+
+def test_a_reward_outside_a_given_range_is_refused_when_it_happens():
+    with pytest.raises(RewardError, match=BAD_RANGE):
+        el.run(el.mdp([STAY, GO], R, start=1, reward_range=(0, 0.25)), steps=20, engine="reference")
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: el.mdp([], R), InputError, "P: []; give a matrix for each action"),
+        (lambda: el.mdp(["ab"], R), InputError, "P[0]: 'ab'; give a matrix of probabilities"),
+        (lambda: el.mdp([STAY, [[1, 0, 0]]], R), InputError, "shape of P[1]: (1, 3); give (2, 2)"),
+        (lambda: el.mdp([[1, 0]], R), InputError, "shape of P[0]: (2,); give (2, 2)"),
+        (lambda: el.mdp([STAY, [[0, 1], [2, -1]]], R), ProbabilityError, "P[1]: 2.0; probabilities must lie in [0, 1]"),
+        (
+            lambda: el.mdp([[[float("nan"), 1], [0, 1]]], [[0], [0]]),
+            ProbabilityError,
+            "P[0]: nan; probabilities must lie in [0, 1]",
+        ),
+        (lambda: el.mdp([STAY, [[0, 1], [0.5, 0.25]]], R), ProbabilityError, "sum of P[1][1]: 0.75; must sum to one"),
+        (lambda: el.mdp([STAY, GO], [[0, 1]]), InputError, "shape of R: (1, 2); give (2, 2) or (2, 2, 2)"),
+        (lambda: el.mdp([STAY, GO], [[0, 1], [float("inf"), 0]]), RewardError, "R: inf; must be finite"),
+        (lambda: el.mdp([STAY, GO], R, start=2), InputError, "start: 2; give a state from 0 to 1"),
+        (lambda: el.mdp([STAY, GO], R, start=-1), InputError, "start: -1; give a state from 0 to 1"),
+        (
+            lambda: el.mdp([STAY, GO], R, actions=["stay"]),
+            InputError,
+            "actions: ('stay',); P has 2 matrices; give as many labels",
+        ),
+        (
+            lambda: el.mdp([STAY, GO], R, actions=["go", "go"]),
+            LabelError,
+            "actions: 'go'; is there twice; labels must differ",
+        ),
+        (
+            lambda: el.mdp([STAY, GO], R, reward_range=(1, 0)),
+            InputError,
+            "reward_range: (1, 0); give two finite numbers, the lower first",
+        ),
+    ],
+)
+def test_what_is_refused(make, error, message):
+    with pytest.raises(error) as caught:
+        make()
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda: el.mdp(5, R), "P"),
+        (lambda: el.mdp([STAY, GO], [[0, 1], [1]]), "R"),
+        (lambda: el.mdp([STAY, GO], [["a", "b"], ["c", "d"]]), "R"),
+        (lambda: el.mdp([STAY, GO], R, reward_range=(1,)), "reward_range"),
+    ],
+)
+def test_what_is_no_array_is_refused_by_name(make, argument):
+    with pytest.raises(EverlearnError, match=f"^{argument}: "):
+        make()

@@ -1,0 +1,118 @@
+"""Tasks by name, by definition, by factory, or themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+import everlearn as el
+from everlearn.errors import InputError, UnknownName
+from everlearn.tasks.registry import make_task
+from everlearn.tasks.service_station import service_station
+from tests.worlds import random_mdp, shop
+
+
+def test_by_name_with_parameters_as_text():
+    task = make_task("service-station", {"window": "6", "raw": "no", "cap": "none"})
+    assert task.parameters["window"] == 6
+    assert task.parameters["raw"] is False
+    assert task.parameters["cap"] is None
+    assert task.parameters["revenue"] == 1.0
+
+
+def test_by_module_and_attribute():
+    assert make_task("everlearn.tasks.service_station:service_station").name == "service-station"
+
+
+def test_a_task_or_definition_itself():
+    task, definition = random_mdp(1), shop()
+    assert make_task(task) is task
+    assert make_task(definition) is definition.finish()
+
+
+def market(*, price: float = 2.0, stalls: int = 1):
+    """Sell."""
+    task = shop().finish()
+    return el.Task(task.actions, task.observations, task.aleatoric, el.Reward(lambda s, a, o: price, 0, 5), task.model)
+
+
+def test_a_factory_of_ones_own():
+    task = make_task(market, {"price": 3})
+    assert dict(task.parameters) == {"price": 3.0, "stalls": 1}
+    assert task.reward("start", "slow", "idle") == 3.0
+
+
+def test_a_factory_that_returns_a_definition():
+    assert make_task(shop).name == "serve"
+
+
+def greedy_market(*, price: float):
+    """Sell at a price that must be given."""
+    return market(price=price)
+
+
+def test_a_parameter_without_a_default_must_be_given():
+    assert make_task(greedy_market, {"price": 4}).reward("start", "slow", "idle") == 4.0
+    with pytest.raises(InputError, match=r"^task\.price: "):
+        make_task(greedy_market)
+
+
+def nothing() -> None:
+    pass
+
+
+STATION = (
+    "task.arrival_decay, task.arrival_floor, task.arrival_height, task.cap, task.fast_cost, task.raw, task.revenue, "
+    "task.slow_completion, task.slow_cost, task.window"
+)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (
+            lambda: make_task("service-stations"),
+            UnknownName,
+            "task: 'service-stations'; known: service-station (did you mean service-station?); "
+            "or name your own as module:attribute",
+        ),
+        (
+            lambda: make_task("service-station", {"windows": 3}),
+            UnknownName,
+            f"parameter: 'task.windows'; known: {STATION} (did you mean task.window?)",
+        ),
+        (
+            lambda: make_task("service-station", {"window": "six"}),
+            InputError,
+            "task.window: 'six'; give a whole number",
+        ),
+        (lambda: make_task("service-station", {"window": 6.5}), InputError, "task.window: 6.5; give a whole number"),
+        (
+            lambda: make_task("service-station", {"revenue": "a lot"}),
+            InputError,
+            "task.revenue: 'a lot'; give a number",
+        ),
+        (
+            lambda: make_task("service-station", {"raw": "perhaps"}),
+            InputError,
+            "task.raw: 'perhaps'; give true or false",
+        ),
+        (
+            lambda: make_task(random_mdp(1), {"window": 3}),
+            InputError,
+            "parameter: 'task.window'; the task 'random-1' has no parameters; define it by a function that takes them",
+        ),
+        (lambda: make_task(7), InputError, "task: 7; is neither a task nor a function that makes one"),
+        (lambda: make_task("math:pi"), InputError, "task: 'math:pi'; is neither a task nor a function that makes one"),
+        pytest.param(
+            lambda: make_task(nothing), InputError, f"task: {nothing!r}; made NoneType, not a task", id="nothing"
+        ),
+    ],
+)
+def test_what_is_refused(make, error, message):
+    with pytest.raises(error) as caught:
+        make()
+    assert str(caught.value) == message
+
+
+def test_defaults_are_those_of_the_factory():
+    assert make_task("service-station").parameters == service_station().parameters

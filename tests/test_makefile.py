@@ -1,0 +1,47 @@
+"""The Makefile, where it can be tried without building anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["make", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def old_python(tmp_path: Path) -> Path:
+    """An interpreter that says it is too old."""
+    script = tmp_path / "python-of-old"
+    script.write_text('#!/bin/sh\ncase "$1" in --version) echo "Python 3.8.1" ;; *) exit 1 ;; esac\n')
+    script.chmod(0o755)
+    return script
+
+
+def test_an_old_python_is_told_what_is_needed(old_python):
+    done = make("python", f"PYTHON={old_python}")
+    assert done.returncode != 0
+    assert "everlearn needs Python 3.11 or later" in done.stderr
+    assert "Python 3.8.1" in done.stderr
+    assert "PYTHON=/path/to/python3.11" in done.stderr
+
+
+def test_a_missing_python_is_told_what_is_needed(tmp_path):
+    done = make("python", f"PYTHON={tmp_path / 'none'}")
+    assert done.returncode != 0
+    assert "everlearn needs Python 3.11 or later" in done.stderr
+
+
+def test_this_python_will_do():
+    assert make("python", f"PYTHON={sys.executable}").returncode == 0
+
+
+def test_help_is_what_make_says_by_itself():
+    done = make()
+    assert all(f"make {target}" in done.stdout for target in ("reproduce", "test", "soak", "docs"))

@@ -1,0 +1,145 @@
+"""Names for things: locating them, and reading the parameters of a factory."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from everlearn.errors import InputError, UnknownName
+from everlearn.registry import Parameter, convert, locate, parameters, settings, summary
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty current directory, and an import path that is put back afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+def test_a_name_in_the_registry():
+    assert locate("root", {"root": "math:sqrt"}, "function")(9) == 3
+
+
+def test_a_module_in_the_current_directory(here):
+    (here / "belongs_to_a_user.py").write_text("answer = 42\n")
+    assert locate("belongs_to_a_user:answer", {}, "task") == 42
+
+
+def test_a_module_that_fails_to_import_what_it_needs_says_so(here):
+    (here / "needs_something.py").write_text("import not_installed_anywhere\n")
+    with pytest.raises(ModuleNotFoundError, match="not_installed_anywhere"):
+        locate("needs_something:answer", {}, "task")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("zebra", "task: 'zebra'; known: here; or name your own as module:attribute"),
+        (
+            "no_such_module:x",
+            "task: 'no_such_module:x'; there is no module 'no_such_module' here or among what is installed",
+        ),
+        ("math.deeper:x", "task: 'math.deeper:x'; there is no module 'math.deeper' here or among what is installed"),
+    ],
+)
+def test_names_that_are_not_found(here, name, message):
+    with pytest.raises(InputError) as caught:
+        locate(name, {"here": "math:pi"}, "task")
+    assert str(caught.value) == message
+
+
+def test_an_attribute_that_is_not_found(here):
+    (here / "has_little.py").write_text("shop = 1\n_hidden = 2\n")
+    with pytest.raises(UnknownName) as caught:
+        locate("has_little:shops", {}, "task")
+    assert caught.value.known == ["shop"]
+    assert "(did you mean" in str(caught.value) or str(caught.value).endswith("; these are in has_little")
+
+
+@pytest.mark.parametrize("name", [":attribute", "math:", ".relative:x", ":"])
+def test_half_a_name_is_refused(here, name):
+    with pytest.raises(InputError, match=r"^task: "):
+        locate(name, {}, "task")
+
+
+def factory(positional=1, *, price: float = 2.5, count: int | None = None, anything="x"):
+    """Make something.
+
+    In several lines.
+    """
+
+
+def test_parameters_are_the_keyword_only_arguments():
+    assert list(parameters(factory)) == ["price", "count", "anything"]
+    assert parameters(factory)["price"] == Parameter("price", 2.5, float)
+
+
+def test_a_summary_is_the_first_line():
+    assert summary(factory) == "Make something."
+    assert summary(lambda: None) == ""
+
+
+def test_settings_are_defaults_and_what_was_given():
+    assert settings(factory, {"count": "1e3"}, "task") == {"price": 2.5, "count": 1000, "anything": "x"}
+
+
+def test_unknown_parameters_are_refused_by_their_full_name():
+    with pytest.raises(UnknownName) as caught:
+        settings(factory, {"prize": 1}, "task")
+    expected = "parameter: 'task.prize'; known: task.anything, task.count, task.price (did you mean task.price?)"
+    assert str(caught.value) == expected
+
+
+def test_annotations_that_cannot_be_resolved_are_no_obstacle():
+    def mine(*, price: "Undefined" = 2): ...  # noqa: F821, UP037
+
+    assert settings(mine, {"price": 3}, "task") == {"price": 3}
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "converted"),
+    [
+        ("2e5", int, 200_000),
+        (3.0, int, 3),
+        (np.int64(3), int, 3),
+        (str(2**60 + 1), int, 2**60 + 1),
+        ("0.5", float, 0.5),
+        (1, float, 1.0),
+        ("yes", bool, True),
+        ("False", bool, False),
+        ("none", int | None, None),
+        ("NONE", float | None, None),
+        (None, int | None, None),
+        ("7", int | None, 7),
+        ("none", str, "none"),
+        ("none", str | None, None),
+        ("0=slow", str | None, "0=slow"),
+        ([1, 2], object, [1, 2]),
+    ],
+)
+def test_conversion(value, kind, converted):
+    found = convert(value, kind, "x")
+    assert found == converted
+    assert type(found) is type(converted)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        ("1.5", int, "x: '1.5'; give a whole number"),
+        ("six", int | None, "x: 'six'; give a whole number"),
+        ("six", float, "x: 'six'; give a number"),
+        (True, int, "x: True; give a whole number"),
+        (True, float, "x: True; give a number"),
+        ("maybe", bool, "x: 'maybe'; give true or false"),
+        (2, bool, "x: 2; give true or false"),
+        ([1], float, "x: [1]; give a number"),
+    ],
+)
+def test_what_cannot_be_converted(value, kind, message):
+    with pytest.raises(InputError) as caught:
+        convert(value, kind, "x")
+    assert str(caught.value) == message
