@@ -73,7 +73,7 @@ def test_it_is_told_the_length_of_the_run():
     [
         ({}, "agent.duration: None; give the number of steps that the agent will run for"),
         ({"agent.duration": 0}, "agent.duration: 0; give the number of steps that the agent will run for"),
-        ({"agent.duration": 9, "agent.horizon": 0.5}, "agent.horizon: 0.5; give at least 1"),
+        ({"agent.duration": 9, "agent.horizon": 0.5}, "agent.horizon: 0.5; give a finite number of at least 1"),
     ],
 )
 def test_it_refuses(parameters, message):

@@ -203,8 +203,8 @@ def test_a_larger_cap_changes_no_observation():
         ({"floor": 0}, "arrival_floor: 0; give a probability in (0, 1]"),
         ({"height": 0.95}, "arrival_height: 0.95; give 0 to 0.9"),
         ({"height": -0.1}, "arrival_height: -0.1; give 0 to 0.9"),
-        ({"decay": 0}, "arrival_decay: 0; give a positive number"),
-        ({"decay": math.nan}, "arrival_decay: nan; give a positive number"),
+        ({"decay": 0}, "arrival_decay: 0; give a positive, finite number"),
+        ({"decay": math.nan}, "arrival_decay: nan; give a positive, finite number"),
         ({"longest": 1}, "cap: 1; give at least 2, or none"),
     ],
 )
