@@ -18,11 +18,12 @@ from everlearn.tasks.interface import Interface
 
 
 class Climb(NamedTuple):
-    """The sum of rewards of this phase, the average and the epsilon of the phase before, and whether it has settled."""
+    """What the second baseline keeps."""
 
     roles: NDArray[np.int64]
     epsilon: Table
     gathered: Table
+    """The sum of rewards of this phase, average and epsilon of the phase before, whether it has settled, its rises."""
     phase: NDArray[np.int64]
     increase: Table
 
@@ -45,7 +46,7 @@ def gradient(*, phase: int = 200_000, epsilon: float = 0.1, slow: str | None = N
 
     def build(interface: Interface) -> Climb:
         roles = mixture.roles(interface, slow, fast)
-        return Climb(roles, np.zeros(1), np.zeros(4), np.array([phase]), np.array([epsilon]))
+        return Climb(roles, np.zeros(1), np.zeros(5), np.array([phase]), np.array([epsilon]))
 
     return Design(build, mixture.act, learn, mixture.policy, inspect=mixture.inspect, name="gradient")
 
@@ -69,4 +70,5 @@ def learn(knowledge: Climb, experience: Experience, now: Now, stream: Any) -> No
     else:
         gathered[1] = average
         gathered[2] = epsilon
-        knowledge.epsilon[0] = min(1.0, epsilon + knowledge.increase[0])
+        gathered[4] += 1.0
+        knowledge.epsilon[0] = min(1.0, gathered[4] * knowledge.increase[0])
