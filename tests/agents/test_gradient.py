@@ -78,3 +78,9 @@ def test_it_returns_to_slow_where_the_first_trial_pays_less_or_the_same():
 def test_it_settles_at_the_top():
     assert told([1, 2, 3, 4, 5, 0, 0]) == [0.25, 0.5, 0.75, 1, 1, 1, 1]
     assert told([1, 2, 3], epsilon=0.75) == [0.75, 1, 1]
+
+
+def test_ten_times_a_tenth_is_the_top():
+    found = told(list(range(11)), epsilon=0.1)
+    assert found == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1])
+    assert found[-2:] == [1, 1]

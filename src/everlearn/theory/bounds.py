@@ -1,0 +1,191 @@
+"""The bounds of the paper, by their labels, each term apart.
+
+Each bounds the regret sum_t (lambda_pi - R_{t+1}), for rewards in [0, 1].  For rewards over another range, of width w,
+the learner sees rewards divided by w, so that averaging times and distortions, which scale with rewards, are divided by
+w going in and the bound is multiplied by w coming out.  It promises nothing for agents that learn from raw rewards.
+
+A bound *says something* from the T on at which it is less than w T, which no regret exceeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from everlearn.errors import require
+
+
+class Bound(NamedTuple):
+    """A bound on regret, and the terms that make it up."""
+
+    label: str
+    """The paper's label."""
+    terms: dict[str, float]
+
+    @property
+    def value(self) -> float:
+        """The sum of the terms."""
+        return math.fsum(self.terms.values())
+
+
+def discounted_regret(
+    steps: float, *, pairs: int, horizon: float, averaging_time: float, distortion: float, width: float = 1.0
+) -> Bound:
+    """Bound the regret of Algorithm 1 at a fixed horizon (``theorem:average-reward-discounted-algorithm``).
+
+    ``pairs`` is the number of aleatoric states times that of actions.  The stronger form in the appendix has
+    a factor of three on the averaging time, which its own proof does not need; see
+    :func:`discounted_regret_any_history`.
+
+    Examples
+    --------
+    >>> bound = discounted_regret(1e6, pairs=4, horizon=2, averaging_time=1, distortion=0)
+    >>> round(bound.value)
+    1222618
+
+    """
+    _check(steps, horizon)
+    tau, delta = averaging_time / width, distortion / width
+    return _scaled(
+        "theorem:average-reward-discounted-algorithm",
+        {
+            "exploration": 24 * horizon**1.5 * math.sqrt(pairs * steps * _log(steps)),
+            "distortion": 3 * delta * steps,
+            "averaging": tau / horizon * steps,
+            "horizon": (pairs + 5 + 2 * math.log(steps)) * horizon,
+        },
+        width,
+    )
+
+
+def discounted_regret_any_history(
+    steps: float,
+    *,
+    pairs: int,
+    horizon: float,
+    averaging_time: float,
+    distortion: float,
+    shortfall: float = 0.0,
+    width: float = 1.0,
+) -> Bound:
+    """Bound the regret of Algorithm 3 from any history and values (``theorem:average-reward-any-policy``).
+
+    ``shortfall`` is the paper's iota: values begin at most iota tau below the optimal ones.  As printed, with a factor
+    of three on the averaging time.  For T > tau log(T).
+    """
+    _check(steps, horizon)
+    tau, delta = averaging_time / width, max(distortion / width, shortfall)
+    return _scaled(
+        "theorem:average-reward-any-policy",
+        {
+            "exploration": 24 * horizon**1.5 * math.sqrt(pairs * steps * _log(steps)),
+            "distortion": 3 * delta * steps,
+            "averaging": 3 * tau / horizon * steps,
+            "horizon": (pairs + 5 + 2 * math.log(steps)) * horizon,
+        },
+        width,
+    )
+
+
+def discounted_value_loss(
+    steps: float, *, pairs: int, horizon: float, distortion: float, shortfall: float = 0.0, width: float = 1.0
+) -> Bound:
+    """Bound the sum of V_* - V of Algorithm 3 along its own path (``theorem:discounted``)."""
+    _check(steps, horizon)
+    delta = max(distortion / width, shortfall)
+    return _scaled(
+        "theorem:discounted",
+        {
+            "exploration": 24 * horizon**2.5 * math.sqrt(pairs * steps * _log(steps)),
+            "distortion": 3 * delta * steps * horizon,
+            "horizon": (pairs + 3) * horizon**2,
+        },
+        width,
+    )
+
+
+def growing_horizon_regret(
+    steps: float, *, pairs: int, averaging_time: float, distortion_sup: float, width: float = 1.0
+) -> Bound:
+    """Bound the regret of Algorithm 2 with change points (``theorem:main``).
+
+    ``distortion_sup`` is Delta-bar at the averaging time, or at 1 where that is less.
+
+    Examples
+    --------
+    >>> says_something_from(lambda T: growing_horizon_regret(T, pairs=1, averaging_time=0, distortion_sup=0)) > 1e15
+    True
+
+    """
+    return _main("theorem:main", steps, pairs, averaging_time / width, 3 * distortion_sup / width, width)
+
+
+def class_regret(steps: float, *, pairs: int, horizon: float, distortion_sup: float, width: float = 1.0) -> Bound:
+    """Bound the regret of Algorithm 2 relative to all policies that average within tau (``cor:avg-time-upper-bound``).
+
+    As printed, with Delta-bar at tau.  The theorem has it at the averaging time of the policy, where it is no less: so
+    the corollary follows from the theorem only with Delta-bar at 1.
+    """
+    _check(steps, horizon)
+    return _main("cor:avg-time-upper-bound", steps, pairs, horizon / width, 3 * distortion_sup / width, width)
+
+
+def optimum_regret(
+    steps: float, *, pairs: int, averaging_time: float, distortion_sup: float, width: float = 1.0
+) -> Bound:
+    """Bound the regret of Algorithm 2 relative to lambda_* (``cor:global-optimum``).
+
+    ``averaging_time`` and ``distortion_sup`` are those of the best policy over aleatoric states.
+    """
+    return _main("cor:global-optimum", steps, pairs, averaging_time / width, 4 * distortion_sup / width, width)
+
+
+def aleatoric_loss(distortion_sup: float) -> Bound:
+    """Bound lambda_* - lambda_pi~, for the class with randomised policies (``lemma:aleatoric-vs-global``).
+
+    Examples
+    --------
+    >>> aleatoric_loss(0.25).value
+    0.25
+
+    """
+    return Bound("lemma:aleatoric-vs-global", {"distortion": distortion_sup})
+
+
+def says_something_from(bound: Callable[[float], Bound], width: float = 1.0, most: float = 1e60) -> float:
+    """Return the least power of two T at which a bound is below w T, the most there can be; else infinity."""
+    steps = 2.0
+    while steps <= most:
+        if bound(steps).value < width * steps:
+            return steps
+        steps *= 2
+    return math.inf
+
+
+def _main(label: str, steps: float, pairs: int, tau: float, slope: float, width: float) -> Bound:
+    _check(steps, 1.0)
+    return _scaled(
+        label,
+        {
+            "exploration": 120 * math.sqrt(pairs * _log(steps)) * steps**0.8,
+            "averaging": 5 * tau * steps**0.8,
+            "distortion": slope * steps,
+            "horizon": (54 * pairs + 18 * math.log(steps)) * steps**0.2,
+            "assessment": 2 * tau**5 if tau < 1e60 else math.inf,
+        },
+        width,
+    )
+
+
+def _log(steps: float) -> float:
+    return math.log(2.0) + 2 * math.log(steps)
+
+
+def _check(steps: float, horizon: float) -> None:
+    require(steps >= 1, "steps", steps, "give at least 1")
+    require(horizon >= 1, "horizon", horizon, "give at least 1")
+
+
+def _scaled(label: str, terms: dict[str, float], width: float) -> Bound:
+    return Bound(label, {name: width * term for name, term in terms.items()})
