@@ -19,11 +19,13 @@ import numpy as np
 from everlearn.protocol import Table
 from everlearn.theory.chains import Chain
 from everlearn.theory.pairs import Pairs
+from everlearn.theory.values import action_values
 
 FEW = 256
 """Up to how many deterministic policies are all evaluated."""
 
 STARTS = 4
+ASCENTS = 20
 GAINED = 1e-9
 """A randomised policy counts as better only beyond this."""
 
@@ -92,28 +94,48 @@ def _climb(pairs: Pairs, visited: list[int], choice: Table) -> tuple[float, Tabl
 
 
 def best_randomised(pairs: Pairs, deterministic: Best) -> Best:
-    """Return the best policy over aleatoric states that was found, randomised ones included."""
-    from scipy.optimize import minimize
+    """Return the best policy over aleatoric states that was found, randomised ones included.
 
-    shape = deterministic.policy.shape
-    visited = sorted(set(pairs.states.tolist()))
-    if len(visited) * shape[1] > 64:
-        return deterministic  # too many parameters for a search without derivatives to be worth its time
-
-    def table(parameters: Table) -> Table:
-        policy = deterministic.policy.copy()
-        weights = parameters.reshape(len(visited), shape[1])
-        shares = np.exp(weights - weights.max(axis=1, keepdims=True))
-        policy[visited] = shares / shares.sum(axis=1, keepdims=True)
-        return policy
-
-    random = np.random.default_rng(0)
+    It climbs the exact gradient of the average reward, from the best deterministic policy and from the uniform one, in
+    the manner of Frank and Wolfe: towards the policy that the gradient prefers, as far as that helps.
+    """
+    uniform = np.full_like(deterministic.policy, 1 / deterministic.policy.shape[1])
     best = deterministic
-    for start in range(STARTS):
-        first = 3 * deterministic.policy[visited] if start == 0 else random.normal(size=(len(visited), shape[1]))
-        found = minimize(
-            lambda x: -average_reward(pairs, table(x)), first.ravel(), method="Powell", options={"maxfev": 400}
-        )
-        if -found.fun > best.average_reward + GAINED:
-            best = Best(-float(found.fun), table(found.x), exact=False, randomised=True)
+    for start in (deterministic.policy, uniform):
+        value, policy = _ascend(pairs, start)
+        if value > best.average_reward + GAINED:
+            best = Best(value, policy, exact=False, randomised=True)
     return best
+
+
+def _ascend(pairs: Pairs, policy: Table) -> tuple[float, Table]:
+    value, gradient = _gradient(pairs, policy)
+    for _ in range(ASCENTS):
+        target = np.eye(policy.shape[1])[gradient.argmax(axis=1)]
+        expected = float((gradient * (target - policy)).sum())
+        if expected <= GAINED:
+            break
+        for share in (1.0, 0.5, 0.25, 0.1, 0.03, 0.01):
+            trial = (1 - share) * policy + share * target
+            found, slope = _gradient(pairs, trial)
+            if found > value + GAINED:
+                value, policy, gradient = found, trial, slope
+                break
+        else:
+            break
+    return value, policy
+
+
+def _gradient(pairs: Pairs, policy: Table) -> tuple[float, Table]:
+    """Return the average reward from the empty history, and its gradient in the action probabilities of each state.
+
+    For one recurrent class with stationary distribution x and bias h, the derivative in pi(a|s) is the sum over the
+    pairs of s of x (rbar_a + P_a h).  With several classes, the derivatives of what is reached are left out: the climb
+    is then a heuristic, and every step of it is checked by evaluation all the same.
+    """
+    chain = Chain(*pairs.under(pairs.policy(policy)))
+    values = action_values(pairs, chain.bias, 1.0)
+    gradient = np.zeros_like(policy)
+    for one in chain.classes:
+        np.add.at(gradient, pairs.states[one.members], (values[:, one.members] * one.stationary).T)
+    return float(chain.gain[pairs.start]), gradient

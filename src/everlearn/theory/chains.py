@@ -28,6 +28,8 @@ from everlearn.protocol import Table
 from everlearn.theory.linear import SMALL
 
 SWEEPS = 50_000
+QUICK = 100
+"""Sweeps after which a chain that is small enough is factorised instead."""
 TOLERANCE = 1e-12
 DISTINCT = 1e-9
 """Gains closer than this are the same."""
@@ -117,9 +119,8 @@ class Chain:
 
     def _solve(self, members: NDArray[np.int64]) -> RecurrentClass:
         matrix, rewards = self.matrix[members][:, members], self.rewards[members]
-        stationary = stationary_distribution(matrix)
-        bias = poisson(matrix, rewards, float(stationary @ rewards))
-        bias -= stationary @ bias
+        stationary, bias = iterated(matrix, rewards) or factorised(matrix, rewards)
+        bias = bias - stationary @ bias
         change = rewards + matrix @ bias - bias
         rounding = 8 * np.finfo(float).eps * max(1.0, float(np.abs(bias).max()))
         low, high = float(change.min()) - rounding, float(change.max()) + rounding
@@ -155,25 +156,34 @@ def period(matrix: Any) -> int:
     return max(found, 1)
 
 
-def stationary_distribution(matrix: Any) -> Table:
-    """Return the stationary distribution of an irreducible chain."""
+def iterated(matrix: Any, rewards: Table) -> tuple[Table, Table] | None:
+    """Return stationary distribution and bias by iteration; None where that takes too long and there is another way."""
+    number = matrix.shape[0]
+    if number == 1:
+        return np.ones(1), np.zeros(1)
+    sweeps = QUICK if number <= SMALL else SWEEPS
+    stationary = _power(matrix, sweeps)
+    bias = None if stationary is None else _relative_values(matrix, rewards, sweeps)
+    if stationary is not None and bias is not None:
+        return stationary, bias
+    if number > SMALL:
+        raise InputError("pairs", number, f"no stationary distribution in {sweeps:,} sweeps; it mixes too slowly")
+    return None
+
+
+def factorised(matrix: Any, rewards: Table) -> tuple[Table, Table]:
+    """Return stationary distribution x and bias h by one factorisation.
+
+    Without the first state, I - P is regular: x_rest = x_0 p_0,rest (I - P_rest)^-1, and, with h = 0 at the first,
+    h_rest = (I - P_rest)^-1 (r - g)_rest.
+    """
     from scipy.sparse import identity
     from scipy.sparse.linalg import splu
 
-    number = matrix.shape[0]
-    if number == 1:
-        return np.ones(1)
-    if number <= SMALL and (quick := _power(matrix, 300)) is None:
-        # Remove a state: (I - P) without its row and column is regular, and x_rest = x_0 p_0,rest (I - P_rest)^-1.
-        rest = (identity(number - 1, format="csc") - matrix[1:, 1:]).T.tocsc()
-        weights = np.append(1.0, splu(rest).solve(matrix[[0], 1:].toarray().ravel()))
-        return np.asarray(weights / weights.sum())
-    found = quick if number <= SMALL else _power(matrix, SWEEPS)
-    if found is None:
-        raise InputError(
-            "pairs", number, f"no stationary distribution in {SWEEPS:,} sweeps; the chain mixes too slowly"
-        )
-    return found
+    factors = splu((identity(matrix.shape[0] - 1, format="csc") - matrix[1:, 1:]).tocsc())
+    weights = np.append(1.0, factors.solve(matrix[[0], 1:].toarray().ravel(), trans="T"))
+    stationary = np.asarray(weights / weights.sum())
+    return stationary, np.append(0.0, factors.solve(rewards[1:] - stationary @ rewards))
 
 
 def _power(matrix: Any, sweeps: int) -> Table | None:
@@ -187,23 +197,6 @@ def _power(matrix: Any, sweeps: int) -> Table | None:
         if change < 1e-15:
             return weights
     return None
-
-
-def poisson(matrix: Any, rewards: Table, gain: float) -> Table:
-    """Return h with gain + h = rewards + matrix h and h = 0 at the first state, for an irreducible chain."""
-    from scipy.sparse import identity
-    from scipy.sparse.linalg import splu
-
-    number = matrix.shape[0]
-    if number == 1:
-        return np.zeros(1)
-    quick = _relative_values(matrix, rewards, 300 if number <= SMALL else SWEEPS)
-    if quick is not None or number > SMALL:
-        if quick is None:
-            raise InputError("pairs", number, f"no bias within {SWEEPS:,} sweeps; the chain mixes too slowly")
-        return quick
-    rest = (identity(number - 1, format="csc") - matrix[1:, 1:]).tocsc()
-    return np.append(0.0, splu(rest).solve(rewards[1:] - gain))
 
 
 def _relative_values(matrix: Any, rewards: Table, sweeps: int) -> Table | None:

@@ -17,8 +17,8 @@ from everlearn.protocol import Label, Table
 from everlearn.theory.pairs import Pairs
 from everlearn.theory.values import action_values, discount_of, optimal_values
 
-GRID = 16
-"""Horizons a decade at which the supremum is looked for."""
+GRID = 4
+"""Horizons a decade at which the supremum is looked for; around the greatest it is looked for more closely."""
 
 DECADES = 6
 """Over how many decades from the shortest horizon."""
@@ -90,6 +90,18 @@ def distortion_limit(pairs: Pairs) -> float:
     return spread(pairs, action_values(pairs, found.V - found.V[0], 1 - 1e-6))[0]
 
 
+def _refined(pairs: Pairs, low: float, high: float) -> tuple[float, float]:
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(
+        lambda power: -distortion(pairs, float(np.exp(power))).value,
+        bounds=(np.log(low), np.log(high)),
+        method="bounded",
+        options={"maxiter": 12},
+    )
+    return -float(found.fun), float(np.exp(found.x))
+
+
 def distortion_sup(pairs: Pairs, horizon: float) -> DistortionSup:
     """Return Delta-bar_tau, the greatest distortion over horizons of at least ``horizon``.
 
@@ -100,6 +112,9 @@ def distortion_sup(pairs: Pairs, horizon: float) -> DistortionSup:
     horizons = max(horizon, 1.0) * 10.0 ** (np.arange(DECADES * GRID + 1) / GRID)
     found = [(distortion(pairs, float(tau)).value, float(tau)) for tau in horizons]
     value, where = max(found)
+    inside = 0 < (place := found.index((value, where))) < len(found) - 1
+    if inside:
+        value, where = max((value, where), _refined(pairs, found[place - 1][1], found[place + 1][1]))
     if limit > value:
         value, where = limit, np.inf
     single = len(set(pairs.states.tolist())) == pairs.size
