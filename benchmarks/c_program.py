@@ -36,15 +36,19 @@ class CProgram:
 
     def seconds(self, steps: int, runs: int, seed: int) -> tuple[float, np.ndarray]:
         """Run, and return how long it took and the sum of rewards of each run."""
-        return self._call(self.library.run, [ctypes.c_int64(runs), ctypes.c_int64(steps)], runs, seed)
+        return self.seconds_of(steps, range(runs), seed)
+
+    def seconds_of(self, steps: int, runs: range, seed: int) -> tuple[float, np.ndarray]:
+        """Do some of the runs."""
+        return self._call(self.library.run, [ctypes.c_int64(len(runs)), ctypes.c_int64(steps)], runs, seed)
 
     def literal_seconds(self, steps: int, seed: int) -> float:
         """Run the algorithm line by line, once, and return how long it took."""
-        return self._call(self.library.literal, [ctypes.c_int64(steps)], 1, seed)[0]
+        return self._call(self.library.literal, [ctypes.c_int64(steps)], range(1), seed)[0]
 
-    def _call(self, function: Any, lengths: list[Any], runs: int, seed: int) -> tuple[float, np.ndarray]:
+    def _call(self, function: Any, lengths: list[Any], runs: range, seed: int) -> tuple[float, np.ndarray]:
         streams = [np.array([words(stream(seed, run, whose)) for run in range(runs)]) for whose in (ENVIRONMENT, AGENT)]
-        total = np.zeros(runs)
+        total = np.zeros(len(runs))
         start = [ctypes.c_uint32(place) for place in (self.table.start, self.table.interface.start)]
         numbers = [ctypes.c_int64(self.table.interface.states), *start, *lengths]
         pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (self.rows, *streams, total)]
