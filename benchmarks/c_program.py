@@ -47,7 +47,7 @@ class CProgram:
         return self._call(self.library.literal, [ctypes.c_int64(steps)], range(1), seed)[0]
 
     def _call(self, function: Any, lengths: list[Any], runs: range, seed: int) -> tuple[float, np.ndarray]:
-        streams = [np.array([words(stream(seed, run, whose)) for run in range(runs)]) for whose in (ENVIRONMENT, AGENT)]
+        streams = [np.array([words(stream(seed, run, whose)) for run in runs]) for whose in (ENVIRONMENT, AGENT)]
         total = np.zeros(len(runs))
         start = [ctypes.c_uint32(place) for place in (self.table.start, self.table.interface.start)]
         numbers = [ctypes.c_int64(self.table.interface.states), *start, *lengths]
