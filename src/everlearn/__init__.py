@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from everlearn.agents.schedule import Schedule
     from everlearn.aleatoric.reward import Reward
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
+    from everlearn.analysis.regret import regret
     from everlearn.api import run
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from everlearn.tasks.interface import Interface
     from everlearn.tasks.registry import TASKS
     from everlearn.tasks.task import Task
+    from everlearn.theory.report import Theory
 
 _WHERE = {
     "AGENTS": "agents.registry",
@@ -50,9 +52,11 @@ _WHERE = {
     "Schedule": "agents.schedule",
     "TASKS": "tasks.registry",
     "Task": "tasks.task",
+    "Theory": "theory.report",
     "choose": "randomness",
     "last_observation": "aleatoric.state",
     "mdp": "tasks.arrays",
+    "regret": "analysis.regret",
     "run": "api",
     "task": "tasks.define",
     "uniform": "randomness",
@@ -78,10 +82,12 @@ __all__ = [
     "Reward",
     "Schedule",
     "Task",
+    "Theory",
     "__version__",
     "choose",
     "last_observation",
     "mdp",
+    "regret",
     "run",
     "task",
     "uniform",

@@ -41,6 +41,9 @@ def locate(name: str, known: Mapping[str, str], argument: str) -> Any:
     if name in known:
         return _attribute(known[name], argument)
     if ":" in name:
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.insert(0, here)  # a user's own file lies where they are, as with `python -m`
         return _attribute(name, argument)
     raise UnknownName(argument, name, known, "; or name your own as module:attribute")
 
@@ -49,9 +52,6 @@ def _attribute(path: str, argument: str) -> Any:
     module_name, _, attribute = path.partition(":")
     if not module_name or module_name.startswith(".") or not attribute:
         raise InputError(argument, path, "write module:attribute, with the full name of the module")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)  # a user's own file lies where they are, as with `python -m`
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

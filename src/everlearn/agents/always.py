@@ -44,10 +44,13 @@ def act(knowledge: Fixed, aleatoric_state: int, now: Now, stream: Any) -> int:  
         if knowledge.probability[aleatoric_state, a] == 1.0:
             return a
     draw = uniform(stream)
+    chosen = 0
     for a in range(actions):
-        if draw < knowledge.bounds[aleatoric_state, a]:
-            return a
-    return actions - 1
+        if knowledge.probability[aleatoric_state, a] > 0.0:
+            chosen = a  # the last that can be, should rounding leave the sum below the draw
+            if draw < knowledge.bounds[aleatoric_state, a]:
+                return a
+    return chosen
 
 
 def learn(knowledge: Fixed, experience: Experience, now: Now, stream: Any) -> None:

@@ -203,12 +203,15 @@ class Clock:
         self._index = -1
         self._carry = self._next = Carry()
         self._rows: list[Now] = []
+        self._before: list[Now] = []
 
     def at(self, t: int) -> Now:
         """Return what is known of step t."""
         if self.schedule is None:
             return Now(t, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
         index = (t - 1) // BLOCK
+        if index == self._index - 1 and self._before:
+            return self._before[t - self._before[0].t]
         if index < self._index:
             self.wind(0, Carry())
         while self._index < index:
@@ -222,7 +225,7 @@ class Clock:
 
     def wind(self, index: int, carry: Carry) -> None:
         """Set the clock to the beginning of a block."""
-        self._index, self._next = index - 1, carry
+        self._index, self._next, self._rows = index - 1, carry, []
         if self.schedule is not None:
             self._turn(self.schedule)
 
@@ -231,4 +234,5 @@ class Clock:
         block, following = evaluate(schedule, range(begin, begin + BLOCK), self._next)
         self._carry, self._next, self._index = self._next, following, self._index + 1
         steps = range(begin, begin + BLOCK)
+        self._before = self._rows
         self._rows = [Now(*row) for row in zip(steps, *(column.tolist() for column in block[1:]), strict=True)]

@@ -32,7 +32,7 @@ class Roles(NamedTuple):
 def roles(interface: Interface, slow: str | None, fast: str | None) -> NDArray[np.int64]:
     """Return the parts of :class:`Roles`.
 
-    Unnamed, slow is the action so called, or the last; fast likewise, or the first.
+    Unnamed, fast is the action so called, or the first; slow likewise, or the last that is not fast.
 
     Examples
     --------
@@ -48,8 +48,9 @@ def roles(interface: Interface, slow: str | None, fast: str | None) -> NDArray[n
             return actions.index(usual) if usual in actions else otherwise
         return actions.index(find(named, actions, argument))
 
-    chosen_slow = index(slow, "slow", len(actions) - 1, "agent.slow")
     chosen_fast = index(fast, "fast", 0, "agent.fast")
+    others = [place for place in range(len(actions)) if place != chosen_fast] or [chosen_fast]
+    chosen_slow = index(slow, "slow", others[-1], "agent.slow")
     return np.array([chosen_slow, chosen_fast, interface.start, interface.states, interface.actions])
 
 

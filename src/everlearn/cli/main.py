@@ -107,6 +107,25 @@ def run(
 
 
 @app.command()
+def theory(
+    task: Annotated[str, typer.Argument(help="A task with a model: a name, or module:attribute.")],
+    policy: Annotated[
+        list[str] | None, typer.Option(help="A policy over aleatoric states, as in 0=slow,1=fast:0.5; may be repeated.")
+    ] = None,
+    horizon: Annotated[list[str] | None, typer.Option(help="A horizon for the distortion; may be repeated.")] = None,
+    steps: Annotated[list[str] | None, typer.Option(help="A number of steps for the bounds; may be repeated.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as in task.window=6.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute exactly what can be earned on a task, how long that takes to tell, and what the theorems promise."""
+    from everlearn.cli.theory import theory_and_print
+
+    theory_and_print(task, settings or [], policy or [], horizon or [], steps or [], as_json)
+
+
+@app.command()
 def reproduce(
     out: Annotated[str, typer.Option(help="Where to put the figures.")] = "reproduction",
     runs: Annotated[str, typer.Option(help="How many independent runs of each agent.")] = "200",

@@ -189,6 +189,8 @@ class ModelEnvironment:
 
     def _row(self, memory: Label, action: Label) -> tuple[list[float], tuple[Outcome, ...]]:
         if (row := self._rows.get((memory, action))) is None:
+            if action not in self.model.actions:
+                raise LabelError("action", action, f"known: {few(self.model.actions)}")
             found = self.model.outcomes(memory, action)
             row = cumulative(found), found
             if len(self._rows) < REMEMBERED_ROWS:

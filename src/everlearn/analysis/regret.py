@@ -1,0 +1,71 @@
+"""Realized regret (Section 1.2), from recorded runs, against a reference average reward.
+
+Regret_pi(T) = E[sum_{t<T} (lambda_pi - R_{t+1})].  A run gives one value of T lambda_pi - (sum of rewards until T) at
+each recording time; their mean over runs estimates the regret.  Nothing is smoothed, clipped or replaced by a
+stationary value.
+
+Apart from it, and not to be taken for it: the exact average reward of the policy that was recorded at a time, which
+says how good what the agent then knew is, were it to stop learning.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from everlearn.errors import InputError
+from everlearn.protocol import Table
+from everlearn.results.result import Result
+from everlearn.theory.aleatoric import average_reward
+from everlearn.theory.pairs import Pairs
+
+
+class Regret(NamedTuple):
+    """Realized regret at each recording time: the mean over runs, its standard error, and every run."""
+
+    mean: Table
+    standard_error: Table
+    per_run: Table
+
+
+def regret(result: Result, reference: float) -> Regret:
+    """Return the realized regret of runs against an average reward, such as lambda_* or that of a policy.
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> result = el.run("service-station", "always", parameters={"agent.policy": "fast"}, steps=1000, runs=2)
+    >>> regret(result, 0.5).mean[-1]
+    np.float64(-0.5)
+
+    """
+    per_run = reference * result.times - result.total_reward
+    error = np.full(result.times.size, math.nan)
+    if result.runs > 1:
+        error = per_run.std(axis=0, ddof=1) / math.sqrt(result.runs)
+    return Regret(per_run.mean(axis=0), error, per_run)
+
+
+def policy_averages(result: Result, pairs: Pairs) -> Table:
+    """Return the exact average reward of the policy recorded at each time, a row for each run.  This is not regret.
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> result = el.run("service-station", steps=100, runs=1, seed=1)
+    >>> policy_averages(result, el.Theory("service-station").pairs).shape == result.per_run.shape
+    True
+
+    """
+    if result.policies is None:
+        raise InputError("policies", None, "were not recorded; the task has too many aleatoric states and actions")
+    known: dict[bytes, float] = {}
+    averages = np.empty(result.policies.shape[:2])
+    for place in np.ndindex(*averages.shape):
+        policy = result.policies[place]
+        if (key := policy.tobytes()) not in known:
+            known[key] = average_reward(pairs, policy)
+        averages[place] = known[key]
+    return averages

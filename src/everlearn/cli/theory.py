@@ -1,0 +1,87 @@
+"""The command ``everlearn theory``."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from everlearn.agents.agent import split, whole
+from everlearn.cli.output import console, print_json
+from everlearn.cli.run import parse_settings
+from everlearn.errors import InputError
+from everlearn.registry import convert
+from everlearn.theory.bounds import growing_horizon_regret, says_something_from
+from everlearn.theory.report import Theory
+
+
+def theory_and_print(
+    task: str, settings: list[str], policies: list[str], horizons: list[str], steps: list[str], as_json: bool
+) -> None:
+    """Compute what was asked for, and print it."""
+    chosen = split(parse_settings(settings))
+    for kind in ("agent", "schedule"):
+        if chosen[kind]:
+            raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
+    taus = [convert(text, float, "--horizon") for text in horizons]
+    numbers = [whole(text, "--steps", least=1) for text in steps]
+    theory = Theory(task, chosen["task"])
+    document = theory.to_dict(policies, taus, numbers)
+    if as_json:
+        print_json(document)
+    else:
+        print_report(theory, policies, taus, numbers)
+
+
+def print_report(theory: Theory, policies: list[str], horizons: list[float], steps: list[int]) -> None:
+    """Print a table that says in a sentence what each number means."""
+    screen = console()
+    pairs, best, found = theory.pairs, theory.best_aleatoric, theory.optimum
+    screen.print(
+        f"[bold]{theory.task.name}[/bold]: {pairs.memories:,} memories, {pairs.size:,} pairs with aleatoric states"
+    )
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
+    table.add_row(f"{found.average_reward:.10g}", _optimum(found.lower, found.upper))
+    table.add_row(f"{found.span:.6g}", "the span of an optimal bias: what the best start is worth beyond the worst")
+    kind = "every deterministic policy was tried" if theory.best_deterministic.exact else "the best that a search found"
+    kind = "a randomised policy, the best that a search found" if best.randomised else kind
+    table.add_row(f"{best.average_reward:.10g}", f"the best average reward of a policy over aleatoric states; {kind}")
+    table.add_row("", f"[dim]{theory.written(best.policy)}[/dim]")
+    for text in policies:
+        one = theory.policy(text)
+        table.add_row(f"{one.average_reward:.10g}", f"the average reward of {text}, from the empty history")
+        table.add_row(
+            f"{one.averaging_time.value:.6g}", "its averaging time: over T steps its average is off by that / T"
+        )
+    for tau in horizons:
+        spread, sup = theory.distortion(tau), theory.distortion_sup(tau)
+        table.add_row(
+            f"{spread.value:.9g}", f"distortion at horizon {tau:g}: what the aleatoric state hides of optimal values"
+        )
+        proof = "certified" if sup.certified else "the best of a grid"
+        table.add_row(f"{sup.value:.9g}", f"the greatest distortion at longer horizons, {proof}")
+    for number in steps:
+        for label, bound in theory.bounds(number).items():
+            table.add_row(f"{bound.value:.4g}", f"{label}, after {number:,} steps")
+    screen.print(table)
+    if steps:
+        _print_vacuity(theory)
+
+
+def _optimum(lower: float, upper: float) -> str:
+    return f"the optimal average reward over all policies, certified between {lower:.12g} and {upper:.12g}"
+
+
+def _print_vacuity(theory: Theory) -> None:
+    width = theory.task.reward.high - theory.task.reward.low
+    tau = theory.averaging_time(theory.best_aleatoric.policy).value
+    delta = theory.distortion_sup(tau).value
+    size = len(theory.task.states) * len(theory.task.actions)
+    first = says_something_from(
+        lambda steps: growing_horizon_regret(steps, pairs=size, averaging_time=tau, distortion_sup=delta, width=width),
+        width,
+    )
+    when = f"from about T = {first:.2g} on" if first < float("inf") else "at no T, because of the distortion"
+    console().print(
+        f"[dim]theorem:main says more than that regret is at most the range of rewards times T {when}.[/dim]"
+    )

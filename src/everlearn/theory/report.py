@@ -1,0 +1,210 @@
+"""Everything that is known exactly of a task, in one place, computed when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from everlearn.agents.policies import policy_table
+from everlearn.labels import show
+from everlearn.protocol import Table
+from everlearn.tasks.registry import make_task
+from everlearn.theory import bounds
+from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_randomised
+from everlearn.theory.averaging import AveragingTime, averaging_time
+from everlearn.theory.bounds import Bound
+from everlearn.theory.chains import Chain
+from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
+from everlearn.theory.optimum import Optimum, optimum
+from everlearn.theory.pairs import MOST_PAIRS, Pairs, tabulate
+
+
+class PolicyTheory(NamedTuple):
+    """A policy over aleatoric states: its average reward from the empty history, with its error, and tau_pi."""
+
+    average_reward: float
+    error: float
+    averaging_time: AveragingTime
+
+
+class Theory:
+    """What can be computed exactly of a task with a model.
+
+    Parameters
+    ----------
+    task:
+        a task, or the name of one
+    parameters:
+        of the task, as in ``{"window": 6}``
+    max_pairs:
+        how many pairs of a memory and an aleatoric state may be tabulated
+
+    Examples
+    --------
+    >>> station = Theory("service-station")
+    >>> round(station.optimal_average_reward, 9), round(station.average_reward("slow"), 10)
+    (0.5, 0.0909364893)
+    >>> round(station.averaging_time("fast").value, 2), round(station.distortion(10).value, 8)
+    (54.45, 4.57562979)
+
+    """
+
+    def __init__(
+        self, task: object, parameters: Mapping[str, Any] | None = None, *, max_pairs: int = MOST_PAIRS
+    ) -> None:
+        self.task = make_task(task, parameters)
+        self._max_pairs = max_pairs
+        self._known: dict[Any, Any] = {}
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The reachable pairs of a memory and an aleatoric state, and P_a and rbar_a on them."""
+        return tabulate(self.task, self._max_pairs)
+
+    @cached_property
+    def optimum(self) -> Optimum:
+        """lambda_* over all policies, with its bounds, a policy that attains it, its bias and span."""
+        return optimum(self.pairs)
+
+    @property
+    def optimal_average_reward(self) -> float:
+        """lambda_*."""
+        return self.optimum.average_reward
+
+    @cached_property
+    def best_deterministic(self) -> Best:
+        """The best deterministic policy over aleatoric states."""
+        return best_deterministic(self.pairs)
+
+    @cached_property
+    def best_aleatoric(self) -> Best:
+        """The best policy over aleatoric states that was found, randomised ones included: lambda_pi~."""
+        return best_randomised(self.pairs, self.best_deterministic)
+
+    def policy(self, given: Any) -> PolicyTheory:
+        """Return what is known of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
+        return self._policy(policy_table(self.task, given))
+
+    def average_reward(self, policy: Any) -> float:
+        """Return lambda_pi."""
+        return self.policy(policy).average_reward
+
+    def averaging_time(self, policy: Any) -> AveragingTime:
+        """Return tau_pi."""
+        return self.policy(policy).averaging_time
+
+    def distortion(self, horizon: float) -> Distortion:
+        """Return Delta_tau."""
+        return self._once(("distortion", horizon), lambda: distortion(self.pairs, horizon))  # type: ignore[no-any-return]
+
+    def distortion_sup(self, horizon: float) -> DistortionSup:
+        """Return Delta-bar_tau; below 1, at 1."""
+        tau = max(1.0, horizon)
+        return self._once(("sup", tau), lambda: distortion_sup(self.pairs, tau))  # type: ignore[no-any-return]
+
+    def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
+        """Return the deterministic policies over aleatoric states in P_tau, where they are few enough to list."""
+        actions = [show(action) for action in self.task.actions]
+        states = [show(state) for state in self.task.states]
+        if len(actions) ** len(states) > FEW:
+            return {}
+        names = (
+            ",".join(f"{state}={action}" for state, action in zip(states, choice, strict=True))
+            for choice in product(actions, repeat=len(states))
+        )
+        found = {name: self.policy(name) for name in names}
+        return {name: one for name, one in found.items() if one.averaging_time.value <= horizon}
+
+    def bounds(self, steps: float, horizon: float | None = None) -> dict[str, Bound]:
+        """Return the paper's bounds after so many steps, by their labels, in the task's own units.
+
+        The policy is the best over aleatoric states.  ``horizon`` is for the bounds at a fixed horizon; that policy's
+        averaging time unless given.
+        """
+        best, size = self.best_aleatoric, len(self.task.states) * len(self.task.actions)
+        tau = self._policy(best.policy).averaging_time.value
+        fixed = max(1.0, tau if horizon is None else horizon)
+        width = self.task.reward.high - self.task.reward.low
+        if not np.isfinite(fixed):
+            return {}
+        delta, delta_sup = self.distortion(fixed).value, self.distortion_sup(tau).value
+        at: dict[str, Any] = {"pairs": size, "width": width}
+        found = (
+            bounds.discounted_regret(steps, horizon=fixed, averaging_time=tau, distortion=delta, **at),
+            bounds.discounted_regret_any_history(steps, horizon=fixed, averaging_time=tau, distortion=delta, **at),
+            bounds.discounted_value_loss(steps, horizon=fixed, distortion=delta, **at),
+            bounds.growing_horizon_regret(steps, averaging_time=tau, distortion_sup=delta_sup, **at),
+            bounds.class_regret(steps, horizon=fixed, distortion_sup=self.distortion_sup(fixed).value, **at),
+            bounds.optimum_regret(steps, averaging_time=tau, distortion_sup=delta_sup, **at),
+            bounds.aleatoric_loss(delta_sup),
+        )
+        return {bound.label: bound for bound in found}
+
+    def to_dict(
+        self, policies: Iterable[str] = (), horizons: Iterable[float] = (), steps: Iterable[float] = ()
+    ) -> dict[str, Any]:
+        """Return what was asked for as JSON can hold it; what is infinite is None."""
+        best = self.best_aleatoric
+        given = {text: self.policy(text) for text in policies}
+        horizons = tuple(horizons)
+        return {
+            "task": self.task.name,
+            "memory_states": self.pairs.memories,
+            "pairs": self.pairs.size,
+            "optimal_average_reward": self.optimal_average_reward,
+            "optimal_bounds": [self.optimum.lower, self.optimum.upper],
+            "span": self.optimum.span,
+            "best_aleatoric": {
+                "average_reward": best.average_reward,
+                "policy": self.written(best.policy),
+                "averaging_time": finite(self._policy(best.policy).averaging_time.value),
+                "randomised": best.randomised,
+                "exact": self.best_deterministic.exact and not best.randomised,
+            },
+            "policies": {
+                text: {"average_reward": one.average_reward, "averaging_time": finite(one.averaging_time.value)}
+                for text, one in given.items()
+            },
+            "distortion": {f"{tau:g}": self.distortion(tau).value for tau in horizons},
+            "distortion_sup": {f"{tau:g}": finite(self.distortion_sup(tau).value) for tau in horizons},
+            "bounds": {
+                f"{number:g}": {
+                    label: {"value": finite(bound.value), "terms": {k: finite(v) for k, v in bound.terms.items()}}
+                    for label, bound in self.bounds(number).items()
+                }
+                for number in steps
+            },
+        }
+
+    def written(self, policy: Table) -> dict[str, dict[str, float]]:
+        """Return a policy by the names of aleatoric states and actions, without what is never done."""
+        return {
+            show(state): {
+                show(action): round(float(share), 12)
+                for action, share in zip(self.task.actions, row, strict=True)
+                if share > 1e-12
+            }
+            for state, row in zip(self.task.states, policy, strict=True)
+        }
+
+    def _policy(self, table: Table) -> PolicyTheory:
+        def compute() -> PolicyTheory:
+            policy = self.pairs.policy(table)
+            chain = Chain(*self.pairs.under(policy))
+            return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, averaging_time(self.pairs, policy))
+
+        return self._once(("policy", table.tobytes()), compute)  # type: ignore[no-any-return]
+
+    def _once(self, key: Any, compute: Any) -> Any:
+        if key not in self._known:
+            self._known[key] = compute()
+        return self._known[key]
+
+
+def finite(value: float) -> float | None:
+    """Return a number as JSON can hold it."""
+    return float(value) if np.isfinite(value) else None
