@@ -11,11 +11,13 @@ from benchmarks.designs import by_design
 from benchmarks.engine import against_c
 from benchmarks.size import by_size
 from benchmarks.start import waiting
+from benchmarks.theory import growth
 
 BENCHMARKS = {
     "engine": ("The compiled engine against a C program, same results, best of five rounds", against_c),
     "size": ("Cost a step against the number of aleatoric states, one core, 32 runs (plot: build/benchmarks)", by_size),
     "designs": ("Every agent, compiled against interpreted, one core", by_design),
+    "theory": ("Exact computation, one core", growth),
     "start": ("How long a person waits", waiting),
 }
 

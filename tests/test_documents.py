@@ -31,6 +31,7 @@ PAGES = (
     "own-agent",
     "paper",
     "reproduce",
+    "theory",
     "tutorial",
 )
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *(DOCS / f"{page}.md" for page in PAGES)]
@@ -65,7 +66,7 @@ def run_python(document: Path, block: Block, namespace: dict[str, Any]) -> None:
         exec(compile(block.code, name, "exec"), namespace)
 
 
-EXECUTED = [ROOT / "README.md", *(DOCS / f"{page}.md" for page in ("api", "own-agent", "tutorial"))]
+EXECUTED = [ROOT / "README.md", *(DOCS / f"{page}.md" for page in ("api", "own-agent", "theory", "tutorial"))]
 
 
 @pytest.mark.parametrize("document", EXECUTED, ids=lambda document: document.stem)

@@ -18,6 +18,7 @@ from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_rando
 from everlearn.theory.averaging import AveragingTime, averaging_time
 from everlearn.theory.bounds import Bound
 from everlearn.theory.chains import Chain
+from everlearn.theory.diameter import diameter, gaps
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
 from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import MOST_PAIRS, Pairs, tabulate
@@ -74,6 +75,16 @@ class Theory:
     def optimal_average_reward(self) -> float:
         """lambda_*."""
         return self.optimum.average_reward
+
+    @cached_property
+    def gaps(self) -> Table:
+        """What taking each action once costs in each pair, a row for each action."""
+        return gaps(self.pairs, self.optimum)
+
+    @cached_property
+    def diameter(self) -> float:
+        """The diameter over pairs; refused where there are many."""
+        return diameter(self.pairs)
 
     @cached_property
     def best_deterministic(self) -> Best:

@@ -1,0 +1,188 @@
+"""Chains against what is known by hand, dense linear algebra, sums of powers, and simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import everlearn as el
+from everlearn.errors import InputError
+from everlearn.theory import chains
+from everlearn.theory.chains import closed_classes, period, solve_transient
+from everlearn.theory.pairs import tabulate
+from tests.theory.dense import bias, block_diagonal, chain, csr_array, cycle, limit, under
+from tests.worlds import random_mdp
+
+ABSORBING = [[0.2, 0.3, 0.5], [0, 1, 0], [0, 0, 1]]
+"""From 0 to 1 with probability 3/8, and to 2 with 5/8."""
+
+
+def random_rows(seed: int, size: int) -> np.ndarray:
+    """Rows with many zeros: chains with several classes, periods and transient states."""
+    random = np.random.default_rng(seed)
+    mask = random.random((size, size)) < 0.4
+    mask[np.arange(size), random.integers(0, size, size)] = True
+    weights = mask * random.uniform(0.2, 1, (size, size))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+sparse_chains = given(st.integers(0, 10**6), st.integers(1, 7))
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.25), (0.1, 0.9), (1e-3, 2e-3), (1e-6, 3e-6)], ids=str)
+def test_two_states_by_hand(p, q):
+    """x = (q, p) / (p + q); the bias differs by 1 / (p + q) and has mean zero."""
+    two = chain([[1 - p, p], [q, 1 - q]], [1.0, 0.0])
+    (only,) = two.classes
+    assert abs(only.gain - q / (p + q)) <= only.error + 1e-15 / (p + q)
+    np.testing.assert_allclose(only.stationary, [q / (p + q), p / (p + q)], atol=1e-9)
+    np.testing.assert_allclose(two.bias, np.array([p, -q]) / (p + q) ** 2, rtol=1e-9)
+    assert only.period == 1
+    assert two.transient.size == 0
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 7])
+def test_a_deterministic_cycle_by_hand(length):
+    """Paid 1 in state 0: the gain is 1 / n, the bias falls by 1 / n a step of waiting."""
+    found = chain(cycle(length), np.eye(length)[0])
+    (only,) = found.classes
+    assert (only.period, only.members.tolist()) == (length, list(range(length)))
+    assert abs(only.gain - 1 / length) <= only.error < 1e-12
+    np.testing.assert_allclose(only.stationary, np.full(length, 1 / length), atol=1e-13)
+    expected = np.append(0.0, -1 + np.arange(1, length) / length)
+    np.testing.assert_allclose(found.bias, expected - expected.mean(), atol=1e-12)
+
+
+def test_absorption_by_hand():
+    found = chain(ABSORBING, [7.0, 2.0, 10.0])
+    assert sorted(one.members.tolist() for one in found.classes) == [[1], [2]]
+    assert found.transient.tolist() == [0]
+    np.testing.assert_allclose(found.gain, [0.375 * 2 + 0.625 * 10, 2, 10], atol=1e-14)
+    np.testing.assert_allclose(found.bias, [(7 - 7) / 0.8, 0, 0], atol=1e-13)
+
+
+def test_a_transient_start_by_hand():
+    """Waiting at 0 with probability 1/2 a step, then paid every other step from the second on."""
+    found = chain([[0.5, 0.5, 0], [0, 0, 1], [0, 1, 0]], [0.0, 0.0, 1.0])
+    assert found.transient.tolist() == [0]
+    assert found.classes[0].period == 2
+    np.testing.assert_allclose(found.gain, 0.5, atol=1e-14)
+    np.testing.assert_allclose(found.bias, [-1.25, -0.25, 0.25], atol=1e-13)
+
+
+def test_two_classes_with_their_own_periods():
+    found = chain(block_diagonal(cycle(2), cycle(3)), [1, 0, 0, 0, 1])
+    assert sorted((one.members.tolist(), one.period) for one in found.classes) == [([0, 1], 2), ([2, 3, 4], 3)]
+    np.testing.assert_allclose(found.gain, [1 / 2, 1 / 2, 1 / 3, 1 / 3, 1 / 3], atol=1e-14)
+
+
+def test_the_period_of_cycles_that_share_a_state():
+    """Cycles of 4 and 6 through state 0."""
+    P = np.zeros((9, 9))
+    for cyclic in ([0, 1, 2, 3], [0, 4, 5, 6, 7, 8]):
+        P[cyclic, np.roll(cyclic, -1)] = 1
+    P[0] /= P[0].sum()
+    assert period(csr_array(P)) == 2
+    P[8] = np.eye(9)[8] / 2 + np.eye(9)[0] / 2
+    assert period(csr_array(P)) == 1
+
+
+@sparse_chains
+@settings(max_examples=80)
+def test_gain_and_bias_agree_with_dense_linear_algebra(seed, size):
+    P, r = random_rows(seed, size), np.random.default_rng(seed).normal(size=size)
+    found = chain(P, r)
+    np.testing.assert_allclose(found.gain, limit(P) @ r, atol=1e-10)
+    np.testing.assert_allclose(found.bias, bias(P, r), atol=1e-8)
+    for one in found.classes:
+        assert abs(one.gain - (limit(P) @ r)[one.members[0]]) <= one.error + 1e-11
+
+
+@sparse_chains
+@settings(max_examples=60)
+def test_stationary_distributions_are_left_eigenvectors(seed, size):
+    P = random_rows(seed, size)
+    for one in chain(P, np.zeros(size)).classes:
+        inside = P[np.ix_(one.members, one.members)]
+        roots, vectors = np.linalg.eig(inside.T)
+        vector = np.real(vectors[:, np.abs(roots - 1).argmin()])
+        np.testing.assert_allclose(one.stationary, vector / vector.sum(), atol=1e-10)
+        assert one.period == np.sum(np.abs(np.abs(roots) - 1) < 1e-9)
+
+
+@sparse_chains
+@settings(max_examples=60)
+def test_classes_are_what_powers_say(seed, size):
+    """A state is recurrent where the Cesaro limit comes back to it, and two are in a class where it joins them."""
+    P = random_rows(seed, size)
+    far = limit(P) > 1e-6
+    recurrent = np.flatnonzero(np.diag(far))
+    expected = {tuple(np.flatnonzero(far[state]).tolist()) for state in recurrent}
+    assert {tuple(sorted(group.tolist())) for group in closed_classes(csr_array(P))} == expected
+    assert chain(P, np.zeros(size)).transient.tolist() == np.flatnonzero(~np.diag(far)).tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_of_powers_grow_with_the_gain_and_stay_with_the_bias(seed):
+    """Over a multiple of every period, sum_{k<T} P^k r = T g + h - P^T h, for T by brute force."""
+    P, r = random_rows(seed, 6), np.random.default_rng(seed).random(6)
+    found, total, ahead = chain(P, r), np.zeros(6), r.copy()
+    for _ in range(420):
+        total, ahead = total + ahead, P @ ahead
+    left = np.linalg.matrix_power(P, 420) @ found.bias
+    np.testing.assert_allclose(total, 420 * found.gain + found.bias - left, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_long_simulation_agrees(seed):
+    task = random_mdp(seed, states=4)
+    result = el.run(task, "always", steps=20_000, runs=40, seed=seed)
+    pairs = tabulate(task)
+    P, r = under(pairs, np.full((4, 3), 1 / 3))
+    gain = chain(P, r).gain[pairs.start]
+    assert abs(result.final["mean"] - gain) < 4 * result.final["standard_error"]
+    assert result.final["standard_error"] < 1e-3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_iteration_and_factorisation_agree(seed, monkeypatch):
+    P, r = np.random.default_rng(seed).dirichlet(np.ones(5), size=5), np.arange(5.0)
+    quick = chain(P, r)
+    assert quick.gain[0] == pytest.approx(limit(P)[0] @ r, abs=1e-12)
+    monkeypatch.setattr(chains, "QUICK", 0)
+    direct = chain(P, r)
+    assert abs(quick.gain[0] - direct.gain[0]) <= quick.error + direct.error
+    np.testing.assert_allclose(quick.bias, direct.bias, atol=1e-10)
+
+
+def test_a_large_chain_that_mixes_slowly_is_refused(monkeypatch):
+    monkeypatch.setattr(chains, "SMALL", 2)
+    monkeypatch.setattr(chains, "SWEEPS", 20)
+    slow = 0.999 * np.eye(3) + 0.001 * cycle(3)
+    with pytest.raises(InputError, match="slowly"):
+        _ = chain(slow, [1, 0, 0]).gain
+
+
+def test_large_transient_parts_are_iterated(monkeypatch):
+    inner, right = csr_array(0.3 * cycle(4)), np.arange(4.0)
+    direct = solve_transient(inner, right)
+    monkeypatch.setattr(chains, "SMALL", 2)
+    np.testing.assert_allclose(solve_transient(inner, right), direct, atol=1e-11)
+    np.testing.assert_allclose(np.linalg.solve(np.eye(4) - 0.3 * cycle(4), right), direct, atol=1e-13)
+    monkeypatch.setattr(chains, "SWEEPS", 3)
+    with pytest.raises(InputError, match="absorbed"):
+        solve_transient(inner, right)
+
+
+def test_the_error_covers_the_gain_where_two_classes_earn_almost_the_same():
+    """The gain from 0 is the mean of two that differ by 8e-10."""
+    found = chain([[0, 0.5, 0.5], [0, 1, 0], [0, 0, 1]], [0.0, 0.5, 0.5 + 8e-10])
+    assert abs(found.gain[0] - (0.5 + 4e-10)) <= found.error
+
+
+def test_the_error_covers_the_gain_from_where_absorption_takes_long():
+    """From 0 to 1 with probability 3e-7 a step, to 2 with 7e-7: absorbed at 2 with probability 7/10."""
+    found = chain([[1 - 1e-6, 3e-7, 7e-7], [0, 1, 0], [0, 0, 1]], [0.0, 0.0, 1.0])
+    assert abs(found.gain[0] - 0.7) <= found.error

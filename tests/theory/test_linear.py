@@ -1,0 +1,87 @@
+"""Discounted linear systems agree with dense solves, within the error that comes with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from everlearn.errors import InputError
+from everlearn.theory import linear
+from everlearn.theory.linear import factorised, solve_discounted
+from tests.theory.dense import cycle
+
+DISCOUNTS = [0.0, 0.3, 0.9, 0.999, 1 - 1e-6]
+
+
+def random_rows(seed: int, size: int) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.full(size, 0.3), size=size)
+
+
+def dense_solution(P, right, discount):
+    return np.linalg.solve(np.eye(len(P)) - discount * P, right)
+
+
+@pytest.mark.parametrize("discount", DISCOUNTS)
+@pytest.mark.parametrize("seed", range(4))
+def test_it_agrees_with_a_dense_solve(seed, discount):
+    P, right = random_rows(seed, 6), np.random.default_rng(seed).normal(size=6)
+    solution, error = solve_discounted(csr_array(P), right, discount)
+    np.testing.assert_allclose(solution, dense_solution(P, right, discount), rtol=1e-9, atol=1e-12 / (1 - discount))
+    assert 0 < error <= 1e-11 / (1 - discount) ** 2
+
+
+@pytest.mark.parametrize("discount", DISCOUNTS)
+def test_the_error_covers_the_truth_of_a_cycle(discount):
+    """Paid 1 every third step: 1 / (1 - gamma^3), gamma times and gamma squared times that."""
+    solution, error = solve_discounted(csr_array(cycle(3)), np.array([1.0, 0.0, 0.0]), discount)
+    first = 1 / ((1 - discount) * (1 + discount + discount**2))
+    assert np.abs(solution - first * np.array([1, discount**2, discount])).max() <= error
+
+
+@pytest.mark.parametrize("size", [1, 2, 10, 60])
+def test_the_error_covers_a_constant(size):
+    """Where every reward is 1, every value is the horizon, however the rows look."""
+    solution, error = solve_discounted(csr_array(random_rows(size, size)), np.ones(size), 0.75)
+    assert np.abs(solution - 4).max() <= error < 1e-12
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5), st.floats(0, 0.9999), st.floats(-50, 50))
+@settings(max_examples=40)
+def test_residual_and_error_of_any_system(seed, size, discount, scale):
+    P, right = random_rows(seed, size), scale * np.random.default_rng(seed).normal(size=size)
+    solution, error = solve_discounted(csr_array(P), right, discount)
+    truth = dense_solution(P, right, discount)
+    assert np.abs(solution - truth).max() <= error + 1e-12 * np.abs(truth).max() / (1 - discount)
+
+
+@pytest.mark.parametrize("discount", DISCOUNTS)
+def test_iteration_and_factorisation_agree(discount, monkeypatch):
+    P, right = random_rows(8, 7), np.arange(7.0)
+    iterated, error = solve_discounted(csr_array(P), right, discount)
+    monkeypatch.setattr(linear, "QUICK", 0)
+    direct, other = solve_discounted(csr_array(P), right, discount)
+    assert np.abs(iterated - direct).max() <= error + other
+    np.testing.assert_allclose(factorised(csr_array(P), discount, right), direct, rtol=1e-13)
+
+
+def test_a_slow_chain_too_large_to_factorise_is_refused(monkeypatch):
+    monkeypatch.setattr(linear, "SMALL", 2)
+    monkeypatch.setattr(linear, "SWEEPS", 10)
+    with pytest.raises(InputError, match="horizon"):
+        solve_discounted(csr_array(cycle(3)), np.array([1.0, 0.0, 0.0]), 0.999)
+
+
+def test_a_quick_chain_too_large_to_factorise_is_iterated(monkeypatch):
+    monkeypatch.setattr(linear, "SMALL", 2)
+    P, right = np.full((5, 5), 0.2), np.arange(5.0)
+    solution, error = solve_discounted(csr_array(P), right, 0.999)
+    assert np.abs(solution - (right + 0.999 * 2 / 0.001)).max() <= error < 1e-6
+
+
+def test_what_was_given_stays_as_it_was():
+    right = np.array([1.0, 0.0])
+    solve_discounted(csr_array(cycle(2)), right, 0.5)
+    assert right.tolist() == [1.0, 0.0]
