@@ -28,7 +28,7 @@ from everlearn.protocol import Table
 from everlearn.theory.linear import SMALL
 
 SWEEPS = 50_000
-QUICK = 100
+QUICK = 250
 """Sweeps after which a chain that is small enough is factorised instead."""
 TOLERANCE = 1e-12
 DISTINCT = 1e-9

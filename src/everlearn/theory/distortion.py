@@ -78,13 +78,13 @@ def spread(pairs: Pairs, Q: Table) -> tuple[float, int, int, int, int]:
     return best
 
 
-def distortion_limit(pairs: Pairs) -> float:
+def distortion_limit(pairs: Pairs, near: Table | None = None) -> float:
     """Return the limit of Delta_tau as the horizon grows: infinite where the optimal gain depends on the start.
 
     A horizon of a million stands for the limit where gains agree: past the Blackwell discount, values are those of one
     policy, and differences of them are within (span of the bias) / horizon of the limit.
     """
-    found = optimal_values(pairs, 1 - 1e-6)
+    found = optimal_values(pairs, 1 - 1e-6, near)
     if float(np.ptp(found.V)) > 1e-3 * 1e6 * max(1e-300, float(np.ptp(pairs.rewards))):
         return np.inf
     return spread(pairs, action_values(pairs, found.V - found.V[0], 1 - 1e-6))[0]
@@ -108,9 +108,13 @@ def distortion_sup(pairs: Pairs, horizon: float) -> DistortionSup:
     It is proved where the distortion is zero at one horizon beyond which values are determined by the aleatoric state
     (memory a function of it); otherwise it is the best of a grid.
     """
-    limit = distortion_limit(pairs)
     horizons = max(horizon, 1.0) * 10.0 ** (np.arange(DECADES * GRID + 1) / GRID)
-    found = [(distortion(pairs, float(tau)).value, float(tau)) for tau in horizons]
+    found, near = [], None
+    for tau in horizons:
+        values = optimal_values(pairs, discount_of(float(tau)), near)
+        found.append((spread(pairs, values.Q)[0], float(tau)))
+        near = values.policy
+    limit = distortion_limit(pairs, near)
     value, where = max(found)
     inside = 0 < (place := found.index((value, where))) < len(found) - 1
     if inside:

@@ -21,7 +21,7 @@ SMALL = 30_000
 SWEEPS = 20_000
 """How many sweeps an iteration may take."""
 
-QUICK = 100
+QUICK = 250
 """How many it may take where there is a factorisation to turn to."""
 
 RELATIVE = 1e-13

@@ -1,0 +1,123 @@
+"""The optimal average reward against every deterministic policy, on chains with one class, several, and periods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import everlearn as el
+from everlearn.theory.optimum import optimum
+from everlearn.theory.pairs import tabulate
+from tests.theory.dense import best_gain, bias, block_diagonal, limit, random_coarse, station, under
+from tests.worlds import corridor, random_mdp
+
+
+def multichain(seed: int) -> el.Task:
+    """A start that leads to one of two blocks of two states, which are never left."""
+    random = np.random.default_rng(seed)
+    P = np.zeros((2, 5, 5))
+    for action in range(2):
+        P[action, 0, 1:] = random.dirichlet(np.full(4, 0.3))
+        P[action, 1:, 1:] = block_diagonal(*random.dirichlet(np.ones(2), size=(2, 2)))
+    return el.mdp(P, random.random((5, 2)), reward_range=(0, 1))
+
+
+def periodic(seed: int) -> el.Task:
+    """Every action goes from even states to odd ones and back."""
+    random = np.random.default_rng(seed)
+    P = np.zeros((2, 4, 4))
+    P[:, :2, 2:] = random.dirichlet(np.ones(2), size=(2, 2))
+    P[:, 2:, :2] = random.dirichlet(np.ones(2), size=(2, 2))
+    return el.mdp(P, random.random((4, 2)), reward_range=(0, 1))
+
+
+def deterministic(seed: int) -> el.Task:
+    """Every action leads somewhere for sure: many classes, many periods."""
+    random = np.random.default_rng(seed)
+    P = np.eye(5)[random.integers(0, 5, (2, 5))]
+    return el.mdp(P, random.integers(0, 4, (5, 2)) / 3, reward_range=(0, 1))
+
+
+WORLDS = {
+    "mdp": random_mdp,
+    "coarse": random_coarse,
+    "multichain": multichain,
+    "periodic": periodic,
+    "deterministic": deterministic,
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("world", WORLDS)
+def test_it_is_the_best_of_all_deterministic_policies(world, seed):
+    pairs = tabulate(WORLDS[world](seed))
+    found, truth = optimum(pairs), best_gain(pairs)
+    assert found.average_reward == pytest.approx(truth[pairs.start], abs=1e-9)
+    assert found.lower - 1e-11 <= truth[pairs.start] <= found.upper + 1e-11
+    assert found.certified
+    np.testing.assert_allclose(found.gain, truth, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("world", WORLDS)
+def test_its_policy_has_the_gain_and_the_bias_it_claims(world, seed):
+    pairs = tabulate(WORLDS[world](seed))
+    found = optimum(pairs)
+    P, r = under(pairs, found.policy)
+    np.testing.assert_allclose(found.gain, limit(P) @ r, atol=1e-10)
+    np.testing.assert_allclose(found.bias, bias(P, r), atol=1e-8)
+    assert found.span == pytest.approx(np.ptp(bias(P, r)), abs=1e-8)
+    assert found.average_reward == found.gain[pairs.start]
+
+
+@given(st.integers(0, 10**5), st.sampled_from(sorted(WORLDS)), st.integers(0, 10**5))
+@settings(max_examples=40)
+def test_no_policy_exceeds_the_upper_bound(seed, world, other):
+    pairs = tabulate(WORLDS[world](seed))
+    policy = np.random.default_rng(other).dirichlet(np.full(len(pairs.transitions), 0.3), size=pairs.size)
+    P, r = under(pairs, policy)
+    found = optimum(pairs)
+    assert (limit(P) @ r)[pairs.start] <= found.upper + 1e-11
+    assert found.lower <= found.average_reward <= found.upper
+
+
+def test_a_choice_between_two_ends_by_hand():
+    """A small reward now and for ever after half as much, or nothing now and 1 for ever."""
+    P = [[[0, 1, 0], [0, 1, 0], [0, 0, 1]], [[0, 0, 1], [0, 1, 0], [0, 0, 1]]]
+    found = optimum(tabulate(el.mdp(P, [[1, 0], [0.5, 0.5], [1, 1]])))
+    assert found.average_reward == pytest.approx(1, abs=1e-12)
+    assert found.policy[0].tolist() == [0, 1]
+    np.testing.assert_allclose(found.gain, [1, 0.5, 1], atol=1e-12)
+    assert found.upper - found.lower < 1e-9
+
+
+def test_the_best_end_may_be_reached_only_by_chance():
+    """A ticket that wins 1 for ever with probability 1/4, against 0.3 for sure, and against 0.2 for sure."""
+    ticket = [[0, 0.75, 0.25], [0, 1, 0], [0, 0, 1]]
+    for sure, expected in ((0.3, 0.3), (0.2, 0.25)):
+        pairs = tabulate(el.mdp([np.eye(3), ticket], [[sure, 0], [0, 0], [1, 1]], reward_range=(0, 1)))
+        found = optimum(pairs)
+        assert found.average_reward == pytest.approx(expected, abs=1e-12)
+        assert found.lower <= expected <= found.upper
+        assert found.certified
+
+
+def test_the_corridor_by_hand():
+    found = optimum(tabulate(corridor()))
+    assert found.average_reward == pytest.approx(0.5, abs=1e-12)
+    assert found.span == pytest.approx(0.5, abs=1e-11)
+
+
+@pytest.mark.parametrize("scale", [0.2, 30.0])
+def test_it_scales_with_rewards(scale):
+    base, wide = (optimum(tabulate(random_mdp(9, scale=one))) for one in (1.0, scale))
+    assert wide.average_reward == pytest.approx(scale * base.average_reward, rel=1e-9)
+    assert wide.span == pytest.approx(scale * base.span, rel=1e-7)
+
+
+def test_it_is_one_half_at_the_station():
+    found = optimum(station(3))
+    assert found.lower - 1e-12 <= 0.5 <= found.upper + 1e-12
+    assert found.certified
