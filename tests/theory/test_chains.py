@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -180,6 +182,14 @@ def test_the_error_covers_the_gain_where_two_classes_earn_almost_the_same():
     """The gain from 0 is the mean of two that differ by 8e-10."""
     found = chain([[0, 0.5, 0.5], [0, 1, 0], [0, 0, 1]], [0.0, 0.5, 0.5 + 8e-10])
     assert abs(found.gain[0] - (0.5 + 4e-10)) <= found.error
+
+
+@pytest.mark.parametrize("offset", [0, 1, 10**9, -(10**12)], ids=str)
+def test_the_error_covers_the_gain_of_rewards_far_from_zero(offset):
+    """In exact arithmetic: a third of the way from one reward to the other."""
+    found = chain([[0.5, 0.5], [0.25, 0.75]], [offset + 1, offset])
+    truth = offset + Fraction(1, 3)
+    assert abs(Fraction(float(found.gain[0])) - truth) <= Fraction(float(found.error))
 
 
 def test_the_error_covers_the_gain_from_where_absorption_takes_long():

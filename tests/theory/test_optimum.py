@@ -117,6 +117,22 @@ def test_it_scales_with_rewards(scale):
     assert wide.span == pytest.approx(scale * base.span, rel=1e-7)
 
 
+def rescaled(task: el.Task, scale: float) -> el.Task:
+    return el.mdp([matrix.toarray() for matrix in task.arrays.matrices], scale * task.arrays.rewards)
+
+
+@pytest.mark.parametrize(
+    ("world", "seed", "scale"),
+    [("mdp", 2, 1e9), ("mdp", 3, 1e9), ("multichain", 0, 1e9), ("multichain", 6, 1e-6), ("multichain", 6, 1e-9)],
+    ids=str,
+)
+def test_very_large_and_very_small_rewards_have_the_same_best_policy(world, seed, scale):
+    pairs = tabulate(rescaled(WORLDS[world](seed), scale))
+    found, truth = optimum(pairs), best_gain(pairs)[pairs.start]
+    assert found.average_reward == pytest.approx(truth, rel=1e-9, abs=0)
+    assert found.lower - 1e-12 * scale <= truth <= found.upper + 1e-12 * scale
+
+
 def test_it_is_one_half_at_the_station():
     found = optimum(station(3))
     assert found.lower - 1e-12 <= 0.5 <= found.upper + 1e-12

@@ -65,7 +65,7 @@ def test_optimal_values_are_the_greatest_of_any_policy(world, discount):
 
 
 @worlds
-@discounts
+@pytest.mark.parametrize("discount", [0.0, 0.5, 0.98])
 def test_three_methods_agree(world, discount):
     pairs = tabulate(WORLDS[world]())
     found = optimal_values(pairs, discount)

@@ -75,7 +75,7 @@ def _optimum(lower: float, upper: float) -> str:
 def _print_vacuity(theory: Theory) -> None:
     width = theory.task.reward.high - theory.task.reward.low
     tau = theory.averaging_time(theory.best_aleatoric.policy).value
-    delta = theory.distortion_sup(tau).value
+    delta = theory.distortion_sup(tau / width).value
     size = len(theory.task.states) * len(theory.task.actions)
     first = says_something_from(
         lambda steps: growing_horizon_regret(steps, pairs=size, averaging_time=tau, distortion_sup=delta, width=width),

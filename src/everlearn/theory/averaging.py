@@ -76,4 +76,4 @@ def _left(moved: float, factor: float) -> float:
     """Return what a sequence that moved so much, by this factor less each time, can still move."""
     if moved == 0.0:
         return 0.0
-    return moved * factor / (1 - factor) if factor < 1 else np.inf
+    return moved * factor / (1 - factor) if factor < 1 and np.isfinite(moved) else np.inf

@@ -127,7 +127,7 @@ def class_regret(steps: float, *, pairs: int, horizon: float, distortion_sup: fl
     As printed, with Delta-bar at tau.  The theorem has it at the averaging time of the policy, where it is no less: so
     the corollary follows from the theorem only with Delta-bar at 1.
     """
-    _check(steps, horizon)
+    _check(steps, horizon / width)
     return _main("cor:avg-time-upper-bound", steps, pairs, horizon / width, 3 * distortion_sup / width, width)
 
 

@@ -14,14 +14,18 @@ from typing import NamedTuple
 import numpy as np
 
 from everlearn.protocol import Label, Table
+from everlearn.theory.optimum import optimum
 from everlearn.theory.pairs import Pairs
-from everlearn.theory.values import action_values, discount_of, optimal_values
+from everlearn.theory.values import discount_of, optimal_values
 
 GRID = 4
 """Horizons a decade at which the supremum is looked for; around the greatest it is looked for more closely."""
 
 DECADES = 6
-"""Over how many decades from the shortest horizon."""
+"""Up to which power of ten."""
+
+LONG = 1e6
+"""A horizon from which on the distortion approaches its limit as c / tau."""
 
 
 class Distortion(NamedTuple):
@@ -79,15 +83,20 @@ def spread(pairs: Pairs, Q: Table) -> tuple[float, int, int, int, int]:
 
 
 def distortion_limit(pairs: Pairs, near: Table | None = None) -> float:
-    """Return the limit of Delta_tau as the horizon grows: infinite where the optimal gain depends on the start.
+    """Return the limit of Delta_tau as the horizon grows: infinite where the aleatoric state hides differences in gain.
 
-    A horizon of a million stands for the limit where gains agree: past the Blackwell discount, values are those of one
-    policy, and differences of them are within (span of the bias) / horizon of the limit.
+    Otherwise Delta_tau approaches its limit as c / tau, which two long horizons tell apart.
     """
-    found = optimal_values(pairs, 1 - 1e-6, near)
-    if float(np.ptp(found.V)) > 1e-3 * 1e6 * max(1e-300, float(np.ptp(pairs.rewards))):
+    gain = optimum(pairs).gain
+    gains = np.array([transition @ gain for transition in pairs.transitions])
+    if spread(pairs, gains)[0] > 1e-9 * max(1.0, float(np.abs(gain).max())):
         return np.inf
-    return spread(pairs, action_values(pairs, found.V - found.V[0], 1 - 1e-6))[0]
+    near_limit = []
+    for horizon in (LONG, 2 * LONG):
+        values = optimal_values(pairs, 1 - 1 / horizon, near)
+        near_limit.append(spread(pairs, values.Q)[0])
+        near = values.policy
+    return max(0.0, 2 * near_limit[1] - near_limit[0])
 
 
 def _refined(pairs: Pairs, low: float, high: float) -> tuple[float, float]:
@@ -105,19 +114,20 @@ def _refined(pairs: Pairs, low: float, high: float) -> tuple[float, float]:
 def distortion_sup(pairs: Pairs, horizon: float) -> DistortionSup:
     """Return Delta-bar_tau, the greatest distortion over horizons of at least ``horizon``.
 
-    It is proved where the distortion is zero at one horizon beyond which values are determined by the aleatoric state
-    (memory a function of it); otherwise it is the best of a grid.
+    The grid has fixed places, so that a longer horizon looks at a part of what a shorter one does.  It is proved where
+    every aleatoric state has one pair, so that there is none, and where the limit is infinite.
     """
-    horizons = max(horizon, 1.0) * 10.0 ** (np.arange(DECADES * GRID + 1) / GRID)
+    first = max(horizon, 1.0)
+    places = 10.0 ** (np.arange(DECADES * GRID + 1) / GRID)
     found, near = [], None
-    for tau in horizons:
+    for tau in [first, *places[places > first].tolist()]:
         values = optimal_values(pairs, discount_of(float(tau)), near)
         found.append((spread(pairs, values.Q)[0], float(tau)))
         near = values.policy
     limit = distortion_limit(pairs, near)
     value, where = max(found)
-    inside = 0 < (place := found.index((value, where))) < len(found) - 1
-    if inside:
+    place = found.index((value, where))
+    if 0 < place < len(found) - 1:
         value, where = max((value, where), _refined(pairs, found[place - 1][1], found[place + 1][1]))
     if limit > value:
         value, where = limit, np.inf

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.engine.table import ArrayTable, PairTable, make_table
+from everlearn.errors import TableFull
 from everlearn.protocol import Label, Table
 from everlearn.tasks.task import Task
 
@@ -79,6 +80,8 @@ def tabulate(task: Task, max_pairs: int = MOST_PAIRS) -> Pairs:
 
     table = make_table(task, max_pairs)
     table.complete()
+    if table.expanded > max_pairs:
+        raise TableFull(f"the task has {table.expanded:,} pairs, more than {max_pairs:,}; raise max_pairs")
     number, actions, width = table.expanded, table.actions, table.width
     rows = table.rows.reshape(-1, actions, width)[:number]
     chances = table.probabilities.reshape(-1, actions, width)[:number]

@@ -133,23 +133,23 @@ class Theory:
     def bounds(self, steps: float, horizon: float | None = None) -> dict[str, Bound]:
         """Return the paper's bounds after so many steps, by their labels, in the task's own units.
 
-        The policy is the best over aleatoric states.  ``horizon`` is for the bounds at a fixed horizon; that policy's
-        averaging time unless given.
+        The policy is the best over aleatoric states.  ``horizon`` is for the bounds at a fixed horizon, and the tau of
+        the reference class; that policy's averaging time, for rewards scaled to [0, 1], unless given.
         """
         best, size = self.best_aleatoric, len(self.task.states) * len(self.task.actions)
         tau = self._policy(best.policy).averaging_time.value
-        fixed = max(1.0, tau if horizon is None else horizon)
         width = self.task.reward.high - self.task.reward.low
+        fixed = max(1.0, tau / width if horizon is None else horizon)
         if not np.isfinite(fixed):
             return {}
-        delta, delta_sup = self.distortion(fixed).value, self.distortion_sup(tau).value
+        delta, delta_sup = self.distortion(fixed).value, self.distortion_sup(tau / width).value
         at: dict[str, Any] = {"pairs": size, "width": width}
         found = (
             bounds.discounted_regret(steps, horizon=fixed, averaging_time=tau, distortion=delta, **at),
             bounds.discounted_regret_any_history(steps, horizon=fixed, averaging_time=tau, distortion=delta, **at),
             bounds.discounted_value_loss(steps, horizon=fixed, distortion=delta, **at),
             bounds.growing_horizon_regret(steps, averaging_time=tau, distortion_sup=delta_sup, **at),
-            bounds.class_regret(steps, horizon=fixed, distortion_sup=self.distortion_sup(fixed).value, **at),
+            bounds.class_regret(steps, horizon=fixed * width, distortion_sup=self.distortion_sup(fixed).value, **at),
             bounds.optimum_regret(steps, averaging_time=tau, distortion_sup=delta_sup, **at),
             bounds.aleatoric_loss(delta_sup),
         )

@@ -1,0 +1,103 @@
+"""Everything known of a task in one place: consistent with its parts, and asked for only once."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.theory.aleatoric import average_reward
+from everlearn.theory.averaging import averaging_time
+from everlearn.theory.distortion import distortion
+from tests.worlds import pendulum, random_mdp, shop
+
+LABELS = {
+    "theorem:average-reward-discounted-algorithm",
+    "theorem:average-reward-any-policy",
+    "theorem:discounted",
+    "theorem:main",
+    "cor:avg-time-upper-bound",
+    "cor:global-optimum",
+    "lemma:aleatoric-vs-global",
+}
+
+
+@pytest.fixture(scope="module")
+def station() -> el.Theory:
+    return el.Theory("service-station", {"cap": 3})
+
+
+def test_it_says_what_its_parts_say(station):
+    policy = np.array([[0.0, 1.0], [0.5, 0.5]])
+    assert station.average_reward("0=slow,1=fast:0.5") == average_reward(station.pairs, policy)
+    assert station.averaging_time(policy) == averaging_time(station.pairs, station.pairs.policy(policy))
+    assert station.distortion(10) == distortion(station.pairs, 10)
+
+
+def test_reference_classes_grow_with_the_horizon(station):
+    short, long = station.reference_class(10), station.reference_class(100)
+    assert set(short) < set(long)
+    assert len(long) == 4
+    assert all(one.averaging_time.value <= 10 for one in short.values())
+    assert "0=fast,1=fast" in long
+
+
+def test_the_best_policy_over_aleatoric_states_is_always_fast(station):
+    assert station.written(station.best_aleatoric.policy) == {"0": {"fast": 1.0}, "1": {"fast": 1.0}}
+
+
+def test_bounds_have_every_label_and_the_tasks_own_units(station):
+    found = station.bounds(1e6)
+    assert set(found) == LABELS
+    doubled = el.Theory("service-station", {"cap": 3, "revenue": 2.0, "fast_cost": 1.0}).bounds(1e6)
+    for label, bound in found.items():
+        assert doubled[label].value == pytest.approx(2 * bound.value, rel=1e-6)
+
+
+def test_it_is_json_with_the_promised_keys(station):
+    document = json.loads(json.dumps(station.to_dict(["slow"], [10], [1000]), allow_nan=False))
+    assert set(document) >= {
+        "task",
+        "memory_states",
+        "pairs",
+        "optimal_average_reward",
+        "best_aleatoric",
+        "policies",
+        "distortion",
+        "distortion_sup",
+        "bounds",
+    }
+    assert set(document["best_aleatoric"]) >= {"average_reward", "policy", "averaging_time", "randomised"}
+    assert set(document["policies"]["slow"]) == {"average_reward", "averaging_time"}
+    assert set(document["bounds"]["1000"]) == LABELS
+    assert set(document["bounds"]["1000"]["theorem:main"]) == {"value", "terms"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_simulated_averages_agree_with_exact_ones(seed):
+    task = random_mdp(seed, states=5, actions=2)
+    exact = el.Theory(task).average_reward(None)
+    result = el.run(task, "always", steps=20_000, runs=50, seed=seed)
+    assert result.final["mean"] == pytest.approx(exact, abs=4 * result.final["standard_error"] + 1e-3)
+
+
+@pytest.mark.parametrize("name", sorted(el.TASKS))
+def test_simulation_agrees_with_theory_on_every_registered_task(name):
+    exact = el.Theory(name).policy(None)
+    result = el.run(name, "always", steps=50_000, runs=50, seed=1)
+    within = 4 * result.final["standard_error"] + exact.averaging_time.value / 50_000
+    assert abs(result.final["mean"] - exact.average_reward) <= within
+
+
+def test_a_task_of_ones_own():
+    theory = el.Theory(shop())
+    assert theory.optimal_average_reward == pytest.approx(0.4)
+    assert theory.diameter < np.inf or len(theory.pairs.labels) > 2
+    assert theory.gaps.shape == (2, theory.pairs.size)
+
+
+def test_a_task_without_a_model_is_refused():
+    with pytest.raises(el.EverlearnError, match="has no model"):
+        _ = el.Theory(pendulum()).optimal_average_reward
