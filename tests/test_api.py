@@ -117,3 +117,8 @@ def test_what_is_refused(arguments, message):
 
 def test_a_seed_is_kept_to_the_last_digit():
     assert run(seed=2**60 + 1, steps=5).seed == 2**60 + 1
+
+
+def test_threads_must_be_at_least_one():
+    with pytest.raises(el.EverlearnError, match="threads: 0; give a whole number of at least 1"):
+        el.run("service-station", steps=10, threads=0)

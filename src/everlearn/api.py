@@ -63,9 +63,10 @@ def run(
     plan = Plan(made_task, design, length, whole(runs, "runs", least=1), whole(seed, "seed"))
     working = choose_engine(plan, engine)
     pairs = whole(max_pairs, "max_pairs", least=1)
+    workers = None if threads is None else whole(threads, "threads", least=1)
     began = time.perf_counter()
     expanded: list[int] = []
-    options = {"threads": threads, "max_pairs": pairs, "progress": progress, "expanded": expanded.append}
+    options = {"threads": workers, "max_pairs": pairs, "progress": progress, "expanded": expanded.append}
     finished = list(simulate(plan, working, **options))  # type: ignore[arg-type]  # as their names say
     seconds = time.perf_counter() - began
     timetable = design.schedule

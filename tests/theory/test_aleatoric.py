@@ -72,7 +72,8 @@ def test_where_the_memory_is_known_nothing_is_better_than_a_deterministic_policy
     pairs = tabulate(random_mdp(seed))
     found = best_deterministic(pairs)
     assert found.average_reward == pytest.approx(optimum(pairs).average_reward, abs=1e-9)
-    assert best_randomised(pairs, found) is found
+    assert best_randomised(pairs, found).average_reward == found.average_reward
+    assert not best_randomised(pairs, found).randomised
 
 
 def test_two_doors_need_a_coin():

@@ -1,0 +1,67 @@
+"""Compiled is interpreted, bit for bit: every registered agent on every registered task, under every schedule."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import everlearn as el
+from everlearn.registry import locate, parameters
+from tests.conformance.brief import brief_parameters
+from tests.worlds import random_mdp, shop
+
+WORLDS = {**{name: name for name in el.TASKS}, "shop": shop(), "mdp": random_mdp(5, states=4, actions=3)}
+
+
+def takes_a_schedule(agent: str) -> bool:
+    return "schedule" in parameters(locate(agent, el.AGENTS, "agent"))
+
+
+CASES = [
+    (agent, schedule)
+    for agent, schedule in product(sorted(el.AGENTS), [None, *sorted(el.SCHEDULES)])
+    if (schedule is not None) == takes_a_schedule(agent)
+]
+
+
+def check(agent: str, schedule: str | None, world: str, seed: int, steps: int, runs: int, threads: int) -> None:
+    arguments = {
+        "schedule": schedule,
+        "parameters": brief_parameters(agent),
+        "steps": steps,
+        "runs": runs,
+        "seed": seed,
+    }
+    fast = el.run(WORLDS[world], agent, engine="compiled", threads=threads, **arguments)
+    slow = el.run(WORLDS[world], agent, engine="reference", **arguments)
+    assert fast.total_reward.tolist() == slow.total_reward.tolist()
+    assert fast.policies.tolist() == slow.policies.tolist()
+
+
+cases = pytest.mark.parametrize(("agent", "schedule"), CASES, ids=["-".join(filter(None, case)) for case in CASES])
+everywhere = {
+    "world": st.sampled_from(sorted(WORLDS)),
+    "seed": st.integers(0, 2**40),
+    "steps": st.integers(1, 400),
+    "runs": st.integers(1, 5),
+    "threads": st.integers(1, 3),
+}
+unhurried = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+@cases
+@settings(unhurried, max_examples=6)
+@given(**everywhere)
+def test_compiled_is_interpreted(agent, schedule, world, seed, steps, runs, threads):
+    check(agent, schedule, world, seed, steps, runs, threads)
+
+
+@pytest.mark.soak
+@cases
+@settings(unhurried, max_examples=150)
+@given(**(everywhere | {"steps": st.integers(1, 6000)}))
+def test_compiled_is_interpreted_at_length(agent, schedule, world, seed, steps, runs, threads):
+    check(agent, schedule, world, seed, steps, runs, threads)
