@@ -36,7 +36,7 @@ class Best(NamedTuple):
     average_reward: float
     policy: Table
     exact: bool
-    """Whether the class was searched exhaustively."""
+    """Whether every deterministic policy was tried."""
     randomised: bool
 
 

@@ -24,7 +24,7 @@ STEPS = 200_000
 
 
 class AveragingTime(NamedTuple):
-    """tau_pi, between ``value`` and ``value + error``; infinite where the average depends on the start."""
+    """tau_pi, and what it may exceed that by, rounding apart; infinite where the average depends on the start."""
 
     value: float
     error: float

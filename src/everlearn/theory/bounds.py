@@ -72,7 +72,7 @@ def discounted_regret_any_history(
     """Bound the regret of Algorithm 3 from any history and values (``theorem:average-reward-any-policy``).
 
     ``shortfall`` is the paper's iota: values begin at most iota tau below the optimal ones.  As printed, with a factor
-    of three on the averaging time.  For T > tau log(T).
+    of three on the averaging time.  For T > tau log(T).  ``shortfall`` is in the learner's units.
     """
     _check(steps, horizon)
     tau, delta = averaging_time / width, max(distortion / width, shortfall)

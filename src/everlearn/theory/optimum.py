@@ -9,6 +9,7 @@ not, policy iteration for multichain problems (Howard, 1960; Puterman, 1994, Sec
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ class Optimum(NamedTuple):
     @property
     def certified(self) -> bool:
         """Whether the bounds have closed."""
-        return bool(self.upper - self.lower <= 1e-8 * max(1.0, abs(self.upper)))
+        return bool(self.upper - self.lower <= 1e-8 * max(abs(self.lower), abs(self.upper), self.span))
 
 
 def optimum(pairs: Pairs) -> Optimum:
@@ -60,6 +61,14 @@ def optimum(pairs: Pairs) -> Optimum:
     (0.5, True)
 
     """
+    scale = float(np.abs(pairs.rewards).max(initial=0.0)) or 1.0
+    found = _unit_optimum(replace(pairs, rewards=pairs.rewards / scale))
+    reward, lower, upper, policy, gain, bias = found
+    return Optimum(scale * reward, scale * lower, scale * upper, policy, scale * gain, scale * bias)
+
+
+def _unit_optimum(pairs: Pairs) -> Optimum:
+    """Return the optimum for rewards of at most 1, for which the margins here are meant."""
     policy = _howard(pairs, _relative_value_iteration(pairs))
     chain = Chain(*pairs.under(policy))
     upper = float((action_values(pairs, chain.bias, 1.0).max(axis=0) - chain.bias).max())
