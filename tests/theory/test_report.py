@@ -101,3 +101,34 @@ def test_a_task_of_ones_own():
 def test_a_task_without_a_model_is_refused():
     with pytest.raises(el.EverlearnError, match="has no model"):
         _ = el.Theory(pendulum()).optimal_average_reward
+
+
+def absorbing() -> el.Task:
+    """A coin decides once and for all whether there is anything to earn."""
+    matrix = [[0.0, 0.5, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    return el.mdp([matrix], [[0.0], [1.0], [0.0]], reward_range=(0, 1), name="absorbing")
+
+
+def test_where_the_average_depends_on_the_start_it_says_so():
+    found = el.Theory(absorbing()).policy(None)
+    assert found.average_reward == pytest.approx(0.5)
+    assert found.averaging_time.value == np.inf
+    assert found.depends_on_start == "it depends on the start: 2 recurrent classes, from 0 to 1"
+    assert found.chain.gain.tolist() == pytest.approx([0.5, 1, 0])
+
+
+def test_where_it_does_not_there_is_nothing_to_say(station):
+    assert station.policy("slow").depends_on_start == ""
+
+
+def test_a_policy_that_sees_memories_can_be_optimal(station):
+    best = station.policy_over_pairs(station.optimum.policy)
+    assert best.average_reward == pytest.approx(0.5)
+    with pytest.raises(el.EverlearnError, match="each row summing to one"):
+        station.policy_over_pairs(np.ones((3, 2)))
+
+
+def test_values_are_optimal_or_those_of_a_policy(station):
+    best, slow = station.values(20), station.values(20, "slow")
+    assert np.all(best.V >= slow.V - 1e-9)
+    assert best.V[station.pairs.start] > slow.V[station.pairs.start]

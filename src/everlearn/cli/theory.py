@@ -50,8 +50,10 @@ def print_report(theory: Theory, policies: list[str], horizons: list[float], ste
     for text in policies:
         one = theory.policy(text)
         table.add_row(f"{one.average_reward:.10g}", f"the average reward of {text}, from the empty history")
+        if one.depends_on_start:
+            table.add_row("", one.depends_on_start)
         table.add_row(
-            f"{one.averaging_time.value:.6g}", "its averaging time: over T steps its average is off by that / T"
+            f"{one.averaging_time.value:.6g}", "its averaging time: over T steps it is off by at most that / T"
         )
     for tau in horizons:
         spread, sup = theory.distortion(tau), theory.distortion_sup(tau)

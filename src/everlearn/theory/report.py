@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everlearn.agents.policies import policy_table
+from everlearn.errors import require
 from everlearn.labels import show
 from everlearn.protocol import Table
 from everlearn.tasks.registry import make_task
@@ -22,14 +23,27 @@ from everlearn.theory.diameter import diameter, gaps
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
 from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import MOST_PAIRS, Pairs, tabulate
+from everlearn.theory.values import Values, discount_of, optimal_values, policy_values
 
 
 class PolicyTheory(NamedTuple):
-    """A policy over aleatoric states: its average reward from the empty history, with its error, and tau_pi."""
+    """What is known of a policy."""
 
     average_reward: float
+    """lambda_pi, from the empty history."""
     error: float
     averaging_time: AveragingTime
+    chain: Chain
+    """The chain that it makes of the pairs: its recurrent classes, their periods and stationary distributions, and the
+    gain and the bias of each start."""
+
+    @property
+    def depends_on_start(self) -> str:
+        """Say between what the average lies, where it depends on the start; else nothing."""
+        low, high = float(self.chain.gain.min()), float(self.chain.gain.max())
+        if np.isfinite(self.averaging_time.value):
+            return ""
+        return f"it depends on the start: {len(self.chain.classes)} recurrent classes, from {low:.10g} to {high:.10g}"
 
 
 class Theory:
@@ -99,6 +113,19 @@ class Theory:
     def policy(self, given: Any) -> PolicyTheory:
         """Return what is known of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
         return self._policy(policy_table(self.task, given))
+
+    def policy_over_pairs(self, table: Table) -> PolicyTheory:
+        """Return what is known of a policy that sees memories too: a row of action probabilities for each pair."""
+        shape = (self.pairs.size, len(self.task.actions))
+        fine = np.shape(table) == shape and np.allclose(np.sum(table, axis=1), 1, rtol=0, atol=1e-9)
+        require(fine, "policy", np.shape(table), f"give probabilities of shape {shape}, each row summing to one")
+        return self._over_pairs(np.asarray(table, dtype=np.float64))
+
+    def values(self, horizon: float, policy: Any = None) -> Values:
+        """Return V and Q on pairs at a horizon: of a policy over aleatoric states, or optimal ones unless given."""
+        if policy is None:
+            return optimal_values(self.pairs, discount_of(horizon))
+        return policy_values(self.pairs, self.pairs.policy(policy_table(self.task, policy)), discount_of(horizon))
 
     def average_reward(self, policy: Any) -> float:
         """Return lambda_pi."""
@@ -203,12 +230,14 @@ class Theory:
         }
 
     def _policy(self, table: Table) -> PolicyTheory:
-        def compute() -> PolicyTheory:
-            policy = self.pairs.policy(table)
-            chain = Chain(*self.pairs.under(policy))
-            return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, averaging_time(self.pairs, policy))
+        found: PolicyTheory = self._once(
+            ("policy", table.tobytes()), lambda: self._over_pairs(self.pairs.policy(table))
+        )
+        return found
 
-        return self._once(("policy", table.tobytes()), compute)  # type: ignore[no-any-return]
+    def _over_pairs(self, policy: Table) -> PolicyTheory:
+        chain = Chain(*self.pairs.under(policy))
+        return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, averaging_time(self.pairs, policy), chain)
 
     def _once(self, key: Any, compute: Any) -> Any:
         if key not in self._known:
