@@ -11,7 +11,8 @@ import numpy as np
 from everlearn.agents.agent import split, whole
 from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan, Progress
-from everlearn.engine.runner import MOST_PAIRS, choose_engine, simulate
+from everlearn.engine.runner import choose_engine, simulate
+from everlearn.engine.table import MOST_PAIRS
 from everlearn.results.result import Result
 from everlearn.tasks.registry import make_task
 

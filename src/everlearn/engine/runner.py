@@ -10,13 +10,11 @@ import numpy as np
 from everlearn.agents.agent import Agent
 from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
 from everlearn.engine.reference import reference_loop
+from everlearn.engine.table import EAGER, MOST_PAIRS, make_table
 from everlearn.errors import CompilationError, InputError
 from everlearn.randomness import ENVIRONMENT, stream
 
 ENGINES = ("auto", "compiled", "reference")
-
-MOST_PAIRS = 1_000_000
-"""How many pairs of a memory and an aleatoric state a run may visit, unless more are asked for."""
 
 
 STEPS_WORTH_A_PAIR = 16
@@ -57,7 +55,6 @@ def _try_compiling(plan: Plan) -> None:
     from numba.core.errors import NumbaError
 
     from everlearn.engine.compiled import simulate_compiled
-    from everlearn.engine.table import make_table
 
     table = make_table(plan.task, eager=1)
     try:
@@ -100,7 +97,6 @@ def simulate(
     """
     if choose_engine(plan, engine) == "compiled":
         from everlearn.engine.compiled import simulate_compiled
-        from everlearn.engine.table import EAGER, make_table
 
         table = make_table(plan.task, max_pairs, eager=min(EAGER, 1 + plan.steps * plan.runs // STEPS_WORTH_A_PAIR))
         yield from simulate_compiled(plan, table, threads=threads, progress=progress)

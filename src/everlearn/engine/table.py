@@ -35,6 +35,9 @@ OUTCOME = np.dtype(
 UNSEEN = np.uint32(0xFFFFFFFF)
 """What ``next`` is in a row that has not been expanded."""
 
+MOST_PAIRS = 1_000_000
+"""How many pairs of a memory and an aleatoric state are expanded, unless more are asked for."""
+
 EAGER = 1 << 14
 """How many pairs are expanded beforehand; small tasks are then complete."""
 
@@ -52,7 +55,7 @@ class PairTable:
 
     """
 
-    def __init__(self, task: Task, max_pairs: int = 1_000_000, eager: int = EAGER) -> None:
+    def __init__(self, task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> None:
         if task.model is None:
             raise InputError("task", task.name, "has no model to tabulate; use the reference engine")
         self.task = task
@@ -227,6 +230,6 @@ def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts:
     return probabilities
 
 
-def make_table(task: Task, max_pairs: int = 1_000_000, eager: int = EAGER) -> PairTable | ArrayTable:
+def make_table(task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> PairTable | ArrayTable:
     """Return the table of a task, in whichever way it can be made."""
     return PairTable(task, max_pairs, eager) if task.arrays is None else ArrayTable(task)

@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.engine.table import ArrayTable, PairTable, make_table
+from everlearn.engine.table import MOST_PAIRS, ArrayTable, PairTable, make_table
 from everlearn.errors import TableFull
 from everlearn.protocol import Label, Table
 from everlearn.tasks.task import Task
-
-MOST_PAIRS = 1_000_000
 
 
 @dataclass(frozen=True)

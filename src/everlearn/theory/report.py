@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everlearn.agents.policies import policy_table
+from everlearn.engine.table import MOST_PAIRS
 from everlearn.errors import require
 from everlearn.labels import show
 from everlearn.protocol import Table
@@ -22,7 +23,7 @@ from everlearn.theory.chains import Chain
 from everlearn.theory.diameter import diameter, gaps
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
 from everlearn.theory.optimum import Optimum, optimum
-from everlearn.theory.pairs import MOST_PAIRS, Pairs, tabulate
+from everlearn.theory.pairs import Pairs, tabulate
 from everlearn.theory.values import Values, discount_of, optimal_values, policy_values
 
 
