@@ -19,8 +19,6 @@ from everlearn.theory.values import action_values
 SMALL = 500
 """Up to how many pairs the diameter is computed: it takes a shortest-path problem for each."""
 
-SWEEPS = 1_000_000
-
 
 def gaps(pairs: Pairs, optimum: Optimum) -> Table:
     """Return the gap of each action in each pair, a row for each action; zero for what is optimal.
