@@ -1,7 +1,7 @@
 """The closed forms of Appendix B for the policies pi_epsilon on the service station, as the paper has them.
 
 They are not the average reward.  They divide by E[P] where renewal theory needs E[1/P], and take the law of W per
-customer where the arrival probability is met in time.  The average reward itself, as ``Theory.average_reward`` gives it,
+customer where the arrival probability is met in time.  The average reward, as ``Theory.average_reward`` gives it,
 is 0.0909364893 at epsilon = 0, where the closed form has 0.0910917081, and 0.0667843929 at 0.5, where it has
 0.0821640907.  The paper's conclusions about the baselines survive.
 """
