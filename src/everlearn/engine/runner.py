@@ -21,6 +21,10 @@ STEPS_WORTH_A_PAIR = 16
 """Steps for each pair expanded beforehand: expanding more than a short run visits would take longer than running it."""
 
 
+PROBED = 64
+"""Pairs that are expanded for a trial of the compiler: enough to see how many outcomes a row has."""
+
+
 def choose_engine(plan: Plan, engine: str) -> str:
     """Return the engine that will do the work; with ``auto`` the compiled one where it can.
 
@@ -56,7 +60,7 @@ def _try_compiling(plan: Plan) -> None:
 
     from everlearn.engine.compiled import simulate_compiled
 
-    table = make_table(plan.task, eager=1)
+    table = make_table(plan.task, eager=PROBED)
     try:
         for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), table, threads=1):
             pass
