@@ -12,7 +12,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,8 +102,12 @@ def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
     }
 
 
-def settings(factory: Callable[..., Any], given: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def settings(
+    factory: Callable[..., Any], given: Mapping[str, Any], prefix: str, unlisted: Collection[str] = ()
+) -> dict[str, Any]:
     """Return every parameter with its value, given or default; refuse what the factory does not know.
+
+    ``unlisted`` are parameters that are not for users to set by name.
 
     Examples
     --------
@@ -115,7 +119,8 @@ def settings(factory: Callable[..., Any], given: Mapping[str, Any], prefix: str)
     known = parameters(factory)
     for name in given:
         if name not in known:
-            raise UnknownName("parameter", f"{prefix}.{name}", [f"{prefix}.{known_name}" for known_name in known])
+            listed = [f"{prefix}.{known_name}" for known_name in known if known_name not in unlisted]
+            raise UnknownName("parameter", f"{prefix}.{name}", listed)
     chosen = {name: parameter.default for name, parameter in known.items()}
     for name, value in given.items():
         chosen[name] = convert(value, known[name].kind, f"{prefix}.{name}")

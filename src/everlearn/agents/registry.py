@@ -88,7 +88,7 @@ def make_design(
         chosen["duration"] = duration
     if "schedule" in known:
         chosen["schedule"] = make_schedule(schedule or chosen.get("schedule") or DEFAULT_SCHEDULE, schedule_chosen)
-    values = settings(found, chosen, "agent")
+    values = settings(found, chosen, "agent", unlisted=("schedule",))
     design = found(**values)
     if not isinstance(design, Design):
         raise InputError("agent", given, f"made {type(design).__name__}, not a design")
