@@ -143,7 +143,7 @@ class Now(NamedTuple):
     unscale: float
     """1 / scale."""
     exponent: float
-    """The binary exponent of that product, a whole number; it falls by 2 ** 20 where foo4 is zero."""
+    """The binary exponent of that product, a whole number; it falls by 2 ** 26 where foo4 is zero."""
 
 
 class Experience(NamedTuple):

@@ -199,7 +199,7 @@ def test_a_forgotten_count_is_not_revived():
     schedule = el.Schedule(lambda _: 5.0, lambda _: 1.0, lambda _: 0.0, lambda t: scales.get(t, 1e308))
     agent = el.Agent("service-station", schedule=schedule)
     agent.observe("nothing", executed="slow")
-    for _ in range(1000):
+    for _ in range(1100):
         agent.observe("nothing", executed="fast")
     assert agent.inspect()["N"][0, 1] == 0.0
 

@@ -21,8 +21,10 @@ from everlearn.protocol import Now, Table
 BLOCK = 4096
 """Steps in a block."""
 
-FORGET = 1 << 20
-"""How far the exponent falls where foo4 is zero: any count times 2 ** -FORGET is zero."""
+FORGET = 1 << 26
+"""How far the exponent falls where foo4 is zero: any count times 2 ** -FORGET is zero.
+
+Large, so that no growth after it brings a count back; small enough for 2 ** 27 zeros to stay exact in a double."""
 
 
 class Carry(NamedTuple):
@@ -176,7 +178,7 @@ def multiplied(mantissa: float, power: float, factor: float) -> tuple[float, flo
     Examples
     --------
     >>> multiplied(1.5, 0.0, 0.5), multiplied(1.5, 0.0, 0.0)
-    ((1.5, -1.0), (1.0, -1048576.0))
+    ((1.5, -1.0), (1.0, -67108864.0))
 
     """
     if factor == 0.0:

@@ -26,8 +26,8 @@ from everlearn.protocol import Experience, Now, Table
 from everlearn.tasks.interface import Interface
 
 VANISHED = -2000
-"""A power of two so small that any count times it is zero.  A zero of foo4 lowers the exponent by 2 ** 20; only scales
-that after it multiply to more than 2 ** (2 ** 20) could bring back what it forgot."""
+"""A power of two so small that any count times it is zero.  A zero of foo4 lowers the exponent by 2 ** 26; only scales
+that after it multiply to more than 2 ** (2 ** 26) could bring back what it forgot."""
 
 
 class Values(NamedTuple):
