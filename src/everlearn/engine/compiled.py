@@ -7,21 +7,24 @@ no lock of Python's.  Nothing that a run does depends on which group or thread i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from everlearn.agents.clock import Block
+from everlearn.agents.agent import arrays
+from everlearn.agents.clock import Block, Carry
 from everlearn.agents.design import Design
 from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
+from everlearn.engine.condition import Condition, recorded
 from everlearn.engine.driver import Lanes
 from everlearn.engine.kernels import Token
 from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
-from everlearn.engine.table import ArrayTable, PairTable
+from everlearn.engine.table import AnyTable
 from everlearn.engine.timeline import Timeline, stretches
 from everlearn.errors import InputError
 from everlearn.protocol import Knowledge, Table
@@ -48,7 +51,6 @@ MEMORY = 1 << 30
 class Group:
     """Runs that are advanced side by side: what each knows, stacked along the first axis, and where each is."""
 
-    runs: range
     knowledge: Knowledge
     lanes: Lanes
     totals: Table
@@ -56,50 +58,111 @@ class Group:
 
 
 def simulate_compiled(
-    plan: Plan, table: PairTable | ArrayTable, *, threads: int | None = None, progress: Progress | None = None
+    plan: Plan, table: AnyTable, *, threads: int | None = None, progress: Progress | None = None
 ) -> Iterator[Finished]:
     """Do the runs of a plan, and yield each when it is finished."""
     workers = threads or os.cpu_count() or 1
-    token = Token(plan.design.act, plan.design.learn)
     with ThreadPoolExecutor(workers) as pool:
-        for batch in batches(plan, table.interface, workers):
-            engine = Batch(plan, table, token, batch, workers)
-            yield from engine.work(pool, progress)
+        for runs in batches(plan, table.interface, workers):
+            batch = CompiledBatch(plan, table, runs, workers)
+            for _ in batch.advance(pool, progress):
+                pass
+            yield from batch.finished()
 
 
 def batches(plan: Plan, interface: Interface, workers: int) -> Iterator[range]:
     """Yield runs in batches whose knowledge fits into memory together."""
-    size = sum(value.nbytes for value in plan.design.build(interface) if isinstance(value, np.ndarray))
-    number = max(workers, MEMORY // max(size, 1))
+    number = max(workers, MEMORY // max(bytes_known(plan.design, interface), 1))
     for begin in range(0, plan.runs, number):
         yield range(begin, min(begin + number, plan.runs))
 
 
-class Batch:
-    """Runs that go through time together."""
+def bytes_known(design: Design, interface: Interface) -> int:
+    """Return how much memory one run takes for what it knows."""
+    return sum(array.nbytes for array in arrays(design.build(interface)).values())
 
-    def __init__(self, plan: Plan, table: PairTable | ArrayTable, token: Token, runs: range, workers: int) -> None:
-        self.plan, self.table, self.token = plan, table, token
-        self.runs = runs
-        self.timeline = Timeline(plan.design.schedule)
+
+class CompiledBatch:
+    """Runs that go through time together, from the beginning or from the condition in which they were."""
+
+    engine = "compiled"
+
+    def __init__(
+        self, plan: Plan, table: AnyTable, runs: Sequence[int], workers: int, condition: Condition | None = None
+    ) -> None:
+        self.plan, self.table = plan, table
+        self.runs = tuple(runs)
+        self.t, self.carry = 0, Carry()
         lanes = balanced(len(runs), workers) if plan.design.by_state else 1
-        self.groups = [self._group(runs[begin : begin + lanes]) for begin in range(0, len(runs), lanes)]
-        self._advance = compiled(driver.advance, token)
+        self.groups = [self._group(self.runs[begin : begin + lanes]) for begin in range(0, len(runs), lanes)]
+        self.token = Token(plan.design.act, plan.design.learn)
+        self._advance = compiled(driver.advance, self.token)
+        if condition is not None:
+            self._put(condition)
 
-    def work(self, pool: ThreadPoolExecutor, progress: Progress | None) -> Iterator[Finished]:
-        """Advance all groups to the end, the schedule being evaluated a stretch ahead, and yield every run."""
+    def advance(
+        self, pool: ThreadPoolExecutor, progress: Progress | None = None, until: int | None = None
+    ) -> Iterator[int]:
+        """Advance all runs to the end, or to a time, yielding the time now and then; they may be left there.
+
+        The schedule is evaluated a stretch ahead of the runs.
+        """
+        timeline = Timeline(self.plan.design.schedule, self.t, self.carry)
         at_most = max(256, min(STRETCH, STRETCH_OF_ALL // len(self.runs)))
-        lengths = stretches(self.plan.steps, at_most)
-        ahead: Future[Block] | None = pool.submit(self.timeline.next, next(lengths))
+        lengths = stretches((until or self.plan.steps) - self.t, at_most)
+        length = next(lengths, None)
+        ahead = None if length is None else pool.submit(timeline.next, length)
         while ahead is not None:
             block = ahead.result()
-            following = next(lengths, None)
-            ahead = None if following is None else pool.submit(self.timeline.next, following)
+            carry, following = timeline.carry, next(lengths, None)
+            ahead = None if following is None else pool.submit(timeline.next, following)
             self._stretch(pool, block)
+            self.t, self.carry = self.t + len(block.horizon), carry
             if progress is not None:
                 progress(len(block.horizon) * len(self.runs))
+            yield self.t
+
+    def condition(self) -> Condition:
+        """Return the whole condition of all runs."""
+        past = recorded(self.plan, self.t)
+        known = [_parted(group.knowledge, len(group.lanes.pair)) for group in self.groups]
+        lanes = [group.lanes for group in self.groups]
+        places = {name: np.concatenate([getattr(one, name) for one in lanes]) for name in _PLACES}
+        policies = [group.policies[:, past] for group in self.groups if group.policies is not None]
+        return Condition(
+            self.engine,
+            self.t,
+            self.runs,
+            self.plan.times[past],
+            np.concatenate([group.totals[:, past] for group in self.groups]),
+            np.concatenate(policies) if policies else None,
+            {**{f"knowledge/{name}": np.concatenate([one[name] for one in known]) for name in known[0]}, **places},
+            self.carry._asdict(),
+            tuple(self.table.name(int(pair)) for one in lanes for pair in one.pair),
+        )
+
+    def finished(self) -> Iterator[Finished]:
+        """Yield every run, with what was recorded of it."""
+        run = iter(self.runs)
         for group in self.groups:
-            yield from self._finished(group)
+            for lane, totals in enumerate(group.totals):
+                yield Finished(next(run), totals, None if group.policies is None else group.policies[lane])
+
+    def _put(self, condition: Condition) -> None:
+        self.t, self.carry = condition.t, Carry(**condition.shared)
+        totals, policies = condition.until(self.plan.times)
+        begin = 0
+        for group in self.groups:
+            rows = slice(begin, begin + len(group.lanes.pair))
+            begin = rows.stop
+            group.totals[:, : totals.shape[1]] = totals[rows]
+            if group.policies is not None and policies is not None:
+                group.policies[:, : totals.shape[1]] = policies[rows]
+            for name, array in arrays(group.knowledge).items():
+                array[...] = condition.arrays[f"knowledge/{name}"][rows].reshape(array.shape)
+            for name in _PLACES:
+                getattr(group.lanes, name)[...] = condition.arrays[name][rows]
+            group.lanes.pair[...] = [self.table.pair(name) for name in condition.each[rows]]
 
     def _stretch(self, pool: ThreadPoolExecutor, block: Block) -> None:
         waiting = [pool.submit(self._through, group, block) for group in self.groups]
@@ -139,7 +202,7 @@ class Batch:
             if position < end:
                 self.table.expand(int(lanes.pair[lane]))
 
-    def _group(self, runs: range) -> Group:
+    def _group(self, runs: Sequence[int]) -> Group:
         design, interface, number = self.plan.design, self.table.interface, len(runs)
         lanes = Lanes(
             np.full(number, self.table.start, dtype=np.uint32),
@@ -149,13 +212,19 @@ class Batch:
             *(np.array([words(stream(self.plan.seed, run, whose)) for run in runs]) for whose in (ENVIRONMENT, AGENT)),
         )
         totals = np.zeros((number, self.plan.times.size))
-        policies = recorded_policies(self.plan, number)
-        return Group(runs, stacked(design, interface, number), lanes, totals, policies)
+        return Group(stacked(design, interface, number), lanes, totals, recorded_policies(self.plan, number))
 
-    @staticmethod
-    def _finished(group: Group) -> Iterator[Finished]:
-        for lane, run in enumerate(group.runs):
-            yield Finished(run, group.totals[lane], None if group.policies is None else group.policies[lane])
+
+_PLACES = ("state", "total", "environment", "agent")
+"""What a condition holds of the lanes; pairs are kept by name."""
+
+
+def _parted(knowledge: Knowledge, runs: int) -> dict[str, NDArray[Any]]:
+    """Return copies of the arrays of stacked runs, with an axis for the runs."""
+    return {
+        name: array.reshape(runs, array.shape[0] // runs, *array.shape[1:]).copy()
+        for name, array in arrays(knowledge).items()
+    }
 
 
 def balanced(runs: int, workers: int) -> int:

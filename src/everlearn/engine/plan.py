@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.engine.times import recording_times
+from everlearn.engine.times import PER_DECADE, recording_times
 from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.tasks.task import Task
@@ -31,12 +31,14 @@ class Plan:
     steps: int
     runs: int
     seed: int
+    per_decade: int = PER_DECADE
+    """How many recording times there are in a decade."""
     times: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
         require(self.steps >= 1, "steps", self.steps, "give at least 1")
         require(self.runs >= 1, "runs", self.runs, "give at least 1")
-        object.__setattr__(self, "times", recording_times(self.steps))
+        object.__setattr__(self, "times", recording_times(self.steps, self.per_decade))
 
 
 class Finished(NamedTuple):

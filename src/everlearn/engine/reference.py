@@ -5,11 +5,22 @@ It is the definition of what a run is, and the oracle for every faster way to ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from everlearn.protocol import Agent, Environment
+import numpy as np
+
+from everlearn.agents.agent import Agent as DesignedAgent
+from everlearn.engine.condition import Condition, recorded
+from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
+from everlearn.errors import SnapshotError
+from everlearn.labels import as_label
+from everlearn.protocol import Agent, AgentState, Environment, RestorableEnvironment
+from everlearn.randomness import ENVIRONMENT, stream
 from everlearn.tasks.interface import Interface
+
+CHUNK = 1000
+"""Steps of a run between two looks at the clock."""
 
 
 class Record(NamedTuple):
@@ -39,14 +50,119 @@ def reference_loop(
     [Record(t=1, total_reward=1.0), Record(t=100, total_reward=50.5)]
 
     """
-    t, total, aleatoric_state = 0, 0.0, interface.start
+    stream = Stream(environment, agent, interface)
     for time in times:
-        while t < time:
+        stream.advance(time)
+        yield Record(stream.t, stream.total_reward)
+
+
+class Stream:
+    """One stream of experience: an agent and an environment that have met, and how much reward there was."""
+
+    def __init__(self, environment: Environment, agent: Agent, interface: Interface) -> None:
+        self.environment, self.agent, self.interface = environment, agent, interface
+        self.t, self.total_reward, self.aleatoric_state = 0, 0.0, interface.start
+
+    def advance(self, time: int) -> None:
+        """Go on until a time."""
+        environment, agent, interface = self.environment, self.agent, self.interface
+        while self.t < time:
             action = agent.act()
             observation = environment.step(action)
             agent.observe(observation)
             indices = interface.action(action), interface.observation(observation)
-            aleatoric_state, reward = interface.step(aleatoric_state, *indices)
-            total += reward
-            t += 1
-        yield Record(t, total)
+            self.aleatoric_state, reward = interface.step(self.aleatoric_state, *indices)
+            self.total_reward += reward
+            self.t += 1
+
+
+class ReferenceBatch:
+    """Runs that go through time together in the reference loop, from the beginning or from their condition."""
+
+    engine = "reference"
+
+    def __init__(self, plan: Plan, runs: Sequence[int], condition: Condition | None = None) -> None:
+        self.plan, self.runs, self.t = plan, tuple(runs), 0
+        self.streams = [self._stream(run) for run in runs]
+        self.totals = np.zeros((len(runs), plan.times.size))
+        self.policies = recorded_policies(plan, len(runs))
+        if condition is not None:
+            self._put(condition)
+
+    def advance(self, _pool: Any = None, progress: Progress | None = None, until: int | None = None) -> Iterator[int]:
+        """Advance all runs to the end, or to a time, yielding the time now and then; they may be left there."""
+        end = until or self.plan.steps
+        while self.t < end:
+            following = min(self.t + CHUNK, end)
+            for row, one in enumerate(self.streams):
+                self._through(row, one, following)
+                if progress is not None:
+                    progress(following - self.t)
+            self.t = following
+            yield self.t
+
+    def condition(self) -> Condition:
+        """Return the whole condition of all runs; one that cannot go on, where an environment cannot be saved."""
+        past = recorded(self.plan, self.t)
+        states = [_agent(one).take() for one in self.streams]
+        return Condition(
+            self.engine,
+            self.t,
+            self.runs,
+            self.plan.times[past],
+            self.totals[:, past].copy(),
+            None if self.policies is None else self.policies[:, past].copy(),
+            {f"knowledge/{name}": np.stack([one.epistemic[name] for one in states]) for name in states[0].epistemic},
+            {},
+            tuple(_taken(one, state) for one, state in zip(self.streams, states, strict=True)),
+        )
+
+    def finished(self) -> Iterator[Finished]:
+        """Yield every run, with what was recorded of it."""
+        for row, run in enumerate(self.runs):
+            yield Finished(run, self.totals[row], None if self.policies is None else self.policies[row])
+
+    def _stream(self, run: int) -> Stream:
+        agent = DesignedAgent(self.plan.task, self.plan.design, seed=self.plan.seed, run=run)
+        environment = self.plan.task.start(stream(self.plan.seed, run, ENVIRONMENT))
+        return Stream(environment, agent, agent.interface)
+
+    def _through(self, row: int, one: Stream, end: int) -> None:
+        """Advance a run to a time, and record at the times that lie before."""
+        for column in range(*np.searchsorted(self.plan.times, (self.t, end), side="right")):
+            one.advance(int(self.plan.times[column]))
+            self.totals[row, column] = one.total_reward
+            if self.policies is not None:
+                self.policies[row, column] = _agent(one).policy
+        one.advance(end)
+
+    def _put(self, condition: Condition) -> None:
+        totals, policies = condition.until(self.plan.times)
+        self.t = condition.t
+        self.totals[:, : totals.shape[1]] = totals
+        if self.policies is not None and policies is not None:
+            self.policies[:, : totals.shape[1]] = policies
+        for row, (one, noted) in enumerate(zip(self.streams, condition.each, strict=True)):
+            if noted is None or not isinstance(one.environment, RestorableEnvironment):
+                raise SnapshotError(f"the environment of {self.plan.task.name!r} cannot be restored")
+            epistemic = {name.partition("/")[2]: array[row] for name, array in condition.arrays.items()}
+            _agent(one).put(AgentState(as_label(noted["aleatoric"]), epistemic, noted["algorithmic"]))
+            one.environment.restore(noted["environment"])
+            one.t, one.total_reward = condition.t, noted["total"]
+            one.aleatoric_state = one.interface.state(as_label(noted["aleatoric"]))
+
+
+def _agent(one: Stream) -> DesignedAgent:
+    agent: Any = one.agent
+    return agent  # type: ignore[no-any-return]  # a batch made it
+
+
+def _taken(one: Stream, state: AgentState) -> dict[str, Any] | None:
+    if not isinstance(one.environment, RestorableEnvironment):
+        return None
+    return {
+        "aleatoric": state.aleatoric,
+        "algorithmic": state.algorithmic,
+        "environment": one.environment.snapshot(),
+        "total": one.total_reward,
+    }

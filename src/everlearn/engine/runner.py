@@ -5,14 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
-from everlearn.agents.agent import Agent
-from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
-from everlearn.engine.reference import reference_loop
+from everlearn.engine.plan import Finished, Plan, Progress
+from everlearn.engine.reference import ReferenceBatch
 from everlearn.engine.table import EAGER, MOST_PAIRS, make_table
 from everlearn.errors import CompilationError, InputError
-from everlearn.randomness import ENVIRONMENT, stream
 
 ENGINES = ("auto", "compiled", "reference")
 
@@ -108,18 +104,7 @@ def simulate(
             expanded(table.expanded)
     else:
         for run in range(plan.runs):
-            yield _reference_run(plan, run, progress)
-
-
-def _reference_run(plan: Plan, run: int, progress: Progress | None) -> Finished:
-    agent = Agent(plan.task, plan.design, seed=plan.seed, run=run)
-    environment = plan.task.start(stream(plan.seed, run, ENVIRONMENT))
-    totals, reported, policies = np.zeros(plan.times.size), 0, recorded_policies(plan, 1)
-    for column, record in enumerate(reference_loop(environment, agent, agent.interface, plan.times.tolist())):
-        totals[column] = record.total_reward
-        if policies is not None:
-            policies[0, column] = agent.policy
-        if progress is not None:
-            progress(record.t - reported)
-            reported = record.t
-    return Finished(run, totals, None if policies is None else policies[0])
+            batch = ReferenceBatch(plan, [run])
+            for _ in batch.advance(progress=progress):
+                pass
+            yield from batch.finished()

@@ -7,14 +7,16 @@ has not seen, Python expands it, the kernel goes on.  So a task may have more me
 
 from __future__ import annotations
 
+import hashlib
 import threading
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.environments.model import cumulative
 from everlearn.errors import InputError, TableFull
+from everlearn.labels import as_label
 from everlearn.protocol import Label, Table
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.task import Task
@@ -40,6 +42,9 @@ MOST_PAIRS = 1_000_000
 
 EAGER = 1 << 14
 """How many pairs are expanded beforehand; small tasks are then complete."""
+
+SETTLED = 1 << 17
+"""Up to how many pairs a table is completed where it is to be identified or sent elsewhere: a few seconds of work."""
 
 
 class PairTable:
@@ -108,6 +113,32 @@ class PairTable:
                 "raise max_pairs (--max-pairs), or use --engine reference"
             )
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every pair that can be reached has been expanded."""
+        return self.expanded == len(self.labels)
+
+    def fixed(self) -> FixedTable:
+        """Return the table once it is complete, without what it takes to expand it."""
+        kept = len(self.labels) * self.actions * self.width
+        return FixedTable(self.interface, self.rows[:kept], self.probabilities[:kept], self.width, self.start)
+
+    def name(self, pair: int) -> list[Any]:
+        """Return what names a pair, whatever the order in which pairs were expanded: its memory and its state."""
+        return list(self.labels[pair])
+
+    def pair(self, name: Any) -> int:
+        """Return the pair that has a name, for what :meth:`name` gave or JSON made of it."""
+        memory, aleatoric_state = (as_label(part) for part in name)
+        with self._lock:
+            pair = self._pair(memory, self.interface.state(aleatoric_state))
+            self._make_room(len(self.labels), self.width)
+            return pair
+
+    def digest(self) -> str:
+        """Return a hash of the rows as they are: of the first pairs in their order, where there are more."""
+        return _digest(self.interface, self.rows[: self.expanded * self.actions * self.width], self.width, self.start)
+
     def view(self) -> tuple[NDArray[Any], int]:
         """Return the rows as they are now, and how many outcomes each has."""
         with self._lock:
@@ -174,7 +205,52 @@ class PairTable:
         self.rows, self.probabilities = rows, probabilities.reshape(-1)
 
 
-class ArrayTable:
+class FixedTable:
+    """A table with every pair in it: nothing remains to be expanded, and its pairs are named by their numbers.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.service_station import service_station
+    >>> table = PairTable(service_station(), eager=SETTLED).fixed()
+    >>> table.expanded, table.name(7), table.digest() == table.digest()
+    (10920, 7, True)
+
+    """
+
+    def __init__(
+        self, interface: Interface, rows: NDArray[Any], probabilities: Table | None, width: int, start: int
+    ) -> None:
+        self.interface = interface
+        self.task = interface.task
+        self.actions = interface.actions
+        self.rows, self.width, self.start = rows, width, start
+        self.probabilities = np.zeros(0) if probabilities is None else probabilities
+        self.expanded = len(rows) // (self.actions * width)
+
+    def expand(self, pair: int) -> None:
+        """Do nothing: every pair is there."""
+
+    def complete(self) -> None:
+        """Do nothing: every pair is there."""
+
+    def view(self) -> tuple[NDArray[Any], int]:
+        """Return the rows and how many outcomes each has."""
+        return self.rows, self.width
+
+    def name(self, pair: int) -> int:
+        """Return what names a pair: its number, since the order is that of the table, which its digest covers."""
+        return pair
+
+    def pair(self, name: Any) -> int:
+        """Return the pair that has a name."""
+        return int(name)
+
+    def digest(self) -> str:
+        """Return a hash of everything in the table."""
+        return _digest(self.interface, self.rows, self.width, self.start)
+
+
+class ArrayTable(FixedTable):
     """The pairs of a task that was made from arrays: all at once, a pair for each state.
 
     Examples
@@ -189,31 +265,21 @@ class ArrayTable:
     def __init__(self, task: Task) -> None:
         if task.arrays is None:
             raise InputError("task", task.name, "was not made from arrays")
-        self.task = task
-        self.interface = Interface(task)
         matrices, rewards = task.arrays
-        self.actions = len(matrices)
-        self.expanded = matrices[0].shape[0]
-        self.start = self.interface.start
         counts = np.stack([np.diff(matrix.indptr) for matrix in matrices], axis=1)
-        self.width = int(counts.max())
-        rows = np.zeros((self.expanded, self.actions, self.width), dtype=OUTCOME)
+        rows = np.zeros((*counts.shape, int(counts.max())), dtype=OUTCOME)
         probabilities = np.zeros(rows.shape)
         for action, matrix in enumerate(matrices):
             probabilities[:, action] = _fill(rows[:, action], matrix, rewards[:, action], counts[:, action])
         task.reward.check_range(rows["reward"])
         rows["learned"] = task.reward.learned(rows["reward"])  # type: ignore[arg-type]  # the same formula on an array
-        self.rows, self.probabilities = rows.reshape(-1), probabilities.reshape(-1)
+        interface = Interface(task)
+        super().__init__(interface, rows.reshape(-1), probabilities.reshape(-1), rows.shape[2], interface.start)
 
-    def expand(self, pair: int) -> None:
-        """Do nothing: every pair is there."""
 
-    def complete(self) -> None:
-        """Do nothing: every pair is there."""
-
-    def view(self) -> tuple[NDArray[Any], int]:
-        """Return the rows and how many outcomes each has."""
-        return self.rows, self.width
+def _digest(interface: Interface, rows: NDArray[Any], width: int, start: int) -> str:
+    shape = f"{interface.states} {interface.actions} {interface.observations} {width} {start} {interface.start}"
+    return hashlib.sha256(shape.encode() + np.ascontiguousarray(rows).view(np.uint8).tobytes()).hexdigest()
 
 
 def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts: NDArray[np.int64]) -> Table:
@@ -230,6 +296,23 @@ def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts:
     return probabilities
 
 
+AnyTable: TypeAlias = PairTable | FixedTable
+
+
 def make_table(task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> PairTable | ArrayTable:
     """Return the table of a task, in whichever way it can be made."""
     return PairTable(task, max_pairs, eager) if task.arrays is None else ArrayTable(task)
+
+
+def settled_table(task: Task, max_pairs: int = MOST_PAIRS) -> AnyTable:
+    """Return the table of a task with every pair in it; where that would be too many, one that is expanded further.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.service_station import service_station
+    >>> type(settled_table(service_station())).__name__
+    'FixedTable'
+
+    """
+    table = make_table(task, max_pairs, eager=SETTLED)
+    return table.fixed() if isinstance(table, PairTable) and table.is_complete else table

@@ -28,10 +28,10 @@ class Timeline:
 
     """
 
-    def __init__(self, schedule: Schedule | None) -> None:
+    def __init__(self, schedule: Schedule | None, t: int = 0, carry: Carry | None = None) -> None:
         self.schedule = schedule
-        self.t = 0
-        self.carry = Carry()
+        self.t = t
+        self.carry = carry or Carry()
         self._token = None
         if schedule is not None and schedule.formula is not None and schedule.ceiling is not None:
             self._token = Token(schedule.formula)
