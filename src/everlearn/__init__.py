@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from everlearn.aleatoric.reward import Reward
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.regret import regret
-    from everlearn.api import run
+    from everlearn.api import compare, run
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
+    from everlearn.experiments.experiment import Experiment
     from everlearn.protocol import AgentState, Environment, Experience, Now
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
@@ -43,6 +44,7 @@ _WHERE = {
     "Environment": "protocol",
     "EverlearnError": "errors",
     "Experience": "protocol",
+    "Experiment": "experiments.experiment",
     "Interface": "tasks.interface",
     "Model": "environments.model",
     "Now": "protocol",
@@ -54,6 +56,7 @@ _WHERE = {
     "Task": "tasks.task",
     "Theory": "theory.report",
     "choose": "randomness",
+    "compare": "api",
     "last_observation": "aleatoric.state",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
@@ -75,6 +78,7 @@ __all__ = [
     "Environment",
     "EverlearnError",
     "Experience",
+    "Experiment",
     "Interface",
     "Model",
     "Now",
@@ -85,6 +89,7 @@ __all__ = [
     "Theory",
     "__version__",
     "choose",
+    "compare",
     "last_observation",
     "mdp",
     "regret",

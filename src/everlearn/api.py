@@ -1,10 +1,12 @@
-"""What most people call: one function that runs an agent on a task and returns the result."""
+"""What most people call: one function that runs an agent on a task, and one that compares several."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +15,13 @@ from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import choose_engine, simulate
 from everlearn.engine.table import MOST_PAIRS
+from everlearn.registry import plain
 from everlearn.results.result import Result
 from everlearn.tasks.registry import make_task
+
+if TYPE_CHECKING:
+    from everlearn.experiments.execute import Watcher, Workforce
+    from everlearn.experiments.experiment import Experiment
 
 
 def run(
@@ -78,7 +85,7 @@ def run(
         task=task if isinstance(task, str) else made_task.name,
         agent=design.name,
         schedule=None if timetable is None else timetable.name,
-        parameters={f"{kind}.{key}": _plain(value) for kind, values in named for key, value in values.items()},
+        parameters={f"{kind}.{key}": plain(value) for kind, values in named for key, value in values.items()},
         steps=plan.steps,
         runs=plan.runs,
         seed=plan.seed,
@@ -93,8 +100,70 @@ def run(
     )
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return value if value is None or isinstance(value, bool | int | float | str | list) else repr(value)
+def compare(
+    tasks: object,
+    agents: object,
+    *,
+    steps: float = 100_000,
+    runs: int = 1,
+    seed: int = 0,
+    out: str | Path | None = None,
+    threads: int | None = None,
+    cluster: str | None = None,
+    watcher: Watcher | None = None,
+    **others: Any,
+) -> Experiment:
+    """Run several agents on several tasks, and return an experiment with tables, comparisons and figures.
+
+    Parameters
+    ----------
+    tasks, agents:
+        one or a list: names, ``module:attribute``, the things themselves, or mappings with the keys of a spec, as in
+        ``{"name": "growing-horizon", "schedule": ["smooth", "change-points"], "label": "ours"}``
+    steps, runs, seed:
+        how long, how often, and from which seed
+    out:
+        a directory to keep it in; with the same directory it goes on where it was, and only what is new is run
+    threads, cluster:
+        how many threads, or which cluster does the work; neither changes a result
+    watcher:
+        told how it goes
+    others:
+        further keys of a spec: ``name``, ``recording``, ``engine``, ``max_pairs``
+
+    Examples
+    --------
+    >>> experiment = compare("service-station", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
+    >>> experiment.table(["final"])[0]["units"]
+    4
+
+    """
+    from everlearn.experiments.execute import execute
+    from everlearn.experiments.experiment import Experiment
+    from everlearn.experiments.spec import read_spec
+
+    document = {"steps": steps, "runs": runs, "seed": seed, "task": _listed(tasks), "agent": _listed(agents)}
+    spec = read_spec({**document, **others})
+    if out is not None:
+        return Experiment(execute(spec, out, workforce=workforce(threads, cluster), watcher=watcher).path)
+    folder = TemporaryDirectory(prefix="everlearn-")
+    execute(spec, folder.name, workforce=workforce(threads, cluster), watcher=watcher)
+    return Experiment(folder.name).kept_until_forgotten(folder)
+
+
+def workforce(threads: int | None = None, cluster: str | None = None, folder: str | None = None) -> Workforce:
+    """Return what does the work: this machine's threads, or the cluster at an address.
+
+    ``folder`` is where a user's own modules lie, for workers that see the same disk.
+    """
+    if cluster is None:
+        from everlearn.experiments.execute import Threads
+
+        return Threads(None if threads is None else whole(threads, "threads", least=1))
+    from everlearn.cluster.workforce import Cluster
+
+    return Cluster(cluster, threads, folder)
+
+
+def _listed(given: object) -> Sequence[object]:
+    return list(given) if isinstance(given, list | tuple) else [given]

@@ -14,7 +14,8 @@
     │       └── RewardError          a reward that is not finite or outside its range
     ├── CompilationError             a design's functions cannot be compiled
     ├── TableFull                    more pairs were visited than may be expanded
-    └── SnapshotError                a saved agent state that cannot be read or does not fit
+    ├── SnapshotError                a saved agent state that cannot be read or does not fit
+    └── StoreError                   a directory of results that cannot be read, written or added to
 """
 
 from __future__ import annotations
@@ -134,6 +135,10 @@ class TableFull(EverlearnError):  # noqa: N818 - reads as what it is
 
 class SnapshotError(EverlearnError):
     """A saved agent state that cannot be read, or that belongs to something else."""
+
+
+class StoreError(EverlearnError):
+    """A directory of results that cannot be read, written or added to; the message names the file."""
 
 
 def _again(kind: type[InputError], message: str, data: dict[str, Any]) -> InputError:

@@ -152,6 +152,27 @@ def convert(value: Any, kind: Any, argument: str) -> Any:
     return value
 
 
+def plain(value: Any) -> Any:
+    """Return a value as JSON would give it back; what JSON cannot hold as it is shown, or else by its type.
+
+    Examples
+    --------
+    >>> plain({"policy": (0.5, 0.5), "phase": 10})
+    {'policy': [0.5, 0.5], 'phase': 10}
+
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    shown = getattr(value, "name", None) or getattr(value, "__qualname__", None) or repr(value)
+    return shown if " at 0x" not in str(shown) else type(value).__name__  # an address means nothing elsewhere
+
+
 def _is_union(kind: Any) -> bool:
     return typing.get_origin(kind) in (typing.Union, types.UnionType)
 

@@ -11,7 +11,7 @@ SHORT = ("--steps", "200", "--runs", "2")
 
 def test_it_says_what_was_earned_and_where_the_figures_are(call, tmp_path):
     text = call("reproduce", "--out", str(tmp_path / "out"), *SHORT)
-    assert all(curve.label in text for curve in CURVES)
+    assert all(label in text for label in CURVES)
     named = [line.removeprefix("figure: ") for line in text.splitlines() if line.startswith("figure: ")]
     assert [Path(name).name for name in named] == ["agent-comparison.png", "agent-comparison.svg"]
     assert all(Path(name).is_absolute() and Path(name).exists() for name in named)
@@ -19,7 +19,7 @@ def test_it_says_what_was_earned_and_where_the_figures_are(call, tmp_path):
 
 def test_json_has_every_curve(call_json, tmp_path):
     document = call_json("reproduce", "--out", str(tmp_path), *SHORT)
-    assert list(document["curves"]) == [curve.label for curve in CURVES]
+    assert list(document["curves"]) == list(CURVES)
     assert all(Path(figure).exists() for figure in document["figures"])
     assert document["curves"]["always slow"]["steps"] == 200
 

@@ -268,7 +268,7 @@ def test_an_interrupted_run_says_how_far_it_got(mine, monkeypatch, capsys):
     printed = capsys.readouterr()
     assert caught.value.code == 130
     assert printed.out == ""
-    assert printed.err == "everlearn: interrupted after 145 of 300 steps\n"
+    assert printed.err == "everlearn: interrupted after 148 of 300 steps\n"
 
 
 def test_settings_are_split_at_the_first_equals_sign():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from everlearn.experiments.execute import Watcher
 from everlearn.paper.reproduce import CURVES, reproduce
 
 
@@ -14,7 +15,7 @@ def twice(tmp_path_factory):
 
 def test_every_curve_of_the_paper_is_run(twice):
     results, _ = twice[0]
-    assert list(results) == [curve.label for curve in CURVES]
+    assert list(results) == list(CURVES)
     assert {(one.agent, one.schedule) for one in results.values()} == {
         ("growing-horizon", "smooth"),
         ("growing-horizon", "change-points"),
@@ -35,11 +36,14 @@ def test_the_figure_is_the_same_to_the_last_byte(twice):
         assert one.read_bytes() == other.read_bytes()
 
 
-def test_progress_is_told_by_label(tmp_path):
-    done = {}
+def test_what_is_there_is_not_run_again(tmp_path):
+    class Count(Watcher):
+        taken = 0
 
-    def progress(label):
-        return lambda steps: done.update({label: done.get(label, 0) + steps})
+        def steps(self, number):
+            self.taken += number
 
-    reproduce(tmp_path, steps=40, runs=2, progress=progress)
-    assert done == {curve.label: 80 for curve in CURVES}
+    first, second = Count(), Count()
+    for watcher in (first, second):
+        reproduce(tmp_path, steps=40, runs=2, watcher=watcher)
+    assert (first.taken, second.taken) == (240, 0)

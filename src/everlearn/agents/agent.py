@@ -18,7 +18,7 @@ from everlearn.errors import InputError, SnapshotError
 from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
 from everlearn.randomness import AGENT, put_words, stream, words
-from everlearn.registry import convert
+from everlearn.registry import convert, plain
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
@@ -187,14 +187,14 @@ class Agent:
         schedule = self.design.schedule
         return {
             "task": self.task.name,
-            "actions": _plain(self.task.actions),
-            "observations": _plain(self.task.observations),
+            "actions": plain(self.task.actions),
+            "observations": plain(self.task.observations),
             "states": hashlib.sha256(encode(self.task.states).encode()).hexdigest(),
             "rewards": self.task.reward.scaling,
             "design": self.design.name,
-            "parameters": _plain(dict(self.design.parameters)),
+            "parameters": plain(dict(self.design.parameters)),
             "schedule": None if schedule is None else schedule.name,
-            "schedule_parameters": None if schedule is None else _plain(dict(schedule.parameters)),
+            "schedule_parameters": None if schedule is None else plain(dict(schedule.parameters)),
         }
 
 
@@ -234,14 +234,3 @@ def whole(value: Any, argument: str, least: int = 0) -> int:
     if number < least:
         raise InputError(argument, value, f"give a whole number of at least {least}")
     return number
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON would give it back, so that it can be compared with what was read."""
-    if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

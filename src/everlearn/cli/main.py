@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from everlearn._version import __version__
+from everlearn.cli import experiment
 from everlearn.errors import EverlearnError
 
 app = typer.Typer(
@@ -23,7 +24,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+app.add_typer(experiment.app, name="experiment")
+
+AsJson = experiment.AsJson
 
 
 def main() -> None:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
 from everlearn.agents.agent import whole
-from everlearn.cli.output import console, print_json, progress_bar
-from everlearn.paper.reproduce import CURVES, reproduce
+from everlearn.cli.output import console, print_json
+from everlearn.cli.watching import interruptible, watching
+from everlearn.paper.reproduce import reproduce
 
 
 def reproduce_and_print(out: str, runs: str, steps: str, as_json: bool) -> None:
     """Reproduce the experiment, with a progress bar on a terminal, and say where the figure is."""
     length, number = whole(steps, "--steps", least=1), whole(runs, "--runs", least=1)
-    try:
-        with progress_bar("the service station", length * number * len(CURVES)) as advance:
-            results, figures = reproduce(Path(out), steps=length, runs=number, progress=lambda _label: advance)
-    except KeyboardInterrupt:
-        typer.echo("everlearn: interrupted; nothing was written", err=True)
-        raise typer.Exit(130) from None
+    with interruptible(out), watching("the service station") as watcher:
+        results, figures = reproduce(Path(out), steps=length, runs=number, watcher=watcher)
     if as_json:
         curves = {label: result.to_dict() for label, result in results.items()}
         print_json({"curves": curves, "figures": [str(figure) for figure in figures]})

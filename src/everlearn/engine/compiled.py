@@ -150,7 +150,7 @@ class CompiledBatch:
 
     def _put(self, condition: Condition) -> None:
         self.t, self.carry = condition.t, Carry(**condition.shared)
-        totals, policies = condition.until(self.plan.times)
+        totals, policies = condition.until(self.plan.times if condition.times.size else condition.times)
         begin = 0
         for group in self.groups:
             rows = slice(begin, begin + len(group.lanes.pair))

@@ -5,6 +5,7 @@ It is the definition of what a run is, and the oracle for every faster way to ru
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,8 +20,8 @@ from everlearn.protocol import Agent, AgentState, Environment, RestorableEnviron
 from everlearn.randomness import ENVIRONMENT, stream
 from everlearn.tasks.interface import Interface
 
-CHUNK = 1000
-"""Steps of a run between two looks at the clock."""
+CHUNK, SECONDS = 16, 0.1
+"""Steps between two looks at the clock, at first; then as many as take about so long, since a step may take anything."""
 
 
 class Record(NamedTuple):
@@ -51,8 +52,8 @@ def reference_loop(
 
     """
     stream = Stream(environment, agent, interface)
-    for time in times:
-        stream.advance(time)
+    for end in times:
+        stream.advance(end)
         yield Record(stream.t, stream.total_reward)
 
 
@@ -91,14 +92,15 @@ class ReferenceBatch:
 
     def advance(self, _pool: Any = None, progress: Progress | None = None, until: int | None = None) -> Iterator[int]:
         """Advance all runs to the end, or to a time, yielding the time now and then; they may be left there."""
-        end = until or self.plan.steps
+        end, chunk = until or self.plan.steps, CHUNK
         while self.t < end:
-            following = min(self.t + CHUNK, end)
+            began, following = time.perf_counter(), min(self.t + chunk, end)
             for row, one in enumerate(self.streams):
                 self._through(row, one, following)
                 if progress is not None:
                     progress(following - self.t)
             self.t = following
+            chunk = max(1, chunk * 2 if time.perf_counter() - began < SECONDS else chunk // 2)
             yield self.t
 
     def condition(self) -> Condition:

@@ -6,8 +6,10 @@ under a hash of all of this.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
+import textwrap
 import types
 from collections.abc import Callable
 from operator import itemgetter
@@ -59,6 +61,26 @@ def fingerprint(*functions: Callable[..., Any]) -> str:
     return text.hexdigest()
 
 
+def source_of(thing: Any) -> str:
+    """Return a hash of what a function or a class does, for things that are never compiled; else of what it is called.
+
+    Examples
+    --------
+    >>> class One: pass
+    >>> source_of(One) == source_of(One), source_of(len) == source_of(max)
+    (True, False)
+
+    """
+    if isinstance(thing, types.FunctionType | types.MethodType):
+        return fingerprint(getattr(thing, "__func__", thing))
+    kind = thing if isinstance(thing, type) else type(thing)
+    try:
+        text = inspect.getsource(kind)
+    except (OSError, TypeError):
+        text = f"{kind.__module__}.{kind.__qualname__} {getattr(thing, '__qualname__', '')}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _constant(value: Any) -> str:
     """Return what identifies a constant in every process; compiled code holds nothing else of its globals."""
     if isinstance(value, np.ndarray):
@@ -69,10 +91,19 @@ def _constant(value: Any) -> str:
 
 
 def _source(function: types.FunctionType) -> str:
+    """Return the source without comments, docstrings and layout, which change nothing that it does."""
     try:
-        return inspect.getsource(function)
+        source = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):  # typed at a prompt: the code itself tells as much
         return repr((function.__code__.co_code, function.__code__.co_consts, function.__code__.co_names))
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a lambda inside an expression, of which this is the line
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)
 
 
 def _names(function: types.FunctionType) -> list[tuple[str, Any]]:

@@ -2,71 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from everlearn.api import run
-from everlearn.engine.plan import Progress
+from everlearn.experiments.execute import Watcher, execute
+from everlearn.experiments.experiment import Experiment
+from everlearn.experiments.spec import read_spec
 from everlearn.figures.curves import learning_curves
+from everlearn.figures.saving import save_figure
 from everlearn.figures.style import house_style
-from everlearn.files import replacing
 from everlearn.results.result import Result
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-FIGURE = "agent-comparison"
+FIGURE, EXPERIMENT = "agent-comparison", "experiment"
 
 
-class Curve(NamedTuple):
-    """One curve of the figure: its label, and what is run for it."""
+SPEC: dict[str, Any] = {
+    "name": "the service station",
+    "seed": 1,
+    "task": [{"name": "service-station"}],
+    "agent": [
+        {"name": "growing-horizon", "schedule": "smooth", "label": "optimistic Q-learning, smooth schedule"},
+        {"name": "growing-horizon", "schedule": "change-points", "label": "optimistic Q-learning, change points"},
+        {"name": "always", "parameters": {"policy": "slow"}, "label": "always slow"},
+    ],
+}
+"""What is run: an experiment like any other."""
 
-    label: str
-    agent: str
-    schedule: str | None
-    parameters: dict[str, Any]
-
-
-CURVES = (
-    Curve("optimistic Q-learning, smooth schedule", "growing-horizon", "smooth", {}),
-    Curve("optimistic Q-learning, change points", "growing-horizon", "change-points", {}),
-    Curve("always slow", "always", None, {"agent.policy": "slow"}),
-)
-
-SEED = 1
+CURVES = tuple(agent["label"] for agent in SPEC["agent"])
 
 
 def reproduce(
-    out: Path, *, steps: int, runs: int, progress: Callable[[str], Progress] | None = None
+    out: Path, *, steps: int, runs: int, watcher: Watcher | None = None
 ) -> tuple[dict[str, Result], list[Path]]:
     """Run every curve, draw the figure, and return the results and where the figure is.
 
-    ``progress`` makes, from a label, what is called with steps done.
+    Interrupted or killed, it goes on where it was.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    results = {
-        curve.label: run(
-            "service-station",
-            curve.agent,
-            schedule=curve.schedule,
-            parameters=curve.parameters,
-            steps=steps,
-            runs=runs,
-            seed=SEED,
-            progress=None if progress is None else progress(curve.label),
-        )
-        for curve in CURVES
-    }
+    spec = read_spec({**SPEC, "steps": steps, "runs": runs})
+    experiment = Experiment(execute(spec, out / EXPERIMENT, watcher=watcher).path)
+    results = dict(zip(CURVES, experiment.results, strict=True))
     return results, draw(results, out)
 
 
 def draw(results: dict[str, Result], out: Path) -> list[Path]:
     """Draw the figure as PNG and SVG."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib import pyplot as plt
 
     first = next(iter(results.values()))
     with house_style():
@@ -74,14 +54,7 @@ def draw(results: dict[str, Result], out: Path) -> list[Path]:
         axes.set_xlim(min(10, first.steps / 2), first.steps * 1.05)
         axes.set_ylim(0, 0.55)
         axes.set_title(f"The service station of the paper, {first.runs} runs")
-        paths = [save(axes, out / f"{FIGURE}.{suffix}") for suffix in ("png", "svg")]
-    plt.close("all")
+        figure: Any = axes.figure
+        paths = [save_figure(figure, out / f"{FIGURE}.{suffix}") for suffix in ("png", "svg")]
+        plt.close(figure)
     return paths
-
-
-def save(axes: Axes, path: Path) -> Path:
-    """Write a figure, the same bytes for the same data."""
-    metadata = {"Date": None} if path.suffix == ".svg" else None
-    with replacing(path) as file:
-        axes.figure.savefig(file, format=path.suffix[1:], metadata=metadata)  # type: ignore[union-attr]
-    return path

@@ -1,0 +1,81 @@
+"""Tables of an experiment for a person: a table for each task, a row for each agent, intervals below the means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from everlearn.experiments.experiment import Experiment
+
+COLUMNS = 4
+"""How many times regret is shown at, the last ones; more would not fit."""
+
+
+def show_tables(
+    screen: Console,
+    experiment: Experiment,
+    rows: list[dict[str, Any]],
+    regret: list[dict[str, Any]],
+    confidence: float,
+) -> None:
+    """Print the measures, and regret over time."""
+    steps = f"{experiment.manifest['steps']:,} steps"
+    for task, group in _by_task(rows).items():
+        measures = [name for name in dict.fromkeys(row["measure"] for row in group) if name != "regret" or not regret]
+        _show(screen, f"{task}, {steps}", group, "measure", measures)
+    for task, group in _by_task(regret).items():
+        times = list(dict.fromkeys(row["time"] for row in group))[-COLUMNS:]
+        _show(screen, f"{task}, realized regret after so many steps", group, "time", times)
+    units = " and ".join(sorted({f"{arm.unit}s" for arm in experiment.arms}))
+    number = ", ".join(sorted({f"{arm.units:,}" for arm in experiment.arms}))
+    note = f"Means over {number} {units}; below each its {confidence:.0%} interval, by bootstrap over {units}."
+    screen.print(f"[dim]{note}[/dim]", soft_wrap=True)
+
+
+def _show(screen: Console, title: str, rows: list[dict[str, Any]], key: str, columns: list[Any]) -> None:
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+    )
+    table.add_column("agent", overflow="fold", min_width=15)
+    for column in columns:
+        table.add_column(f"{column:,}" if isinstance(column, int) else column, justify="right", overflow="fold")
+    cells: dict[str, dict[Any, str]] = {}
+    for row in rows:
+        cells.setdefault(_agent(row), {})[row[key]] = _cell(row)
+    for agent, found in cells.items():
+        table.add_row(agent, *(found.get(column, "-") for column in columns))
+    screen.print(table)
+
+
+def _by_task(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        settings = _written(row["settings"], task=True)
+        groups.setdefault(f"{row['task']} ({settings})" if settings else row["task"], []).append(row)
+    return groups
+
+
+def _agent(row: dict[str, Any]) -> str:
+    settings = _written(row["settings"], task=False)
+    return f"{row['agent']}\n[dim]{settings}[/dim]" if settings else str(row["agent"])
+
+
+def _written(settings: dict[str, Any], *, task: bool) -> str:
+    chosen = {name: value for name, value in settings.items() if name.startswith("task.") == task}
+    return ", ".join(f"{name.removeprefix('task.')}={value}" for name, value in chosen.items())
+
+
+def _cell(row: dict[str, Any]) -> str:
+    mean = _number(row["mean"])
+    return mean if row["low"] is None else f"{mean}\n[dim]{_number(row['low'], 3)}..{_number(row['high'], 3)}[/dim]"
+
+
+def _number(value: float, digits: int = 4) -> str:
+    """Return so many digits; thousands and millions have their letters, so that columns stay narrow."""
+    for least, size, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e3, 1e3, "k")):
+        if abs(value) >= least:
+            return f"{value / size:.{digits}g}{letter}"
+    return f"{value:.{digits}g}"

@@ -1,0 +1,138 @@
+"""What travels to a worker: tables, names and numbers; never a function.
+
+The worker makes the agent from its name, and compares it with what the sender has; the task it never sees, only its
+table and its labels.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, NoReturn
+
+import numpy as np
+
+from everlearn.agents.registry import make_design
+from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.engine.condition import Condition
+from everlearn.engine.plan import Plan
+from everlearn.engine.table import OUTCOME, AnyTable, FixedTable
+from everlearn.errors import EverlearnError, InputError
+from everlearn.experiments.variants import Variant
+from everlearn.tasks.interface import Interface
+from everlearn.tasks.task import Task
+
+
+def packed_table(table: AnyTable | None, variant: Variant) -> dict[str, Any]:
+    """Return a whole table as numbers and labels."""
+    task = variant.plan.task
+    if not isinstance(table, FixedTable):
+        why = "has no model" if table is None else "is too large to be sent whole"
+        raise InputError("--cluster", variant.place.label, f"the task {why}; run it on one machine")
+    return {
+        "rows": zlib.compress(table.rows.tobytes(), 1),
+        "width": table.width,
+        "start": table.start,
+        "digest": table.digest(),
+        "actions": task.actions,
+        "observations": task.observations,
+        "states": task.states,
+        "first": task.aleatoric.start,
+        "range": (task.reward.low, task.reward.high, task.reward.raw),
+        "name": task.name,
+    }
+
+
+def unpacked_table(packed: dict[str, Any]) -> FixedTable:
+    """Return the table on the worker's side; its task has labels, and neither dynamics nor f nor r."""
+    task = Task(
+        packed["actions"],
+        packed["observations"],
+        AleatoricState(packed["first"], _gone, packed["states"]),
+        Reward(_gone, *packed["range"]),
+        name=packed["name"],
+    )
+    rows = np.frombuffer(zlib.decompress(packed["rows"]), dtype=OUTCOME)
+    table = FixedTable(Interface(task), rows, None, packed["width"], packed["start"])
+    if table.digest() != packed["digest"]:
+        raise EverlearnError(f"the table of {packed['name']!r} arrived altered")
+    return table
+
+
+def _gone(*_arguments: Any) -> NoReturn:
+    raise EverlearnError("a worker has the table of a task, and not its functions; use what the table tells")
+
+
+def packed_plan(variant: Variant, folder: str | None) -> dict[str, Any]:
+    """Return what a worker needs to make the plan: names and parameters."""
+    contender, plan = variant.contender, variant.plan
+    for what, given in (("agent", contender.entry.given), ("schedule", contender.schedule)):
+        if given is not None and not isinstance(given, str):
+            raise InputError(what, contender.label, "functions do not travel; name it as module:attribute on a cluster")
+    return {
+        "agent": contender.entry.given,
+        "parameters": dict(contender.parameters),
+        "schedule": contender.schedule,
+        "schedule_parameters": dict(contender.schedule_parameters),
+        "steps": plan.steps,
+        "seed": plan.seed,
+        "per_decade": plan.per_decade,
+        "folder": folder,
+    }
+
+
+def unpacked_plan(packed: dict[str, Any], task: Task, runs: int) -> Plan:
+    """Return the plan on the worker's side."""
+    design = make_design(
+        packed["agent"],
+        packed["parameters"],
+        schedule=packed["schedule"],
+        schedule_chosen=packed["schedule_parameters"],
+        duration=packed["steps"],
+    )
+    return Plan(task, design, packed["steps"], runs, packed["seed"], packed["per_decade"])
+
+
+def without_records(condition: Condition) -> Condition:
+    """Return a condition without what was recorded, which a worker has no need of."""
+    return _with_records(condition, slice(0, 0))
+
+
+def records_after(condition: Condition, t: int) -> Condition:
+    """Return a condition with what was recorded after a time alone."""
+    return _with_records(condition, slice(int(np.searchsorted(condition.times, t, side="right")), None))
+
+
+def _with_records(condition: Condition, columns: slice) -> Condition:
+    return Condition(
+        condition.engine,
+        condition.t,
+        condition.runs,
+        condition.times[columns],
+        condition.total_reward[:, columns],
+        None if condition.policies is None else condition.policies[:, columns],
+        condition.arrays,
+        condition.shared,
+        condition.each,
+    )
+
+
+def with_records_of(condition: Condition, before: Condition | None) -> Condition:
+    """Return a condition with what had been recorded before it."""
+    if before is None:
+        return condition
+    kept = np.isin(before.times, condition.times, invert=True)
+    policies = None
+    if condition.policies is not None and before.policies is not None:
+        policies = np.concatenate([before.policies[:, kept], condition.policies], axis=1)
+    return Condition(
+        condition.engine,
+        condition.t,
+        condition.runs,
+        np.concatenate([before.times[kept], condition.times]),
+        np.concatenate([before.total_reward[:, kept], condition.total_reward], axis=1),
+        policies,
+        condition.arrays,
+        condition.shared,
+        condition.each,
+    )

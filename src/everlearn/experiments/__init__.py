@@ -1,0 +1,1 @@
+"""Comparisons that are described once, survive anything, and can be added to."""

@@ -1,0 +1,263 @@
+"""Doing an experiment: what is there is kept, what is missing is done, and tables are made of all of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from everlearn.engine.condition import Condition
+from everlearn.engine.plan import Progress
+from everlearn.engine.runner import choose_engine
+from everlearn.errors import InputError, StoreError
+from everlearn.experiments.cells import Cell, Tables, cells
+from everlearn.experiments.directory import Directory
+from everlearn.experiments.gather import gather
+from everlearn.experiments.manifest import manifest_of
+from everlearn.experiments.spec import Spec
+from everlearn.experiments.variants import Variant, variants
+from everlearn.experiments.work import Commit, Job, jobs, work_here
+from everlearn.results.lock import gathering, working
+from everlearn.results.provenance import provenance
+from everlearn.results.store import Damaged
+
+
+class Shard(NamedTuple):
+    """One of several parts into which the cells are dealt out.
+
+    Examples
+    --------
+    >>> Shard.read("2/8")
+    Shard(number=2, of=8)
+
+    """
+
+    number: int
+    of: int
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """Read ``I/N``."""
+        number, slash, of = text.partition("/")
+        if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+            raise InputError("--shard", text, "write I/N with I from 1 to N, as in 2/8")
+        return cls(int(number), int(of))
+
+    @property
+    def name(self) -> str:
+        """What its lock is called."""
+        return f"{self.number}-of-{self.of}"
+
+
+class Workforce(Protocol):
+    """What does jobs: this machine's threads, or a cluster."""
+
+    workers: int
+    """How many jobs there should be, at least, so that none idles."""
+
+    def opened(self) -> AbstractContextManager[object]:
+        """Be there for as long as the context lasts."""
+
+    def __call__(
+        self,
+        todo: Sequence[Job],
+        tables: Tables,
+        commit: Commit,
+        *,
+        progress: Progress | None = None,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Do all jobs, committing on the way."""
+
+
+class Threads:
+    """The threads of this machine."""
+
+    workers = 1  # jobs need not be many: threads share them
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads
+
+    def opened(self) -> AbstractContextManager[object]:
+        """Be there."""
+        return nullcontext()
+
+    def __call__(
+        self,
+        todo: Sequence[Job],
+        tables: Tables,
+        commit: Commit,
+        *,
+        progress: Progress | None = None,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Do all jobs."""
+        work_here(todo, tables, commit, threads=self.threads, progress=progress, stop=stop)
+
+
+class Watcher:
+    """Told how an experiment goes; this one says nothing."""
+
+    def begin(self, cells: int, done: int, steps: int, steps_done: int) -> None:
+        """Take in how much there is, and how much of it was there already."""
+
+    def steps(self, number: int) -> None:
+        """Take in steps done."""
+
+    def cell(self) -> None:
+        """Take in that a cell is finished."""
+
+
+def execute(
+    spec: Spec,
+    path: str | Path,
+    *,
+    workforce: Workforce | None = None,
+    shard: Shard | None = None,
+    watcher: Watcher | None = None,
+    stop: threading.Event | None = None,
+) -> Directory:
+    """Do what is missing of an experiment in a directory, and make its tables.
+
+    Killed at any moment and called again, it goes on where it was, and comes to the same tables to the last byte.
+    """
+    directory, watcher, workforce = Directory(path), watcher or Watcher(), workforce or Threads()
+    chosen = variants(spec)
+    with working(directory.path, shard.name if shard else None):
+        before = _before(directory)
+        tables, here = Tables(spec.max_pairs), provenance()
+        _refuse_other(directory, before, spec, here)
+        everything = cells(chosen, tables)
+        engines = {id(one): choose_engine(one.plan, spec.engine) for one in chosen}
+        with gathering(directory.path):
+            manifest = manifest_of(spec, everything, engines, tables, here, _before(directory))
+            directory.describe(manifest)
+        mine = everything[shard.number - 1 :: shard.of] if shard else everything
+        began = time.perf_counter()
+        _do(mine, engines, directory, tables, workforce, watcher, here, stop)
+        with gathering(directory.path):
+            gather(directory, seconds=time.perf_counter() - began)
+    return directory
+
+
+def extend(path: str | Path, spec: Spec, **options: Any) -> Directory:
+    """Go on from finished runs to more steps; equal to a run of that length from the start, bit for bit.
+
+    ``spec`` is that of the directory, with the new number of steps.
+    """
+    before = Directory(path).described()
+    if spec.steps <= before["steps"]:
+        remedy = f"the experiment has {before['steps']:,}; give more"
+        raise InputError("steps", spec.steps, remedy)
+    told = [one for one in variants(spec) if one.told_duration]
+    if told:
+        agent = told[0].contender.label
+        remedy = (
+            f"the agent {agent!r} is told the duration, so that a longer run is another run; run it anew, in a spec"
+        )
+        raise InputError("steps", spec.steps, remedy)
+    return execute(spec, path, **options)
+
+
+def _before(directory: Directory) -> dict[str, Any] | None:
+    """Return the manifest that is there; a damaged one is made anew, since the cells hold everything else."""
+    try:
+        return directory.manifest
+    except Damaged as error:
+        warnings.warn(f"{error}; it is made anew", stacklevel=2)
+        return None
+
+
+def _refuse_other(directory: Directory, before: dict[str, Any] | None, spec: Spec, here: dict[str, Any]) -> None:
+    """Refuse a directory whose results could not stand beside new ones."""
+    if before is None:
+        return
+    if before["provenance"]["arithmetic"] != here["arithmetic"]:
+        raise StoreError(
+            f"{directory.path}: was computed on a machine whose arithmetic differs in the last bit "
+            f"({before['provenance']['host']}); go on there, or give another directory"
+        )
+    if spec.steps < before["steps"]:
+        remedy = (
+            f"the experiment in {directory.path} has {before['steps']:,} already; give as many, or another directory"
+        )
+        raise InputError("steps", spec.steps, remedy)
+
+
+def _do(
+    mine: Sequence[Cell],
+    engines: dict[int, str],
+    directory: Directory,
+    tables: Tables,
+    workforce: Workforce,
+    watcher: Watcher,
+    here: dict[str, Any],
+    stop: threading.Event | None,
+) -> None:
+    engine = _engine_of(engines)
+    left, spent = _left(mine, engine, directory, watcher)
+    lock = threading.Lock()
+
+    def commit(cell: Cell, condition: Condition, seconds: float) -> None:
+        with lock:
+            spent[cell.name] = spent.get(cell.name, 0.0) + seconds
+        directory.cells.write(cell.name, condition, _notes(cell, spent[cell.name], here))
+        if condition.t == cell.variant.plan.steps:
+            watcher.cell()
+
+    if left:
+        with workforce.opened():
+            todo = jobs(left, engine, tables, workforce.workers)
+            workforce(todo, tables, commit, progress=watcher.steps, stop=stop)
+
+
+def _engine_of(engines: dict[int, str]) -> Callable[[Cell], str]:
+    return lambda cell: engines[id(cell.variant)]
+
+
+def _left(
+    mine: Sequence[Cell], engine: Callable[[Cell], str], directory: Directory, watcher: Watcher
+) -> tuple[list[tuple[Cell, Condition | None]], dict[str, float]]:
+    """Return the cells that are not finished, each with the condition it is in, and the seconds spent on each."""
+    left: list[tuple[Cell, Condition | None]] = []
+    spent: dict[str, float] = {}
+    damaged: list[str] = []
+    steps = done = 0
+    by_name = {cell.name: cell for cell in mine}
+    for name, found in directory.read_cells(list(by_name), damaged):
+        cell = by_name[name]
+        condition = None if found is None else _usable(found[0], cell.variant, engine(cell))
+        if found is not None:
+            spent[name] = found[1].get("seconds", 0.0)
+        length = cell.variant.plan.steps
+        steps += length * len(cell.runs)
+        done += (condition.t if condition else 0) * len(cell.runs)
+        if condition is None or condition.t < length:
+            left.append((cell, condition))
+    for message in damaged:
+        warnings.warn(f"{message}; it is computed anew", stacklevel=2)
+    watcher.begin(len(by_name), len(by_name) - len(left), steps, done)
+    return left, spent
+
+
+def _usable(condition: Condition, variant: Variant, engine: str) -> Condition | None:
+    """Return a condition that can be gone on from, or is finished; else None."""
+    if condition.t == variant.plan.steps:
+        return condition
+    return condition if condition.resumable and condition.engine == engine else None
+
+
+def _notes(cell: Cell, seconds: float, here: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "identity": dict(cell.identity),
+        "seconds": seconds,
+        "host": here["host"],
+        "everlearn": here["everlearn"],
+        "arithmetic": here["arithmetic"],
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -1,0 +1,149 @@
+"""An experiment that was done, or is under way: its tables, comparisons and figures."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from everlearn.analysis.comparison import Comparison, comparisons
+from everlearn.analysis.statistics import regret_table, summary
+from everlearn.errors import InputError, StoreError
+from everlearn.experiments.directory import Directory
+from everlearn.experiments.gather import recorded, results
+from everlearn.experiments.rows import Rows
+from everlearn.files import replacing
+from everlearn.results.arm import Arm, Recorded, arms
+from everlearn.results.result import Result
+from everlearn.results.store import full_disk
+from everlearn.results.tables import FORMATS, encoded, runs_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FIGURE_FORMATS = ("png", "svg", "pdf")
+
+
+class Experiment:
+    """An experiment in a directory, as :func:`everlearn.compare` and ``everlearn experiment run`` leave it.
+
+    Nothing is needed to read it but the directory: neither the tasks nor the agents.
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> experiment = el.compare("service-station", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
+    >>> experiment.status["cells_done"], len(experiment.arms)
+    (2, 2)
+    >>> [(row["agent"], row["measure"]) for row in experiment.table(["final"])]
+    [('growing-horizon, smooth', 'final'), ('always', 'final')]
+
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.directory = Directory(path)
+        self.manifest: Mapping[str, Any] = self.directory.described()
+
+    def kept_until_forgotten(self, folder: TemporaryDirectory[str]) -> Experiment:
+        """Keep a temporary directory for as long as the experiment is in use."""
+        self._folder = folder
+        weakref.finalize(self, folder.cleanup)
+        return self
+
+    @cached_property
+    def recorded(self) -> list[Recorded]:
+        """What was recorded of every variant, of the runs that are finished."""
+        found = recorded(self.directory)
+        if not found:
+            steps = self.manifest["steps"]
+            raise StoreError(f"{self.directory.path}: no cell has reached {steps:,} steps yet; run it again to go on")
+        return found
+
+    @cached_property
+    def arms(self) -> list[Arm]:
+        """One agent on one task each, as statistics and figures see them."""
+        return arms(self.recorded)
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """What each agent gave on each task, in the order of the spec, each as :func:`everlearn.run` returns it."""
+        return results(self.directory)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """How far it is: cells and steps done, what is damaged, and what it took."""
+        damaged: list[str] = []
+        names = {cell["name"]: cell["runs"] for entry in self.manifest["variants"] for cell in entry["cells"]}
+        steps, begun, done, taken, seconds = self.manifest["steps"], 0, 0, 0, 0.0
+        for name, found in self.directory.read_cells(list(names), damaged):
+            if found is not None:
+                condition, notes = found
+                done += condition.t >= steps
+                begun += condition.t < steps
+                taken += min(condition.t, steps) * (names[name][1] - names[name][0])
+                seconds += notes.get("seconds", 0.0)
+        total = steps * sum(last - first for first, last in names.values())
+        return {
+            "name": self.manifest["name"],
+            "directory": str(self.directory.path),
+            "complete": done == len(names),
+            "cells": len(names),
+            "cells_done": done,
+            "cells_begun": begun,
+            "steps": total,
+            "steps_done": taken,
+            "seconds_worked": seconds,
+            "damaged": damaged,
+            "altered_tables": self.directory.altered_tables(),
+            "provenance": self.manifest["provenance"],
+        }
+
+    def table(self, measures: Sequence[str] | None = None, *, confidence: float = 0.95) -> Rows:
+        """Return a row for each agent, task and measure, with an interval over runs."""
+        chosen = {} if measures is None else {"measures": tuple(measures)}
+        return Rows(summary(self.arms, confidence=confidence, **chosen))
+
+    def regret(self, *, confidence: float = 0.95) -> Rows:
+        """Return realized regret against the exact optimum at several times, where that is known."""
+        return Rows(regret_table(self.arms, confidence=confidence))
+
+    def compare(
+        self, measure: str = "final", *, against: str | None = None, confidence: float = 0.95
+    ) -> list[Comparison]:
+        """Compare agents on the same task in pairs of runs with the same random numbers."""
+        return comparisons(self.arms, measure, against, confidence)
+
+    def plot(
+        self, out: str | Path | None = None, *, formats: Sequence[str] = ("png", "svg"), measure: str = "final"
+    ) -> list[Path]:
+        """Draw average reward, regret where the optimum is known, and sweeps; return where the figures are."""
+        from everlearn.figures.multiples import average_rewards, regrets
+        from everlearn.figures.saving import save_figure
+        from everlearn.figures.sweep import heat_maps, swept
+
+        for form in formats:
+            if form not in FIGURE_FORMATS:
+                raise InputError("format", form, f"give one of {', '.join(FIGURE_FORMATS)}")
+        figures = {"average-reward": average_rewards(self.arms)}
+        if any(arm.optimum is not None for arm in self.arms):
+            figures["regret"] = regrets(self.arms)
+        if swept(self.arms):
+            figures[f"sweep-{measure.replace(' ', '-')}"] = heat_maps(self.arms, measure)
+        folder = self.directory.path / "figures" if out is None else Path(out)
+        return [save_figure(figure, folder / f"{name}.{form}") for name, figure in figures.items() for form in formats]
+
+    def to_arrow(self) -> pa.Table:
+        """Return every run at every recording time as an Arrow table, which pandas and polars take as it is."""
+        return runs_table(self.recorded)
+
+    def export(self, form: str = "parquet", out: str | Path | None = None) -> Path:
+        """Write every run at every recording time to a file of the given format, and return where it is."""
+        if form not in FORMATS:
+            raise InputError("format", form, f"give one of {', '.join(FORMATS)}")
+        path = self.directory.path / f"runs.{form}" if out is None else Path(out)
+        with full_disk(path), replacing(path) as file:
+            file.write(encoded(self.to_arrow(), form))
+        return path

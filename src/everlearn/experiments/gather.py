@@ -1,0 +1,100 @@
+"""From cells to tables: what was recorded in every finished cell, in the order of the manifest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from everlearn.analysis.statistics import summary
+from everlearn.engine.times import recording_times
+from everlearn.experiments.directory import Directory
+from everlearn.protocol import Table
+from everlearn.results.arm import Recorded, arms
+from everlearn.results.result import Result
+from everlearn.results.tables import encoded, rows_table, runs_table
+
+
+def recorded(directory: Directory, damaged: list[str] | None = None) -> list[Recorded]:
+    """Return what was recorded of every variant, of the runs that are finished."""
+    manifest = directory.described()
+    times = recording_times(manifest["steps"], manifest["per_decade"])
+    found = []
+    for entry in manifest["variants"]:
+        rows, runs = _finished(directory, entry, manifest["steps"], times, damaged)
+        if runs:
+            optimum = manifest["optima"].get(entry["identity"])
+            found.append(
+                Recorded(
+                    entry["task"],
+                    entry["agent"],
+                    entry["settings"],
+                    entry["member"],
+                    np.array(runs),
+                    times,
+                    np.concatenate(rows),
+                    None if optimum is None else optimum["value"],
+                    entry["references"],
+                )
+            )
+    return found
+
+
+def _finished(
+    directory: Directory, entry: dict[str, Any], steps: int, times: Any, damaged: list[str] | None
+) -> tuple[list[Table], list[int]]:
+    rows: list[Table] = []
+    runs: list[int] = []
+    for _, cell in directory.read_cells([cell["name"] for cell in entry["cells"]], damaged):
+        if cell is not None and cell[0].t >= steps:
+            rows.append(cell[0].until(times)[0])
+            runs.extend(cell[0].runs)
+    return rows, runs
+
+
+def results(directory: Directory) -> list[Result]:
+    """Return what each variant gave, with the policies where they were recorded, of the runs that are finished."""
+    manifest = directory.described()
+    times = recording_times(manifest["steps"], manifest["per_decade"])
+    return [made for entry in manifest["variants"] if (made := _result(directory, manifest, entry, times)) is not None]
+
+
+def _result(directory: Directory, manifest: dict[str, Any], entry: dict[str, Any], times: Any) -> Result | None:
+    cells = [cell for _, cell in directory.read_cells([cell["name"] for cell in entry["cells"]])]
+    done = [cell for cell in cells if cell is not None and cell[0].t >= manifest["steps"]]
+    if not done:
+        return None
+    rewards, policies = zip(*(condition.until(times) for condition, _ in done), strict=True)
+    kept = [table for table in policies if table is not None]
+    optimum = manifest["optima"].get(entry["identity"])
+    return Result(
+        task=entry["task"],
+        agent=entry["design"],
+        schedule=entry["schedule"],
+        parameters=entry["parameters"],
+        steps=manifest["steps"],
+        runs=sum(len(condition.runs) for condition, _ in done),
+        seed=manifest["seed"],
+        engine=entry["engine"],
+        scaling=entry["scaling"],
+        times=times,
+        total_reward=np.concatenate(rewards),
+        policies=np.concatenate(kept) if kept else None,
+        pairs=entry["pairs"],
+        references={**({} if optimum is None else {"optimum": optimum["value"]}), **entry["references"]},
+        seconds=sum(notes["seconds"] for _, notes in done),
+        version=manifest["provenance"]["everlearn"],
+    )
+
+
+def gather(directory: Directory, seconds: float = 0.0) -> None:
+    """Write the tables, and in the manifest their hashes and the time that was worked."""
+    found = recorded(directory)
+    written = {}
+    if found:
+        written["runs.parquet"] = directory.write("runs.parquet", encoded(runs_table(found), "parquet"))
+        rows = summary(arms(found))
+        written["summary.parquet"] = directory.write("summary.parquet", encoded(rows_table(rows), "parquet"))
+    manifest = directory.described()
+    manifest.pop("schema")
+    directory.describe({**manifest, "tables": written, "seconds": manifest["seconds"] + seconds})

@@ -1,0 +1,160 @@
+"""What a spec stands for, spelled out: every task with every agent, with every combination of parameters."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from everlearn.agents.design import Design
+from everlearn.agents.registry import make_design
+from everlearn.engine.plan import Plan
+from everlearn.errors import InputError, UnknownName
+from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry
+from everlearn.tasks.registry import make_task
+from everlearn.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Place:
+    """One task of the spec: with these parameters, or this member of a family."""
+
+    label: str
+    given: object
+    settings: Mapping[str, Any]
+    member: int | None
+    members: int | None
+    task: Task
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One agent of the spec, with these parameters, before it has met a task."""
+
+    label: str
+    entry: AgentEntry
+    settings: Mapping[str, Any]
+    schedule: Any
+    parameters: Mapping[str, Any]
+    schedule_parameters: Mapping[str, Any]
+
+    def design(self, steps: int) -> Design:
+        """Return the design, told how long it will run where it must be told."""
+        return make_design(
+            self.entry.given,
+            self.parameters,
+            schedule=self.schedule,
+            schedule_chosen=self.schedule_parameters,
+            duration=steps,
+        )
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One agent on one task, with one combination of parameters."""
+
+    place: Place
+    contender: Contender
+    plan: Plan
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters in which variants of the same labels differ."""
+        return {**self.place.settings, **self.contender.settings}
+
+    @property
+    def told_duration(self) -> bool:
+        """Whether the agent was told how long it will run, so that a longer run is another run."""
+        return self.plan.design.duration is not None
+
+
+def variants(spec: Spec) -> list[Variant]:
+    """Return every variant of a spec, in its order; what cannot be made is refused, with its place in the spec.
+
+    Examples
+    --------
+    >>> from everlearn.experiments.spec import read_spec
+    >>> spec = read_spec({"steps": 100, "task": [{"name": "service-station", "parameters": {"window": [6, 12]}}],
+    ...                   "agent": ["growing-horizon", {"name": "always", "parameters": {"policy": "fast"}}]})
+    >>> [(one.contender.label, one.settings) for one in variants(spec)]
+    [('growing-horizon, smooth', {'task.window': 6}), ('always', {'task.window': 6}),
+     ('growing-horizon, smooth', {'task.window': 12}), ('always', {'task.window': 12})]
+
+    """
+    if spec.folder is not None and spec.folder not in sys.path:
+        sys.path.insert(0, spec.folder)  # a user's own module may lie beside the spec
+    places = [place for entry in spec.tasks for place in _places(entry)]
+    contenders = [one for entry in spec.agents for one in _contenders(entry, spec.steps)]
+    _refuse_twins(contenders)
+    return [
+        Variant(place, one, Plan(place.task, one.design(spec.steps), spec.steps, spec.runs, spec.seed, spec.per_decade))
+        for place in places
+        for one in contenders
+    ]
+
+
+def _places(entry: TaskEntry) -> Iterator[Place]:
+    for chosen in _combinations(entry.parameters):
+        settings = {f"task.{name}": chosen[name] for name, values in entry.parameters.items() if len(values) > 1}
+        members = list(_combinations(entry.family))
+        for number, drawn in enumerate(members):
+            with _named(entry.key):
+                task = make_task(entry.given, {**chosen, **drawn})
+            member, of = (number, len(members)) if entry.family else (None, None)
+            yield Place(entry.label, entry.given, settings, member, of, task)
+
+
+def _contenders(entry: AgentEntry, steps: int) -> Iterator[Contender]:
+    grid = {f"agent.{name}": values for name, values in entry.parameters.items()}
+    grid |= {"schedule": entry.schedules}
+    grid |= {f"schedule.{name}": values for name, values in entry.schedule_parameters.items()}
+    for chosen in _combinations(grid):
+        own, timing = ({name: chosen[f"{kind}.{name}"] for name in names} for kind, names in _kinds(entry))
+        settings = {name: _called(value) for name, value in chosen.items() if len(grid[name]) > 1}
+        draft = Contender("", entry, settings, chosen["schedule"], own, timing)
+        with _named(entry.key):
+            design = draft.design(steps)
+        yield Contender(entry.label or _label(entry, design), entry, settings, chosen["schedule"], own, timing)
+
+
+def _kinds(entry: AgentEntry) -> tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]:
+    return ("agent", entry.parameters), ("schedule", entry.schedule_parameters)
+
+
+def _label(entry: AgentEntry, design: Design) -> str:
+    """Return what to call an agent that was given no label; the schedule is a setting where it varies."""
+    if design.schedule is None or len(entry.schedules) > 1:
+        return design.name
+    return f"{design.name}, {design.schedule.name}"
+
+
+def _called(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float | str) else str(getattr(value, "name", value))
+
+
+def _combinations(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    for values in product(*grid.values()):
+        yield dict(zip(grid, values, strict=True))
+
+
+def _refuse_twins(contenders: list[Contender]) -> None:
+    seen: dict[str, str] = {}
+    for one in contenders:
+        if seen.setdefault(one.label, one.entry.key) != one.entry.key:
+            remedy = f"is what {seen[one.label]} is called too; give each a label of its own"
+            raise InputError(f"{one.entry.key}.label", one.label, remedy)
+
+
+@contextmanager
+def _named(key: str) -> Iterator[None]:
+    """Say in which entry of the spec something was wrong."""
+    try:
+        yield
+    except UnknownName as error:
+        known = error.remedy.removeprefix("known: ")
+        raise InputError(f"{key}, {error.argument}", error.value, f"known: {known}") from None
+    except InputError as error:
+        raise InputError(f"{key}, {error.argument}", error.value, error.remedy) from None

@@ -1,0 +1,203 @@
+"""Work: the cells that remain are put into jobs, advanced, and committed now and then.
+
+A job is cells of one variant that are at the same time, so that they share the schedule, which depends on time alone.
+A job commits each of its cells at intervals that its cost sets.  All of this is the same wherever the work is done.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from everlearn.engine.compiled import MEMORY, CompiledBatch, bytes_known
+from everlearn.engine.condition import Condition, join
+from everlearn.engine.plan import Plan, Progress
+from everlearn.engine.reference import ReferenceBatch
+from everlearn.engine.table import AnyTable
+from everlearn.experiments.cells import Cell, Tables
+from everlearn.tasks.interface import Interface
+
+SHARE = 0.02
+"""How much of the time may go into committing."""
+
+LEAST = 0.5
+"""Seconds between two commits, at least."""
+
+Commit: TypeAlias = Callable[[Cell, Condition, float], None]
+"""Called with a cell, the condition it has reached, and the seconds that were worked on it."""
+
+Batch: TypeAlias = CompiledBatch | ReferenceBatch
+
+
+class Stop(Protocol):
+    """What tells that work should stop soon."""
+
+    def is_set(self) -> bool:
+        """Return whether to stop."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Cells of one variant that are at the same time, and their condition there; None at the beginning."""
+
+    cells: tuple[Cell, ...]
+    engine: str
+    condition: Condition | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """What is to be run."""
+        return self.cells[0].variant.plan
+
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """The runs of all cells."""
+        return tuple(run for cell in self.cells for run in cell.runs)
+
+    @property
+    def steps_left(self) -> int:
+        """Steps of all runs together that remain."""
+        return (self.plan.steps - (self.condition.t if self.condition else 0)) * len(self.runs)
+
+
+class Pacer:
+    """Says when to commit: often enough to lose little, and seldom enough to cost little.
+
+    Examples
+    --------
+    >>> pacer = Pacer(least=0.0)
+    >>> pacer.due()
+    True
+
+    """
+
+    def __init__(self, share: float = SHARE, least: float = LEAST) -> None:
+        self.share, self.least = share, least
+        self.cost = 0.0
+        self.last = time.monotonic()
+
+    def due(self) -> bool:
+        """Return whether it is time."""
+        return time.monotonic() - self.last >= max(self.least, self.cost / self.share)
+
+    def committed(self, began: float) -> None:
+        """Take in how long a commit took."""
+        self.last = time.monotonic()
+        self.cost = self.last - began
+
+
+def jobs(
+    cells: Sequence[tuple[Cell, Condition | None]],
+    engine: Callable[[Cell], str],
+    tables: Tables,
+    at_least: int = 1,
+) -> list[Job]:
+    """Put cells, with the condition each is in, into jobs: at least so many, where there are enough cells.
+
+    What the runs of a job know fits into memory together.
+    """
+    alike: dict[tuple[int, int], list[tuple[Cell, Condition | None]]] = {}
+    for cell, condition in cells:
+        alike.setdefault((id(cell.variant), condition.t if condition else 0), []).append((cell, condition))
+    made = []
+    for group in alike.values():
+        parts = -(-at_least // len(alike))
+        number = min(max(1, len(group) // parts), _fitting(group[0][0], tables))
+        made += [_job(group[begin : begin + number], engine) for begin in range(0, len(group), number)]
+    return made
+
+
+def _fitting(cell: Cell, tables: Tables) -> int:
+    table, plan = tables.of(cell.variant.plan.task), cell.variant.plan
+    interface = Interface(plan.task) if table is None else table.interface
+    return max(1, MEMORY // max(bytes_known(plan.design, interface) * len(cell.runs), 1))
+
+
+def _job(group: Sequence[tuple[Cell, Condition | None]], engine: Callable[[Cell], str]) -> Job:
+    cells, conditions = zip(*group, strict=True)
+    known = [condition for condition in conditions if condition is not None]
+    return Job(cells, engine(cells[0]), join(known) if known else None)
+
+
+def make_batch(job: Job, table: AnyTable | None, workers: int) -> Batch:
+    """Return what advances the runs of a job."""
+    if job.engine == "compiled" and table is not None:
+        return CompiledBatch(job.plan, table, job.runs, workers, job.condition)
+    return ReferenceBatch(job.plan, job.runs, job.condition)
+
+
+def work(
+    job: Job,
+    table: AnyTable | None,
+    commit: Commit,
+    *,
+    pool: ThreadPoolExecutor,
+    threads: int,
+    progress: Progress | None,
+    stop: Stop,
+) -> None:
+    """Advance a job to its end, committing now and then; told to stop, commit and leave it there."""
+    batch, pacer, since = make_batch(job, table, threads), Pacer(), time.perf_counter()
+    for t in batch.advance(pool, progress):
+        if t == job.plan.steps or stop.is_set() or pacer.due():
+            began = time.monotonic()
+            seconds, since = time.perf_counter() - since, time.perf_counter()
+            commit_cells(job, batch.condition(), commit, seconds)
+            pacer.committed(began)
+        if stop.is_set():
+            return
+
+
+def commit_cells(job: Job, condition: Condition, commit: Commit, seconds: float) -> None:
+    """Commit every cell of a job, with its share of the seconds; what cannot go on is committed at its end alone."""
+    for cell in job.cells:
+        if condition.resumable or condition.t == job.plan.steps:
+            share = len(cell.runs) / len(job.runs)
+            commit(cell, condition.of(cell.runs), seconds * share)
+
+
+def work_here(
+    todo: Sequence[Job],
+    tables: Tables,
+    commit: Commit,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
+) -> None:
+    """Do jobs on this machine: as many at once as there are threads, which take from whichever job has work."""
+    workers, halt = threads or os.cpu_count() or 1, stop or threading.Event()
+    with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(workers) as coordinators:
+        waiting = [
+            coordinators.submit(
+                work,
+                job,
+                tables.of(job.plan.task),
+                commit,
+                pool=pool,
+                threads=workers,
+                progress=progress,
+                stop=halt,
+            )
+            for job in todo
+        ]
+        try:
+            _until_done(waiting)
+        except BaseException:
+            halt.set()  # what is under way commits, and what was not begun is dropped
+            for future in waiting:
+                future.cancel()
+            raise
+
+
+def _until_done(waiting: Sequence[Future[None]]) -> None:
+    done, _ = wait(waiting, return_when=FIRST_EXCEPTION)
+    for future in done:
+        future.result()
+    for future in waiting:
+        future.result()

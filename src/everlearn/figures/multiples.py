@@ -1,0 +1,196 @@
+"""Small multiples: a panel for each task, a curve for each agent, which looks the same in every panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from everlearn.analysis.names import agent_names, task_names
+from everlearn.analysis.statistics import bands
+from everlearn.errors import InputError, UnknownName, require
+from everlearn.figures.panels import entitle, explain, name_axes, panels
+from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES, house_style
+from everlearn.protocol import Table
+from everlearn.results.arm import Arm
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)))
+_MARKERS = "osD^vPX<>*ph"
+_MARKS = 5
+"""How often a curve is marked: enough to tell it by, few enough to see it."""
+
+
+class _Curve(NamedTuple):
+    task: str
+    agent: str
+    arm: Arm
+    mean: Table
+    low: Table
+    high: Table
+
+
+def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: Sequence[str] | None = None) -> Figure:
+    """Draw the cumulative average reward over time: its mean over units, a bootstrap band, and what is known.
+
+    ``references`` names the lines to draw.  Unless given, they are all drawn, or the optimum alone if the tasks
+    have more than four names of lines together, which no one could tell apart.
+
+    Examples
+    --------
+    >>> total, optimum = np.array([[0.0, 5.0], [1.0, 6.0]]), np.array([0.7, 0.7])
+    >>> arm = Arm("shop", "smooth", {}, np.array([1, 10]), total, optimum)
+    >>> figure = average_rewards([arm])
+    >>> [text.get_text() for text in figure.legends[0].get_texts()]
+    ['smooth', 'optimum']
+
+    """
+    require(bool(arms), "arms", [], "give at least one")
+    lines = _lines(arms, references)
+    tasks = _curves(arms, [arm.average_reward for arm in arms], confidence)
+    with house_style():
+        figure, handles = _figure(tasks)
+        known: dict[str, Artist] = {}
+        for axes, curves in zip(figure.axes, tasks, strict=True):
+            known |= _refer(axes, curves, lines)
+        name_axes(figure.axes, "time step", "cumulative average reward")
+        lines_drawn = [(f"{name}, known" if name in handles else name, line) for name, line in known.items()]
+        explain(figure, [*handles.items(), *lines_drawn], _note(arms, confidence))
+    return figure
+
+
+def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
+    """Draw the realized regret (Section 1.2) over time, both logarithmic: its mean over units, a bootstrap band.
+
+    Where the mean is not positive the curve has a gap.  Arms without an optimum are left out.
+
+    Examples
+    --------
+    >>> total, optimum = np.array([[0.0, 5.0], [1.0, 6.0]]), np.array([0.7, 0.7])
+    >>> arm = Arm("shop", "smooth", {}, np.array([1, 10]), total, optimum)
+    >>> regrets([arm]).axes[0].get_yscale()
+    'log'
+
+    """
+    known = [arm for arm in arms if arm.regret is not None]
+    if not known:
+        raise InputError("arms", [arm.task for arm in arms], "no optimum is known; draw average rewards instead")
+    tasks = [_positive(curves) for curves in _curves(known, [np.asarray(arm.regret) for arm in known], confidence)]
+    with house_style():
+        figure, handles = _figure(tasks)
+        for axes, curves in zip(figure.axes, tasks, strict=True):
+            _make_logarithmic(axes, curves)
+        name_axes(figure.axes, "time step", "realized regret")
+        explain(figure, list(handles.items()), _note(known, confidence))
+    return figure
+
+
+def looks(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the colour, line and marker of each agent; of a dozen no two are alike, even without colours.
+
+    Examples
+    --------
+    >>> looks(["smooth", "change points"])["smooth"]["marker"]
+    'o'
+
+    """
+    return {
+        agent: {
+            "color": PALETTE[place % len(PALETTE)],
+            "linestyle": _LINES[(place + place // len(_MARKERS)) % len(_LINES)],
+            "marker": _MARKERS[place % len(_MARKERS)],
+        }
+        for place, agent in enumerate(dict.fromkeys(agents))
+    }
+
+
+def _curves(arms: Sequence[Arm], tables: Sequence[Table], confidence: float) -> list[list[_Curve]]:
+    """Return what is to be drawn, task by task."""
+    tasks: dict[str, list[_Curve]] = {}
+    for task, agent, arm, table in zip(task_names(arms), agent_names(arms), arms, tables, strict=True):
+        tasks.setdefault(task, []).append(_Curve(task, agent, arm, table.mean(axis=0), *bands(table, confidence)))
+    return list(tasks.values())
+
+
+def _positive(curves: Sequence[_Curve]) -> list[_Curve]:
+    """Return the curves of a panel as a logarithmic axis can show them: with gaps, and bands cut off below."""
+    means = np.concatenate([curve.mean for curve in curves])
+    floor = np.min(means[means > 0], initial=np.inf) / 2
+    gaps = [np.where(curve.mean > 0, 1.0, np.nan) for curve in curves]
+    return [
+        curve._replace(mean=curve.mean * gap, low=np.maximum(curve.low, floor) * gap, high=curve.high * gap)
+        for curve, gap in zip(curves, gaps, strict=True)
+    ]
+
+
+def _figure(tasks: Sequence[Sequence[_Curve]]) -> tuple[Figure, dict[str, Artist]]:
+    """Draw every curve in the panel of its task; return a handle for each agent, too."""
+    grid = panels(len(tasks), *((7.2, 4.0) if len(tasks) == 1 else (3.3, 2.5)), shared=True)
+    appearance = looks(curve.agent for curves in tasks for curve in curves)
+    handles: dict[str, Artist] = {}
+    for axes, curves in zip(grid, tasks, strict=True):
+        axes.set_xscale("log")
+        entitle(axes, curves[0].task)
+        for curve in curves:
+            handles[curve.agent] = _draw(axes, curve, appearance)
+    figure = cast("Figure", grid[0].get_figure(root=True))
+    return figure, {agent: handles[agent] for agent in appearance}
+
+
+def _draw(axes: Axes, curve: _Curve, appearance: Mapping[str, Mapping[str, Any]]) -> Artist:
+    look, place = appearance[curve.agent], list(appearance).index(curve.agent)
+    step = max(1, curve.mean.size // _MARKS)
+    # Each agent's marks begin elsewhere, so that they do not hide those of a curve close by.
+    marks = (place * step // len(appearance), step)
+    if curve.arm.units > 1:
+        axes.fill_between(curve.arm.times, curve.low, curve.high, color=look["color"], alpha=0.18, linewidth=0)
+    return axes.plot(curve.arm.times, curve.mean, **look, linewidth=1.5, markersize=4.5, markevery=marks)[0]
+
+
+def _lines(arms: Sequence[Arm], references: Sequence[str] | None) -> list[str]:
+    names = list(_levels(arms))
+    if references is None:
+        return names if len(names) <= len(REFERENCE_STYLES) else [name for name in names if name == "optimum"]
+    for name in references:
+        if name not in names:
+            raise UnknownName("references", name, names)
+    return list(references)
+
+
+def _levels(arms: Iterable[Arm]) -> dict[str, float]:
+    levels: dict[str, float] = {}
+    for arm in arms:
+        levels |= arm.references
+        if arm.optimum is not None:
+            levels.setdefault("optimum", float(arm.optimum.mean()))
+    return levels
+
+
+def _refer(axes: Axes, curves: Sequence[_Curve], lines: Sequence[str]) -> dict[str, Artist]:
+    levels = _levels(curve.arm for curve in curves)
+    styles = dict(zip(lines, REFERENCE_STYLES * len(lines), strict=False))
+    return {
+        name: axes.axhline(levels[name], color=REFERENCE_COLOUR, linestyle=styles[name], linewidth=1.1, zorder=1)
+        for name in lines
+        if name in levels
+    }
+
+
+def _make_logarithmic(axes: Axes, curves: Sequence[_Curve]) -> None:
+    if all(np.isnan(curve.mean).all() for curve in curves):
+        axes.text(0.5, 0.5, "nowhere positive", transform=axes.transAxes, ha="center", va="center", fontsize=10)
+    axes.set_yscale("log")
+
+
+def _note(arms: Sequence[Arm], confidence: float) -> str:
+    units = sorted({arm.units for arm in arms})
+    kinds = " or ".join(dict.fromkeys(f"{arm.unit}s" for arm in arms))
+    if units == [1]:
+        return f"one of the {kinds} each, so no interval"
+    many = f"{units[0]:,}" if len(units) == 1 else f"{units[0]:,} to {units[-1]:,}"
+    return f"means over {many} {kinds}; bands are {100 * confidence:g}% bootstrap intervals at each time"

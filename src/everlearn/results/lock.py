@@ -1,0 +1,76 @@
+"""Who may work in a directory: one process, or one for each shard.
+
+The locks are the system's (``flock``), so that they end with the process, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from everlearn.errors import StoreError
+
+_LOCK = ".lock"
+
+
+@contextmanager
+def working(directory: Path, shard: str | None = None) -> Iterator[None]:
+    """Hold a directory while working in it: alone, or as a shard beside other shards.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> directory = Path(tempfile.mkdtemp())
+    >>> with working(directory), working(directory):
+    ...     pass
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.StoreError: ...: another process works there (...); wait for it, or give another directory
+
+    """
+    with _opened(directory / _LOCK) as whole:
+        _take(whole, fcntl.LOCK_EX if shard is None else fcntl.LOCK_SH, directory)
+        if shard is None:
+            _sign(whole)
+            yield
+            return
+        with _opened(directory / f"{_LOCK}-{shard}") as part:
+            _take(part, fcntl.LOCK_EX, directory)
+            _sign(part)
+            yield
+
+
+@contextmanager
+def gathering(directory: Path) -> Iterator[None]:
+    """Wait for a turn to write what belongs to all shards; the last to have it sees what all of them did."""
+    with _opened(directory / f"{_LOCK}-gather") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _opened(path: Path) -> IO[str]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("a+", encoding="utf-8")
+
+
+def _take(file: IO[str], kind: int, directory: Path) -> None:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        who = file.read().strip() or "of another user"
+        raise StoreError(
+            f"{directory}: another process works there ({who}); wait for it, or give another directory"
+        ) from None
+
+
+def _sign(file: IO[str]) -> None:
+    file.seek(0)
+    file.truncate()
+    file.write(f"process {os.getpid()} on {socket.gethostname()}")
+    file.flush()
