@@ -1,10 +1,10 @@
 """Which of two agents did better on the same task, by how much, and whether the runs suffice to say so.
 
-Unit i of two arms on one task saw the same random numbers of the environment, so arms are compared in pairs: for
-each unit a difference is taken, and the differences are what is resampled.  A *p-value* is that of a permutation
-test: how often the mean difference would be as large, were the sign of each difference tossed by a coin.  All
-comparisons made together are adjusted together, by the method of Holm: the chance that any of them shows what is not
-there is kept to that of one.
+Unit i of two arms on one task saw the same random numbers of the environment, so arms are compared in pairs:
+for each unit a difference is taken, and the differences are what is resampled.  A *p-value* is that of a
+permutation test: how often the mean difference would be as large, were the sign of each difference tossed by a
+coin.  All comparisons made together are adjusted together, by the method of Holm: the chance that any of them
+shows what is not there is kept to that of one.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def comparisons(
 ) -> list[Comparison]:
     """Compare arms on the same task: all pairs, the first listed as baseline, or all others against one.
 
-    Tasks are the same if their labels and their ``task.`` settings are.  Of arms with different numbers of units,
-    as many are paired as both have.  Arms of which the measure is not known are left out.
+    Tasks are the same if their labels and their ``task.`` settings are.  Of arms with different numbers of
+    units, as many are paired as both have.  Arms of which the measure is not known are left out.
 
     Parameters
     ----------

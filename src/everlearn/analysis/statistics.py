@@ -1,8 +1,8 @@
 """What an arm earned, as numbers with their uncertainty.
 
 Units are independent, so they alone are resampled: neither the steps of a run nor its recording times are
-independent, and no interval here takes them to be.  Every bootstrap has a fixed seed: the same data give the same
-bytes.
+independent, and no interval here takes them to be.  Every bootstrap has a fixed seed: the same data give the
+same bytes.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def interval(values: Table, confidence: float = 0.95) -> Interval:
     """Return a confidence interval of the mean over units, by the bootstrap (BCa).
 
     One unit tells nothing of the others: its interval is (nan, nan).  Where all units are equal, so are the
-    ends.  Where BCa is not defined, as for values that differ by rounding alone, the ends are percentiles.  With
-    few units all of these are too narrow: for ten, some 90 of 100 intervals of 95% hold the mean.
+    ends.  Where BCa is not defined, as for values that differ by rounding alone, the ends are percentiles.
+    With few units all of these are too narrow: for ten, some 90 of 100 intervals of 95% hold the mean.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from everlearn.randomness import ENVIRONMENT, stream
 from everlearn.tasks.interface import Interface
 
 CHUNK, SECONDS = 16, 0.1
-"""Steps between two looks at the clock, at first; then as many as take about so long, since a step may take anything."""
+"""Steps between two looks at the clock at first, then as many as take so long: a step may take any time."""
 
 
 class Record(NamedTuple):

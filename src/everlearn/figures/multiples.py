@@ -65,7 +65,7 @@ def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: S
 
 
 def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
-    """Draw the realized regret (Section 1.2) over time, both logarithmic: its mean over units, a bootstrap band.
+    """Draw the realized regret (Section 1.2) over time, both logarithmic: its mean over units and a band.
 
     Where the mean is not positive the curve has a gap.  Arms without an optimum are left out.
 
