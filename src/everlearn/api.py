@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,9 +148,15 @@ def compare(
     spec = read_spec({**document, **others})
     if out is not None:
         return Experiment(execute(spec, out, workforce=workforce(threads, cluster), watcher=watcher).path)
-    folder = TemporaryDirectory(prefix="everlearn-")
-    execute(spec, folder.name, workforce=workforce(threads, cluster), watcher=watcher)
-    return Experiment(folder.name).kept_until_forgotten(folder)
+    folder = mkdtemp(prefix="everlearn-")
+    try:
+        execute(spec, folder, workforce=workforce(threads, cluster), watcher=watcher)
+        experiment = Experiment(folder)
+    except BaseException:
+        rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(experiment, rmtree, folder, ignore_errors=True)
+    return experiment
 
 
 def workforce(threads: int | None = None, cluster: str | None = None, folder: str | None = None) -> Workforce:

@@ -16,6 +16,9 @@ from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.merge import merge
 from everlearn.experiments.spec import Spec, load_spec, read_spec
 
+SHOWN = ("final", "late", "relative regret")
+"""What a person is shown of the measures unless others are asked for; regret itself is shown over time."""
+
 
 def run_spec(spec: str, out: str, threads: int | None, shard: str | None, cluster: str | None, as_json: bool) -> None:
     """Run what is missing of a spec."""
@@ -77,7 +80,7 @@ def print_status(directory: str, as_json: bool) -> None:
 def print_tables(directory: str, measures: list[str] | None, confidence: float, as_json: bool) -> None:
     """Print the summary, and regret over time."""
     experiment = Experiment(directory)
-    rows = experiment.table(measures, confidence=_confidence(confidence))
+    rows = experiment.table(measures or (None if as_json else SHOWN), confidence=_confidence(confidence))
     regret = experiment.regret(confidence=confidence)
     if as_json:
         print_json({"name": experiment.manifest["name"], "summary": rows, "regret": regret})

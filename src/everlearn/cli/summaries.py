@@ -24,7 +24,7 @@ def show_tables(
     """Print the measures, and regret over time."""
     steps = f"{experiment.manifest['steps']:,} steps"
     for task, group in _by_task(rows).items():
-        measures = [name for name in dict.fromkeys(row["measure"] for row in group) if name != "regret" or not regret]
+        measures = list(dict.fromkeys(row["measure"] for row in group))
         _show(screen, f"{task}, {steps}", group, "measure", measures)
     for task, group in _by_task(regret).items():
         times = list(dict.fromkeys(row["time"] for row in group))[-COLUMNS:]
@@ -39,7 +39,7 @@ def _show(screen: Console, title: str, rows: list[dict[str, Any]], key: str, col
     table = Table(
         title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True
     )
-    table.add_column("agent", overflow="fold", min_width=18)
+    table.add_column("agent", overflow="fold", min_width=16)
     for column in columns:
         table.add_column(f"{column:,}" if isinstance(column, int) else column, justify="right", overflow="fold")
     cells: dict[str, dict[Any, str]] = {}
@@ -65,7 +65,7 @@ def _agent(row: dict[str, Any]) -> str:
 
 def _written(settings: dict[str, Any], *, task: bool) -> str:
     chosen = {name: value for name, value in settings.items() if name.startswith("task.") == task}
-    return ", ".join(f"{name.rpartition('.')[2]}={value}" for name, value in chosen.items())
+    return (", " if task else "\n").join(f"{name.rpartition('.')[2]}={value}" for name, value in chosen.items())
 
 
 def _cell(row: dict[str, Any]) -> str:

@@ -32,6 +32,9 @@ FIRST_LEG = 1.0
 LOSSES = 10
 """How often a leg may lose its worker before that is taken for its fault."""
 
+PATIENCE = 10.0
+"""Seconds to wait for a scheduler to answer."""
+
 _INSTALL = "needs Dask; install it with: pip install 'everlearn[cluster]'"
 
 
@@ -74,7 +77,7 @@ class Cluster:
                 self.workers = sum(self.client.nthreads().values()) or 1
                 yield
             return
-        options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+        options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
         with LocalCluster(n_workers=self._local, **options) as cluster, Client(cluster) as self.client:
             yield
 
@@ -175,7 +178,7 @@ def _local_number(address: str) -> int | None:
 @contextmanager
 def _connected(client: Any, address: str) -> Iterator[Any]:
     try:
-        made = client(address, timeout=10)
+        made = client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise InputError("--cluster", address, f"cannot be reached ({error}); is a scheduler running there?") from None
     with made:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from everlearn.analysis.comparison import Comparison, comparisons
@@ -46,12 +44,6 @@ class Experiment:
     def __init__(self, path: str | Path) -> None:
         self.directory = Directory(path)
         self.manifest: Mapping[str, Any] = self.directory.described()
-
-    def kept_until_forgotten(self, folder: TemporaryDirectory[str]) -> Experiment:
-        """Keep a temporary directory for as long as the experiment is in use."""
-        self._folder = folder
-        weakref.finalize(self, folder.cleanup)
-        return self
 
     @cached_property
     def recorded(self) -> list[Recorded]:
