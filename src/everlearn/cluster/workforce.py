@@ -7,6 +7,7 @@ the last commit.
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +25,9 @@ from everlearn.experiments.work import Commit, Job, commit_cells
 from everlearn.results.provenance import arithmetic
 
 LEG = 5.0
-"""Seconds of a leg: what a lost worker costs at most, and what travelling and committing are small beside."""
+"""Seconds of a leg, at least: what a lost worker costs, and what travelling and committing are small beside.
+
+With many workers legs are longer, so that the one who commits them is busy for at most half of the time."""
 
 FIRST_LEG = 1.0
 """Seconds of a job's first leg, so that a short job is seen to move."""
@@ -64,6 +67,7 @@ class Cluster:
         self._local = _local_number(address)
         self._refused: dict[str, str] = {}
         self.workers = self._local or 1
+        self._cost = 0.0
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -123,7 +127,7 @@ class Cluster:
 
     def _submit(self, one: Walk) -> Any:
         start = None if one.condition is None else without_records(one.condition)
-        seconds = FIRST_LEG if one.condition is one.job.condition else LEG
+        seconds = FIRST_LEG if one.condition is one.job.condition else max(LEG, 2 * self.workers * self._cost)
         order = Order(one.order.plan, one.order.runs, one.order.agent, one.order.arithmetic, seconds)
         workers = self._accepted()
         return self.client.submit(walk, order, one.table, start, pure=False, workers=workers)
@@ -154,10 +158,12 @@ class Cluster:
                 warnings.warn(f"worker {brought.worker} is refused: {brought.reason}", stacklevel=2)
             self._refused[brought.worker] = brought.reason
             return
+        began = time.perf_counter()
         reached, seconds = brought
         moved = (reached.t - one.t) * len(one.job.runs)
         one.condition = with_records_of(reached, one.condition)
         commit_cells(one.job, one.condition, commit, seconds)
+        self._cost += 0.1 * (time.perf_counter() - began - self._cost)
         if progress is not None:
             progress(moved)
 

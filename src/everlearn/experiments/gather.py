@@ -97,4 +97,10 @@ def gather(directory: Directory, seconds: float = 0.0) -> None:
         written["summary.parquet"] = directory.write("summary.parquet", encoded(rows_table(rows), "parquet"))
     manifest = directory.described()
     manifest.pop("schema")
+    for entry in manifest["variants"]:
+        entry["seconds"] = sum(
+            cell[1]["seconds"]
+            for _, cell in directory.read_cells([cell["name"] for cell in entry["cells"]])
+            if cell is not None
+        )
     directory.describe({**manifest, "tables": written, "seconds": manifest["seconds"] + seconds})

@@ -22,8 +22,8 @@ from everlearn.engine.table import AnyTable
 from everlearn.experiments.cells import Cell, Tables
 from everlearn.tasks.interface import Interface
 
-SHARE = 0.02
-"""How much of the time may go into committing."""
+SHARE = 0.01
+"""How much of a job's time may go into committing."""
 
 LEAST = 0.5
 """Seconds between two commits, at least."""

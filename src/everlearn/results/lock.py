@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from everlearn.errors import StoreError
+from everlearn.files import make_folder
 
 _LOCK = ".lock"
 
@@ -54,7 +55,7 @@ def gathering(directory: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> IO[str]:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     return path.open("a+", encoding="utf-8")
 
 
