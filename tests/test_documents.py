@@ -23,9 +23,11 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (
     "api",
+    "cluster",
     "command-line",
     "concepts",
     "decisions",
+    "experiments",
     "index",
     "notation",
     "own-agent",

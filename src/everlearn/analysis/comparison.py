@@ -77,8 +77,8 @@ def comparisons(
 ) -> list[Comparison]:
     """Compare arms on the same task: all pairs, the first listed as baseline, or all others against one.
 
-    Tasks are the same if their labels and their ``task.`` settings are.  Of arms with different numbers of
-    units, as many are paired as both have.  Arms of which the measure is not known are left out.
+    Tasks are the same if their labels and their ``task.`` settings are.  Of arms that have
+    different runs, those are paired that both have.  Arms of which the measure is not known are left out.
 
     Parameters
     ----------
@@ -102,12 +102,14 @@ def comparisons(
     """
     kept = [arm for arm in arms if measurable(arm, measure)]
     named = [_Named(*each) for each in zip(kept, task_names(kept), agent_names(kept), strict=True)]
-    pairs = list(_pairs(named, against))
-    differences = [_differences(one, other, measure) for one, other in pairs]
+    compared = [(pair, _differences(*pair, measure)) for pair in _pairs(named, against)]
+    pairs = [pair for pair, values in compared if values.size]
+    differences = [values for _, values in compared if values.size]
     p_values = [_p_value(values) for values in differences]
+    number_made = sum(p is not None for p in p_values)
     adjusted = iter(holm([p for p in p_values if p is not None]))
     return [
-        _comparison(pair, measure, values, p, None if p is None else next(adjusted), confidence)
+        _comparison(pair, measure, values, (p, None if p is None else next(adjusted)), number_made, confidence)
         for pair, values, p in zip(pairs, differences, p_values, strict=True)
     ]
 
@@ -135,7 +137,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def _pairs(named: Sequence[_Named], against: str | None) -> Iterator[tuple[_Named, _Named]]:
     """Yield the arms to be compared, each with its baseline, task by task."""
     if against is not None and not any(_is(each, against) for each in named):
-        raise UnknownName("against", against, {each.arm.agent for each in named})
+        raise UnknownName("against", against, {name for each in named for name in (each.arm.agent, each.agent)})
     for group in _by_task(named):
         if against is None:
             yield from ((other, baseline) for baseline, other in combinations(group, 2))
@@ -160,8 +162,8 @@ def _differences(one: _Named, other: _Named, measure: str) -> Table:
     if not _same_times(one.arm, other.arm, measure):
         ends = {each.agent: int(each.arm.times[-1]) for each in (one, other)}
         raise InputError("arms", ends, "were not recorded at the same times; run both for as many steps")
-    pairs = min(one.arm.units, other.arm.units)
-    return measured(one.arm, measure)[:pairs] - measured(other.arm, measure)[:pairs]
+    _, here, there = np.intersect1d(one.arm.numbered, other.arm.numbered, return_indices=True)
+    return measured(one.arm, measure)[here] - measured(other.arm, measure)[there]
 
 
 def _same_times(one: Arm, other: Arm, measure: str) -> bool:
@@ -190,11 +192,18 @@ def _p_value(differences: Table) -> float | None:
 
 
 def _comparison(
-    pair: tuple[_Named, _Named], measure: str, values: Table, p: float | None, adjusted: float | None, confidence: float
+    pair: tuple[_Named, _Named],
+    measure: str,
+    values: Table,
+    chances: tuple[float | None, float | None],
+    number_made: int,
+    confidence: float,
 ) -> Comparison:
-    one, other = pair
+    (one, other), (p, adjusted) = pair, chances
     low, high = interval(values, confidence)
-    finding = Finding(one.task, one.agent, other.agent, measure, float(values.mean()), low, high, values.size, adjusted)
+    finding = Finding(
+        one.task, one.agent, other.agent, measure, float(values.mean()), low, high, values.size, adjusted
+    )._replace(made=number_made)
     return Comparison(
         task=one.arm.task,
         agent=one.arm.agent,

@@ -44,10 +44,16 @@ class Finding(NamedTuple):
     units: int
     adjusted: float | None
     """The adjusted p-value; None where there is but one pair."""
+    made: int = 1
+    """How many comparisons were made together."""
 
     def shown(self, confidence: float) -> bool:
         """Say whether interval and test agree that there is a difference."""
         return self.adjusted is not None and self.adjusted <= 1 - confidence and self.low * self.high > 0
+
+    def cannot(self, confidence: float) -> bool:
+        """Say whether there are so few pairs that no difference could be shown, however large."""
+        return max(2.0 ** (1 - self.units), 2 / 10_000) * self.made > 1 - confidence
 
 
 def sentence(finding: Finding, confidence: float = 0.95, unit: str = "run") -> str:
@@ -72,7 +78,8 @@ def sentence(finding: Finding, confidence: float = 0.95, unit: str = "run") -> s
         return f"{nothing}: its difference in {quantity} is {finding.difference:.4g}"
     if finding.shown(confidence):
         return f"on {finding.task}, {finding.agent} {_clause(finding)} ({_details(finding, confidence, unit)})"
-    few = f"; so few {unit}s cannot show one" if 2.0 ** (1 - finding.units) > 1 - confidence else ""
+    among = f" among {finding.made} comparisons" if finding.made > 1 else ""
+    few = f"; so few {unit}s cannot show one{among}" if finding.cannot(confidence) else ""
     return (
         f"on {finding.task}, no difference in {quantity} between {between} is shown: "
         f"{_rounded(finding.difference, finding)} ({_details(finding, confidence, unit)}{few})"

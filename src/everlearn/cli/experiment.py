@@ -14,7 +14,7 @@ app = typer.Typer(
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="The directory of an experiment.")]
-Threads = Annotated[int | None, typer.Option(help="Threads of the compiled engine; one a core.")]
+Threads = Annotated[int | None, typer.Option(help="Threads of the compiled engine. Default: one a core.")]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster, as in tcp://host:8786; local:N starts one here.")
 ]
@@ -55,7 +55,9 @@ def extend(
 @app.command()
 def merge(
     directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Directories of one experiment.")],
-    out: Annotated[str | None, typer.Option(metavar="DIR", help="Where to bring them; into the first.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where to bring them. Default: into the first.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Bring together what was done in several directories, and make the tables of all of it."""
@@ -75,7 +77,12 @@ def status(directory: Directory, as_json: AsJson = False) -> None:
 @app.command()
 def table(
     directory: Directory,
-    measure: Annotated[list[str] | None, typer.Option(help="A measure: final, late, anytime, regret.")] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="final, late, anytime, regret or 'relative regret'; may be repeated. Default: a few of them."
+        ),
+    ] = None,
     confidence: Confidence = 0.95,
     as_json: AsJson = False,
 ) -> None:
@@ -88,7 +95,7 @@ def table(
 @app.command()
 def compare(
     directory: Directory,
-    measure: Annotated[str, typer.Option(help="A measure: final, late, anytime, regret.")] = "final",
+    measure: Annotated[str, typer.Option(help="final, late, anytime, regret or 'relative regret'.")] = "final",
     against: Annotated[str | None, typer.Option(help="Compare every agent with this one alone.")] = None,
     confidence: Confidence = 0.95,
     as_json: AsJson = False,
@@ -102,8 +109,12 @@ def compare(
 @app.command()
 def plot(
     directory: Directory,
-    out: Annotated[str | None, typer.Option(metavar="DIR", help="Where to put the figures; DIR/figures.")] = None,
-    form: Annotated[list[str] | None, typer.Option("--format", help="png, svg or pdf; may be repeated.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where to put the figures. Default: DIR/figures.")
+    ] = None,
+    form: Annotated[
+        list[str] | None, typer.Option("--format", help="png, svg or pdf; may be repeated. Default: png, svg.")
+    ] = None,
     measure: Annotated[str, typer.Option(help="What a sweep over parameters shows.")] = "final",
     as_json: AsJson = False,
 ) -> None:
@@ -117,7 +128,9 @@ def plot(
 def export(
     directory: Directory,
     form: Annotated[str, typer.Option("--format", help="parquet or csv.")] = "parquet",
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Where to write it; DIR/runs.FORMAT.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write it. Default: DIR/runs.FORMAT.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write every run at every recording time to one file."""

@@ -68,6 +68,8 @@ def print_status(directory: str, as_json: bool) -> None:
         f"{found['steps_done']:,} of {found['steps']:,} steps, {found['seconds_worked']:,.1f} s of work",
         soft_wrap=True,
     )
+    if found["cells_unused"]:
+        screen.print(f"{found['cells_unused']:,} cells belong to no agent or task of the spec any more")
     for message in found["damaged"]:
         screen.print(f"{message}; run it again to compute it anew", soft_wrap=True, markup=False)
     for name in found["altered_tables"]:
@@ -103,7 +105,7 @@ def print_comparisons(directory: str, measure: str, against: str | None, confide
         )
         screen.print(f"[dim]{note}[/dim]", soft_wrap=True)
     if not found:
-        screen.print("there is nothing to compare: no task has two agents")
+        screen.print("there is nothing to compare: no task has two agents with runs in common")
 
 
 def draw_figures(directory: str, out: str | None, formats: list[str], measure: str, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from everlearn.analysis.names import written
 from everlearn.experiments.experiment import Experiment
 
 COLUMNS = 4
@@ -65,7 +66,9 @@ def _agent(row: dict[str, Any]) -> str:
 
 def _written(settings: dict[str, Any], *, task: bool) -> str:
     chosen = {name: value for name, value in settings.items() if name.startswith("task.") == task}
-    return (", " if task else "\n").join(f"{name.rpartition('.')[2]}={value}" for name, value in chosen.items())
+    return (", " if task else "\n").join(
+        f"{name.rpartition('.')[2]}={written(value)}" for name, value in chosen.items()
+    )
 
 
 def _cell(row: dict[str, Any]) -> str:

@@ -78,7 +78,10 @@ class Cluster:
             raise InputError("--cluster", self.address, _INSTALL) from None
         if self._local is None:
             with _connected(Client, self.address) as self.client:
-                self.workers = sum(self.client.nthreads().values()) or 1
+                if not self.client.nthreads():
+                    warnings.warn(f"{self.address} has no workers yet; waiting for some", stacklevel=2)
+                    self.client.wait_for_workers(1)
+                self.workers = sum(self.client.nthreads().values())
                 yield
             return
         options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}

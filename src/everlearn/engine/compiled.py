@@ -61,13 +61,18 @@ def simulate_compiled(
     plan: Plan, table: AnyTable, *, threads: int | None = None, progress: Progress | None = None
 ) -> Iterator[Finished]:
     """Do the runs of a plan, and yield each when it is finished."""
-    workers = threads or os.cpu_count() or 1
+    workers = threads or cores()
     with ThreadPoolExecutor(workers) as pool:
         for runs in batches(plan, table.interface, workers):
             batch = CompiledBatch(plan, table, runs, workers)
             for _ in batch.advance(pool, progress):
                 pass
             yield from batch.finished()
+
+
+def cores() -> int:
+    """Return how many cores this process may use, which can be fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def batches(plan: Plan, interface: Interface, workers: int) -> Iterator[range]:

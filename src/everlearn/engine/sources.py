@@ -75,33 +75,40 @@ def source_of(thing: Any) -> str:
         return fingerprint(getattr(thing, "__func__", thing))
     kind = thing if isinstance(thing, type) else type(thing)
     try:
-        text = inspect.getsource(kind)
+        text = _bare(textwrap.dedent(inspect.getsource(kind)))
     except (OSError, TypeError):
         text = f"{kind.__module__}.{kind.__qualname__} {getattr(thing, '__qualname__', '')}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _constant(value: Any) -> str:
-    """Return what identifies a constant in every process; compiled code holds nothing else of its globals."""
+    """Return what identifies a constant in every process; of an object that is none, its type is all that is told."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return f"({', '.join(_constant(entry) for entry in value)})"
+    if isinstance(value, dict):
+        return f"({', '.join(f'{_constant(key)}: {_constant(entry)}' for key, entry in value.items())})"
+    if isinstance(value, set | frozenset):
+        return f"({', '.join(sorted(_constant(entry) for entry in value))})"
     return repr(value) if isinstance(value, bool | int | float | str | np.generic | None) else type(value).__name__
 
 
 def _source(function: types.FunctionType) -> str:
-    """Return the source without comments, docstrings and layout, which change nothing that it does."""
     try:
-        source = textwrap.dedent(inspect.getsource(function))
+        return _bare(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError):  # typed at a prompt: the code itself tells as much
         return repr((function.__code__.co_code, function.__code__.co_consts, function.__code__.co_names))
+
+
+def _bare(source: str) -> str:
+    """Return source without comments, docstrings and layout, which change nothing that it does."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a lambda inside an expression, of which this is the line
         return source
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)
 

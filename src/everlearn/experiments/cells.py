@@ -95,7 +95,7 @@ def _cells(variant: Variant, tables: Tables) -> Iterator[Cell]:
     }
     size = max(1, min(BLOCK, MEMORY // 4 // max(bytes_known(plan.design, interface), 1)))
     for first in range(0, plan.runs, size):
-        runs = range(first, min(first + size, plan.runs))
+        runs = range(variant.first_run + first, variant.first_run + min(first + size, plan.runs))
         whole = {**identity, "runs": [runs.start, runs.stop]}
         yield Cell(_hash(whole)[:32], whole, variant, runs)
 

@@ -6,7 +6,6 @@
     cells/           a file for each block of runs: what was recorded, and what it takes to go on
     runs.parquet     every run at every recording time
     summary.parquet  measures of each agent on each task, with intervals
-    spec.toml        the spec, where there was a file
 
 The manifest alone holds what differs between two equal computations: dates, durations, hosts.  Tables are the same to
 the last byte when the computation is.
@@ -87,7 +86,7 @@ class Directory:
                 yield name, self.cells.read(name)
             except Damaged as error:
                 if damaged is None:
-                    raise
+                    raise Damaged(f"{error}; run the experiment again to compute it anew") from None
                 damaged.append(str(error))
                 yield name, None
 

@@ -156,10 +156,8 @@ def extend(path: str | Path, spec: Spec, **options: Any) -> Directory:
         raise InputError("steps", spec.steps, remedy)
     told = [one for one in variants(spec) if one.told_duration]
     if told:
-        agent = told[0].contender.label
-        remedy = (
-            f"the agent {agent!r} is told the duration, so that a longer run is another run; run it anew, in a spec"
-        )
+        why = f"the agent {told[0].contender.label!r} is told the duration, so that a longer run is another run"
+        remedy = f"{why}; raise steps in the spec and run that"
         raise InputError("steps", spec.steps, remedy)
     return execute(spec, path, **options)
 

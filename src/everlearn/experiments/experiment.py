@@ -88,6 +88,7 @@ class Experiment:
             "steps": total,
             "steps_done": taken,
             "seconds_worked": seconds,
+            "cells_unused": len({path.stem for path in self.directory.cells.directory.glob("*.npz")} - names.keys()),
             "damaged": damaged,
             "altered_tables": self.directory.altered_tables(),
             "provenance": self.manifest["provenance"],

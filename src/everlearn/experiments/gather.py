@@ -30,7 +30,7 @@ def recorded(directory: Directory, damaged: list[str] | None = None) -> list[Rec
                     entry["agent"],
                     entry["settings"],
                     entry["member"],
-                    np.array(runs),
+                    np.array(runs) - entry["first_run"],
                     times,
                     np.concatenate(rows),
                     None if optimum is None else optimum["value"],

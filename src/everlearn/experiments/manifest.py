@@ -59,6 +59,7 @@ def _entry(group: list[Cell], engine: str, tables: Tables, known: dict[str, Any]
         "agent": variant.contender.label,
         "settings": plain(variant.settings),
         "member": place.member,
+        "first_run": variant.first_run,
         "members": place.members,
         "parameters": _parameters(variant),
         "design": design.name,

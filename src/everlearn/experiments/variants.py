@@ -17,6 +17,9 @@ from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
+MOST_RUNS = 1 << 20
+"""How many runs a member of a family may have."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -66,6 +69,11 @@ class Variant:
         return {**self.place.settings, **self.contender.settings}
 
     @property
+    def first_run(self) -> int:
+        """The number of the first run: members of a family have numbers apart, and so random streams of their own."""
+        return (self.place.member or 0) * MOST_RUNS
+
+    @property
     def told_duration(self) -> bool:
         """Whether the agent was told how long it will run, so that a longer run is another run."""
         return self.plan.design.duration is not None
@@ -89,6 +97,8 @@ def variants(spec: Spec) -> list[Variant]:
     places = [place for entry in spec.tasks for place in _places(entry)]
     contenders = [one for entry in spec.agents for one in _contenders(entry, spec.steps)]
     _refuse_twins(contenders)
+    if spec.runs > MOST_RUNS and any(place.member is not None for place in places):
+        raise InputError("runs", spec.runs, f"a member of a family may have {MOST_RUNS:,}")
     return [
         Variant(place, one, Plan(place.task, one.design(spec.steps), spec.steps, spec.runs, spec.seed, spec.per_decade))
         for place in places

@@ -6,7 +6,6 @@ A job commits each of its cells at intervals that its cost sets.  All of this is
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from everlearn.engine.compiled import MEMORY, CompiledBatch, bytes_known
+from everlearn.engine.compiled import MEMORY, CompiledBatch, bytes_known, cores
 from everlearn.engine.condition import Condition, join
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
@@ -171,7 +170,7 @@ def work_here(
     stop: threading.Event | None = None,
 ) -> None:
     """Do jobs on this machine: as many at once as there are threads, which take from whichever job has work."""
-    workers, halt = threads or os.cpu_count() or 1, stop or threading.Event()
+    workers, halt = threads or cores(), stop or threading.Event()
     with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(workers) as coordinators:
         waiting = [
             coordinators.submit(

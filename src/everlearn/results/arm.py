@@ -33,6 +33,8 @@ class Arm:
         the optimal average reward of each unit's task, where it is known
     unit:
         what a row is
+    numbers:
+        the number of each row's run, or member, by which arms are paired; 0, 1, ... unless given
 
     Examples
     --------
@@ -51,6 +53,12 @@ class Arm:
     unit: str = "run"
     references: Mapping[str, float] = field(default_factory=dict)
     """Average rewards known for the task, by name: lines to draw.  Empty for a family."""
+    numbers: NDArray[np.int64] | None = None
+
+    @property
+    def numbered(self) -> NDArray[np.int64]:
+        """The number of each row's run, or member."""
+        return np.arange(self.units) if self.numbers is None else self.numbers
 
     @property
     def units(self) -> int:
@@ -106,9 +114,10 @@ def _arm(group: list[Recorded]) -> Arm:
     first = group[0]
     if first.member is None:
         optimum = None if first.optimum is None else np.full(len(first.runs), first.optimum)
-        rewards, unit, references = first.total_reward, "run", first.references
+        rewards, unit, references, numbers = first.total_reward, "run", first.references, first.runs
     else:
         known = [one.optimum for one in group if one.optimum is not None]
         optimum = np.array(known) if len(known) == len(group) else None
         rewards, unit, references = np.stack([one.total_reward.mean(axis=0) for one in group]), "member", {}
-    return Arm(first.task, first.agent, first.settings, first.times, rewards, optimum, unit, references)
+        numbers = np.array([one.member for one in group])
+    return Arm(first.task, first.agent, first.settings, first.times, rewards, optimum, unit, references, numbers)

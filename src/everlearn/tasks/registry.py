@@ -12,6 +12,8 @@ from everlearn.tasks.define import Definition
 from everlearn.tasks.task import Task
 
 TASKS: dict[str, str] = {
+    "aggregation": "everlearn.tasks.aggregation:aggregation",
+    "alternating": "everlearn.tasks.alternating:alternating",
     "service-station": "everlearn.tasks.service_station:service_station",
 }
 

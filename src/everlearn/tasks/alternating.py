@@ -1,0 +1,43 @@
+"""Alternation as a task: an agent that keeps nothing of the past, where all that pays is to act against it."""
+
+from __future__ import annotations
+
+from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.environments.alternating import ACTIONS, OBSERVATIONS, alternating_model
+from everlearn.tasks.task import Task
+
+
+def alternating() -> Task:
+    """Do otherwise than just before, without knowing what that was (Appendix D).
+
+    There is one aleatoric state.  A policy over aleatoric states can alternate only by chance: the best takes either
+    action with probability 1/2, and earns 1/2 a step where 1 is possible.
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> theory = el.Theory(alternating())
+    >>> round(theory.optimal_average_reward, 9), round(theory.best_aleatoric.average_reward, 6)
+    (1.0, 0.5)
+
+    """
+    return Task(
+        ACTIONS,
+        OBSERVATIONS,
+        AleatoricState(1, _always_one, (1,)),
+        Reward(_observed, 0.0, 1.0),
+        alternating_model(),
+        name="alternating",
+        summary="do otherwise than just before, without knowing what that was (Appendix D)",
+        source="Dong, Van Roy and Zhou (2022), Appendix D",
+        references={"optimum": 1.0, "either action at random": 0.5},
+    )
+
+
+def _always_one(_aleatoric_state: int, _action: int, _observation: int) -> int:
+    return 1
+
+
+def _observed(_aleatoric_state: int, _action: int, observation: int) -> float:
+    return float(observation)
