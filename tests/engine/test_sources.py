@@ -91,3 +91,13 @@ def test_functions_without_a_file_are_told_apart():
     for space, number in zip(spaces, (1, 2), strict=True):
         exec(f"def f(x):\n    return x + {number}", space)
     assert fingerprint(spaces[0]["f"]) != fingerprint(spaces[1]["f"])
+
+
+def test_threads_may_ask_at_the_same_time():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from everlearn.engine import sources
+
+    texts = [f"def one():\n    return {', '.join(f'[{n}, (1, {m})]' for m in range(200))}\n" for n in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(sources._bare, texts)) == [sources._bare.__wrapped__(text) for text in texts]

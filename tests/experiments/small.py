@@ -55,19 +55,21 @@ class Counting(Watcher):
     """Counts what it is told; asks to stop once so many steps were done."""
 
     def __init__(self, patience: int | None = None) -> None:
-        self.stop, self.patience = threading.Event(), patience
+        self.stop, self.lock, self.patience = threading.Event(), threading.Lock(), patience
         self.cells = self.done_before = self.steps_in_all = self.steps_before = self.taken = self.finished = 0
 
     def begin(self, cells: int, done: int, steps: int, steps_done: int) -> None:
         self.cells, self.done_before, self.steps_in_all, self.steps_before = cells, done, steps, steps_done
 
     def steps(self, number: int) -> None:
-        self.taken += number
+        with self.lock:
+            self.taken += number
         if self.patience is not None and self.taken >= self.patience:
             self.stop.set()
 
     def cell(self) -> None:
-        self.finished += 1
+        with self.lock:
+            self.finished += 1
 
 
 def watched(spec: Spec, path: Path, **options: Any) -> Counting:

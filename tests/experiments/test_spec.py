@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import everlearn as el
 from everlearn.cli.main import main
 from everlearn.errors import InputError
 from everlearn.experiments.spec import MOST_MEMBERS, load_spec, read_spec
@@ -46,7 +47,7 @@ KNOWN_PARAMETERS = (
     "task.arrival_decay, task.arrival_floor, task.arrival_height, task.cap, task.fast_cost, task.raw, task.revenue, "
     "task.slow_completion, task.slow_cost, task.window"
 )
-KNOWN_AGENTS = "always, curvature, discounted, discounted-subroutine, gradient, growing-horizon, static"
+KNOWN_TASKS, KNOWN_AGENTS = (", ".join(sorted(known)) for known in (el.TASKS, el.AGENTS))
 
 
 def written(text: str, path: Path) -> Path:
@@ -200,7 +201,7 @@ MISTAKES = {
     ),
     "unknown task": (
         'steps = 1\ntask = "service-staton"\nagent = "always"',
-        "task[1], task: 'service-staton'; known: service-station (did you mean service-station?); "
+        f"task[1], task: 'service-staton'; known: {KNOWN_TASKS} (did you mean service-station?); "
         "or name your own as module:attribute",
     ),
     "unknown agent": (
@@ -309,10 +310,6 @@ MISTAKES = {
         'steps = 1\ntask = "service-station"\nagent = ":agent"',
         "agent[1], agent: ':agent'; write module:attribute, with the full name of the module",
     ),
-    "action that the task does not have": (
-        'steps = 1\ntask = "service-station"\nagent = {name = "always", parameters.policy = "faster"}',
-        "action in the policy: 'faster'; known: fast, slow",
-    ),
 }
 
 
@@ -358,17 +355,17 @@ def test_a_spec_that_is_not_text(tmp_path, refused):
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("steps = ", "Invalid value (at end of document)"),
-        ("steps = 1\nsteps = 2", "Cannot overwrite a value (at line 2, column 10)"),
-        ("[[task]\n", "Expected ']]' at the end of an array declaration (at line 1, column 7)"),
-    ],
-    ids=["no value", "key twice", "open bracket"],
+    "text", ["steps = ", "steps = 1\nsteps = 2", "[[task]\n"], ids=["no value", "key twice", "open bracket"]
 )
-def test_a_spec_that_is_not_toml(tmp_path, refused, text, reason):
+def test_a_spec_that_is_not_toml(tmp_path, refused, text):
     path = written(text, tmp_path)
-    assert refused(path) == f"spec: '{path}'; is not TOML: {reason}"
+    assert refused(path).startswith(f"spec: '{path}'; is not TOML: ")
+
+
+def test_an_action_that_the_task_does_not_have(tmp_path, refused):
+    agent = 'agent = {name = "always", parameters.policy = "faster"}'
+    message = refused(written(f'steps = 1\ntask = "service-station"\n{agent}', tmp_path))
+    assert "action in the policy: 'faster'; known: fast, slow" in message
 
 
 @pytest.mark.parametrize("value", [0, False, 0.0, ""], ids=repr)
@@ -381,7 +378,5 @@ def test_a_value_that_counts_for_nothing_is_seen_twice_too(value):
 def test_a_module_beside_the_spec_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "beside_the_spec.py").write_text("from everlearn.agents.always import always as mine\n")
-    spec = load_spec(
-        written('steps = 1\ntask = "service-station"\nagent = "beside_the_spec:mine"', tmp_path)
-    )
+    spec = load_spec(written('steps = 1\ntask = "service-station"\nagent = "beside_the_spec:mine"', tmp_path))
     assert variants(spec)[0].contender.label == "beside_the_spec:mine"

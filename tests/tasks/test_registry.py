@@ -72,8 +72,8 @@ STATION = (
         (
             lambda: make_task("service-stations"),
             UnknownName,
-            "task: 'service-stations'; known: service-station (did you mean service-station?); "
-            "or name your own as module:attribute",
+            "task: 'service-stations'; known: aggregation, alternating, service-station "
+            "(did you mean service-station?); or name your own as module:attribute",
         ),
         (
             lambda: make_task("service-station", {"windows": 3}),

@@ -97,6 +97,19 @@ def make_design(
     return replace(design, name=name, parameters=values)
 
 
+def takes_schedule(given: object) -> bool:
+    """Tell whether an agent takes a schedule.
+
+    Examples
+    --------
+    >>> takes_schedule("growing-horizon"), takes_schedule("always")
+    (True, False)
+
+    """
+    found = locate(given, AGENTS, "agent") if isinstance(given, str) else given
+    return callable(found) and "schedule" in parameters(found)
+
+
 def _refuse_schedule(given: object, schedule: object, chosen: Mapping[str, Any] | None) -> None:
     if schedule is not None or chosen:
         value = schedule if schedule is not None else f"schedule.{next(iter(chosen or ()))}"

@@ -62,7 +62,7 @@ def print_status(directory: str, as_json: bool) -> None:
         return
     screen = console()
     state = "complete" if found["complete"] else f"{found['steps_done'] / found['steps']:.1%} done"
-    screen.print(f"[bold]{found['name']}[/bold] in {found['directory']}: {state}", soft_wrap=True)
+    screen.print(f"{found['name']} in {found['directory']}: {state}", soft_wrap=True, markup=False)
     screen.print(
         f"{found['cells_done']:,} of {found['cells']:,} cells finished, {found['cells_begun']:,} begun; "
         f"{found['steps_done']:,} of {found['steps']:,} steps, {found['seconds_worked']:,.1f} s of work",
@@ -72,6 +72,10 @@ def print_status(directory: str, as_json: bool) -> None:
         screen.print(f"{found['cells_unused']:,} cells belong to no agent or task of the spec any more")
     for message in found["damaged"]:
         screen.print(f"{message}; run it again to compute it anew", soft_wrap=True, markup=False)
+    if found["tables_steps"] not in (None, found["steps_each"]):
+        screen.print(
+            f"the tables are those of {found['tables_steps']:,} steps; run it again to go on to {found['steps_each']:,}"
+        )
     for name in found["altered_tables"]:
         screen.print(f"{name}: not as it was written; run it again to make it anew", soft_wrap=True, markup=False)
     origin = found["provenance"]
@@ -129,7 +133,8 @@ def _print_done(directory: str, as_json: bool) -> None:
         f"all {found['cells']:,} cells are finished" if not left else f"{left:,} of {found['cells']:,} cells are left"
     )
     screen = console()
-    screen.print(f"{found['name']}: {state}, {found['seconds_worked']:,.1f} s of work in all")
+    worked = f"{found['seconds_worked']:,.1f} s of work in all"
+    screen.print(f"{found['name']}: {state}, {worked}", soft_wrap=True, markup=False)
     screen.print(f"results: {Path(directory).resolve()}", soft_wrap=True, markup=False)
     if not left:
         screen.print(f"see them with: everlearn experiment table {directory}", soft_wrap=True, markup=False)

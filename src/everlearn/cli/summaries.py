@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from everlearn.analysis.names import written
@@ -30,9 +31,9 @@ def show_tables(
     for task, group in _by_task(regret).items():
         times = list(dict.fromkeys(row["time"] for row in group))[-COLUMNS:]
         _show(screen, f"{task}, realized regret after so many steps", group, "time", times)
-    units = " and ".join(sorted({f"{arm.unit}s" for arm in experiment.arms}))
-    number = ", ".join(sorted({f"{arm.units:,}" for arm in experiment.arms}))
-    note = f"Means over {number} {units}; below each its {confidence:.0%} interval, by bootstrap over {units}."
+    arms = {(arm.unit, arm.units) for arm in experiment.arms}
+    counted = ", ".join(f"{number:,} {unit}{'s' if number > 1 else ''}" for unit, number in sorted(arms))
+    note = f"Means over {counted}; below each its {confidence:.0%} interval, by bootstrap."
     screen.print(f"[dim]{note}[/dim]", soft_wrap=True)
 
 
@@ -61,7 +62,8 @@ def _by_task(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 def _agent(row: dict[str, Any]) -> str:
     settings = _written(row["settings"], task=False)
-    return f"{row['agent']}\n[dim]{settings}[/dim]" if settings else str(row["agent"])
+    label = escape(row["agent"])
+    return f"{label}\n[dim]{escape(settings)}[/dim]" if settings else label
 
 
 def _written(settings: dict[str, Any], *, task: bool) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from everlearn.experiments.execute import Watcher
@@ -20,7 +21,7 @@ class Bar(Watcher):
 
     def __init__(self, progress: Progress, title: str) -> None:
         self.progress = progress
-        self.task: TaskID = progress.add_task(title, total=None, cells="preparing", speed="")
+        self.task: TaskID = progress.add_task(escape(title), total=None, cells="preparing", speed="")
         self.cells = self.finished = 0
         self._lock = threading.Lock()
 

@@ -7,15 +7,21 @@ under a hash of all of this.
 from __future__ import annotations
 
 import ast
+import contextlib
+import functools
 import hashlib
 import inspect
 import textwrap
+import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
+
+_PARSING = threading.Lock()
+"""Python 3.11 raises SystemError where two threads make syntax trees at once."""
 
 COMPILED_ELSEWHERE = {"math", "numba", "numpy", "scipy"}
 """Modules whose functions Numba knows itself."""
@@ -56,6 +62,7 @@ def fingerprint(*functions: Callable[..., Any]) -> str:
     for function in functions:
         for one in callees(function):
             text.update(f"\n{one.__module__}.{one.__qualname__}\n{_source(one)}".encode())
+            text.update(f"\n{_constant(one.__defaults__)} {_constant(one.__kwdefaults__)}".encode())
             for name, value in _names(one):
                 text.update(f"\n{name} = {_constant(value)}".encode())
     return text.hexdigest()
@@ -71,14 +78,39 @@ def source_of(thing: Any) -> str:
     (True, False)
 
     """
-    if isinstance(thing, types.FunctionType | types.MethodType):
-        return fingerprint(getattr(thing, "__func__", thing))
-    kind = thing if isinstance(thing, type) else type(thing)
+    return hashlib.sha256("\n".join(_parts(thing)).encode()).hexdigest()
+
+
+def _parts(thing: Any) -> Iterator[str]:
+    """Yield what a thing does: the source of a function, of a class with its bases and methods, and what it holds."""
+    if isinstance(thing, types.FunctionType):
+        yield fingerprint(thing)
+    elif isinstance(thing, types.MethodType):
+        yield fingerprint(thing.__func__)
+        yield _held(thing.__self__)
+    elif isinstance(thing, functools.partial):
+        yield from _parts(thing.func)
+        yield _constant(thing.args) + _constant(thing.keywords)
+    elif isinstance(thing, type):
+        for kind in thing.__mro__:
+            yield from _class(kind)
+    else:
+        yield from _parts(type(thing))
+        yield _held(thing) + str(getattr(thing, "__qualname__", ""))
+
+
+def _class(kind: type) -> Iterator[str]:
     try:
-        text = _bare(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError):
-        text = f"{kind.__module__}.{kind.__qualname__} {getattr(thing, '__qualname__', '')}"
-    return hashlib.sha256(text.encode()).hexdigest()
+        yield _bare(textwrap.dedent(inspect.getsource(kind)))
+    except (OSError, TypeError):  # built in, or typed at a prompt
+        yield f"{kind.__module__}.{kind.__qualname__}"
+    for member in vars(kind).values():
+        if isinstance(member, types.FunctionType):
+            yield fingerprint(member)
+
+
+def _held(thing: Any) -> str:
+    return _constant(getattr(thing, "__dict__", None))
 
 
 def _constant(value: Any) -> str:
@@ -101,10 +133,12 @@ def _source(function: types.FunctionType) -> str:
         return repr((function.__code__.co_code, function.__code__.co_consts, function.__code__.co_names))
 
 
+@functools.lru_cache(maxsize=1024)
 def _bare(source: str) -> str:
     """Return source without comments, docstrings and layout, which change nothing that it does."""
     try:
-        tree = ast.parse(source)
+        with _PARSING:
+            tree = ast.parse(source)
     except SyntaxError:  # a lambda inside an expression, of which this is the line
         return source
     for node in ast.walk(tree):
@@ -115,10 +149,19 @@ def _bare(source: str) -> str:
 
 def _names(function: types.FunctionType) -> list[tuple[str, Any]]:
     """Return the global and enclosed names that a function uses, with what they stand for, ``module.name`` included."""
-    inside = inspect.getclosurevars(function)
-    used = {**inside.globals, **inside.nonlocals}
+    read = _read(function.__code__)
+    used = {name: function.__globals__[name] for name in read if name in function.__globals__}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # enclosed, and not there yet
+            used[name] = cell.cell_contents
     for name, module in list(used.items()):
         if isinstance(module, types.ModuleType) and module.__name__.partition(".")[0] not in COMPILED_ELSEWHERE:
-            members = {member: getattr(module, member, None) for member in function.__code__.co_names}
+            members = {member: getattr(module, member, None) for member in read}
             used.update({f"{name}.{member}": value for member, value in members.items() if value is not None})
     return sorted(used.items(), key=itemgetter(0))
+
+
+def _read(code: types.CodeType) -> set[str]:
+    """Return the names that code reads, comprehensions and functions inside it included."""
+    inside = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return set(code.co_names).union(*(_read(one) for one in inside))

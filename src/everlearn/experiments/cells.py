@@ -21,7 +21,7 @@ from everlearn.agents.schedule import Schedule
 from everlearn.engine.compiled import MEMORY, bytes_known
 from everlearn.engine.sources import source_of
 from everlearn.engine.table import AnyTable, FixedTable, settled_table
-from everlearn.experiments.variants import Variant
+from everlearn.experiments.variants import Variant, named
 from everlearn.protocol import Knowledge
 from everlearn.registry import plain
 from everlearn.tasks.interface import Interface
@@ -84,10 +84,12 @@ def cells(variants: list[Variant], tables: Tables) -> list[Cell]:
 def _cells(variant: Variant, tables: Tables) -> Iterator[Cell]:
     plan = variant.plan
     interface = Interface(plan.task)
+    with named(variant.contender.entry.key):
+        knowledge = plan.design.build(interface)
     identity = {
         "revision": REVISION,
         "task": tables.identity(plan.task),
-        "agent": agent_identity(plan.design, plan.design.build(interface)),
+        "agent": agent_identity(plan.design, knowledge),
         "parameters": plain(plan.design.parameters),
         "duration": plan.design.duration,
         "seed": plan.seed,

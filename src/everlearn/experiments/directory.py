@@ -25,7 +25,6 @@ from everlearn.files import replacing
 from everlearn.results.store import SCHEMA, Cells, Damaged, full_disk, refuse_newer
 
 MANIFEST, CELLS = "manifest.json", "cells"
-_KEYS = {"schema", "steps", "per_decade", "variants", "optima", "provenance"}
 
 
 class Directory:
@@ -42,6 +41,8 @@ class Directory:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.cells = Cells(self.path / CELLS)
+        if self.path.exists() and not self.path.is_dir():
+            raise StoreError(f"{self.path}: is a file; give a directory")
 
     @property
     def manifest(self) -> dict[str, Any] | None:
@@ -51,13 +52,14 @@ class Directory:
             manifest = json.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except NotADirectoryError:
-            raise StoreError(f"{self.path}: is a file; give a directory") from None
         except ValueError as error:
             raise Damaged(f"{file}: it is damaged ({error})") from None
-        if not isinstance(manifest, dict) or not manifest.keys() >= _KEYS:
+        if not isinstance(manifest, dict):
             raise Damaged(f"{file}: it is damaged (it is not whole)")
-        refuse_newer(file, manifest["schema"])
+        if isinstance(manifest.get("schema"), int):
+            refuse_newer(file, manifest["schema"])
+        if manifest.pop("sha256", None) != _hash(manifest):
+            raise Damaged(f"{file}: it is damaged (its checksum is wrong)")
         return manifest
 
     def described(self) -> dict[str, Any]:
@@ -68,7 +70,8 @@ class Directory:
 
     def describe(self, manifest: dict[str, Any]) -> None:
         """Write the manifest."""
-        self.write(MANIFEST, json.dumps({"schema": SCHEMA, **manifest}, indent=1).encode() + b"\n")
+        document = {**manifest, "schema": SCHEMA}
+        self.write(MANIFEST, json.dumps({**document, "sha256": _hash(document)}, indent=1).encode() + b"\n")
 
     def write(self, name: str, data: bytes) -> str:
         """Write a file, whole or not at all, and return its hash."""
@@ -98,3 +101,7 @@ class Directory:
             if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
                 found.append(name)
         return found
+
+
+def _hash(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()

@@ -127,19 +127,18 @@ def execute(
     Killed at any moment and called again, it goes on where it was, and comes to the same tables to the last byte.
     """
     directory, watcher, workforce = Directory(path), watcher or Watcher(), workforce or Threads()
-    chosen = variants(spec)
+    chosen, tables, here = variants(spec), Tables(spec.max_pairs), provenance()
+    everything = cells(chosen, tables)
+    engines = {id(one): choose_engine(one.plan, spec.engine) for one in chosen}
+    mine = everything[shard.number - 1 :: shard.of] if shard else everything
     with working(directory.path, shard.name if shard else None):
         before = _before(directory)
-        tables, here = Tables(spec.max_pairs), provenance()
         _refuse_other(directory, before, spec, here)
-        everything = cells(chosen, tables)
-        engines = {id(one): choose_engine(one.plan, spec.engine) for one in chosen}
+        left, spent = _left(mine, _engine_of(engines), directory, watcher)
         with gathering(directory.path):
-            manifest = manifest_of(spec, everything, engines, tables, here, _before(directory))
-            directory.describe(manifest)
-        mine = everything[shard.number - 1 :: shard.of] if shard else everything
+            directory.describe(manifest_of(spec, everything, engines, tables, here, before))
         began = time.perf_counter()
-        _do(mine, engines, directory, tables, workforce, watcher, here, stop)
+        _do(left, spent, engines, directory, tables, workforce, watcher, here, stop)
         with gathering(directory.path):
             gather(directory, seconds=time.perf_counter() - began)
     return directory
@@ -188,7 +187,8 @@ def _refuse_other(directory: Directory, before: dict[str, Any] | None, spec: Spe
 
 
 def _do(
-    mine: Sequence[Cell],
+    left: Sequence[tuple[Cell, Condition | None]],
+    spent: dict[str, float],
     engines: dict[int, str],
     directory: Directory,
     tables: Tables,
@@ -197,8 +197,6 @@ def _do(
     here: dict[str, Any],
     stop: threading.Event | None,
 ) -> None:
-    engine = _engine_of(engines)
-    left, spent = _left(mine, engine, directory, watcher)
     lock = threading.Lock()
 
     def commit(cell: Cell, condition: Condition, seconds: float) -> None:
@@ -210,7 +208,7 @@ def _do(
 
     if left:
         with workforce.opened():
-            todo = jobs(left, engine, tables, workforce.workers)
+            todo = jobs(left, _engine_of(engines), tables, workforce.workers)
             workforce(todo, tables, commit, progress=watcher.steps, stop=stop)
 
 
@@ -233,6 +231,9 @@ def _left(
         if found is not None:
             spent[name] = found[1].get("seconds", 0.0)
         length = cell.variant.plan.steps
+        if condition is not None and condition.t > length:
+            remedy = f"{directory.cells.path(name)} has {condition.t:,} already; give as many, or another directory"
+            raise InputError("steps", length, remedy)
         steps += length * len(cell.runs)
         done += (condition.t if condition else 0) * len(cell.runs)
         if condition is None or condition.t < length:

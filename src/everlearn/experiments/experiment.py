@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from everlearn.analysis.comparison import Comparison, comparisons
+from everlearn.analysis.measures import MEASURES
 from everlearn.analysis.statistics import regret_table, summary
-from everlearn.errors import InputError, StoreError
+from everlearn.errors import InputError, StoreError, UnknownName
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import recorded, results
 from everlearn.experiments.rows import Rows
@@ -90,13 +91,16 @@ class Experiment:
             "seconds_worked": seconds,
             "cells_unused": len({path.stem for path in self.directory.cells.directory.glob("*.npz")} - names.keys()),
             "damaged": damaged,
+            "steps_each": steps,
+            "tables_steps": self.manifest["tables_steps"],
             "altered_tables": self.directory.altered_tables(),
             "provenance": self.manifest["provenance"],
         }
 
     def table(self, measures: Sequence[str] | None = None, *, confidence: float = 0.95) -> Rows:
         """Return a row for each agent, task and measure, with an interval over runs."""
-        chosen = {} if measures is None else {"measures": tuple(measures)}
+        listed = (measures,) if isinstance(measures, str) else measures
+        chosen = {} if listed is None else {"measures": tuple(listed)}
         return Rows(summary(self.arms, confidence=confidence, **chosen))
 
     def regret(self, *, confidence: float = 0.95) -> Rows:
@@ -117,6 +121,8 @@ class Experiment:
         from everlearn.figures.saving import save_figure
         from everlearn.figures.sweep import heat_maps, swept
 
+        if measure not in MEASURES:
+            raise UnknownName("measure", measure, MEASURES)
         for form in formats:
             if form not in FIGURE_FORMATS:
                 raise InputError("format", form, f"give one of {', '.join(FIGURE_FORMATS)}")

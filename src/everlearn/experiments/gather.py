@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -88,19 +89,22 @@ def _result(directory: Directory, manifest: dict[str, Any], entry: dict[str, Any
 
 
 def gather(directory: Directory, seconds: float = 0.0) -> None:
-    """Write the tables, and in the manifest their hashes and the time that was worked."""
-    found = recorded(directory)
-    written = {}
+    """Write the tables, and in the manifest their hashes and the time that was worked.
+
+    A damaged cell is named and left out.  Where no run is finished, tables of fewer steps stay as they are.
+    """
+    damaged: list[str] = []
+    found, manifest = recorded(directory, damaged), directory.described()
+    written, steps = manifest["tables"], manifest["tables_steps"]
     if found:
-        written["runs.parquet"] = directory.write("runs.parquet", encoded(runs_table(found), "parquet"))
-        rows = summary(arms(found))
-        written["summary.parquet"] = directory.write("summary.parquet", encoded(rows_table(rows), "parquet"))
-    manifest = directory.described()
-    manifest.pop("schema")
+        rows = rows_table(summary(arms(found)))
+        tables = {"runs.parquet": runs_table(found), "summary.parquet": rows}
+        written = {name: directory.write(name, encoded(table, "parquet")) for name, table in tables.items()}
+        steps = manifest["steps"]
     for entry in manifest["variants"]:
-        entry["seconds"] = sum(
-            cell[1]["seconds"]
-            for _, cell in directory.read_cells([cell["name"] for cell in entry["cells"]])
-            if cell is not None
-        )
-    directory.describe({**manifest, "tables": written, "seconds": manifest["seconds"] + seconds})
+        names = [cell["name"] for cell in entry["cells"]]
+        entry["seconds"] = sum(cell[1]["seconds"] for _, cell in directory.read_cells(names, []) if cell is not None)
+    worked = manifest["seconds"] + seconds
+    directory.describe({**manifest, "tables": written, "tables_steps": steps, "seconds": worked})
+    for message in damaged:
+        warnings.warn(f"{message}; it is left out", stacklevel=2)

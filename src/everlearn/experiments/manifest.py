@@ -8,7 +8,7 @@ from typing import Any
 
 from everlearn.experiments.cells import Cell, Tables
 from everlearn.experiments.references import optimal_average
-from everlearn.experiments.spec import Spec
+from everlearn.experiments.spec import Spec, written
 from everlearn.experiments.variants import Variant
 from everlearn.registry import plain
 
@@ -35,7 +35,7 @@ def manifest_of(
         "runs": spec.runs,
         "seed": spec.seed,
         "per_decade": spec.per_decade,
-        "spec": plain(spec.source),
+        "spec": written(spec),
         "named": _by_name(spec),
         "folder": spec.folder,
         "provenance": here,
@@ -45,6 +45,7 @@ def manifest_of(
         "variants": entries,
         "optima": known,
         "tables": before.get("tables", {}),
+        "tables_steps": before.get("tables_steps"),
     }
 
 

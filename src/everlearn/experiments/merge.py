@@ -15,7 +15,7 @@ from everlearn.files import replacing
 from everlearn.results.lock import gathering, working
 from everlearn.results.store import full_disk
 
-_SAME = ("steps", "runs", "seed", "per_decade", "spec")
+_SAME = ("steps", "runs", "seed", "per_decade")
 
 
 def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directory:
@@ -32,12 +32,13 @@ def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directo
         if (there := target.manifest) is not None:
             _refuse_other(sources[0], manifests[0], target, there)
         else:
-            target.describe({key: value for key, value in manifests[0].items() if key != "schema"})
-        names = [cell["name"] for entry in manifests[0]["variants"] for cell in entry["cells"]]
+            target.describe({**manifests[0], "seconds": 0.0})
+        names = _names(manifests[0])
         for source in sources:
             if source.path.resolve() != target.path.resolve():
                 _bring(names, source, target)
-        gather(target, seconds=sum(one["seconds"] for one in manifests[0 if target is not sources[0] else 1 :]))
+        elsewhere = [one for one, source in zip(manifests, sources, strict=True) if source is not target]
+        gather(target, seconds=sum(one["seconds"] for one in elsewhere))
     return target
 
 
@@ -57,8 +58,18 @@ def _refuse_other(first: Directory, one: dict[str, Any], second: Directory, othe
     for key in _SAME:
         if one[key] != other[key]:
             raise StoreError(f"{second.path}: its {key} differs from that of {first.path}; merge one experiment")
+    if {**one["spec"], "name": ""} != {**other["spec"], "name": ""}:
+        raise StoreError(f"{second.path}: its spec differs from that of {first.path}; merge one experiment")
+    if _names(one) != _names(other):
+        raise StoreError(
+            f"{second.path}: a task or an agent is another version than in {first.path}; run one of them anew"
+        )
     if one["provenance"]["arithmetic"] != other["provenance"]["arithmetic"]:
         raise StoreError(
             f"{second.path}: was computed on a machine whose arithmetic differs from that of {first.path}; "
             "merge what was computed alike"
         )
+
+
+def _names(manifest: dict[str, Any]) -> list[str]:
+    return [cell["name"] for entry in manifest["variants"] for cell in entry["cells"]]

@@ -17,6 +17,8 @@ from everlearn.engine.runner import ENGINES
 from everlearn.engine.table import MOST_PAIRS
 from everlearn.engine.times import PER_DECADE
 from everlearn.errors import InputError, UnknownName
+from everlearn.registry import plain
+from everlearn.tasks.define import Definition
 
 MOST_MEMBERS = 100_000
 """How many members a family may have; a number beyond is more likely a mistake."""
@@ -71,8 +73,6 @@ class Spec:
     per_decade: int = PER_DECADE
     engine: str = "auto"
     max_pairs: int = MOST_PAIRS
-    source: Mapping[str, Any] = field(default_factory=dict)
-    """What it was read from."""
     folder: str | None = None
     """Where the file lay, and where ``module:attribute`` is looked for."""
 
@@ -119,7 +119,6 @@ def read_spec(document: Mapping[str, Any], folder: str | None = None) -> Spec:
         per_decade=whole(recording.get("per_decade", PER_DECADE), "recording.per_decade", least=1),
         engine=engine,
         max_pairs=whole(document.get("max_pairs", MOST_PAIRS), "max_pairs", least=1),
-        source=document,
         folder=folder,
     )
 
@@ -186,7 +185,49 @@ def _text(value: Any, key: str) -> str:
 
 def _name(given: object) -> str:
     """Return what a thing is called."""
+    if isinstance(given, Definition):
+        return given.finish().name
     return given if isinstance(given, str) else str(getattr(given, "name", None) or getattr(given, "__name__", given))
+
+
+def written(spec: Spec) -> dict[str, Any]:
+    """Return a spec as JSON can hold it; read again it is the same, where everything in it was named.
+
+    Examples
+    --------
+    >>> spec = read_spec({"steps": 100, "task": "service-station", "agent": "growing-horizon"})
+    >>> read_spec(written(spec)).tasks == spec.tasks
+    True
+
+    """
+    return {
+        "name": spec.name,
+        "steps": spec.steps,
+        "runs": spec.runs,
+        "seed": spec.seed,
+        "engine": spec.engine,
+        "max_pairs": spec.max_pairs,
+        "recording": {"per_decade": spec.per_decade},
+        "task": [
+            {
+                "name": _name(one.given),
+                "label": one.label,
+                "parameters": plain(one.parameters),
+                "family": plain(one.family),
+            }
+            for one in spec.tasks
+        ],
+        "agent": [
+            {
+                "name": _name(one.given),
+                **({} if one.label is None else {"label": one.label}),
+                **({} if one.schedules == [None] else {"schedule": [_name(schedule) for schedule in one.schedules]}),
+                "parameters": plain(one.parameters),
+                "schedule_parameters": plain(one.schedule_parameters),
+            }
+            for one in spec.agents
+        ],
+    }
 
 
 def _mapping(value: Any, key: str) -> Mapping[str, Any]:
@@ -203,15 +244,16 @@ def _values(values: Any, key: str) -> list[Any]:
     listed = values if isinstance(values, list) else [values]
     if not listed:
         raise InputError(key, values, "is an empty list; give at least one value")
-    if twice := next((one for place, one in enumerate(listed) if _same(one, listed[:place])), None):
-        raise InputError(key, twice, "is there twice; values of a grid must differ")
+    for place, value in enumerate(listed):
+        if any(_same(value, other) for other in listed[:place]):
+            raise InputError(key, value, "is there twice; values of a grid must differ")
     return listed
 
 
-def _same(value: Any, others: list[Any]) -> bool:
-    return isinstance(value, bool | int | float | str) and any(
-        type(value) is type(other) and value == other for other in others
-    )
+def _same(value: Any, other: Any) -> bool:
+    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (value, other))
+    alike = numbers or (type(value) is type(other) and isinstance(value, bool | str | list | dict))
+    return alike and bool(value == other)
 
 
 def _members(values: Any, key: str) -> list[Any]:

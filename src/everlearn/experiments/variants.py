@@ -10,10 +10,11 @@ from itertools import product
 from typing import Any
 
 from everlearn.agents.design import Design
-from everlearn.agents.registry import make_design
+from everlearn.agents.registry import make_design, takes_schedule
 from everlearn.engine.plan import Plan
 from everlearn.errors import InputError, UnknownName
 from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry
+from everlearn.registry import plain
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
@@ -107,11 +108,12 @@ def variants(spec: Spec) -> list[Variant]:
 
 
 def _places(entry: TaskEntry) -> Iterator[Place]:
-    for chosen in _combinations(entry.parameters):
-        settings = {f"task.{name}": chosen[name] for name, values in entry.parameters.items() if len(values) > 1}
+    names = {name: _called(values) for name, values in entry.parameters.items()}
+    for chosen, called in zip(_combinations(entry.parameters), _combinations(names), strict=True):
+        settings = {f"task.{name}": called[name] for name, values in entry.parameters.items() if len(values) > 1}
         members = list(_combinations(entry.family))
         for number, drawn in enumerate(members):
-            with _named(entry.key):
+            with named(entry.key):
                 task = make_task(entry.given, {**chosen, **drawn})
             member, of = (number, len(members)) if entry.family else (None, None)
             yield Place(entry.label, entry.given, settings, member, of, task)
@@ -121,11 +123,12 @@ def _contenders(entry: AgentEntry, steps: int) -> Iterator[Contender]:
     grid = {f"agent.{name}": values for name, values in entry.parameters.items()}
     grid |= {"schedule": entry.schedules}
     grid |= {f"schedule.{name}": values for name, values in entry.schedule_parameters.items()}
-    for chosen in _combinations(grid):
+    names = {name: _called(values) for name, values in grid.items()}
+    for chosen, called in zip(_combinations(grid), _combinations(names), strict=True):
         own, timing = ({name: chosen[f"{kind}.{name}"] for name in names} for kind, names in _kinds(entry))
-        settings = {name: _called(value) for name, value in chosen.items() if len(grid[name]) > 1}
+        settings = {name: value for name, value in called.items() if len(grid[name]) > 1}
         draft = Contender("", entry, settings, chosen["schedule"], own, timing)
-        with _named(entry.key):
+        with named(entry.key):
             design = draft.design(steps)
         yield Contender(entry.label or _label(entry, design), entry, settings, chosen["schedule"], own, timing)
 
@@ -136,13 +139,17 @@ def _kinds(entry: AgentEntry) -> tuple[tuple[str, Mapping[str, Any]], tuple[str,
 
 def _label(entry: AgentEntry, design: Design) -> str:
     """Return what to call an agent that was given no label; the schedule is a setting where it varies."""
-    if design.schedule is None or len(entry.schedules) > 1:
+    if design.schedule is None or len(entry.schedules) > 1 or not takes_schedule(entry.given):
         return design.name
     return f"{design.name}, {design.schedule.name}"
 
 
-def _called(value: Any) -> Any:
-    return value if isinstance(value, bool | int | float | str) else str(getattr(value, "name", value))
+def _called(values: list[Any]) -> list[Any]:
+    """Return what the values of a grid are called: numbers and texts as they are, things by their names, told apart."""
+    plainly = [value if isinstance(value, bool | int | float | str) else str(plain(value)) for value in values]
+    if len({repr(one) for one in plainly}) == len(values):
+        return plainly
+    return [f"{one} {number}" for number, one in enumerate(plainly, start=1)]
 
 
 def _combinations(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -159,7 +166,7 @@ def _refuse_twins(contenders: list[Contender]) -> None:
 
 
 @contextmanager
-def _named(key: str) -> Iterator[None]:
+def named(key: str) -> Iterator[None]:
     """Say in which entry of the spec something was wrong."""
     try:
         yield

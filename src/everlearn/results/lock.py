@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,13 +38,13 @@ def working(directory: Path, shard: str | None = None) -> Iterator[None]:
     with _opened(directory / _LOCK) as whole:
         _take(whole, fcntl.LOCK_EX if shard is None else fcntl.LOCK_SH, directory)
         if shard is None:
-            _sign(whole)
-            yield
+            with _signed(whole):
+                yield
             return
         with _opened(directory / f"{_LOCK}-{shard}") as part:
             _take(part, fcntl.LOCK_EX, directory)
-            _sign(part)
-            yield
+            with _signed(part):
+                yield
 
 
 @contextmanager
@@ -63,15 +64,40 @@ def _take(file: IO[str], kind: int, directory: Path) -> None:
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        file.seek(0)
-        who = file.read().strip() or "of another user"
+        who = _holder(file)
         raise StoreError(
-            f"{directory}: another process works there ({who}); wait for it, or give another directory"
+            f"{directory}: another process works there{who}; wait for it, or give another directory"
         ) from None
 
 
-def _sign(file: IO[str]) -> None:
+def _holder(file: IO[str]) -> str:
+    """Return who signed, where that is not a process of this machine that has gone."""
+    file.seek(0)
+    text = file.read().strip()
+    found = re.fullmatch(r"process (\d+) on (.+)", text)
+    if found is None:
+        return ""
+    if found[2] == socket.gethostname():
+        try:
+            os.kill(int(found[1]), 0)
+        except ProcessLookupError:
+            return ""
+        except PermissionError:
+            pass
+    return f" ({text})"
+
+
+@contextmanager
+def _signed(file: IO[str]) -> Iterator[None]:
+    _write(file, f"process {os.getpid()} on {socket.gethostname()}")
+    try:
+        yield
+    finally:
+        _write(file, "")
+
+
+def _write(file: IO[str], text: str) -> None:
     file.seek(0)
     file.truncate()
-    file.write(f"process {os.getpid()} on {socket.gethostname()}")
+    file.write(text)
     file.flush()

@@ -60,7 +60,7 @@ class Cells:
         if condition.policies is not None:
             arrays["policies"] = condition.policies
         entries = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        text = json.dumps(
+        text = _encoded(
             {
                 "schema": SCHEMA,
                 "cell": cell,
@@ -72,7 +72,7 @@ class Cells:
                 "notes": notes,
                 "sha256": {name: _hash(array) for name, array in entries.items()},
             }
-        ).encode()
+        )
         heading = {_TEXT: np.frombuffer(text, dtype=np.uint8), _HASH: np.frombuffer(_sha(text), dtype=np.uint8)}
         with full_disk(self.path(cell)), replacing(self.path(cell)) as file:
             np.savez(file, allow_pickle=False, **heading, **{_ARRAYS + name: one for name, one in entries.items()})
@@ -106,7 +106,8 @@ class Cells:
         except FileNotFoundError:
             return None, {}
         except (*_UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
-            raise Damaged(f"{path}: it is damaged ({error})") from None
+            why = "it is no archive" if "pickle" in str(error) else str(error)  # NumPy's advice would be bad advice
+            raise Damaged(f"{path}: it is damaged ({why})") from None
         wrong = [name for name, array in arrays.items() if _hash(array) != text["sha256"][name]]
         if wrong or text["cell"] != cell:
             raise Damaged(f"{path}: it is damaged (the checksum of {wrong[0] if wrong else 'its name'!r} is wrong)")
@@ -129,6 +130,13 @@ def _checked(archive: Any) -> Any:
     if archive[_HASH].tobytes() != _sha(text):
         raise ValueError("its checksum is wrong")
     return json.loads(text)
+
+
+def _encoded(document: Any) -> bytes:
+    try:
+        return json.dumps(document).encode()
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"what snapshot() of the environment returned cannot be kept as JSON ({error})") from None
 
 
 def _sha(data: bytes) -> bytes:

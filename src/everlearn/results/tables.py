@@ -91,7 +91,7 @@ def _repeated(recorded: Sequence[Recorded], values: Any) -> Any:
 def _alike(values: list[Any]) -> list[Any]:
     """Return values that a column can hold: numbers, truths or texts; others are written as JSON."""
     kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float}:
+    if kinds <= {int, float} and not any(isinstance(value, int) and abs(value) >= 1 << 63 for value in values):
         return [None if value is None else float(value) for value in values] if float in kinds else values
     if kinds <= {bool} or kinds <= {str}:
         return values

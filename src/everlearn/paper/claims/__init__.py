@@ -1,0 +1,1 @@
+"""The claims of the paper, each computed and given a verdict."""

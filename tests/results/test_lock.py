@@ -1,0 +1,101 @@
+"""Who may work in a directory, among processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from everlearn.errors import StoreError
+from everlearn.results.lock import gathering, working
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from everlearn.results.lock import working
+with working(Path(sys.argv[1]), sys.argv[2] or None):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def held(directory: Path, shard: str = "") -> Iterator[subprocess.Popen]:
+    """Another process holds the directory."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, directory, shard], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        try:
+            assert holder.stdout.readline() == "held\n"
+            yield holder
+        finally:
+            holder.kill()
+
+
+def refused(directory: Path, shard: str | None = None) -> str:
+    with pytest.raises(StoreError) as caught, working(directory, shard):
+        pass
+    return str(caught.value)
+
+
+def test_a_second_process_is_told_of_the_first(tmp_path):
+    with held(tmp_path) as holder:
+        message = refused(tmp_path)
+        assert message.startswith(f"{tmp_path}: another process works there (process {holder.pid} on ")
+        assert message.endswith("); wait for it, or give another directory")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
+def test_a_lock_ends_with_its_process(tmp_path, how):
+    with held(tmp_path) as holder:
+        os.kill(holder.pid, how)
+        holder.wait()
+        with working(tmp_path):
+            pass
+
+
+def test_shards_work_beside_each_other(tmp_path):
+    with held(tmp_path, "1-of-2"), working(tmp_path, "2-of-2"), working(tmp_path, "1-of-3"):
+        pass
+
+
+def test_nobody_does_a_shard_twice(tmp_path):
+    with held(tmp_path, "1-of-2") as holder:
+        assert f"process {holder.pid} " in refused(tmp_path, "1-of-2")
+
+
+def test_who_works_alone_keeps_shards_out(tmp_path):
+    with working(tmp_path):
+        assert f"process {os.getpid()} " in refused(tmp_path, "1-of-2")
+
+
+def test_a_shard_keeps_out_who_would_work_alone(tmp_path):
+    with working(tmp_path, "1-of-2"):
+        assert "another process works there" in refused(tmp_path)
+    with working(tmp_path):
+        pass
+
+
+def test_who_has_gone_is_not_named(tmp_path):
+    with held(tmp_path) as gone:
+        pass
+    with working(tmp_path, "1-of-2"):
+        assert f"process {gone.pid} " not in refused(tmp_path)
+
+
+def test_a_lock_is_free_after_an_error(tmp_path):
+    with pytest.raises(ZeroDivisionError), working(tmp_path):
+        raise ZeroDivisionError
+    with working(tmp_path), gathering(tmp_path):
+        pass
+
+
+def test_a_directory_is_made_where_there_is_none(tmp_path):
+    with working(tmp_path / "deep" / "down"):
+        assert (tmp_path / "deep" / "down").is_dir()
