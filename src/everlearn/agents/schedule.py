@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from everlearn.errors import require
 from everlearn.protocol import Table
+
+MOST_STEPS = 1 << 62
+"""More steps than there will be."""
 
 Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
 """From t and constants: foo1, foo2 and foo4.  Like an agent's functions, written so that it can be compiled."""
@@ -37,6 +40,8 @@ class Schedule:
         A known one is exact, so that values clipped at different times are exactly equal, as on paper.
     scales_counts:
         whether foo4 is ever anything but 1; an agent need not keep what it takes to scale counts where it is not
+    steady:
+        for how many steps from t, t included, foo1 and foo2 stay as at t, and foo4 is 1 after t; goes with ``formula``
     formula, constants:
         foo1, foo2 and foo4 at once, for schedules that are also to be evaluated in compiled code; goes with ``ceiling``
 
@@ -56,6 +61,7 @@ class Schedule:
     scales_counts: bool = True
     formula: Formula | None = None
     constants: tuple[float, ...] = ()
+    steady: Callable[[int], int] | None = None
     name: str = "schedule"
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -128,7 +134,14 @@ def change_points(
         before = 1.0 if t == 1 else change_points_formula(t - 1, constants)[0]  # type: ignore[arg-type]
         return change_points_formula(t, constants)[0] - before  # type: ignore[arg-type]
 
-    return _from_formula(change_points_formula, constants, value_shift, ceiling=0.0, scales_counts=True)
+    def steady(t: int) -> int:
+        following = constants[0]
+        while following <= t:
+            following *= constants[1]
+        return math.ceil(following) - t if following < MOST_STEPS else MOST_STEPS
+
+    plain = _from_formula(change_points_formula, constants, value_shift, ceiling=0.0, scales_counts=True)
+    return replace(plain, steady=steady)
 
 
 def change_points_formula(t: int, constants: Table) -> tuple[float, float, float]:
@@ -159,7 +172,8 @@ def fixed(*, horizon: float = 10.0, optimism: float = 1.0) -> Schedule:
     def value_shift(t: int) -> float:
         return horizon - 1 if t == 1 else 0.0
 
-    return _from_formula(fixed_formula, (horizon, optimism), value_shift, ceiling=0.0, scales_counts=False)
+    plain = _from_formula(fixed_formula, (horizon, optimism), value_shift, ceiling=0.0, scales_counts=False)
+    return replace(plain, steady=lambda _t: MOST_STEPS)
 
 
 def fixed_formula(t: int, constants: Table) -> tuple[float, float, float]:  # noqa: ARG001

@@ -139,3 +139,11 @@ def reproduce(
     from everlearn.cli.reproduce import reproduce_and_print
 
     reproduce_and_print(out, runs, steps, as_json)
+
+
+@app.command()
+def claims(as_json: AsJson = False) -> None:
+    """Compute every claim of the paper that can be computed, and say of each whether it holds."""
+    from everlearn.cli.claims import check_and_print
+
+    check_and_print(as_json)

@@ -35,6 +35,9 @@ FIRST_LEG = 1.0
 LOSSES = 10
 """How often a leg may lose its worker before that is taken for its fault."""
 
+LOOK = 5.0
+"""Seconds between two looks at whether workers are there."""
+
 PATIENCE = 10.0
 """Seconds to wait for a scheduler to answer."""
 
@@ -68,6 +71,7 @@ class Cluster:
         self._refused: dict[str, str] = {}
         self.workers = self._local or 1
         self._cost = 0.0
+        self.here: Any = None
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -85,7 +89,7 @@ class Cluster:
                 yield
             return
         options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
-        with LocalCluster(n_workers=self._local, **options) as cluster, Client(cluster) as self.client:
+        with LocalCluster(n_workers=self._local, **options) as self.here, Client(self.here) as self.client:
             yield
 
     def __call__(
@@ -103,15 +107,39 @@ class Cluster:
         walks = {future: one for one in self._walks(todo, tables) for future in [self._submit(one)]}
         returning = as_completed(list(walks), with_results=False)
         try:
-            for future in returning:
-                one = walks.pop(future)
-                self._arrived(one, future, commit, progress)
-                if one.t < one.job.plan.steps and not (stop is not None and stop.is_set()):
-                    again = self._submit(one)
-                    walks[again] = one
-                    returning.add(again)
+            with self._manned():
+                for future in returning:
+                    one = walks.pop(future)
+                    self._arrived(one, future, commit, progress)
+                    if one.t < one.job.plan.steps and not (stop is not None and stop.is_set()):
+                        again = self._submit(one)
+                        walks[again] = one
+                        returning.add(again)
         finally:
             self.client.cancel(list(walks))
+
+    @contextmanager
+    def _manned(self) -> Iterator[None]:
+        """See to it that there are workers: start lost ones anew where they are ours, else say that none is there."""
+        done = threading.Event()
+
+        def look() -> None:
+            said = False
+            while not done.wait(LOOK):
+                there = len(self.client.nthreads())
+                if self.here is not None and there < self.workers:
+                    self.here.scale(self.workers)
+                elif there == 0 and not said:
+                    warnings.warn(f"{self.address} has no workers left; waiting for some", stacklevel=2)
+                    said = True
+
+        looking = threading.Thread(target=look, daemon=True)
+        looking.start()
+        try:
+            yield
+        finally:
+            done.set()
+            looking.join()
 
     def _walks(self, todo: Sequence[Job], tables: Tables) -> Iterator[Walk]:
         sent: dict[str, Any] = {}

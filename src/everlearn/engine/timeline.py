@@ -5,7 +5,7 @@ Built-in schedules are evaluated in compiled code, a user's own by calling it; b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from everlearn.agents.schedule import Schedule
 from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
 from everlearn.engine.kernels import Token
+from everlearn.protocol import Table
 
 
 class Timeline:
@@ -51,11 +52,24 @@ class Timeline:
         block = Block(first, *columns)
         block.ceiling.fill(schedule.ceiling)
         constants = np.array(schedule.constants, dtype=np.float64)
-        done, scale, exponent = compiled(driver.fill, token)(token, constants, block, self.carry)
-        if done < number:
-            sample(schedule, range(first + done, first + done + 1))  # refuses it, with the reason
-        self.carry = self.carry._replace(scale=scale, exponent=exponent)
+        begin = 0
+        while begin < number:
+            length = number if schedule.steady is None else 1
+            part = Block(first + begin, *(column[begin : begin + length] for column in columns))
+            done, scale, exponent = compiled(driver.fill, token)(token, constants, part, self.carry)
+            if done < len(part.horizon):
+                sample(schedule, range(part.first + done, part.first + done + 1))  # refuses it, with the reason
+            self.carry = self.carry._replace(scale=scale, exponent=exponent)
+            begin += length if schedule.steady is None else self._hold(schedule.steady, columns, part.first, begin)
         return block
+
+    @staticmethod
+    def _hold(steady: Callable[[int], int], columns: list[Table], t: int, begin: int) -> int:
+        """Keep what holds at t for as long as it does; return for how many steps that is, in this block."""
+        length = min(steady(t), len(columns[0]) - begin)
+        for column in columns:
+            column[begin + 1 : begin + length] = column[begin]
+        return length
 
 
 def _still(first: int, number: int) -> Block:

@@ -1,0 +1,75 @@
+"""Appendix D: fitted value iteration against hand computation, and against the exact theory of the same task."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.environments.aggregation import Aggregation
+from everlearn.paper.appendix_d import Example
+
+MISLED = {1: 1, 2: 2}
+
+
+@pytest.fixture
+def example():
+    return Example(Aggregation(half=50, reset=0.1, slip=0.1), gain=0.1, penalty=0.5, discount=0.9)
+
+
+def test_values_tend_to_the_closed_form_as_states_grow():
+    large = Example(Aggregation(half=20_00, reset=0.1), gain=0.1, penalty=0.5, discount=0.9)
+    first, second = large.fitted(np.zeros(2)).last
+    kept = 0.9 * 0.9
+    assert second - first == pytest.approx(2 * 0.1 / (1 - kept), rel=2e-3)
+
+
+@pytest.mark.parametrize(("ratio", "action"), [(0.9, 2), (1.1, 1)], ids=["below", "above"])
+def test_the_threshold_decides_what_is_done_in_state_two(ratio, action):
+    bare = Example(Aggregation(half=400, reset=0.1), gain=0.1, discount=0.9)
+    example = Example(bare.system, 0.1, ratio * bare.threshold(), 0.9)
+    assert example.greedy(example.fitted(np.zeros(2)).last)[1] == action
+
+
+def test_sampling_agrees_with_its_expectation(example):
+    expected = example.fitted(np.zeros(2)).last
+    sampled = example.sampled(np.zeros(2), draws=20_000, iterations=300, seed=1)
+    assert np.abs(sampled[-100:].mean(axis=0) - expected).max() < 0.01
+
+
+def test_averages_and_averaging_times_are_those_of_the_exact_theory(example):
+    theory = el.Theory("aggregation")
+    assert example.average_reward(example.misled()) == pytest.approx(theory.average_reward(MISLED), abs=1e-9)
+    assert example.averaging_time(example.misled(), 3000) == pytest.approx(
+        theory.averaging_time(MISLED).value, rel=1e-6
+    )
+    assert theory.distortion(10.0).value == pytest.approx(0.1, abs=1e-9)
+    assert theory.optimal_average_reward == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_fixed_point_of_temporal_differences_is_one(example):
+    (point,) = example.fixed_points()
+    assert point.staying == 0.0
+    assert point.average_reward == pytest.approx(0.0, abs=1e-9)
+    assert example.greedy(point.values)[1] == 1
+
+
+def test_an_iteration_that_settles_nowhere_says_so(example):
+    assert example.fitted(np.zeros(2), iterations=3).outcome == "did not settle"
+    assert example.fitted(np.zeros(2)).outcome == "converged"
+
+
+def test_rows_sum_to_one_and_the_stream_begins_in_state_one():
+    system = Aggregation(half=4, reset=0.2, slip=0.3)
+    assert np.allclose(system.transitions().sum(axis=2), 1)
+    task = el.Theory("aggregation", {"half": 4}).task
+    assert (task.model.memory, task.aleatoric.start) == (1, 1)
+
+
+@pytest.mark.parametrize("task", ["aggregation", "alternating"])
+def test_the_agent_of_the_paper_does_not_share_the_failure(task):
+    result = el.run(task, schedule="smooth", steps=200_000, runs=10, seed=1)
+    if task == "aggregation":
+        assert result.final["min"] > -0.01  # fitted value iteration earns about -0.33
+    else:
+        assert 0.1 < result.final["mean"] < 0.6  # no policy over aleatoric states earns more than 1/2 for ever

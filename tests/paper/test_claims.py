@@ -1,0 +1,74 @@
+"""Every claim is computed, and its verdict is what it was found to be; a test here fails if one changes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from everlearn.paper.claims.claim import VERDICTS, Claim, Finding, verdict
+from everlearn.paper.claims.registry import CLAIMS, counted
+
+VERDICT = {
+    "Section 1.4.4, optimum": "holds",
+    "Appendix B.2, P(W = 1)": "holds with correction",
+    "eq:prob_W_inf": "holds with correction",
+    "eq:average_reward1": "fails",
+    "eq:average_reward_second_agent": "holds",
+    "Appendix B.2, second derivative": "holds",
+    "Appendix B.2, Taylor expansion": "holds with correction",
+    "Section 1.4.5, baselines": "holds with correction",
+    "lemma:bellman": "holds",
+    "Section 3, Q_pi": "holds with correction",
+    "lemma:mixing-time": "holds",
+    "lemma:regret-decomposition": "holds",
+    "lemma:q-init-condition": "holds",
+    "lemma:aleatoric-vs-global": "holds",
+    "theorem:average-reward-discounted-algorithm": "holds",
+    "theorem:average-reward-any-policy": "holds with correction",
+    "theorem:main": "not checkable",
+    "cor:avg-time-upper-bound": "holds with correction",
+    "cor:global-optimum": "not checkable",
+    "fig:agent-comparison": "holds",
+    "fig:better-schedules": "holds",
+    "Section 4.3, eventually": "holds",
+    "Appendix C.3, Algorithm 3": "fails",
+    "lemma:learning-rate (a)": "holds",
+    "lemma:learning-rate (b)": "holds",
+    "lemma:learning-rate (c)": "holds",
+    "lemma:doubling-trick": "holds",
+    "lemma:optimism": "holds",
+    "eq:appendix-13": "holds with correction",
+    "lemma:high-probability": "holds",
+    "theorem:discounted": "holds",
+    "Appendix D, first theorem": "holds with correction",
+    "Appendix D, rho": "holds with correction",
+    "Appendix D, reward": "holds with correction",
+    "Appendix D, kappa": "holds with correction",
+    "Appendix D, tau": "fails",
+    "theorem:adp-fail": "holds with correction",
+}
+
+
+def test_every_claim_has_a_verdict_here():
+    assert [claim.id for claim in CLAIMS] == list(VERDICT)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_verdict(claim):
+    checked = claim.checked()
+    assert checked["verdict"] == VERDICT[claim.id], checked["computed"]
+    assert json.loads(json.dumps(checked)) == checked
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_it_says_what_how_and_where(claim):
+    assert claim.statement
+    assert claim.paper
+    assert claim.how
+    assert claim.test == f"tests/paper/test_claims.py::test_verdict[{claim.id}]"
+
+
+def test_verdicts_are_counted():
+    made = Claim("one", "s", "p", "h", lambda: Finding("c", verdict(False, True))).checked()
+    assert counted([made]) == dict.fromkeys(VERDICTS, 0) | {"holds with correction": 1}
