@@ -12,7 +12,7 @@ from everlearn.api import workforce
 from everlearn.experiments import work
 from everlearn.experiments.execute import execute
 from everlearn.experiments.spec import read_spec
-from everlearn.paper.reproduce import SPEC
+from everlearn.paper.experiments import experiments
 
 STEPS = 15_000_000
 RUNS = 200
@@ -68,7 +68,8 @@ def durability() -> list[dict[str, str]]:
 
 def _measure(pacer: type[Measured], cluster: str | None) -> tuple[float, str, str, bytes]:
     folder = Path(tempfile.mkdtemp(prefix="everlearn-bench-"))
-    document: dict[str, Any] = {**SPEC, "steps": STEPS, "runs": RUNS}
+    document: dict[str, Any] = experiments(STEPS, RUNS, full=False)["station"]
+    document["agent"] = document["agent"][:3]
     work.Pacer, kept = pacer, work.Pacer  # type: ignore[misc]
     Measured.spent, Measured.commits = 0.0, 0
     try:

@@ -18,15 +18,15 @@ def example():
 
 
 def test_values_tend_to_the_closed_form_as_states_grow():
-    large = Example(Aggregation(half=20_00, reset=0.1), gain=0.1, penalty=0.5, discount=0.9)
+    large = Example(Aggregation(half=300, reset=0.1), gain=0.1, penalty=0.5, discount=0.9)
     first, second = large.fitted(np.zeros(2)).last
     kept = 0.9 * 0.9
-    assert second - first == pytest.approx(2 * 0.1 / (1 - kept), rel=2e-3)
+    assert second - first == pytest.approx(2 * 0.1 / (1 - kept), rel=2e-2)
 
 
 @pytest.mark.parametrize(("ratio", "action"), [(0.9, 2), (1.1, 1)], ids=["below", "above"])
 def test_the_threshold_decides_what_is_done_in_state_two(ratio, action):
-    bare = Example(Aggregation(half=400, reset=0.1), gain=0.1, discount=0.9)
+    bare = Example(Aggregation(half=200, reset=0.1), gain=0.1, discount=0.9)
     example = Example(bare.system, 0.1, ratio * bare.threshold(), 0.9)
     assert example.greedy(example.fitted(np.zeros(2)).last)[1] == action
 

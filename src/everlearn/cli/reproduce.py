@@ -10,18 +10,25 @@ from everlearn.cli.watching import interruptible, watching
 from everlearn.paper.reproduce import reproduce
 
 
-def reproduce_and_print(out: str, runs: str, steps: str, as_json: bool) -> None:
-    """Reproduce the experiment, with a progress bar on a terminal, and say where the figure is."""
+def reproduce_and_print(out: str, runs: str, steps: str, full: bool, as_json: bool) -> None:
+    """Reproduce the paper, with progress on a terminal, and say what is to be seen and where it is."""
     length, number = whole(steps, "--steps", least=1), whole(runs, "--runs", least=1)
-    with interruptible(out), watching("the service station") as watcher:
-        results, figures = reproduce(Path(out), steps=length, runs=number, watcher=watcher)
+    with interruptible(out):
+        made = reproduce(Path(out), steps=length, runs=number, full=full, watching=watching)
     if as_json:
-        curves = {label: result.to_dict() for label, result in results.items()}
-        print_json({"curves": curves, "figures": [str(figure) for figure in figures]})
+        print_json(
+            {
+                "figures": [str(path) for path in made.figures],
+                "tables": [str(path) for path in made.tables],
+                "report": str(made.report),
+                "seen": {plate.name: plate.sentence for plate in made.plates},
+                "summary": made.experiments["station"].table(["final"]),
+            }
+        )
         return
     screen = console()
-    for label, result in results.items():
-        final = result.final
-        screen.print(f"{label}: {final['mean']:.4f} ± {final['standard_error']:.4f} a step")
-    for figure in figures:
-        screen.print(f"figure: {figure.resolve()}", soft_wrap=True)
+    for plate in made.plates:
+        screen.print(f"[bold]{plate.title}[/bold]: {plate.sentence}\n")
+    for path in made.figures:
+        screen.print(f"figure: {path.resolve()}", soft_wrap=True, markup=False)
+    screen.print(f"report: {made.report.resolve()}", soft_wrap=True, markup=False)

@@ -189,7 +189,9 @@ class Example:
         return 2 * float(np.abs(self.rewards).max()) / (1 - self.discount)
 
     def _recurs(self, history: list[Table]) -> bool:
-        return any(np.abs(history[-1] - history[-1 - period]).max() < 1e-9 for period in range(2, 50))
+        return any(
+            np.abs(history[-1] - history[-1 - period]).max() < 1e-9 for period in range(2, min(50, len(history)))
+        )
 
 
 def _stationary(chain: Table) -> Table:

@@ -1,60 +1,76 @@
-"""The paper's experiment on the service station (Section 1.4.5 and Section 4.3), as data and as a figure."""
+"""The reproduction of the paper: run what it needs, draw every figure, write the tables behind them and a report.
+
+Everything that is run is an experiment (:mod:`everlearn.experiments`), so that interrupted or killed it goes on where
+it was, and comes to the same tables to the last byte.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from everlearn.experiments.execute import Watcher, execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.spec import read_spec
-from everlearn.figures.curves import learning_curves
 from everlearn.figures.saving import save_figure
-from everlearn.figures.style import house_style
-from everlearn.results.result import Result
+from everlearn.files import replacing
+from everlearn.paper import plates
+from everlearn.paper.experiments import experiments
+from everlearn.paper.plates import Plate
+from everlearn.paper.report import report
+from everlearn.results.tables import encoded, rows_table
 
-FIGURE, EXPERIMENT = "agent-comparison", "experiment"
+FORMATS = ("png", "svg")
 
 
-SPEC: dict[str, Any] = {
-    "name": "the service station",
-    "seed": 1,
-    "task": [{"name": "service-station"}],
-    "agent": [
-        {"name": "growing-horizon", "schedule": "smooth", "label": "optimistic Q-learning, smooth schedule"},
-        {"name": "growing-horizon", "schedule": "change-points", "label": "optimistic Q-learning, change points"},
-        {"name": "always", "parameters": {"policy": "slow"}, "label": "always slow"},
-    ],
-}
-"""What is run: an experiment like any other."""
+class Watching(Protocol):
+    """Makes, from the name of an experiment, what is told how it goes."""
 
-CURVES = tuple(agent["label"] for agent in SPEC["agent"])
+    def __call__(self, title: str) -> AbstractContextManager[Watcher]:
+        """Return a context in which a watcher is told."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What was made, and where it is."""
+
+    plates: list[Plate]
+    figures: list[Path]
+    tables: list[Path]
+    report: Path
+    experiments: dict[str, Experiment]
 
 
 def reproduce(
-    out: Path, *, steps: int, runs: int, watcher: Watcher | None = None
-) -> tuple[dict[str, Result], list[Path]]:
-    """Run every curve, draw the figure, and return the results and where the figure is.
+    out: Path, *, steps: int, runs: int, full: bool = False, watching: Watching | None = None
+) -> Reproduction:
+    """Run, draw and write everything, and return where it is."""
+    done = {}
+    for name, document in experiments(steps, runs, full).items():
+        spec = read_spec(document)
+        with watching(spec.name) if watching else nullcontext(Watcher()) as watcher:
+            done[name] = Experiment(execute(spec, out / "experiments" / name, watcher=watcher).path)
+    made = list(_plates(done))
+    figures = [save_figure(one.figure, out / f"{one.name}.{form}") for one in made for form in FORMATS]
+    tables = [_write(out / "tables" / f"{one.name}.parquet", encoded(rows_table(one.rows), "parquet")) for one in made]
+    command = f"everlearn reproduce --runs {runs} --steps {steps}{' --full' if full else ''}"
+    page = _write(out / "report.html", report(made, command, runs, steps).encode())
+    return Reproduction(made, figures, tables, page, done)
 
-    Interrupted or killed, it goes on where it was.
-    """
-    spec = read_spec({**SPEC, "steps": steps, "runs": runs})
-    experiment = Experiment(execute(spec, out / EXPERIMENT, watcher=watcher).path)
-    results = dict(zip(CURVES, experiment.results, strict=True))
-    return results, draw(results, out)
+
+def _plates(done: dict[str, Experiment]) -> Iterator[Plate]:
+    yield plates.arrival_probability()
+    yield plates.agent_comparison(done["station"])
+    yield plates.better_schedules(done["station"], done.get("long"))
+    yield plates.appendix_b_plate()
+    yield plates.regret_and_bound(done["bound"])
+    yield plates.aggregation_plate(done["aggregation"])
 
 
-def draw(results: dict[str, Result], out: Path) -> list[Path]:
-    """Draw the figure as PNG and SVG."""
-    from matplotlib import pyplot as plt
-
-    first = next(iter(results.values()))
-    with house_style():
-        axes = learning_curves(results, {"optimum": first.references["optimum"]})
-        axes.set_xlim(min(10, first.steps / 2), first.steps * 1.05)
-        axes.set_ylim(0, 0.55)
-        axes.set_title(f"The service station of the paper, {first.runs} runs")
-        figure: Any = axes.figure
-        paths = [save_figure(figure, out / f"{FIGURE}.{suffix}") for suffix in ("png", "svg")]
-        plt.close(figure)
-    return paths
+def _write(path: Path, data: bytes) -> Path:
+    with replacing(path) as file:
+        file.write(data)
+    return path

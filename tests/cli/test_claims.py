@@ -1,0 +1,32 @@
+"""The command ``everlearn claims``."""
+
+from __future__ import annotations
+
+import pytest
+
+from everlearn.cli import claims
+from everlearn.paper.claims import learning_rates, registry
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    """The claims that take no time; all of them are checked elsewhere."""
+    chosen = [claim for claim in learning_rates.CLAIMS if claim.id != "lemma:learning-rate (c)"]
+    monkeypatch.setattr(registry, "CLAIMS", chosen)
+    monkeypatch.setattr(claims, "CLAIMS", chosen)
+
+
+def test_each_is_printed_and_they_are_counted(call):
+    text = call("claims")
+    assert "holds  lemma:learning-rate (a)" in text
+    assert "computed: sqrt(k) times the sum lies between" in text
+    assert text.splitlines()[-1] == "3 holds, 0 holds with correction, 0 fails, 0 not checkable"
+
+
+def test_json_has_stable_keys(call_json):
+    document = call_json("claims")
+    assert document["counts"] == {"holds": 3, "holds with correction": 0, "fails": 0, "not checkable": 0}
+    assert all(
+        list(claim) == ["id", "statement", "paper", "computed", "verdict", "how", "test"]
+        for claim in document["claims"]
+    )
