@@ -107,14 +107,16 @@ def _references(station: ServiceStation, revenue: float, fast: float, slow: floa
     while nobody is there.  Always fast attains the first when P(1) = 1, so it is optimal where that is the largest.
     """
     door = station.arrival_probability(1)
-    lines = {"always fast": door * (revenue - fast), "always slow": _always_slow(station, revenue, slow)}
+    lines = {"always fast": door * (revenue - fast), "always slow": renewal_average(station, revenue, slow)}
     if door == 1.0 and revenue - fast >= max(station.slow_completion * revenue - slow, 0.0):
         lines = {"optimum": lines["always fast"], **lines}
     return lines
 
 
-def _always_slow(station: ServiceStation, revenue: float, cost: float) -> float:
-    """Return the exact average reward of always slow, by renewal over customers.
+def renewal_average(station: ServiceStation, revenue: float, cost: float) -> float:
+    """Return the exact average reward where each step of service completes it with one probability, by renewal.
+
+    ``cost`` is what a step of service costs on average.
 
     Service times X are independent and geometric.  A customer who finds W before and leaves W' behind is followed by
     another after no further step with probability P(W), else after 1 / P(W') more on average.  W and W' are maxima

@@ -125,7 +125,7 @@ def class_regret(steps: float, *, pairs: int, horizon: float, distortion_sup: fl
     """Bound the regret of Algorithm 2 relative to all policies that average within tau (``cor:avg-time-upper-bound``).
 
     As printed, with Delta-bar at tau.  The theorem has it at the averaging time of the policy, where it is no less: so
-    the corollary follows from the theorem only with Delta-bar at 1.
+    from its statement the corollary follows only with Delta-bar at 1; its proof gives it with tau in place of tau_pi.
     """
     _check(steps, horizon / width)
     return _main("cor:avg-time-upper-bound", steps, pairs, horizon / width, 3 * distortion_sup / width, width)

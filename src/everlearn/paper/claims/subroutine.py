@@ -137,6 +137,72 @@ def value_loss() -> Finding:
     return Finding(text, verdict(mean + 4 * error <= bound))
 
 
+SURE, COIN_STEPS, COIN_RUNS = 1 - 1e-5, 1_000_000, 20
+
+
+def clipped_optimism() -> Finding:
+    """Near-optimism for Algorithm 1, which clips Q: a coin that nearly always pays, at horizon 1."""
+    import numba
+
+    run = numba.njit(_coin)
+    beta = 4 * math.sqrt(math.log(2 * COIN_STEPS**2))
+    below = {}
+    for clipped in (True, False):
+        falls = [run(np.random.default_rng([9, n]), SURE, beta, COIN_STEPS, clipped) for n in range(COIN_RUNS)]
+        below[clipped] = float(np.mean([fall > 0 for fall in falls]))
+    allowed = 1 / COIN_STEPS
+    text = f"on a coin that pays with probability {SURE}, Q falls below Q_* in {below[True]:.0%} of {COIN_RUNS} runs of"
+    text += (
+        f" Algorithm 1, where {allowed:.0e} is allowed, since clipping Q throws away optimism that is needed later; in"
+    )
+    return Finding(
+        f"{text} {below[False]:.0%} where V is clipped instead", verdict(below[True] <= allowed, below[False] == 0)
+    )
+
+
+def _coin(rng: np.random.Generator, sure: float, beta: float, steps: int, clipped: bool) -> float:
+    """Return by how much Q ever fell below its optimum, the chance of the coin, at horizon 1."""
+    Q, shortfall = 1.0, -1.0
+    for n in range(1, steps + 1):
+        alpha = 3.0 / (n + 2.0)
+        Q += alpha * ((1.0 if rng.random() < sure else 0.0) - Q + beta / math.sqrt(n))
+        if clipped:
+            Q = min(Q, 1.0)
+        shortfall = max(shortfall, sure - Q)
+    return shortfall
+
+
+def double_counting() -> Finding:
+    """``eq:appendix-18``: how much weight one index can get, as the proof chooses indices."""
+    random, steps = np.random.default_rng(5), 20_000
+    states = random.integers(2, size=steps + 1)
+    hit, repaired, visits = np.zeros(steps + 1), np.zeros(steps + 1), {0: 0, 1: 0}
+    totals = {s: int((states[:steps] == s).sum()) for s in (0, 1)}
+    ahead = {s: _weights(totals[s], TAU) for s in (0, 1)}
+    for t in range(steps):
+        s = int(states[t])
+        weight = ahead[s][visits[s]]
+        visits[s] += 1
+        hit[t if states[t + 1] == s else t + 1] += weight
+        repaired[t + 1] += weight
+    allowed = 1 + 1 / (2 * TAU)
+    text = (
+        f"on a random path over two states an index gets weight {hit.max():.3f}, where (3 - gamma) / 2 = {allowed:.3f}"
+    )
+    text += f" is claimed: an index can be chosen from two pairs; with w = t_i + 1 always, {repaired.max():.3f}"
+    return Finding(text, verdict(hit.max() <= allowed + 1e-9, repaired.max() <= allowed + 1e-9))
+
+
+def _weights(visits: int, tau: float) -> Table:
+    """Return, for each visit i of a pair, the sum of alpha_k^i over k from i to the number of visits."""
+    totals, ahead = np.zeros(visits), 0.0
+    for i in range(visits, 0, -1):
+        alpha, following = (1 + 2 * tau) / (i + 2 * tau), (1 + 2 * tau) / (i + 1 + 2 * tau)
+        ahead = 1.0 if i == visits else 1.0 + (1 - following) * ahead
+        totals[i - 1] = alpha * ahead
+    return totals
+
+
 CLAIMS = (
     Claim(
         "lemma:optimism",
@@ -144,6 +210,13 @@ CLAIMS = (
         "Q_t >= Q_* - Delta / (1 - gamma) for all t <= T with probability at least 1 - delta",
         "many runs of Algorithm 3 on a world without distortion, every value at every step",
         optimism,
+    ),
+    Claim(
+        "lemma:optimism, Algorithm 1",
+        "values stay near-optimistic for Algorithms 1 and 2 too, as their regret bounds need",
+        "Algorithm 3 is said to be identical to Algorithm 1",
+        "many runs on a coin at horizon 1, with Q clipped and with V clipped",
+        clipped_optimism,
     ),
     Claim(
         "eq:appendix-13",
@@ -158,6 +231,13 @@ CLAIMS = (
         "with probability at least 1 - delta",
         "the same runs, both sides",
         high_probability,
+    ),
+    Claim(
+        "eq:appendix-18",
+        "in the sum of all updates, no time gets more weight than (3 - gamma) / 2",
+        "from lemma:learning-rate (c), each time being chosen once",
+        "the weights along a random path, as the proof chooses times",
+        double_counting,
     ),
     Claim(
         "theorem:discounted",
