@@ -59,8 +59,7 @@ def arrival_probability() -> Plate:
     two = station.arrival_probability(2)
     sentence = (
         "While every recent service took one step, the next customer comes for certain; one service of two "
-        "steps or more "
-        f"among the last dozen brings that down to {two:.5f}, and worse hardly matters."
+        f"steps or more among the last dozen brings that down to {two:.5f}, and worse hardly matters."
     )
     return Plate("arrival-probability", "fig:arrival_prob", "Reputation", sentence, figure, rows)
 
@@ -72,10 +71,9 @@ def agent_comparison(station: Experiment) -> Plate:
     steps = int(arms[0].times[-1])
     sentence = (
         f"After {steps:,} steps optimistic Q-learning has earned {ends[SMOOTH]:.3f} a step on average, where "
-        "0.5 is possible "
-        f"and always slow earns {ends[SLOW]:.3f}; the baselines have earned "
-        f"{', '.join(f'{ends[label]:.3f}' for label in BASELINES.values())}. None of them "
-        "sees that fast service would bring the customers back. The bands are 95% intervals for the mean."
+        f"0.5 is possible and always slow earns {ends[SLOW]:.3f}; the baselines have earned "
+        f"{', '.join(f'{ends[label]:.3f}' for label in BASELINES.values())}. None of them sees that fast "
+        "service would bring the customers back. The bands are 95% intervals for the mean."
     )
     figure = average_rewards(arms, references=["optimum"])
     return Plate(
@@ -89,8 +87,7 @@ def better_schedules(station: Experiment, long: Experiment | None) -> Plate:
     ends = {arm.agent: float(arm.average_reward[:, -1].mean()) for arm in arms}
     sentence = (
         f"With the smooth schedule the agent has earned {ends[SMOOTH]:.3f} a step, with that of the theorem "
-        f"{ends[THEOREM]:.3f}: "
-        "there hardly any value has left its clip, and it acts at random. "
+        f"{ends[THEOREM]:.3f}: there hardly any value has left its clip, and it acts at random. "
     )
     if long is None:
         sentence += "That it eventually improves takes about a billion steps; --full follows it there."
@@ -99,9 +96,10 @@ def better_schedules(station: Experiment, long: Experiment | None) -> Plate:
         late = long.arms[0]
         mean = late.average_reward.mean(axis=0)[late.times >= late.times[-1] // 4]
         sentence += (
-            f"Followed for {int(late.times[-1]):,} steps it improves, as the paper says without a figure: at the "
-            "change point at 671,088,640 values have come down far enough, and the mean over runs of its average "
-            f"goes from {mean[0]:.3f} to {mean.max():.3f}, and down again at the next change point, where it forgets."
+            f"Followed for {int(late.times[-1]):,} steps it improves, as the paper says without a figure: at "
+            "the change point at 671,088,640 values have come down far enough, and the mean over runs of its "
+            f"average goes from {mean[0]:.3f} to {mean.max():.3f}, and down again at the next change point, "
+            "where it forgets."
         )
     figure = average_rewards(arms, references=["optimum"])
     return Plate("better-schedules", "fig:better-schedules", "Two schedules", sentence, figure, _curves(arms))
@@ -137,11 +135,9 @@ def appendix_b_plate() -> Plate:
         axes.legend(loc="upper left")
     sentence = (
         f"The average reward falls from {rows[0]['exact']:.4f} before it rises to {rows[-1]['exact']:.1f}, so "
-        "that neither a "
-        "derivative at 0 nor a second-order expansion there shows the way up. The paper's closed form is near "
-        "but is not the "
-        f"average: at 0.5 it has {rows[POINTS // 2]['closed_form']:.4f}, the average is "
-        f"{rows[POINTS // 2]['exact']:.4f}."
+        "that neither a derivative at 0 nor a second-order expansion there shows the way up. The paper's "
+        f"closed form is near it only for small probabilities: at 0.5 it has {rows[POINTS // 2]['closed_form']:.4f}, "
+        f"the average is {rows[POINTS // 2]['exact']:.4f}."
     )
     return Plate("appendix-b", "eq:average_reward1", "Why the baselines stay", sentence, figure, rows)
 
@@ -171,13 +167,12 @@ def regret_and_bound(bound: Experiment) -> Plate:
     first = bounds.says_something_from(lambda t: bounds.discounted_regret(t, horizon=1.0, distortion=delta, **at))
     main = bounds.says_something_from(lambda t: bounds.growing_horizon_regret(t, distortion_sup=delta, **at))
     sentence = (
-        f"Algorithm 1 at horizon 1, told T = {int(arm.times[-1]):,}, on two coins: after T steps its regret is "
-        f"{rows[-1]['regret']:,.0f}, the bound {rows[-1]['bound']:,.0f}. For T steps the bound says something, "
-        "being below T, "
-        f"from about {first:,.0f} on. (Before its T the curve is of a longer run, so there the bound is only drawn.) "
-        f"theorem:main would say something on the same task from T = {main:.0e}, and on the station at no T: "
-        "the distortion "
-        "there exceeds the range of rewards, and three times that times T is more than anybody can lose."
+        f"Algorithm 1 at horizon 1, told T = {int(arm.times[-1]):,}, on two coins: after T steps its regret "
+        f"is {rows[-1]['regret']:,.0f}, the bound {rows[-1]['bound']:,.0f}. For T steps the bound says "
+        f"something, being below T, from about {first:,.0f} on. (Before its T the curve is of a longer run, "
+        "so there the bound is only drawn.) theorem:main would say something on the same task from T = "
+        f"{main:.0e}, and on the station at no T: the distortion there exceeds the range of rewards, and "
+        "three times that times T is more than anybody can lose."
     )
     return Plate(
         "regret-and-bound", "theorem:average-reward-discounted-algorithm", "A bound that bites", sentence, figure, rows
@@ -197,14 +192,11 @@ def aggregation_plate(experiment: Experiment) -> Plate:
     figure = _aggregation_figure(expected.values[:81], sampled, arms, greedy)
     sentence = (
         f"Fitted value iteration {expected.outcome}: it takes the even states, most of which pay, for good "
-        "ones, and stays in "
-        f"state 2, where it earns {greedy:.3f} a step. The agent weighs states by how often it is there, and "
-        "with the smooth "
-        f"schedule has earned {ends[SMOOTH]:.4f}, where 0 is optimal; with that of the theorem "
-        f"{ends[THEOREM]:.3f}, which is "
-        "acting at random. On the alternating task, where no policy over aleatoric states earns more than 1/2 "
-        "and 1 is "
-        f"possible, they have earned {other[SMOOTH]:.3f} and {other[THEOREM]:.3f}."
+        f"ones, and stays in state 2, where it earns {greedy:.3f} a step. The agent weighs states by how "
+        f"often it is there, and with the smooth schedule has earned {ends[SMOOTH]:.4f}, where 0 is optimal; "
+        f"with that of the theorem {ends[THEOREM]:.3f}, which is acting at random. On the alternating task, "
+        "where no policy over aleatoric states earns more than 1/2 and 1 is possible, they have earned "
+        f"{other[SMOOTH]:.3f} and {other[THEOREM]:.3f}."
     )
     rows = _curves(arms) + [
         {
