@@ -48,7 +48,7 @@ def total_weight() -> Finding:
     off = 0.0
     for tau, first in product(HORIZONS, (1, 2, 7, 50)):
         total, weight, k = 0.0, (1 + 2 * tau) / (first + 2 * tau), first
-        while weight * k > 1e-16 and k < 3_000_000:  # what is left is below weight k / (2 tau)
+        while k < 100_000:
             total += weight
             k += 1
             weight *= (k - 1) / (k + 2 * tau)

@@ -16,7 +16,7 @@ from everlearn.paper.claims.values import theory_of
 from everlearn.protocol import Table
 from everlearn.tasks.service_station import renewal_average
 
-RUNS = 100
+RUNS = 60
 LONG, SHORT = 166_000, 6_667
 """Steps in a phase of a baseline: long enough to tell, and far from it."""
 
@@ -208,7 +208,7 @@ CLAIMS = (
         "Section 1.4.5, baselines",
         "the baselines never deviate from slow service",
         "never, with long durations of data",
-        "100 runs of each, with long phases and with short ones",
+        "60 runs of each, with long phases and with short ones",
         baselines,
     ),
 )
