@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from everlearn.agents.growing_horizon import act
+from everlearn.engine import sources
 from everlearn.engine.sources import callees, fingerprint
 
 AGENT = """
@@ -96,8 +97,21 @@ def test_functions_without_a_file_are_told_apart():
 def test_threads_may_ask_at_the_same_time():
     from concurrent.futures import ThreadPoolExecutor
 
-    from everlearn.engine import sources
-
     texts = [f"def one():\n    return {', '.join(f'[{n}, (1, {m})]' for m in range(200))}\n" for n in range(40)]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(sources._bare, texts)) == [sources._bare.__wrapped__(text) for text in texts]
+
+
+@pytest.mark.parametrize("decorator", ["functools.lru_cache", "numba.njit"])
+def test_what_lies_behind_a_decorator_counts(tmp_path, monkeypatch, decorator):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    reached = []
+    for value in (0, 1):
+        name = f"decorated_{decorator.replace('.', '_')}_{value}"
+        module = decorator.partition(".")[0]
+        helper = f"@{decorator}\ndef helper(n):\n    return {value}\n"
+        text = f"import {module}\n\n{helper}\ndef act(n):\n    return helper(n)\n"
+        (tmp_path / f"{name}.py").write_text(text)
+        reached.append(sources._reached(importlib.import_module(name).act))
+    assert [[one.__name__ for one in found] for found in reached] == [["act", "helper"]] * 2
+    assert sources._source(reached[0][1]) != sources._source(reached[1][1])

@@ -469,3 +469,17 @@ def test_a_shard_that_is_none(text):
     with pytest.raises(InputError) as caught:
         Shard.read(text)
     assert str(caught.value) == f"--shard: {text!r}; write I/N with I from 1 to N, as in 2/8"
+
+
+def test_a_mistaken_extension_that_was_interrupted_can_be_taken_back(out, expected):
+    execute(described(steps=300), out)
+    interrupted(described(steps=10**9), out, 1)
+    reached = max(cell["t"] for cell in cells_of(out))
+    again = 10 * reached
+    extend(out, described(steps=again))
+    assert tables(out) == expected(described(steps=again))
+
+
+def cells_of(out):
+    names = [path.stem for path in cell_files(out)]
+    return [{"t": found[0].t} for _, found in Directory(out).read_cells(names)]

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import hashlib
 import inspect
+import sys
 import textwrap
 import threading
 import types
@@ -19,6 +20,9 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+
+_OTHERS = {*sys.stdlib_module_names, "everlearn", "llvmlite", "numba", "numpy", "scipy"}
+"""Modules whose classes are not looked into: their versions are recorded, and they are not edited."""
 
 _PARSING = threading.Lock()
 """Python 3.11 raises SystemError where two threads make syntax trees at once."""
@@ -60,12 +64,26 @@ def fingerprint(*functions: Callable[..., Any]) -> str:
     """
     text = hashlib.sha256()
     for function in functions:
-        for one in callees(function):
+        for one in _reached(function):
             text.update(f"\n{one.__module__}.{one.__qualname__}\n{_source(one)}".encode())
             text.update(f"\n{_constant(one.__defaults__)} {_constant(one.__kwdefaults__)}".encode())
             for name, value in _names(one):
                 text.update(f"\n{name} = {_constant(value)}".encode())
     return text.hexdigest()
+
+
+def _reached(function: Callable[..., Any]) -> list[types.FunctionType]:
+    """Return what :func:`callees` returns, and what lies behind decorators, compiled functions and own classes."""
+    found: dict[types.FunctionType, None] = {}
+    queue: list[Any] = [function]
+    for given in queue:
+        one = inspect.unwrap(getattr(given, "py_func", given)) if callable(given) else given
+        if isinstance(one, types.FunctionType) and one not in found:
+            found[one] = None
+            queue.extend(value for _, value in _names(one))
+        elif isinstance(one, type) and not issubclass(one, tuple) and one.__module__.partition(".")[0] not in _OTHERS:
+            queue.extend(member for member in vars(one).values() if isinstance(member, types.FunctionType))
+    return list(found)
 
 
 def source_of(thing: Any) -> str:

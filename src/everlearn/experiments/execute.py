@@ -133,10 +133,10 @@ def execute(
     mine = everything[shard.number - 1 :: shard.of] if shard else everything
     with working(directory.path, shard.name if shard else None):
         before = _before(directory)
-        _refuse_other(directory, before, spec, here)
+        _refuse_other(directory, before, here)
         left, spent = _left(mine, _engine_of(engines), directory, watcher)
         with gathering(directory.path):
-            directory.describe(manifest_of(spec, everything, engines, tables, here, before))
+            directory.describe(manifest_of(spec, everything, engines, tables, here, _before(directory, quiet=True)))
         began = time.perf_counter()
         _do(left, spent, engines, directory, tables, workforce, watcher, here, stop)
         with gathering(directory.path):
@@ -150,8 +150,9 @@ def extend(path: str | Path, spec: Spec, **options: Any) -> Directory:
     ``spec`` is that of the directory, with the new number of steps.
     """
     before = Directory(path).described()
-    if spec.steps <= before["steps"]:
-        remedy = f"the experiment has {before['steps']:,}; give more"
+    reached = before["tables_steps"] or before["steps"]  # an extension that was interrupted may be to fewer steps
+    if spec.steps <= reached:
+        remedy = f"the experiment has {reached:,}; give more"
         raise InputError("steps", spec.steps, remedy)
     told = [one for one in variants(spec) if one.told_duration]
     if told:
@@ -161,16 +162,17 @@ def extend(path: str | Path, spec: Spec, **options: Any) -> Directory:
     return execute(spec, path, **options)
 
 
-def _before(directory: Directory) -> dict[str, Any] | None:
+def _before(directory: Directory, quiet: bool = False) -> dict[str, Any] | None:
     """Return the manifest that is there; a damaged one is made anew, since the cells hold everything else."""
     try:
         return directory.manifest
     except Damaged as error:
-        warnings.warn(f"{error}; it is made anew", stacklevel=2)
+        if not quiet:
+            warnings.warn(f"{error}; it is made anew", stacklevel=2)
         return None
 
 
-def _refuse_other(directory: Directory, before: dict[str, Any] | None, spec: Spec, here: dict[str, Any]) -> None:
+def _refuse_other(directory: Directory, before: dict[str, Any] | None, here: dict[str, Any]) -> None:
     """Refuse a directory whose results could not stand beside new ones."""
     if before is None:
         return
@@ -179,11 +181,6 @@ def _refuse_other(directory: Directory, before: dict[str, Any] | None, spec: Spe
             f"{directory.path}: was computed on a machine whose arithmetic differs in the last bit "
             f"({before['provenance']['host']}); go on there, or give another directory"
         )
-    if spec.steps < before["steps"]:
-        remedy = (
-            f"the experiment in {directory.path} has {before['steps']:,} already; give as many, or another directory"
-        )
-        raise InputError("steps", spec.steps, remedy)
 
 
 def _do(
@@ -232,7 +229,8 @@ def _left(
             spent[name] = found[1].get("seconds", 0.0)
         length = cell.variant.plan.steps
         if condition is not None and condition.t > length:
-            remedy = f"{directory.cells.path(name)} has {condition.t:,} already; give as many, or another directory"
+            reached = f"the experiment in {directory.path} has {condition.t:,} already"
+            remedy = f"{reached}; give as many, or another directory"
             raise InputError("steps", length, remedy)
         steps += length * len(cell.runs)
         done += (condition.t if condition else 0) * len(cell.runs)

@@ -32,7 +32,7 @@ def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directo
         if (there := target.manifest) is not None:
             _refuse_other(sources[0], manifests[0], target, there)
         else:
-            target.describe({**manifests[0], "seconds": 0.0})
+            target.describe({**manifests[0], "seconds": 0.0, "tables": {}, "tables_steps": None})
         names = _names(manifests[0])
         for source in sources:
             if source.path.resolve() != target.path.resolve():
