@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 import secrets
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+UNREADABLE = (
+    *(OSError, ValueError, KeyError, EOFError, TypeError, NotImplementedError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""What NumPy and zipfile raise on a damaged npz file, depending on where the damage is."""
 
 
 @contextmanager

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
 from typing import Any
 
 import numpy as np
 
 from everlearn.errors import SnapshotError
-from everlearn.files import replacing
+from everlearn.files import UNREADABLE, replacing
 from everlearn.labels import as_label
 from everlearn.protocol import AgentState
 
@@ -45,7 +43,7 @@ def read(path: str | os.PathLike[str]) -> tuple[AgentState, dict[str, Any]]:
         text, arrays = _read(path)
     except FileNotFoundError:
         raise SnapshotError(f"{name}: there is no such file") from None
-    except (*_UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         raise SnapshotError(f"{name}: not a whole agent state ({error})") from None
     schema = text.get("schema") if isinstance(text, dict) else None
     if schema != SCHEMA:
@@ -58,9 +56,6 @@ def read(path: str | os.PathLike[str]) -> tuple[AgentState, dict[str, Any]]:
         raise SnapshotError(f"{name}: not a whole agent state ({missing[0]!r} is missing)")
     return AgentState(as_label(text["aleatoric"]), arrays, text["algorithmic"]), text["identity"]
 
-
-_UNREADABLE = (OSError, ValueError, KeyError, EOFError, TypeError, NotImplementedError, RuntimeError, SyntaxError)
-"""What NumPy and zipfile raise on a damaged file, depending on where the damage is."""
 
 _ALGORITHMIC = ("t", "seed", "run", "pending", "stream", "clock")
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +20,7 @@ from numpy.typing import NDArray
 
 from everlearn.engine.condition import Condition
 from everlearn.errors import StoreError
-from everlearn.files import replacing
+from everlearn.files import UNREADABLE, replacing
 
 SCHEMA = 1
 """The version of the layout of cells and manifest that is written; older ones are read."""
@@ -105,17 +103,13 @@ class Cells:
                 arrays = {name: archive[_ARRAYS + name] for name in text["sha256"]}
         except FileNotFoundError:
             return None, {}
-        except (*_UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
+        except UNREADABLE as error:
             why = "it is no archive" if "pickle" in str(error) else str(error)  # NumPy's advice would be bad advice
             raise Damaged(f"{path}: it is damaged ({why})") from None
         wrong = [name for name, array in arrays.items() if _hash(array) != text["sha256"][name]]
         if wrong or text["cell"] != cell:
             raise Damaged(f"{path}: it is damaged (the checksum of {wrong[0] if wrong else 'its name'!r} is wrong)")
         return text, arrays
-
-
-_UNREADABLE = (OSError, ValueError, KeyError, EOFError, TypeError, NotImplementedError, RuntimeError, SyntaxError)
-"""What NumPy and zipfile raise on a damaged file, depending on where the damage is."""
 
 
 def refuse_newer(path: Path, schema: Any) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from everlearn.environments.aggregation import PAYMENTS, Aggregation
+from everlearn.environments.aggregation import Aggregation
 from everlearn.paper.appendix_d import Example
 from everlearn.paper.claims.claim import Claim, Finding, verdict
 from everlearn.paper.claims.values import theory_of
@@ -62,8 +62,14 @@ def reward_of_state() -> Finding:
             paid.setdefault((2 - state % 2, action), set()).add(system.paid(state, action))
     torn = {f"s = {s}, a = {a}": sorted(found) for (s, a), found in paid.items() if len(found) > 1}
     found = "; ".join(f"{where}: {' or '.join(payments)}" for where, payments in torn.items())
-    seen = {system.paid(state, action) for state in system.states for action in (1, 2)}
-    told = seen <= set(PAYMENTS)
+    model = system.model()
+    seen: dict[object, set[str]] = {}
+    for state in system.states:
+        for action in (1, 2):
+            for outcome in model.outcomes(state, action):
+                key = (2 - state % 2, action, outcome.observation)
+                seen.setdefault(key, set()).add(system.paid(state, action))
+    told = all(len(payments) == 1 for payments in seen.values())
     text = f"one aleatoric state and action pay differently: {found}; where the observation tells what was paid, it is"
     return Finding(f"{text} a function of it", verdict(not torn, told))
 
