@@ -1,7 +1,11 @@
-"""Randomness: which streams there are, and the two draws that an agent may make from one.
+"""Randomness: which streams there are, and the draws that an agent may make from one.
 
 Run i has a stream for its environment and a stream for its agent.  The environment draws exactly one uniform
 number a step, so that agents are compared on common random numbers; an agent draws what it needs.
+
+An agent that draws in bulk, as one that samples a whole model does, begins a stream of its own for each such occasion,
+numbered under a key that it drew once.  What is drawn there then depends on the run and the number alone, and not on
+how many draws were made before.
 """
 
 from __future__ import annotations
@@ -12,6 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENVIRONMENT, AGENT = 0, 1
+
+KEY, WORDS = 3, 4
+"""How many numbers a key has, and how many words a stream."""
+
+MIXING = 12
+"""How many draws NumPy discards when it seeds SFC64, and so do we."""
+
+BITS = 9007199254740992.0
+"""2 ** 53: a draw times this is a whole number."""
 
 
 def stream(seed: int, run: int, whose: int) -> np.random.Generator:
@@ -61,3 +74,53 @@ def choose(stream: Any, number: int) -> int:
 
     """
     return int(uniform(stream) * number)
+
+
+def draw_key(key: NDArray[np.float64], stream: Any) -> None:
+    """Fill a key, under which numbered streams can be begun, with three draws."""
+    for place in range(KEY):
+        key[place] = uniform(stream)
+
+
+def begin(room: NDArray[np.uint64], key: NDArray[np.float64], number: int) -> None:
+    """Begin the stream of a number under a key; its four words are kept in ``room``.
+
+    Examples
+    --------
+    >>> key, room = np.zeros(KEY), np.zeros(WORDS, dtype=np.uint64)
+    >>> draw_key(key, stream(1, 0, AGENT))
+    >>> begin(room, key, 1)
+    >>> first = uniform(kept(room))
+    >>> begin(room, key, 2)
+    >>> first == uniform(kept(room))
+    False
+
+    """
+    room[0] = int(key[0] * BITS)
+    room[1] = int(key[1] * BITS)
+    room[2] = int(key[2] * BITS) + number
+    room[3] = 1
+    for _ in range(MIXING):
+        uniform(kept(room))
+
+
+def kept(room: NDArray[np.uint64]) -> Any:
+    """Return the stream whose words are kept in an array of what an agent knows; drawing from it moves them on."""
+    return _Kept(room)
+
+
+class _Kept:
+    """SFC64 stepped on words in an array, in plain Python; compiled code steps them where they are."""
+
+    def __init__(self, room: NDArray[np.uint64]) -> None:
+        self.room = room
+
+    def random(self) -> float:
+        a, b, c, counter = (int(word) for word in self.room)
+        drawn = (a + b + counter) & _MASK
+        rotated = (c << 24 | c >> 40) & _MASK
+        self.room[:] = (b ^ b >> 11, (c + (c << 3)) & _MASK, (rotated + drawn) & _MASK, (counter + 1) & _MASK)
+        return (drawn >> 11) * 2.0**-53
+
+
+_MASK = (1 << 64) - 1

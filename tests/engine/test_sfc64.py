@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from everlearn.engine.kernels import make_callable
 from everlearn.engine.sfc64 import step
-from everlearn.randomness import choose, uniform, words
+from everlearn.randomness import KEY, WORDS, begin, choose, draw_key, kept, uniform, words
 
-make_callable(choose)
+for function in (begin, choose, draw_key):
+    make_callable(function)
 
 
 @numba.njit
@@ -48,3 +49,19 @@ def test_an_agents_draws_are_the_interpreted_ones(number):
     oracle = generator(8)
     expected = uniform(oracle), choose(oracle, number), uniform(oracle)
     assert mixed(words(generator(8)).ctypes.data, number) == expected
+
+
+@numba.njit
+def numbered(address, key, room, number):
+    draw_key(key, address)
+    begin(room, key, number)
+    return uniform(kept(room)), choose(kept(room), 1000), uniform(address)
+
+
+@given(seed=st.integers(0, 2**64), number=st.integers(0, 2**40))
+def test_numbered_streams_are_the_interpreted_ones(seed, number):
+    key, room = np.zeros(KEY), np.zeros(WORDS, dtype=np.uint64)
+    other_key, other_room = key.copy(), room.copy()
+    drawn = numbered(words(generator(seed)).ctypes.data, key, room, number)
+    assert drawn == numbered.py_func(generator(seed), other_key, other_room, number)
+    assert (key.tolist(), room.tolist()) == (other_key.tolist(), other_room.tolist())

@@ -14,13 +14,13 @@ from numba import types
 from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
 
 from everlearn.engine.sources import callees, fingerprint
-from everlearn.randomness import uniform
+from everlearn.randomness import kept, uniform
 
 INLINE = {"error_model": "numpy", "forceinline": True}
 """Calls disappear, and a division by zero gives infinity, as it does on NumPy's numbers in the reference loop."""
 
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {}
-_MADE_CALLABLE: set[Callable[..., Any]] = {uniform}
+_MADE_CALLABLE: set[Callable[..., Any]] = {kept, uniform}
 
 
 class Token:

@@ -12,9 +12,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from everlearn.randomness import uniform
+from everlearn.randomness import WORDS, kept, uniform
 
-WORDS = 4
 STRIDE = 8 * WORDS
 """Bytes from one stream to the next."""
 
@@ -48,4 +47,11 @@ def step(_context: Any, _address: Any) -> Any:
 def _uniform(stream: Any) -> Any:
     if isinstance(stream, types.Integer):
         return lambda stream: step(stream)
+    return None
+
+
+@overload(kept, jit_options={"forceinline": True}, strict=False)
+def _kept(room: Any) -> Any:
+    if isinstance(room, types.Array):
+        return lambda room: room.ctypes.data
     return None
