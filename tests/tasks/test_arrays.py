@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 import everlearn as el
-from everlearn.errors import EverlearnError, InputError, LabelError, ProbabilityError, RewardError
+from everlearn.engine.table import make_table
+from everlearn.errors import EverlearnError, InputError, LabelError, ProbabilityError, RewardError, TaskError
+from everlearn.theory.pairs import tabulate
 from tests.worlds import environment_stream
 
 STAY, GO = [[1, 0], [0, 1]], [[0, 1], [1, 0]]
@@ -97,7 +101,31 @@ def test_a_reward_outside_a_given_range_is_refused_when_it_happens():
             "P[0]: nan; probabilities must lie in [0, 1]",
         ),
         (lambda: el.mdp([STAY, [[0, 1], [0.5, 0.25]]], R), ProbabilityError, "sum of P[1][1]: 0.75; must sum to one"),
-        (lambda: el.mdp([STAY, GO], [[0, 1]]), InputError, "shape of R: (1, 2); give (2, 2) or (2, 2, 2)"),
+        (
+            lambda: el.mdp([STAY, GO], [[0, 1]]),
+            InputError,
+            "shape of R: (1, 2); give (2, 2) or (2, 2, 2), or a sparse matrix for each action",
+        ),
+        (
+            lambda: el.mdp([STAY, GO], [csr_array(STAY)]),
+            InputError,
+            "shapes of R: [(2, 2)]; give (2, 2) or (2, 2, 2), or a sparse matrix for each action",
+        ),
+        (
+            lambda: el.mdp([STAY, GO], [csr_array([[np.nan, 0], [0, 0]])] * 2),
+            RewardError,
+            "R: nan; must be finite",
+        ),
+        (
+            lambda: el.mdp([STAY, GO], R, aggregate=["any"]),
+            InputError,
+            "aggregate: '1 labels'; give 2, one for each state",
+        ),
+        (
+            lambda: el.mdp([[[1, 0], [1, 0]]], [[0], [1]], aggregate=["any", "any"]),
+            RewardError,
+            "reward of ('any', 0, 0): (0.0, 1.0); must be one; let the next state or the aggregate tell them apart",
+        ),
         (lambda: el.mdp([STAY, GO], [[0, 1], [float("inf"), 0]]), RewardError, "R: inf; must be finite"),
         (lambda: el.mdp([STAY, GO], R, start=2), InputError, "start: 2; give a state from 0 to 1"),
         (lambda: el.mdp([STAY, GO], R, start=-1), InputError, "start: -1; give a state from 0 to 1"),
@@ -136,3 +164,58 @@ def test_what_is_refused(make, error, message):
 def test_what_is_no_array_is_refused_by_name(make, argument):
     with pytest.raises(EverlearnError, match=f"^{argument}: "):
         make()
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 1000), states=st.integers(1, 5), actions=st.integers(1, 3))
+def test_rewards_may_be_sparse(seed, states, actions):
+    random = np.random.default_rng(seed)
+    P = random.dirichlet(np.ones(states), size=(actions, states)) * (random.random((actions, states, states)) < 0.6)
+    P[:, :, 0] += 1 - P.sum(axis=2)
+    rewards = random.random((states, actions, states)) * (random.random((states, actions, states)) < 0.5)
+    dense = el.mdp(P, rewards, reward_range=(0, 1))
+    sparse = el.mdp(P, [csr_array(rewards[:, a]) for a in range(actions)], reward_range=(0, 1))
+    assert make_table(dense).digest() == make_table(sparse).digest()
+    steps = [(s, a, n) for s in range(states) for a in range(actions) for n in range(states)]
+    assert all(dense.reward(*step) == sparse.reward(*step) == rewards[step] for step in steps)
+
+
+def aggregated(seed: int, states: int = 6, classes: int = 3) -> el.Task:
+    """Return random arrays seen through classes, with rewards that the class, the action and the next state tell."""
+    random = np.random.default_rng(seed)
+    P = random.dirichlet(np.ones(states), size=(2, states)) * (random.random((2, states, states)) < 0.7)
+    P[:, :, 0] += 1 - P.sum(axis=2)
+    labels = [f"class {number}" for number in random.integers(0, classes, states)]
+    by_class = {label: random.random((2, states)) for label in labels}
+    rewards = np.array([by_class[label] for label in labels])
+    return el.mdp(P, rewards, aggregate=labels, reward_range=(0, 1))
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 1000))
+def test_an_aggregation_tabulated_at_once_is_the_one_expanded_pair_by_pair(seed):
+    task = aggregated(seed)
+    at_once, expanded = tabulate(task), tabulate(replace(task, arrays=None))
+    place = {label: number for number, label in enumerate(expanded.labels)}
+    order = [place[label] for label in at_once.labels]
+    assert sorted(order) == list(range(at_once.size))
+    for action in range(2):
+        other = expanded.transitions[action].toarray()[np.ix_(order, order)]
+        np.testing.assert_array_equal(at_once.transitions[action].toarray(), other)
+        np.testing.assert_allclose(at_once.rewards[action], expanded.rewards[action][order], rtol=1e-14)
+    assert at_once.labels[at_once.start] == expanded.labels[expanded.start]
+
+
+def test_an_aggregation_runs_the_same_in_both_engines():
+    task = aggregated(3)
+    runs = [
+        el.run(task, steps=2_000, runs=2, seed=1, engine=engine).total_reward for engine in ("compiled", "reference")
+    ]
+    np.testing.assert_array_equal(*runs)
+
+
+def test_what_an_aggregated_state_cannot_lead_to_has_no_reward():
+    task = el.mdp([[[0, 1, 0], [0, 0, 1], [1, 0, 0]]], [[0], [0], [1]], aggregate=["low", "low", "high"])
+    assert task.reward("low", 0, 2) == 0.0
+    with pytest.raises(TaskError, match="cannot happen"):
+        task.reward("high", 0, 2)

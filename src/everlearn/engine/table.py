@@ -251,7 +251,7 @@ class FixedTable:
 
 
 class ArrayTable(FixedTable):
-    """The pairs of a task that was made from arrays: all at once, a pair for each state.
+    """The pairs of a task that was made from arrays: all at once, a pair for each memory.
 
     Examples
     --------
@@ -265,16 +265,18 @@ class ArrayTable(FixedTable):
     def __init__(self, task: Task) -> None:
         if task.arrays is None:
             raise InputError("task", task.name, "was not made from arrays")
-        matrices, rewards = task.arrays
+        matrices, rewards, classes = task.arrays
         counts = np.stack([np.diff(matrix.indptr) for matrix in matrices], axis=1)
         rows = np.zeros((*counts.shape, int(counts.max())), dtype=OUTCOME)
         probabilities = np.zeros(rows.shape)
         for action, matrix in enumerate(matrices):
-            probabilities[:, action] = _fill(rows[:, action], matrix, rewards[:, action], counts[:, action])
+            probabilities[:, action] = _fill(rows[:, action], matrix, rewards[action], counts[:, action])
+        rows["state"] = classes[rows["next"]]
         task.reward.check_range(rows["reward"])
         rows["learned"] = task.reward.learned(rows["reward"])  # type: ignore[arg-type]  # the same formula on an array
-        interface = Interface(task)
-        super().__init__(interface, rows.reshape(-1), probabilities.reshape(-1), rows.shape[2], interface.start)
+        start: Any = None if task.model is None else task.model.memory
+        super().__init__(Interface(task), rows.reshape(-1), probabilities.reshape(-1), rows.shape[2], start)
+        self.states = classes
 
 
 def _digest(interface: Interface, rows: NDArray[Any], width: int, start: int) -> str:
@@ -282,17 +284,16 @@ def _digest(interface: Interface, rows: NDArray[Any], width: int, start: int) ->
     return hashlib.sha256(shape.encode() + np.ascontiguousarray(rows).view(np.uint8).tobytes()).hexdigest()
 
 
-def _fill(rows: NDArray[Any], matrix: Any, rewards: NDArray[np.float64], counts: NDArray[np.int64]) -> Table:
+def _fill(rows: NDArray[Any], matrix: Any, rewards: Table, counts: NDArray[np.int64]) -> Table:
     """Fill the rows of one action, and return the probabilities; a row with fewer outcomes repeats its last."""
     slots = np.minimum(np.arange(rows.shape[1]), counts[:, None] - 1)
     places = matrix.indptr[:-1, None] + slots
-    following = matrix.indices[places]
     probabilities = np.where(np.arange(rows.shape[1]) < counts[:, None], matrix.data[places], 0.0)
     bounds = np.cumsum(probabilities, axis=1)
     bounds[np.arange(rows.shape[1]) >= counts[:, None] - 1] = np.inf
     rows["bound"] = bounds
-    rows["next"] = rows["state"] = rows["observation"] = following
-    rows["reward"] = np.take_along_axis(rewards, following % rewards.shape[1], axis=1)
+    rows["next"] = rows["observation"] = matrix.indices[places]
+    rows["reward"] = rewards[places]
     return probabilities
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from everlearn.aleatoric.reward import Reward
-from everlearn.aleatoric.state import AleatoricState, last_observation
+from everlearn.aleatoric.state import AleatoricState
 from everlearn.environments.model import SUM_TOLERANCE, Model
-from everlearn.errors import InputError, ProbabilityError, RewardError, require
+from everlearn.errors import InputError, ProbabilityError, RewardError, TaskError, require
 from everlearn.labels import check_labels
 from everlearn.protocol import Label
 from everlearn.tasks.task import Arrays, Task
@@ -19,16 +19,17 @@ from everlearn.tasks.task import Arrays, Task
 
 def mdp(
     P: Any,
-    R: ArrayLike,
+    R: Any,
     *,
     actions: Iterable[Label] | None = None,
+    aggregate: Iterable[Label] | None = None,
     start: int = 0,
     reward_range: tuple[float, float] | None = None,
     raw: bool = False,
     name: str = "mdp",
     source: str = "",
 ) -> Task:
-    """Make a task from arrays: what is observed is the next state, and that is the aleatoric state.
+    """Make a task from arrays: what is observed is the next state, and that, or its class, is the aleatoric state.
 
     Parameters
     ----------
@@ -36,13 +37,17 @@ def mdp(
         probabilities of the next state, ``P[action][state, next state]``: an array of three dimensions, or a sequence
         of matrices, dense or SciPy sparse, one for each action
     R:
-        rewards, ``R[state, action]`` or ``R[state, action, next state]``
+        rewards, ``R[state, action]`` or ``R[state, action, next state]``, or a sparse matrix ``R[action][state, next]``
+        for each action
     actions:
         labels; 0, 1, ... unless given
+    aggregate:
+        a label for each state, which is what the agent keeps of it; the state itself unless given.  A reward must then
+        be a function of that label, the action and the next state
     start:
         the state in which the stream begins
     reward_range:
-        the least and the greatest reward; those of R unless given
+        the least and the greatest reward; those that can happen unless given
     raw, name, source:
         as in :func:`everlearn.task`
 
@@ -51,6 +56,9 @@ def mdp(
     >>> stay_or_go = mdp([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]], actions=["stay", "go"])
     >>> stay_or_go.model.outcomes(0, "go")
     (Outcome(observation=1, probability=1.0, memory=1),)
+    >>> blind = mdp([[[0.5, 0.5], [0.5, 0.5]]], [[[0, 1]], [[0, 1]]], aggregate=["any", "any"])
+    >>> blind.states
+    ('any',)
 
     """
     require(isinstance(P, Iterable), "P", P, "give a matrix for each action")
@@ -67,9 +75,16 @@ def mdp(
         f"P has {len(matrices)} matrices; give as many labels",
     )
     require(0 <= start < states, "start", start, f"give a state from 0 to {states - 1}")
-    rewards = _rewards(R, states, len(matrices))
+    given = _rewards(R, states, len(labels))
+    rewards = [_along(matrix, one) for matrix, one in zip(matrices, given, strict=True)]
     low, high = _range(rewards) if reward_range is None else _two(reward_range)
-    index = {label: number for number, label in enumerate(labels)}
+    seen = tuple(range(states)) if aggregate is None else _seen(aggregate, states)
+    number = {label: place for place, label in enumerate(dict.fromkeys(seen))}
+    arrays = Arrays(matrices, rewards, np.array([number[label] for label in seen]))
+    index = {label: place for place, label in enumerate(labels)}
+    if aggregate is not None:
+        _check_reward_is_a_function(arrays, tuple(number), labels)
+    predecessor = _Predecessors(arrays)
 
     def rho(memory: int, action: Label) -> Iterator[tuple[int, float, int]]:
         matrix = matrices[index[action]]
@@ -77,20 +92,64 @@ def mdp(
         for following, probability in zip(matrix.indices[row], matrix.data[row], strict=True):
             yield int(following), float(probability), int(following)
 
-    def reward(aleatoric_state: int, action: Label, following: int) -> float:
-        return float(rewards[aleatoric_state, index[action], following % rewards.shape[2]])
+    def reward(aleatoric_state: Label, action: Label, following: int) -> float:
+        a, s = index[action], number[aleatoric_state]
+        memory = s if aggregate is None else predecessor.find(s, a, following)
+        return float(given[a][memory, following % given[a].shape[1]])
 
     observations = tuple(range(states))
     return Task(
         labels,
         observations,
-        AleatoricState(start, last_observation().update, observations),
+        AleatoricState(seen[start], lambda _aleatoric_state, _action, observation: seen[observation], tuple(number)),
         Reward(reward, low, high, raw),
         Model(labels, observations, start, rho),
         name=name,
         source=source,
-        arrays=Arrays(matrices, rewards),
+        arrays=arrays,
     )
+
+
+def _seen(aggregate: Iterable[Label], states: int) -> tuple[Label, ...]:
+    """Return the aleatoric state of each memory, checked."""
+    seen = tuple(aggregate)
+    require(len(seen) == states, "aggregate", f"{len(seen)} labels", f"give {states}, one for each state")
+    check_labels(dict.fromkeys(seen), "aggregate")
+    return seen
+
+
+def _check_reward_is_a_function(arrays: Arrays, seen: tuple[Label, ...], actions: tuple[Label, ...]) -> None:
+    """Refuse rewards that depend on more of a memory than its aleatoric state: r is a function of (s, a, o)."""
+    for action, matrix, rewards in zip(actions, arrays.matrices, arrays.rewards, strict=True):
+        origin = arrays.classes[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))]
+        order = np.lexsort((rewards, matrix.indices, origin))
+        same = (np.diff(origin[order]) == 0) & (np.diff(matrix.indices[order]) == 0)
+        wrong = np.flatnonzero(same & (np.diff(rewards[order]) != 0))
+        if wrong.size:
+            entry, other = order[wrong[0]], order[wrong[0] + 1]
+            where = (seen[origin[entry]], action, int(matrix.indices[entry]))
+            remedy = "must be one; let the next state or the aggregate tell them apart"
+            raise RewardError(f"reward of {where!r}", (float(rewards[entry]), float(rewards[other])), remedy)
+
+
+class _Predecessors:
+    """Finds a memory in an aleatoric state from which an action can lead to a state."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._columns: dict[int, Any] = {}
+
+    def find(self, aleatoric_state: int, action: int, following: int) -> int:
+        """Return one such memory: rewards do not tell them apart."""
+        if action not in self._columns:
+            self._columns[action] = self._arrays.matrices[action].tocsc()
+        matrix = self._columns[action]
+        memories = matrix.indices[matrix.indptr[following] : matrix.indptr[following + 1]]
+        inside = memories[self._arrays.classes[memories] == aleatoric_state]
+        if not inside.size:
+            where = (aleatoric_state, action, following)
+            raise TaskError("aleatoric state, action and next state, by number", where, "cannot happen")
+        return int(inside[0])
 
 
 def _matrix(given: Any, action: int) -> Any:
@@ -116,25 +175,44 @@ def _check_rows(matrix: Any, action: int, states: int) -> None:
         raise ProbabilityError(f"sum of P[{action}][{worst_row}]", float(sums[worst_row]), "must sum to one")
 
 
-def _rewards(given: ArrayLike, states: int, actions: int) -> NDArray[np.float64]:
+def _along(matrix: Any, given: Any) -> NDArray[np.float64]:
+    """Return the reward of every entry of a matrix of probabilities."""
+    origin = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    if isinstance(given, np.ndarray):
+        return np.asarray(given[origin, matrix.indices % given.shape[1]])
+    from scipy.sparse import coo_array
+
+    entries = coo_array(given[origin, matrix.indices])  # zeros are left out of it
+    rewards = np.zeros(matrix.nnz)
+    rewards[entries.coords[-1]] = entries.data
+    return rewards
+
+
+def _rewards(given: Any, states: int, actions: int) -> list[Any]:
+    """Return for each action an array, by state and next state or by state alone, or a sparse matrix."""
+    from scipy.sparse import issparse
+
+    remedy = f"give {(states, actions)} or {(states, actions, states)}, or a sparse matrix for each action"
+    if isinstance(given, list | tuple) and given and all(issparse(one) for one in given):
+        shapes = [one.shape for one in given]
+        require(shapes == [(states, states)] * actions, "shapes of R", shapes, remedy)
+        _check_finite(np.concatenate([one.tocoo().data for one in given]))
+        return [one.tocsr().astype(np.float64) for one in given]
     try:
         rewards = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(
-            "R", given, f"give numbers of shape {(states, actions)} or {(states, actions, states)}"
-        ) from None
+        raise InputError("R", given, remedy) from None
     if rewards.shape == (states, actions):
         rewards = rewards[:, :, None]
-    remedy = f"give {(states, actions)} or {(states, actions, states)}"
-    require(
-        rewards.shape in ((states, actions, 1), (states, actions, states)),
-        "shape of R",
-        rewards.shape,
-        remedy,
-    )
+    shapes = [(states, actions, 1), (states, actions, states)]
+    require(rewards.shape in shapes, "shape of R", rewards.shape, remedy)
+    _check_finite(rewards)
+    return list(rewards.transpose(1, 0, 2))
+
+
+def _check_finite(rewards: NDArray[np.float64]) -> None:
     if not np.isfinite(rewards).all():
         raise RewardError("R", float(rewards[~np.isfinite(rewards)][0]), "must be finite")
-    return rewards
 
 
 def _two(given: tuple[float, float]) -> tuple[float, float]:
@@ -145,6 +223,6 @@ def _two(given: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-def _range(rewards: NDArray[np.float64]) -> tuple[float, float]:
-    low, high = float(rewards.min()), float(rewards.max())
+def _range(rewards: list[NDArray[np.float64]]) -> tuple[float, float]:
+    low, high = float(min(one.min() for one in rewards)), float(max(one.max() for one in rewards))
     return (low, high) if low < high else (low, low + 1)

@@ -18,12 +18,14 @@ from everlearn.protocol import Environment, History, Label
 
 
 class Arrays(NamedTuple):
-    """A task given by arrays: memory, observation and aleatoric state are the state of a Markov decision process."""
+    """A task given by arrays: memory and observation are the state of a Markov decision process, by number."""
 
     matrices: list[Any]
     """For each action a sparse matrix (CSR) of probabilities, without explicit zeros."""
-    rewards: NDArray[np.float64]
-    """By state, action and next state; the last axis has length 1 where the next state does not matter."""
+    rewards: list[NDArray[np.float64]]
+    """For each action the reward of every entry of its matrix, in the same order."""
+    classes: NDArray[np.int64]
+    """For each memory the index of its aleatoric state."""
 
 
 @dataclass(frozen=True)

@@ -107,4 +107,5 @@ def _labels(table: PairTable | ArrayTable) -> tuple[NDArray[np.int64], list[tupl
     if isinstance(table, PairTable):
         index = {label: place for place, label in enumerate(table.task.states)}
         return np.array([index[state] for _, state in table.labels]), list(table.labels)
-    return np.arange(table.expanded), [(state, state) for state in range(table.expanded)]
+    seen = table.task.states
+    return table.states, [(memory, seen[state]) for memory, state in enumerate(table.states.tolist())]
