@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import everlearn as el
 from everlearn.agents.policies import policy_table
 from everlearn.theory import aleatoric
 from everlearn.theory.aleatoric import average_reward, best_deterministic, best_randomised
@@ -51,20 +52,38 @@ def test_few_deterministic_policies_are_all_tried(seed):
     assert set(found.policy.ravel().tolist()) <= {0.0, 1.0}
 
 
-def test_many_deterministic_policies_are_searched_and_not_called_exact(monkeypatch):
+def test_many_deterministic_policies_are_searched_and_exact_where_the_optimum_is_attained(monkeypatch):
     """Where the memory is known, changing one state at a time cannot get stuck, so the search finds the optimum."""
     monkeypatch.setattr(aleatoric, "FEW", 31)
     pairs = tabulate(random_mdp(4, states=5, actions=2))
-    found = best_deterministic(pairs)
-    assert (found.exact, found.randomised) == (False, False)
-    assert found.average_reward == pytest.approx(optimum(pairs).average_reward, abs=1e-9)
-    assert gain(pairs, found.policy) == pytest.approx(found.average_reward, abs=1e-10)
+    for found in (best_deterministic(pairs), best_deterministic(pairs, optimum(pairs))):
+        assert (found.exact, found.randomised) == (True, False)
+        assert found.average_reward == pytest.approx(optimum(pairs).average_reward, abs=1e-9)
+        assert gain(pairs, found.policy) == pytest.approx(found.average_reward, abs=1e-10)
 
 
-@pytest.mark.parametrize(("states", "exact"), [(3, True), (4, False)], ids=["few", "many"])
-def test_only_as_many_policies_as_are_few_are_exact(states, exact, monkeypatch):
+@pytest.mark.parametrize(("groups", "exact"), [(3, True), (4, False)], ids=["few", "many"])
+def test_only_as_many_policies_as_are_few_are_exact(groups, exact, monkeypatch):
     monkeypatch.setattr(aleatoric, "FEW", 8)
-    assert best_deterministic(tabulate(random_mdp(0, states=states, actions=2))).exact is exact
+    pairs = tabulate(random_coarse(1, memories=8, groups=groups))
+    found = best_deterministic(pairs)
+    assert found.average_reward < optimum(pairs).average_reward - 1e-6
+    assert found.exact is exact
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_finds_what_trying_all_finds(seed, monkeypatch):
+    monkeypatch.setattr(aleatoric, "FEW", 1)
+    pairs = tabulate(random_coarse(seed, memories=9, groups=5))
+    best = max(gain(pairs, one) for one in deterministic(5, 2))
+    assert best_deterministic(pairs).average_reward == pytest.approx(best, abs=1e-9)
+
+
+def test_thousands_of_aleatoric_states_are_no_obstacle():
+    theory = el.Theory("service-station", {"aleatoric": "memory", "cap": 4})
+    assert len(theory.task.states) > 2_000
+    assert theory.best_aleatoric.average_reward == pytest.approx(0.5, abs=1e-9)
+    assert theory.best_deterministic.exact
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -162,9 +162,51 @@ def test_iteration_and_factorisation_agree(seed, monkeypatch):
 def test_a_large_chain_that_mixes_slowly_is_refused(monkeypatch):
     monkeypatch.setattr(chains, "SMALL", 2)
     monkeypatch.setattr(chains, "SWEEPS", 20)
+    monkeypatch.setattr(chains, "PATIENT", 20)
+    monkeypatch.setattr(chains, "preconditioned", lambda matrix, rewards: None)
     slow = 0.999 * np.eye(3) + 0.001 * cycle(3)
     with pytest.raises(InputError, match="slowly"):
         _ = chain(slow, [1, 0, 0]).gain
+
+
+def walk(length: int, up: float) -> np.ndarray:
+    """Up with one probability and down with the rest, and staying where there is no further: it mixes slowly."""
+    return (
+        up * np.eye(length)[np.minimum(np.arange(length) + 1, length - 1)]
+        + (1 - up) * np.eye(length)[np.maximum(np.arange(length) - 1, 0)]
+    )
+
+
+@pytest.mark.parametrize("up", [0.3, 0.5, 0.6])
+def test_a_large_chain_that_mixes_slowly_is_solved_with_an_incomplete_factorisation(up, monkeypatch):
+    # A birth and death chain: weights (up / down)^n.  At 0.6 its first state is all but never visited.
+    length, rewards = 120, np.arange(120.0)
+    weights = (up / (1 - up)) ** np.arange(float(length))
+    found = chains.preconditioned(csr_array(walk(length, up)), rewards)
+    assert found is not None
+    np.testing.assert_allclose(found[0], weights / weights.sum(), atol=1e-14)
+    monkeypatch.setattr(chains, "SMALL", 2)
+    monkeypatch.setattr(chains, "PATIENT", 10)
+    solved = chain(walk(length, up), rewards)
+    exact = float(weights @ rewards / weights.sum())
+    assert abs(solved.gain[0] - exact) <= solved.error <= 1e-8
+    np.testing.assert_allclose(solved.bias, bias(walk(length, up), rewards), rtol=1e-8, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_incomplete_factorisation_agrees_with_dense_algebra(seed, monkeypatch):
+    P, r = np.random.default_rng(seed).dirichlet(np.full(30, 0.1), size=30), np.arange(30.0)
+    stationary, values = chains.preconditioned(csr_array(P), r)
+    np.testing.assert_allclose(stationary, limit(P)[0], atol=1e-12)
+    np.testing.assert_allclose(values - stationary @ values, bias(P, r), atol=1e-9)
+
+
+def test_an_incomplete_factorisation_that_breaks_down_is_no_answer(monkeypatch):
+    def breaks(matrix):
+        raise RuntimeError("Factor is exactly singular")
+
+    monkeypatch.setattr(chains, "Preconditioned", breaks)
+    assert chains.preconditioned(csr_array(walk(5, 0.5)), np.arange(5.0)) is None
 
 
 def test_large_transient_parts_are_iterated(monkeypatch):

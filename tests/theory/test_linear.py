@@ -74,6 +74,24 @@ def test_a_slow_chain_too_large_to_factorise_is_refused(monkeypatch):
         solve_discounted(csr_array(cycle(3)), np.array([1.0, 0.0, 0.0]), 0.999)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_preconditioned_is_dense_algebra(seed, transposed):
+    random = np.random.default_rng(seed)
+    P = 0.999 * random.dirichlet(np.full(40, 0.1), size=40)
+    right = random.normal(size=40)
+    found = linear.Preconditioned(csr_array(P)).solve(right, np.zeros(40), transposed=transposed)
+    matrix = (np.eye(40) - P).T if transposed else np.eye(40) - P
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9)
+
+
+def test_preconditioned_says_so_where_it_does_not_get_there(monkeypatch):
+    inside = linear.Preconditioned(csr_array(0.9 * random_rows(1, 6)))
+    assert inside.solve(np.ones(6), np.zeros(6)) is not None
+    monkeypatch.setattr(linear, "REFINEMENTS", 1)
+    assert inside.solve(np.ones(6), np.zeros(6)) is None
+
+
 def test_a_quick_chain_too_large_to_factorise_is_iterated(monkeypatch):
     monkeypatch.setattr(linear, "SMALL", 2)
     P, right = np.full((5, 5), 0.2), np.arange(5.0)

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import everlearn as el
+from everlearn.tasks.registry import make_task
+from everlearn.theory import chains
 from everlearn.theory.optimum import optimum
 from everlearn.theory.pairs import tabulate
 from tests.theory.dense import best_gain, bias, block_diagonal, limit, random_coarse, station, under
@@ -118,7 +121,12 @@ def test_it_scales_with_rewards(scale):
 
 
 def rescaled(task: el.Task, scale: float) -> el.Task:
-    return el.mdp([matrix.toarray() for matrix in task.arrays.matrices], scale * task.arrays.rewards)
+    matrices, rewards, _ = task.arrays
+    R = [
+        csr_array((scale * one, matrix.indices, matrix.indptr), shape=matrix.shape)
+        for one, matrix in zip(rewards, matrices, strict=True)
+    ]
+    return el.mdp(matrices, R)
 
 
 @pytest.mark.parametrize(
@@ -137,3 +145,17 @@ def test_it_is_one_half_at_the_station():
     found = optimum(station(3))
     assert found.lower - 1e-12 <= 0.5 <= found.upper + 1e-12
     assert found.certified
+
+
+def test_it_is_the_same_where_chains_are_too_large_to_factorise(monkeypatch):
+    # Queues at a load of one mix slowly; what a complete factorisation gives, an incomplete one gives too.
+    pairs = tabulate(make_task("queueing-network", {"capacity": 12, "window": 4}))
+    direct = optimum(pairs)
+    monkeypatch.setattr(chains, "SMALL", 100)
+    monkeypatch.setattr(chains, "PATIENT", 10)
+    monkeypatch.setattr(chains, "factorised", None)
+    found = optimum(pairs)
+    assert found.certified
+    assert found.average_reward == pytest.approx(direct.average_reward, abs=1e-11)
+    assert max(found.lower, direct.lower) <= min(found.upper, direct.upper)
+    np.testing.assert_allclose(found.bias, direct.bias, atol=1e-8)

@@ -9,6 +9,7 @@ from everlearn.cli.output import console, print_json
 from everlearn.cli.run import parse_settings
 from everlearn.errors import InputError
 from everlearn.registry import convert
+from everlearn.theory.aleatoric import attained
 from everlearn.theory.bounds import growing_horizon_regret, says_something_from
 from everlearn.theory.report import Theory
 
@@ -43,10 +44,9 @@ def print_report(theory: Theory, policies: list[str], horizons: list[float], ste
     table.add_column()
     table.add_row(f"{found.average_reward:.10g}", _optimum(found.lower, found.upper))
     table.add_row(f"{found.span:.6g}", "the span of an optimal bias: what the best start is worth beyond the worst")
-    kind = "every deterministic policy was tried" if theory.best_deterministic.exact else "the best that a search found"
-    kind = "a randomised policy, the best that a search found" if best.randomised else kind
+    kind = _searched(theory)
     table.add_row(f"{best.average_reward:.10g}", f"the best average reward of a policy over aleatoric states; {kind}")
-    table.add_row("", f"[dim]{theory.written(best.policy)}[/dim]")
+    table.add_row("", f"[dim]{_policy(theory.written(best.policy))}[/dim]")
     for text in policies:
         one = theory.policy(text)
         table.add_row(f"{one.average_reward:.10g}", f"the average reward of {text}, from the empty history")
@@ -68,6 +68,25 @@ def print_report(theory: Theory, policies: list[str], horizons: list[float], ste
     screen.print(table)
     if steps:
         _print_vacuity(theory)
+
+
+LISTED = 24
+"""Up to how many aleatoric states a policy is written out."""
+
+
+def _searched(theory: Theory) -> str:
+    if theory.best_aleatoric.randomised:
+        return "a randomised policy, the best that a search found"
+    if not theory.best_deterministic.exact:
+        return "the best that a search found"
+    lossless = attained(theory.best_aleatoric.average_reward, theory.optimum)
+    return "nothing is lost" if lossless else "every deterministic policy was tried"
+
+
+def _policy(written: dict[str, dict[str, float]]) -> str:
+    if len(written) <= LISTED:
+        return str(written)
+    return f"{dict(list(written.items())[:LISTED])} and {len(written) - LISTED:,} more states; --json lists them"
 
 
 def _optimum(lower: float, upper: float) -> str:

@@ -4,20 +4,24 @@ The class contains randomised policies, and where the aleatoric state loses some
 deterministic one.  Finding the best of either is a hard problem in general (it is that of memoryless control), so:
 
 - deterministic policies are all evaluated where they are few, and that answer is exact; otherwise a local search from
-  several starts gives the best that was found;
+  several starts gives the best that was found, and one that attains lambda_* is known to be the best;
 - randomised policies are searched by local improvement from the best deterministic one and from other starts: the
   answer is the best that was found, never less than the deterministic one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.protocol import Table
 from everlearn.theory.chains import Chain
+from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import Pairs
 from everlearn.theory.values import action_values
 
@@ -25,7 +29,13 @@ FEW = 256
 """Up to how many deterministic policies are all evaluated."""
 
 STARTS = 4
+TRIALS = 32
+"""How many changes of a single state a local search tries in vain before it ends."""
+
 ASCENTS = 20
+ATTAINED = 1e-9
+"""How close to lambda_* a policy must come to count as optimal."""
+
 GAINED = 1e-9
 """A randomised policy counts as better only beyond this."""
 
@@ -36,7 +46,7 @@ class Best(NamedTuple):
     average_reward: float
     policy: Table
     exact: bool
-    """Whether every deterministic policy was tried."""
+    """Whether it is known to be the best deterministic one: every one was tried, or it attains lambda_*."""
     randomised: bool
 
 
@@ -56,51 +66,96 @@ def average_reward(pairs: Pairs, policy: Table) -> float:
     return float(Chain(*pairs.under(pairs.policy(policy))).gain[pairs.start])
 
 
-def best_deterministic(pairs: Pairs) -> Best:
-    """Return the best deterministic policy over aleatoric states, or the best that a local search finds."""
+def best_deterministic(pairs: Pairs, known: Optimum | None = None) -> Best:
+    """Return the best deterministic policy over aleatoric states, or the best that a local search finds.
+
+    ``known`` is the optimum over all policies, where it has been computed.
+    """
     states, actions = len(pairs.task.states), len(pairs.task.actions)
     visited = sorted(set(pairs.states.tolist()))
-    if actions ** len(visited) <= FEW:
+    if actions ** min(len(visited), FEW) <= FEW:
         found = [_evaluated(pairs, visited, choice) for choice in product(range(actions), repeat=len(visited))]
         value, policy = max(found, key=lambda entry: entry[0])
+        return Best(value, policy, exact=True, randomised=False)
+    best = known or optimum(pairs)
+    value, policy = _climb(pairs, visited, _projected(pairs, best))
+    if attained(value, best):
         return Best(value, policy, exact=True, randomised=False)
     random = np.random.default_rng(0)
     starts = [np.full(states, action) for action in range(actions)]
     starts += [random.integers(0, actions, states) for _ in range(STARTS)]
-    value, policy = max((_climb(pairs, visited, start) for start in starts), key=lambda entry: entry[0])
+    value, policy = max([(value, policy), *(_climb(pairs, visited, start) for start in starts)], key=itemgetter(0))
     return Best(value, policy, exact=False, randomised=False)
 
 
+def attained(value: float, best: Optimum) -> bool:
+    """Tell whether an average reward is the optimum, as far as that is certified."""
+    return best.certified and value >= best.lower - ATTAINED * max(1.0, abs(best.lower))
+
+
+def _projected(pairs: Pairs, best: Optimum) -> NDArray[np.int64]:
+    """Return for each aleatoric state the action that an optimal policy takes there most of the time."""
+    chain = Chain(*pairs.under(best.policy))
+    shares = np.full(pairs.size, 1e-12 / pairs.size)
+    for one in chain.classes:
+        shares[one.members] += one.stationary
+    weights = np.zeros((len(pairs.task.states), len(pairs.task.actions)))
+    np.add.at(weights, pairs.states, best.policy * shares[:, None])
+    return np.asarray(weights.argmax(axis=1))
+
+
 def _evaluated(pairs: Pairs, visited: list[int], choice: tuple[int, ...]) -> tuple[float, Table]:
-    policy = np.full((len(pairs.task.states), len(pairs.task.actions)), 1 / len(pairs.task.actions))
-    policy[visited] = np.eye(len(pairs.task.actions))[list(choice)]
+    everywhere = np.zeros(len(pairs.task.states), dtype=np.int64)
+    everywhere[visited] = choice
+    policy = _deterministic(pairs, visited, everywhere)
     return average_reward(pairs, policy), policy
 
 
-def _climb(pairs: Pairs, visited: list[int], choice: Table) -> tuple[float, Table]:
-    """Change one state at a time, as long as that helps."""
-    actions = len(pairs.task.actions)
-    current = [int(choice[state]) for state in visited]
-    value, policy = _evaluated(pairs, visited, tuple(current))
-    improved = True
-    while improved:
-        improved = False
-        for place, action in product(range(len(visited)), range(actions)):
-            trial = [*current[:place], action, *current[place + 1 :]]
-            found, table = _evaluated(pairs, visited, tuple(trial))
+def _deterministic(pairs: Pairs, visited: list[int], choice: NDArray[np.int64]) -> Table:
+    """Return a policy as a table: uniform in states that are never visited."""
+    policy = np.full((len(pairs.task.states), len(pairs.task.actions)), 1 / len(pairs.task.actions))
+    policy[visited] = np.eye(len(pairs.task.actions))[choice[visited]]
+    return policy
+
+
+def _climb(pairs: Pairs, visited: list[int], start: NDArray[np.int64]) -> tuple[float, Table]:
+    """Change the action of as many states at a time as helps, those first for which the gradient promises most."""
+    choice = start.copy()
+    value, gradient = _gradient(pairs, _deterministic(pairs, visited, choice))
+    while True:
+        promised = gradient - gradient[np.arange(len(choice)), choice][:, None]
+        wanted = [state for state in visited if promised[state].max() > 0]
+        wanted.sort(key=lambda state: -promised[state].max())
+        for changed in _subsets(wanted):
+            trial = choice.copy()
+            trial[changed] = promised[changed].argmax(axis=1)
+            found, slope = _gradient(pairs, _deterministic(pairs, visited, trial))
             if found > value + GAINED:
-                value, policy, current, improved = found, table, trial, True
-    return value, policy
+                value, gradient, choice = found, slope, trial
+                break
+        else:
+            return value, _deterministic(pairs, visited, choice)
 
 
-def best_randomised(pairs: Pairs, deterministic: Best) -> Best:
+def _subsets(wanted: list[int]) -> Iterator[list[int]]:
+    """Yield all of a list, its first half, and so on, then its first entries one by one."""
+    number = len(wanted)
+    while number > 1:
+        yield wanted[:number]
+        number //= 2
+    yield from ([one] for one in wanted[:TRIALS])
+
+
+def best_randomised(pairs: Pairs, deterministic: Best, known: Optimum | None = None) -> Best:
     """Return the best policy over aleatoric states that was found, randomised ones included.
 
     It climbs the exact gradient of the average reward, from the best deterministic policy and from the uniform one, in
     the manner of Frank and Wolfe: towards the policy that the gradient prefers, as far as that helps.
     """
-    uniform = np.full_like(deterministic.policy, 1 / deterministic.policy.shape[1])
     best = deterministic
+    if known is not None and attained(best.average_reward, known):
+        return best
+    uniform = np.full_like(deterministic.policy, 1 / deterministic.policy.shape[1])
     for start in (deterministic.policy, uniform):
         value, policy = _ascend(pairs, start)
         if value > best.average_reward + GAINED:

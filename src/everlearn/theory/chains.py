@@ -25,11 +25,13 @@ from numpy.typing import NDArray
 
 from everlearn.errors import InputError
 from everlearn.protocol import Table
-from everlearn.theory.linear import SMALL
+from everlearn.theory.linear import SMALL, Preconditioned
 
 SWEEPS = 50_000
 QUICK = 250
 """Sweeps after which a chain that is small enough is factorised instead."""
+PATIENT = 2_000
+"""Sweeps after which a larger one is solved with an incomplete factorisation instead."""
 TOLERANCE = 1e-12
 DISTINCT = 1e-9
 """Gains closer than this are the same."""
@@ -129,7 +131,7 @@ class Chain:
 
     def _solve(self, members: NDArray[np.int64]) -> RecurrentClass:
         matrix, rewards = self.matrix[members][:, members], self.rewards[members]
-        stationary, bias = iterated(matrix, rewards) or factorised(matrix, rewards)
+        stationary, bias = solved(matrix, rewards)
         bias = bias - stationary @ bias
         change = rewards + matrix @ bias - bias
         rounding = 8 * np.finfo(float).eps * max(1.0, float(np.abs(bias).max()))
@@ -166,19 +168,47 @@ def period(matrix: Any) -> int:
     return max(found, 1)
 
 
-def iterated(matrix: Any, rewards: Table) -> tuple[Table, Table] | None:
-    """Return stationary distribution and bias by iteration; None where that takes too long and there is another way."""
-    number = matrix.shape[0]
-    if number == 1:
+def solved(matrix: Any, rewards: Table) -> tuple[Table, Table]:
+    """Return stationary distribution and bias of an irreducible chain, in the first way that succeeds."""
+    if matrix.shape[0] <= SMALL:
+        return iterated(matrix, rewards, QUICK) or factorised(matrix, rewards)
+    found = iterated(matrix, rewards, PATIENT) or preconditioned(matrix, rewards) or iterated(matrix, rewards, SWEEPS)
+    if found is None:
+        remedy = f"no stationary distribution in {SWEEPS:,} sweeps; it mixes too slowly"
+        raise InputError("pairs", matrix.shape[0], remedy)
+    return found
+
+
+def iterated(matrix: Any, rewards: Table, sweeps: int) -> tuple[Table, Table] | None:
+    """Return stationary distribution and bias by iteration; None where that takes more sweeps."""
+    if matrix.shape[0] == 1:
         return np.ones(1), np.zeros(1)
-    sweeps = QUICK if number <= SMALL else SWEEPS
     stationary = _power(matrix, sweeps)
     bias = None if stationary is None else _relative_values(matrix, rewards, sweeps)
-    if stationary is not None and bias is not None:
-        return stationary, bias
-    if number > SMALL:
-        raise InputError("pairs", number, f"no stationary distribution in {sweeps:,} sweeps; it mixes too slowly")
-    return None
+    return None if stationary is None or bias is None else (stationary, bias)
+
+
+def preconditioned(matrix: Any, rewards: Table) -> tuple[Table, Table] | None:
+    """Return stationary distribution and bias as :func:`factorised` does, with an incomplete factorisation.
+
+    The state that is left out is one that is visited often: where it is rare, the others are all but never left, and
+    the system is all but singular.
+    """
+    weights = _swept(matrix, QUICK)
+    often = int(weights.argmax())
+    others = np.delete(np.arange(matrix.shape[0]), often)
+    try:
+        inside = Preconditioned(matrix[others][:, others])
+    except RuntimeError:  # what was dropped can leave nothing to divide by
+        return None
+    entered = matrix[[often]][:, others].toarray().ravel()
+    share = inside.solve(entered, weights[others] / weights[often], transposed=True)
+    if share is None:
+        return None
+    share = np.maximum(share, 0.0)  # what is rarer than rounding may come out below nothing
+    stationary = np.insert(share, often, 1.0) / (1.0 + share.sum())
+    bias = inside.solve((rewards - stationary @ rewards)[others], np.zeros(others.size))
+    return None if bias is None else (stationary, np.insert(bias, often, 0.0))
 
 
 def factorised(matrix: Any, rewards: Table) -> tuple[Table, Table]:
@@ -207,6 +237,15 @@ def _power(matrix: Any, sweeps: int) -> Table | None:
         if change < 1e-15:
             return weights
     return None
+
+
+def _swept(matrix: Any, sweeps: int) -> Table:
+    """Return where the lazy chain is likely to be after so many sweeps from anywhere."""
+    weights = np.full(matrix.shape[0], 1 / matrix.shape[0])
+    transposed = matrix.T.tocsr()
+    for _ in range(sweeps):
+        weights = 0.5 * (weights + transposed @ weights)
+    return weights
 
 
 def _relative_values(matrix: Any, rewards: Table, sweeps: int) -> Table | None:

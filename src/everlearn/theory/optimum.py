@@ -21,7 +21,8 @@ from everlearn.theory.chains import Chain
 from everlearn.theory.pairs import Pairs
 from everlearn.theory.values import action_values
 
-SWEEPS = 200_000
+SWEEPS = 2_000
+"""After how many sweeps of value iteration policy iteration takes over."""
 CLOSED = 1e-10
 """How close the bounds must come."""
 
@@ -69,8 +70,7 @@ def optimum(pairs: Pairs) -> Optimum:
 
 def _unit_optimum(pairs: Pairs) -> Optimum:
     """Return the optimum for rewards of at most 1, for which the margins here are meant."""
-    policy = _howard(pairs, _relative_value_iteration(pairs))
-    chain = Chain(*pairs.under(policy))
+    policy, chain = _howard(pairs, _relative_value_iteration(pairs))
     upper = float((action_values(pairs, chain.bias, 1.0).max(axis=0) - chain.bias).max())
     lower = float(chain.gain[pairs.start])
     if upper - lower > CLOSED:
@@ -80,8 +80,8 @@ def _unit_optimum(pairs: Pairs) -> Optimum:
 
 def _relative_value_iteration(pairs: Pairs) -> NDArray[np.int64]:
     """Return a policy, one action a pair, that relative value iteration ends with."""
-    V, allowed = np.zeros(pairs.size), SWEEPS if pairs.size > 30_000 else 2_000
-    for _ in range(allowed):
+    V = np.zeros(pairs.size)
+    for _ in range(SWEEPS):
         change = action_values(pairs, V, 1.0).max(axis=0) - V
         if np.ptp(change) <= CLOSED:
             break
@@ -90,8 +90,8 @@ def _relative_value_iteration(pairs: Pairs) -> NDArray[np.int64]:
     return np.asarray(action_values(pairs, V, 1.0).argmax(axis=0))
 
 
-def _howard(pairs: Pairs, choice: NDArray[np.int64]) -> Table:
-    """Improve first the gain, then the bias, until neither can be; return the policy."""
+def _howard(pairs: Pairs, choice: NDArray[np.int64]) -> tuple[Table, Chain]:
+    """Improve first the gain, then the bias, until neither can be; return the policy and its chain."""
     everywhere = np.arange(pairs.size)
     for _ in range(1_000):
         policy: Table = np.eye(len(pairs.transitions))[choice]
@@ -106,10 +106,10 @@ def _howard(pairs: Pairs, choice: NDArray[np.int64]) -> Table:
         margin = 1e-9 * max(1.0, float(np.abs(chain.bias).max()))
         better = values.max(axis=0) > values[choice, everywhere] + margin
         if not better.any():
-            return policy
+            return policy, chain
         choice = np.where(better, values.argmax(axis=0), choice)
     require(False, "policy iteration", "1,000 improvements", "did not end; the task is too close to degenerate")
-    return policy
+    return policy, chain
 
 
 def _multichain_excess(pairs: Pairs, chain: Chain) -> float:

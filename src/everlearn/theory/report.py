@@ -104,12 +104,12 @@ class Theory:
     @cached_property
     def best_deterministic(self) -> Best:
         """The best deterministic policy over aleatoric states."""
-        return best_deterministic(self.pairs)
+        return best_deterministic(self.pairs, self.optimum)
 
     @cached_property
     def best_aleatoric(self) -> Best:
         """The best policy over aleatoric states that was found, randomised ones included: lambda_pi~."""
-        return best_randomised(self.pairs, self.best_deterministic)
+        return best_randomised(self.pairs, self.best_deterministic, self.optimum)
 
     def policy(self, given: Any) -> PolicyTheory:
         """Return what is known of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
