@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from everlearn._version import __version__
 
 if TYPE_CHECKING:
+    from everlearn.adapters.export import to_gymnasium
+    from everlearn.adapters.task import from_gymnasium
     from everlearn.agents.agent import Agent
     from everlearn.agents.design import Design
     from everlearn.agents.policies import AleatoricPolicy
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from everlearn.tasks.interface import Interface
     from everlearn.tasks.registry import TASKS
     from everlearn.tasks.task import Task
+    from everlearn.tasks.views import seen_through
     from everlearn.theory.report import Theory
 
 _WHERE = {
@@ -57,11 +60,14 @@ _WHERE = {
     "Theory": "theory.report",
     "choose": "randomness",
     "compare": "api",
+    "from_gymnasium": "adapters.task",
     "last_observation": "aleatoric.state",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
     "run": "api",
+    "seen_through": "tasks.views",
     "task": "tasks.define",
+    "to_gymnasium": "adapters.export",
     "uniform": "randomness",
     "window": "aleatoric.state",
 }
@@ -90,11 +96,14 @@ __all__ = [
     "__version__",
     "choose",
     "compare",
+    "from_gymnasium",
     "last_observation",
     "mdp",
     "regret",
     "run",
+    "seen_through",
     "task",
+    "to_gymnasium",
     "uniform",
     "window",
 ]

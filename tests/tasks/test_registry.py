@@ -72,7 +72,7 @@ STATION = (
         (
             lambda: make_task("service-stations"),
             UnknownName,
-            "task: 'service-stations'; known: aggregation, alternating, service-station "
+            f"task: 'service-stations'; known: {', '.join(sorted(el.TASKS))} "
             "(did you mean service-station?); or name your own as module:attribute",
         ),
         (

@@ -105,14 +105,15 @@ def _cells(variant: Variant, tables: Tables) -> Iterator[Cell]:
 def _task_identity(task: Task, table: AnyTable | None) -> str:
     """Return a hash of the whole table; of its beginning and of the source, where it is not whole; else of the source.
 
-    The source goes with the parameters, since what a function closes over may not show in it.
+    The source goes with the parameters, since what a function closes over may not show in it, and with what the task
+    says of where it comes from, which names the version of a library whose environment it is.
     """
     if isinstance(table, FixedTable):
         return table.digest()
     functions = [task.aleatoric.update, task.reward.function, task.model.rho if task.model else task.environment]
     parts = [source_of(function) for function in functions]
     labels = [task.actions, task.observations, task.states, task.aleatoric.start]
-    parts += [json.dumps(plain([labels, task.parameters, task.reward.scaling]))]
+    parts += [json.dumps(plain([labels, task.parameters, task.reward.scaling, task.source]))]
     return _hash([*parts, table.digest() if table is not None else ""])
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from everlearn._version import __version__
 
 _PACKAGES = ("numpy", "numba", "scipy", "pyarrow")
+_WHERE_USED = ("gymnasium",)
 
 
 def provenance() -> dict[str, Any]:
@@ -34,7 +35,7 @@ def provenance() -> dict[str, Any]:
         "everlearn": __version__,
         "commit": commit(),
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in _PACKAGES},
+        "packages": {name: version(name) for name in (*_PACKAGES, *(set(_WHERE_USED) & set(sys.modules)))},
         "platform": platform.platform(),
         "processors": os.cpu_count(),
         "host": socket.gethostname(),

@@ -8,27 +8,55 @@ from typing import Any
 
 from everlearn.errors import InputError
 from everlearn.registry import locate, settings
+from everlearn.registry import parameters as known_parameters
 from everlearn.tasks.define import Definition
 from everlearn.tasks.task import Task
+from everlearn.tasks.views import seen_through
 
 TASKS: dict[str, str] = {
+    "access-control": "everlearn.tasks.access_control:access_control",
     "aggregation": "everlearn.tasks.aggregation:aggregation",
     "alternating": "everlearn.tasks.alternating:alternating",
+    "drifting": "everlearn.tasks.drifting:drifting",
+    "garnet": "everlearn.tasks.garnet:garnet",
+    "inventory": "everlearn.tasks.inventory:inventory",
+    "maintenance": "everlearn.tasks.maintenance:maintenance",
+    "queueing-network": "everlearn.tasks.queueing_network:queueing_network",
+    "riverswim": "everlearn.tasks.riverswim:riverswim",
+    "riverswim-12": "everlearn.tasks.riverswim:riverswim_12",
     "service-station": "everlearn.tasks.service_station:service_station",
+    "t-maze": "everlearn.tasks.t_maze:t_maze",
 }
+
+PREFIXES: dict[str, str] = {
+    "gymnasium": "everlearn.adapters.task:from_gymnasium",
+}
+"""What makes a task of something that has its name elsewhere, as in ``gymnasium:FrozenLake-v1``."""
 
 
 def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Task:
     """Return a task from what a user may give: a task, a definition, a factory, or the name of one of these.
 
+    Beside its own parameters every task takes ``aleatoric``, another way to see it: see :func:`everlearn.seen_through`.
+
     Examples
     --------
     >>> make_task("service-station", {"window": 6}).parameters["window"]
     6
+    >>> len(make_task("service-station", {"aleatoric": "window:2"}).states)
+    15
 
     """
-    found = locate(given, TASKS, "task") if isinstance(given, str) else given
+    found, adapted = _located(given) if isinstance(given, str) else (given, ())
     chosen = dict(parameters or {})
+    if "aleatoric" in chosen and not (callable(found) and "aleatoric" in known_parameters(found)):
+        aleatoric = chosen.pop("aleatoric")
+        seen = seen_through(_made(given, found, chosen, adapted), aleatoric)
+        return replace(seen, parameters={**seen.parameters, "aleatoric": aleatoric})
+    return _made(given, found, chosen, adapted)
+
+
+def _made(given: object, found: object, chosen: dict[str, Any], adapted: tuple[str, ...]) -> Task:
     if isinstance(found, Definition):
         found = found.finish()
     if isinstance(found, Task):
@@ -39,8 +67,16 @@ def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Tas
     if not callable(found):
         raise InputError("task", given, "is neither a task nor a function that makes one")
     values = settings(found, chosen, "task")
-    made = found(**values)
+    made = found(*adapted, **values)
     task = made.finish() if isinstance(made, Definition) else made
     if not isinstance(task, Task):
         raise InputError("task", given, f"made {type(task).__name__}, not a task")
     return replace(task, parameters=values)
+
+
+def _located(name: str) -> tuple[Any, tuple[str, ...]]:
+    """Return what a name stands for, and the name that an adapter is to be called with."""
+    prefix, _, rest = name.partition(":")
+    if prefix in PREFIXES:
+        return locate(prefix, PREFIXES, "task"), (rest,)
+    return locate(name, TASKS, "task"), ()

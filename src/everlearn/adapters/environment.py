@@ -1,0 +1,55 @@
+"""The environment that Gymnasium sees of a task; importing this needs Gymnasium."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Discrete
+
+from everlearn.aleatoric.state import START
+from everlearn.errors import require
+from everlearn.protocol import Environment, Label
+from everlearn.randomness import ENVIRONMENT, stream
+from everlearn.tasks.interface import Interface
+from everlearn.tasks.task import Task
+
+
+class TaskEnvironment(gymnasium.Env[np.int64, np.int64]):
+    """A task as Gymnasium drives it.  Made by :func:`everlearn.to_gymnasium`."""
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
+
+    def __init__(self, task: Task, aleatoric: bool) -> None:
+        self.task = task
+        self.interface = Interface(task)
+        self._aleatoric = aleatoric
+        self.action_space = Discrete(self.interface.actions)
+        self.observation_space = Discrete(self.interface.states if aleatoric else self.interface.observations + 1)
+        self._world: Environment | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.int64, dict[str, Any]]:
+        """Begin a stream."""
+        super().reset(seed=seed, options=options)
+        number = int(self.np_random.integers(2**63)) if seed is None else seed
+        self._world = self.task.start(stream(number, 0, ENVIRONMENT))
+        self._aleatoric_state = self.interface.start
+        return self._shown(self.interface.observations, START)
+
+    def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
+        """Execute an action."""
+        fine = bool(self.action_space.contains(action))
+        require(fine, "action", action, f"give a number from 0 to {self.interface.actions - 1}")
+        require(self._world is not None, "step", action, "call reset first")
+        observation = self._world.step(self.task.actions[int(action)])  # type: ignore[union-attr]  # begun
+        number = self.interface.observation(observation)
+        self._aleatoric_state, reward = self.interface.step(self._aleatoric_state, int(action), number)
+        shown, labels = self._shown(number, observation)
+        return shown, reward, False, False, labels
+
+    def _shown(self, number: int, observation: Label) -> tuple[np.int64, dict[str, Any]]:
+        labels = {"observation": observation, "aleatoric_state": self.task.states[self._aleatoric_state]}
+        return np.int64(self._aleatoric_state if self._aleatoric else number), labels

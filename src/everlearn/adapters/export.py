@@ -1,0 +1,60 @@
+"""A task as a Gymnasium environment: one endless stream, which neither terminates nor is truncated.
+
+Gymnasium shows something before the first action, and a stream begins with an action.  So there is one observation more
+than the task has, the last: nothing was observed yet.  The aleatoric state is S0 then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from everlearn.adapters.making import gymnasium
+from everlearn.errors import require
+from everlearn.tasks.registry import make_task
+from everlearn.tasks.task import Task
+
+if TYPE_CHECKING:
+    from everlearn.adapters.environment import TaskEnvironment
+
+SHOWN = ("observation", "aleatoric")
+
+
+def to_gymnasium(
+    task: object, *, show: str = "observation", parameters: Mapping[str, Any] | None = None
+) -> TaskEnvironment:
+    """Return a task as a Gymnasium environment over Discrete spaces.
+
+    Actions and what is shown are numbered in the order of the task's labels, and ``info`` tells the labels.  Rewards
+    are in the task's own units.  ``reset(seed=n)`` begins the stream of the environment that ``everlearn.run`` with
+    seed n gives to its first run; ``reset()`` begins another stream.
+
+    Parameters
+    ----------
+    task:
+        a task, or the name of one
+    show:
+        ``observation`` for what the environment shows, the last number standing for nothing yet; ``aleatoric`` for the
+        aleatoric state
+    parameters:
+        of the task, where it is named
+
+    Examples
+    --------
+    >>> station = to_gymnasium("service-station", parameters={"window": 6})
+    >>> station.action_space, station.observation_space
+    (Discrete(2), Discrete(5))
+    >>> number, info = station.reset(seed=1)
+    >>> int(number), info
+    (4, {'observation': 'start', 'aleatoric_state': 0})
+    >>> number, reward, terminated, truncated, info = station.step(0)
+    >>> reward, terminated, truncated, info
+    (1.0, False, False, {'observation': 'arrival', 'aleatoric_state': 1})
+
+    """
+    require(show in SHOWN, "show", show, f"give one of {', '.join(SHOWN)}")
+    made: Task = make_task(task, parameters)
+    gymnasium(made.name)
+    from everlearn.adapters.environment import TaskEnvironment
+
+    return TaskEnvironment(made, show == "aleatoric")

@@ -1,0 +1,135 @@
+"""Making a Gymnasium environment: by its identifier and its options, or by a function of the user's."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from everlearn.errors import InputError, require
+
+OWN = "own"
+"""The time limit with which an environment is registered."""
+
+_INSTALL = "needs Gymnasium; install it with: pip install 'everlearn[gymnasium]'"
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+def gymnasium(wanted: object) -> ModuleType:
+    """Return the package, or say how to install it; ``wanted`` is what it is needed for."""
+    try:
+        return importlib.import_module("gymnasium")
+    except ImportError:
+        raise InputError("task", wanted, _INSTALL) from None
+
+
+def read_options(given: str | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the options of an environment, given as a mapping, as ``name=value,...``, or as JSON.
+
+    Examples
+    --------
+    >>> read_options("is_slippery=false,map_name=8x8,success_rate=0.9")
+    {'is_slippery': False, 'map_name': '8x8', 'success_rate': 0.9}
+    >>> read_options('{"desc": ["SF", "FG"]}')
+    {'desc': ['SF', 'FG']}
+
+    """
+    if given is None or isinstance(given, Mapping):
+        return dict(given or {})
+    require(isinstance(given, str), "task.options", given, "write name=value,..., or give a mapping")
+    if given.lstrip().startswith("{"):
+        try:
+            return dict(json.loads(given))
+        except json.JSONDecodeError as error:
+            raise InputError("task.options", given, f"is no JSON: {error}") from None
+    pairs = [part.partition("=") for part in given.split(",") if part.strip()]
+    for name, equals, _ in pairs:
+        require(bool(name.strip() and equals), "task.options", given, "write name=value,..., or JSON in braces")
+    return {name.strip(): _value(text.strip()) for name, _, text in pairs}
+
+
+def _value(text: str) -> Any:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes the same environment again and again: one for each run, one for a trial.
+
+    Examples
+    --------
+    >>> Maker("FrozenLake-v1", {"is_slippery": False}, 20).make()
+    <TimeLimit<OrderEnforcing<FrozenLakeEnv<FrozenLake-v1>>>>
+
+    """
+
+    environment: str | Callable[[], Any]
+    options: Mapping[str, Any]
+    time_limit: int | str | None
+
+    def __post_init__(self) -> None:
+        limit = self.time_limit
+        fine = limit in (None, OWN) or (isinstance(limit, int) and limit >= 1)
+        require(fine, "task.time_limit", limit, "give a whole number of at least 1, none, or own")
+        if isinstance(self.environment, str):
+            return
+        require(callable(self.environment), "environment", self.environment, "give an identifier, or a function")
+        require(not self.options, "task.options", self.options, "a function of yours sets them itself")
+        require(limit == OWN, "task.time_limit", limit, "a function of yours sets it itself")
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        if isinstance(self.environment, str):
+            return self.environment
+        return getattr(self.environment, "__name__", type(self.environment).__name__)
+
+    def make(self) -> Any:
+        """Return a new environment."""
+        package = gymnasium(self.name)
+        if not isinstance(self.environment, str):
+            made = self.environment()
+            require(isinstance(made, package.Env), "environment", made, "the function made no gymnasium.Env")
+            return made
+        limit = None if self.time_limit == OWN else -1 if self.time_limit is None else self.time_limit
+        try:  # what the checker looks for concerns who writes an environment, and it costs time at every step
+            return package.make(
+                self.environment, max_episode_steps=limit, disable_env_checker=True, **dict(self.options)
+            )
+        except (package.error.Error, KeyError, TypeError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError("environment", self.environment, f"Gymnasium cannot make it: {reason}") from None
+
+
+def time_limit(environment: Any) -> int | None:
+    """Return after how many steps a wrapper truncates an episode, if there is one.
+
+    Examples
+    --------
+    >>> time_limit(Maker("FrozenLake-v1", {}, OWN).make()), time_limit(Maker("FrozenLake-v1", {}, None).make())
+    (100, None)
+
+    """
+    from gymnasium.wrappers import TimeLimit
+
+    limits = [one._max_episode_steps for one in wrappers(environment) if isinstance(one, TimeLimit)]
+    return min(limits, default=None)
+
+
+def wrappers(environment: Any) -> list[Any]:
+    """Return everything that an environment is wrapped in, from the outside."""
+    found = []
+    while environment is not environment.unwrapped:
+        found.append(environment)
+        environment = environment.env
+    return found

@@ -1,0 +1,49 @@
+"""Every task that has a name, registered with Gymnasium as ``everlearn/NAME-v0``; importing this does it.
+
+Gymnasium looks for environments in the modules that a program imports, and in one that is named before a colon::
+
+    gymnasium.make("everlearn.adapters.registration:everlearn/service-station-v0")
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+
+from everlearn.adapters.environment import TaskEnvironment
+from everlearn.adapters.export import to_gymnasium
+from everlearn.tasks.registry import TASKS
+
+NAMESPACE = "everlearn"
+
+
+def make(*, task: str, show: str = "observation", **parameters: Any) -> TaskEnvironment:
+    """Return what ``gymnasium.make`` returns, bare; the task's parameters are keywords.
+
+    Parameters
+    ----------
+    task:
+        the name of a task
+    show:
+        as in :func:`everlearn.to_gymnasium`
+    parameters:
+        of the task
+
+    Examples
+    --------
+    >>> gymnasium.make("everlearn/service-station-v0", window=6, show="aleatoric").observation_space
+    Discrete(2)
+
+    """
+    return to_gymnasium(task, show=show, parameters=parameters)
+
+
+def register() -> None:
+    """Register every task that is not yet registered."""
+    for name in TASKS:
+        if (identifier := f"{NAMESPACE}/{name}-v0") not in gymnasium.registry:
+            gymnasium.register(identifier, entry_point=f"{__name__}:make", kwargs={"task": name})
+
+
+register()

@@ -1,0 +1,87 @@
+"""The spaces of Gymnasium as sets of labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from everlearn.adapters.discretisers import MOST_LABELS, Discretiser
+from everlearn.errors import InputError, require
+from everlearn.protocol import Label
+
+
+class Reading(NamedTuple):
+    """Every label of a space, and how a point of the space becomes one."""
+
+    labels: tuple[Label, ...]
+    read: Callable[[Any], Label]
+
+
+def actions_of(space: Any) -> tuple[int, ...]:
+    """Return the actions of a discrete space, as the environment numbers them.
+
+    Examples
+    --------
+    >>> from gymnasium.spaces import Box, Discrete
+    >>> actions_of(Discrete(3, start=-1))
+    (-1, 0, 1)
+    >>> actions_of(Box(0, 1))
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.InputError: action space: Box(0.0, 1.0, (1,), float32); only Discrete actions can be taken; wrap
+    the environment so that its actions are numbered
+
+    """
+    from gymnasium.spaces import Discrete
+
+    remedy = "only Discrete actions can be taken; wrap the environment so that its actions are numbered"
+    require(isinstance(space, Discrete), "action space", space, remedy)
+    return tuple(range(int(space.start), int(space.start) + int(space.n)))
+
+
+def reading(space: Any, discretise: Callable[[Any], Discretiser]) -> Reading:
+    """Return the labels of a space of observations; ``discretise`` is asked about boxes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gymnasium.spaces import Discrete, MultiDiscrete, Tuple
+    >>> both = reading(Tuple((Discrete(2), MultiDiscrete([2, 3]))), discretise=None)
+    >>> len(both.labels), both.read((1, np.array([0, 2])))
+    (12, (1, (0, 2)))
+
+    """
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        return Reading(actions_of(space), int)
+    if isinstance(space, spaces.MultiDiscrete):
+        ranges = [range(int(s), int(s) + int(n)) for s, n in zip(space.start.ravel(), space.nvec.ravel(), strict=True)]
+        return Reading(_every(ranges, space), _integers)
+    if isinstance(space, spaces.MultiBinary):
+        return Reading(_every([range(2)] * math.prod(space.shape), space), _integers)
+    if isinstance(space, spaces.Tuple):
+        parts = [reading(part, discretise) for part in space.spaces]
+        return Reading(
+            _every([part.labels for part in parts], space),
+            lambda point: tuple(part.read(one) for part, one in zip(parts, point, strict=True)),
+        )
+    if isinstance(space, spaces.Box):
+        discretiser = discretise(space)
+        return Reading(discretiser.labels, discretiser)
+    remedy = "supported: Box, Discrete, MultiBinary, MultiDiscrete, Tuple; wrap the environment to make one of these"
+    raise InputError("observation space", space, remedy)
+
+
+def _integers(point: Any) -> Label:
+    return tuple(np.asarray(point).astype(np.int64).ravel().tolist())
+
+
+def _every(parts: Sequence[Sequence[Label]], space: Any) -> tuple[Label, ...]:
+    number = math.prod(len(part) for part in parts)
+    require(number <= MOST_LABELS, "observation space", space, f"has {number:,} points; wrap it to have fewer")
+    return tuple(product(*parts))

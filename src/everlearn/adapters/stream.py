@@ -1,0 +1,86 @@
+"""A Gymnasium environment as one endless stream, and trials of it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from everlearn.adapters.making import Maker
+from everlearn.adapters.rewards import Rewards
+from everlearn.adapters.spaces import Reading
+from everlearn.protocol import Label
+
+TERMINATED, TRUNCATED, GOING_ON = "terminated", "truncated", ""
+MARKS = (GOING_ON, TERMINATED, TRUNCATED)
+"""How a step ended: the episode went on, was over, or was cut off.  An episode that is over is never cut off."""
+
+SEED = 0
+"""The seed of every trial, so that the same task is made of the same environment."""
+
+
+class GymnasiumStream:
+    """Takes an action and yields (observation, reward, mark), for ever.
+
+    Where an episode ends the environment is reset within the same step: the observation is then the first of the next
+    episode, with the last reward of the one that ended.
+
+    Examples
+    --------
+    >>> from everlearn.adapters.rewards import listed
+    >>> maker = Maker("FrozenLake-v1", {"is_slippery": False}, 3)
+    >>> stream = GymnasiumStream(maker.make(), Reading(tuple(range(16)), int), listed([0, 1]))
+    >>> stream.start(np.random.default_rng(1))
+    >>> [stream.step(action) for action in (2, 0, 2, 2, 1)]
+    [(1, '0', ''), (0, '0', ''), (0, '0', 'truncated'), (1, '0', ''), (0, '0', 'terminated')]
+
+    """
+
+    def __init__(self, environment: Any, observed: Reading, rewards: Rewards) -> None:
+        self.environment = environment
+        self._observed, self._rewards = observed, rewards
+        weakref.finalize(self, environment.close)
+
+    def start(self, rng: np.random.Generator) -> None:
+        """Begin the first episode; what its beginning looks like is not told, since no action came before it."""
+        self.environment.reset(seed=int(rng.integers(2**31)))
+
+    def step(self, action: Label) -> Label:
+        """Execute an action and return what is observed."""
+        point, reward, terminated, truncated, _ = self.environment.step(action)
+        mark = TERMINATED if terminated else TRUNCATED if truncated else GOING_ON
+        if mark:
+            point, _ = self.environment.reset()
+        return self._observed.read(point), self._rewards.text(reward), mark
+
+
+class Step(NamedTuple):
+    """A step of a trial, as Gymnasium tells it: the point before it, the action, and what came of it."""
+
+    before: Any
+    action: int
+    after: Any
+    reward: float
+    terminated: bool
+
+
+def trial(maker: Maker, steps: int) -> Iterator[Step]:
+    """Try actions at random, with a seed of its own, and yield what happens.
+
+    Examples
+    --------
+    >>> {step.reward for step in trial(Maker("FrozenLake-v1", {}, 100), 2000)} == {0.0, 1.0}
+    True
+
+    """
+    environment = maker.make()
+    environment.action_space.seed(SEED)
+    before, _ = environment.reset(seed=SEED)
+    for _ in range(steps):
+        action = int(environment.action_space.sample())
+        after, reward, terminated, truncated, _ = environment.step(action)
+        yield Step(before, action, after, float(reward), bool(terminated))
+        before = environment.reset()[0] if terminated or truncated else after
+    environment.close()

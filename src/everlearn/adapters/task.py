@@ -1,0 +1,236 @@
+"""A Gymnasium environment as a task on one endless stream.
+
+What happens to it on the way:
+
+- *Actions* are the numbers of its Discrete space.
+- An *observation* is a triple (point, reward, mark): what the environment shows, with boxes discretised; the reward as
+  a text, such as ``"-1"``; and ``""``, ``"terminated"`` or ``"truncated"``.
+- *Episodes* follow each other without a break.  At the end of one the environment is reset within the same step: the
+  point is the first of the next episode, the reward is the last of the one that ended, and the mark says how it ended.
+  So the reset is an ordinary transition, and visible to f.
+- *The first action* is taken before anything was observed, since a stream begins with an action.  The aleatoric state
+  is then ``"start"``, or the state in which every episode begins, where the transition table knows only one.
+- *The aleatoric state* is the point alone; :func:`everlearn.seen_through` makes it another.
+- *The reward* is what the observation tells, and ``termination_reward`` more where an episode is terminated.  An
+  environment that pays the same at every step, such as CartPole, leaves nothing to be learned on an endless stream
+  unless falling costs something.
+- *The rewards* must be finitely many.  They are, in this order: levels to which they are rounded; those that are given;
+  those in the transition table; those that turn up in a trial, which is short and seeded, and may miss some.  A reward
+  that was not declared is an error.
+- *Randomness*: the environment is seeded from the stream of its run, once; later resets go on from there.
+- *A model* is made where there is a transition table (:mod:`everlearn.adapters.transitions`).  Without one a task runs
+  in the reference loop, and cannot be stopped and resumed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from everlearn.adapters.boxes import Boxes
+from everlearn.adapters.discretisers import Discretiser
+from everlearn.adapters.making import OWN, Maker, gymnasium, read_options
+from everlearn.adapters.rewards import Rewards, levels, listed, read_numbers, read_range
+from everlearn.adapters.spaces import Reading, actions_of, reading
+from everlearn.adapters.stream import MARKS, TERMINATED, GymnasiumStream, Step, trial
+from everlearn.adapters.transitions import MOST_OUTCOMES, Transitions, transitions
+from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.state import START, AleatoricState
+from everlearn.environments.model import Model
+from everlearn.errors import InputError, require
+from everlearn.protocol import Environment, Label
+from everlearn.tasks.task import Task
+
+AUTO = "auto"
+
+MOST_OBSERVATIONS = 3_000_000
+"""How many observations a task may have: points, rewards and marks in every combination."""
+
+
+def from_gymnasium(
+    environment: str | Callable[[], Any],
+    *,
+    options: str | Mapping[str, Any] | None = None,
+    model: bool | str = AUTO,
+    time_limit: int | str | None = OWN,
+    rewards: str | float | Sequence[float] | None = None,
+    reward_levels: int | None = None,
+    reward_range: str | Sequence[float] | None = None,
+    termination_reward: float = 0.0,
+    discretiser: str | Discretiser = "uniform",
+    bins: int | str | Sequence[int] = 8,
+    low: float | str | Sequence[float] | None = None,
+    high: float | str | Sequence[float] | None = None,
+    tilings: int = 4,
+    trial_steps: int = 1000,
+    raw: bool = False,
+) -> Task:
+    """Make a task of a Gymnasium environment: its episodes follow each other on one endless stream.
+
+    Parameters
+    ----------
+    environment:
+        an identifier, such as ``FrozenLake-v1``, or a function that makes an environment
+    options:
+        of the environment itself: a mapping, ``is_slippery=false,map_name=8x8``, or JSON
+    model:
+        whether to make a model of its transition table: ``auto`` where there is one of a manageable size, true or false
+    time_limit:
+        after how many steps an episode is truncated: ``own`` for what the environment is registered with, or none
+    rewards:
+        every reward that it pays, as in ``-1,20``
+    reward_levels:
+        to how many levels within ``reward_range`` rewards are rounded instead
+    reward_range:
+        the least and the greatest reward that it pays; those of the list unless given
+    termination_reward:
+        what is added to the reward where an episode is terminated; negative where that is to be avoided
+    discretiser:
+        for boxes: ``uniform``, ``quantile``, ``tiles``, or a :class:`~everlearn.adapters.discretisers.Discretiser`
+    bins:
+        how many for each coordinate of a box, or one number for all
+    low, high:
+        the ends of each coordinate of a box, or one number for all; those of the box unless given
+    tilings:
+        how many, for ``tiles``
+    trial_steps:
+        how long the environment is tried out, for rewards or quantiles that are not known otherwise
+    raw:
+        whether the learner sees rewards as they are; otherwise they are scaled to [0, 1]
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> lake = from_gymnasium("FrozenLake-v1", options={"is_slippery": False})
+    >>> lake.observations[3], lake.states[:3], lake.aleatoric.start
+    ((0, '1', ''), (0, 1, 2), 0)
+    >>> round(el.Theory(lake).optimal_average_reward * 6, 9)  # six steps to the goal, and again
+    1.0
+
+    """
+    parameters = {name: value for name, value in locals().items() if name != "environment"}
+    chosen = read_options(options)
+    maker = Maker(environment, chosen, time_limit)
+    made = maker.make()
+    require(trial_steps >= 1, "task.trial_steps", trial_steps, "give at least 1")
+    tried = _Trial(maker, trial_steps)
+    known = transitions(made)
+    boxes = Boxes(discretiser, bins, low, high, tilings, tried.points)
+    observed = reading(made.observation_space, boxes.discretiser)
+    paid = _rewards(rewards, reward_levels, read_range(reward_range), known, tried)
+    start: Label = known.starts[0][0] if isinstance(known, Transitions) and len(known.starts) == 1 else START
+    states = tuple(dict.fromkeys((*observed.labels, start)))
+    actions, observations = actions_of(made.action_space), _observations(observed, paid)
+
+    def begin() -> Environment:  # names what it is made of, so that all of it identifies the task
+        return GymnasiumStream(Maker(environment, chosen, time_limit).make(), observed, paid)
+
+    table = _usable(known, model, maker, tried)
+    return Task(
+        actions,
+        observations,
+        AleatoricState(start, _point, states),
+        _reward(paid, read_range(reward_range), float(termination_reward), raw),
+        None if table is None else _model(table, actions, observations, paid),
+        None if table is not None else begin,
+        name=f"gymnasium:{maker.name}",
+        summary=_summary(maker, paid),
+        source=f"Gymnasium {gymnasium(maker.name).__version__}",
+        parameters=parameters,
+    )
+
+
+class _Trial:
+    """A trial of an environment, made when it is first asked for."""
+
+    def __init__(self, maker: Maker, number: int) -> None:
+        self._maker, self._number = maker, number
+        self._steps: list[Step] | None = None
+
+    def __iter__(self) -> Iterator[Step]:
+        if self._steps is None:
+            self._steps = list(trial(self._maker, self._number))
+        return iter(self._steps)
+
+    def points(self) -> list[Any]:
+        """Return every point that was seen."""
+        return [point for step in self for point in (step.before, step.after)]
+
+
+def _point(_aleatoric_state: Label, _action: Label, observation: Any) -> Label:
+    point: Label = observation[0]
+    return point
+
+
+def _observations(observed: Reading, paid: Rewards) -> tuple[Label, ...]:
+    number = len(observed.labels) * len(paid.texts) * len(MARKS)
+    remedy = f"give fewer bins or reward levels, for at most {MOST_OBSERVATIONS:,}"
+    require(number <= MOST_OBSERVATIONS, "number of observations", number, remedy)
+    return tuple(product(observed.labels, paid.texts, MARKS))
+
+
+def _rewards(
+    given: str | float | Sequence[float] | None,
+    number: int | None,
+    ends: tuple[float, float] | None,
+    known: Transitions | str,
+    tried: _Trial,
+) -> Rewards:
+    if number is not None:
+        require(given is None, "task.rewards", given, "are either listed or rounded; leave out task.reward_levels")
+        if ends is None:
+            raise InputError("task.reward_range", ends, "give the ends between which rewards are rounded, as in -1,1")
+        return levels(number, *ends)
+    if given is not None:
+        return listed(read_numbers(given, "task.rewards") or [])
+    return listed(known.rewards if isinstance(known, Transitions) else {step.reward for step in tried})
+
+
+def _reward(paid: Rewards, ends: tuple[float, float] | None, extra: float, raw: bool) -> Reward:
+    worth = dict(paid.paid)
+
+    def reward(_aleatoric_state: Label, _action: Label, observation: Any) -> float:
+        return worth[observation[1]] + (extra if observation[2] == TERMINATED else 0.0)
+
+    low, high = ends or (paid.values[0], paid.values[-1])
+    low, high = low + min(extra, 0.0), high + max(extra, 0.0)
+    return Reward(reward, low, high if low < high else low + 1, raw)
+
+
+def _usable(known: Transitions | str, model: bool | str, maker: Maker, tried: _Trial) -> Transitions | None:
+    """Return the transition table if a model is to be made of it; refuse where one is asked for that cannot be."""
+    require(model in (AUTO, True, False), "task.model", model, "give auto, true or false")
+    if model is False:
+        return None
+    if isinstance(known, Transitions):
+        why = _too_large(known) or known.contradiction(tried)
+        if why is None:
+            return known
+        if model == AUTO:
+            warnings.warn(f"{maker.name} {why}; running without a model, which is slower", stacklevel=3)
+    else:
+        why = known
+    if model is True:
+        raise InputError("task.model", True, f"{maker.name} {why}; give auto or false")
+    return None
+
+
+def _too_large(known: Transitions) -> str | None:
+    if (size := known.size) <= MOST_OUTCOMES:
+        return None
+    shorter = "task.time_limit=none makes a smaller one" if known.limit else "make a smaller environment"
+    return f"has a table of {size:,} outcomes, more than {MOST_OUTCOMES:,} ({shorter})"
+
+
+def _model(known: Transitions, actions: tuple[Label, ...], observations: tuple[Label, ...], paid: Rewards) -> Model:
+    def rho(memory: Any, action: Any) -> Iterator[tuple[Label, float, Label]]:
+        return known.outcomes(memory, action, paid)
+
+    return Model(actions, observations, known.first, rho)
+
+
+def _summary(maker: Maker, paid: Rewards) -> str:
+    rounded = f"; rewards are rounded, by at most {paid.error:g}" if paid.error else ""
+    return f"{maker.name} of Gymnasium, its episodes on one endless stream{rounded}"

@@ -1,0 +1,136 @@
+"""A model from the transition table that the toy-text environments of Gymnasium expose.
+
+The table is ``unwrapped.P[state][action]``, a list of (probability, next state, reward, terminated), with
+``unwrapped.initial_state_distrib`` for how an episode begins.  From it a task runs compiled, and everything about it
+can be computed.  The memory is the state, and where a wrapper cuts episodes off, the steps since the episode began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from everlearn.adapters.making import time_limit, wrappers
+from everlearn.adapters.rewards import Rewards
+from everlearn.adapters.stream import GOING_ON, TERMINATED, TRUNCATED, Step
+from everlearn.aleatoric.state import START
+from everlearn.protocol import Label
+
+MOST_OUTCOMES = 5_000_000
+"""How large a table may be, in outcomes of 48 bytes; every row has room for as many as the longest."""
+
+_CHANGE_NOTHING = {"OrderEnforcing", "PassiveEnvChecker", "TimeLimit"}
+"""Wrappers after which the transition table still tells what happens."""
+
+_BEYOND_THE_TABLE = ("fickle_passenger",)
+"""What makes an environment do more than its table says: in Taxi a passenger may change their mind."""
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """A transition table, how episodes begin, and when they are cut off.
+
+    Examples
+    --------
+    >>> from everlearn.adapters.making import OWN, Maker
+    >>> from everlearn.adapters.rewards import listed
+    >>> lake = transitions(Maker("FrozenLake-v1", {"is_slippery": False}, OWN).make())
+    >>> list(lake.outcomes(lake.first, 2, listed([0, 1])))
+    [((1, '0', ''), 1.0, (1, 1))]
+
+    """
+
+    table: Any
+    starts: tuple[tuple[int, float], ...]
+    limit: int | None
+
+    @property
+    def first(self) -> Label:
+        """The memory of the empty history; where an episode may begin anywhere, nothing is known yet."""
+        return self._memory(self.starts[0][0], 0) if len(self.starts) == 1 else START
+
+    @property
+    def rewards(self) -> set[float]:
+        """Every reward in the table."""
+        return {float(reward) for _, _, _, reward, _ in self._every()}
+
+    @property
+    def size(self) -> int:
+        """How many outcomes a table of the task takes, at most."""
+        rows: dict[tuple[int, int], list[tuple[int, float, bool]]] = {}
+        for state, action, following, reward, over in self._every():
+            rows.setdefault((state, action), []).append((following, reward, over))
+        longest = max(self._length(row) for row in rows.values())
+        return len(rows) * longest * (self.limit or 1)
+
+    def _length(self, row: list[tuple[int, float, bool]]) -> int:
+        endings = {(reward, over) for _, reward, over in row if over or self.limit}
+        return len({one for one in row if not one[2]}) + len(self.starts) * len(endings)
+
+    def outcomes(self, memory: Any, action: int, rewards: Rewards) -> Iterator[tuple[Label, float, Label]]:
+        """Yield (observation, probability, next memory) for what can happen, each once."""
+        if memory == START:
+            before = [(state, probability, 0) for state, probability in self.starts]
+        else:
+            state, steps = memory if self.limit else (memory, 0)
+            before = [(state, 1.0, steps)]
+        found: dict[tuple[Label, Label], float] = {}
+        for state, weight, steps in before:
+            for observation, probability, following in self._from(state, steps, action, rewards):
+                key = observation, following
+                found[key] = found.get(key, 0.0) + weight * probability
+        for (observation, following), probability in found.items():
+            yield observation, probability, following
+
+    def _from(self, state: int, steps: int, action: int, rewards: Rewards) -> Iterator[tuple[Label, float, Label]]:
+        late = self.limit is not None and steps + 1 >= self.limit
+        for probability, following, reward, over in self.table[state][action]:
+            mark = TERMINATED if over else TRUNCATED if late else GOING_ON
+            text = rewards.text(reward)
+            if not mark:
+                yield (int(following), text, mark), float(probability), self._memory(int(following), steps + 1)
+                continue
+            for start, share in self.starts:
+                yield (start, text, mark), float(probability) * share, self._memory(start, 0)
+
+    def _memory(self, state: int, steps: int) -> Label:
+        return (state, steps) if self.limit else state
+
+    def _every(self) -> Iterator[tuple[int, int, int, float, bool]]:
+        for state, row in self.table.items():
+            for action, outcomes in row.items():
+                for probability, following, reward, over in outcomes:
+                    if probability > 0:
+                        yield state, action, int(following), float(reward), bool(over)
+
+    def contradiction(self, steps: Iterable[Step]) -> str | None:
+        """Return how the environment did what its table rules out, if it did."""
+        possible = set(self._every())
+        for before, action, after, reward, over in steps:
+            if (int(before), action, int(after), reward, over) not in possible:
+                return f"went from {before} by {action} to {after}, which its transition table rules out"
+        return None
+
+
+def transitions(environment: Any) -> Transitions | str:
+    """Return the transition table of an environment, or why there is none to be used."""
+    from gymnasium.spaces import Discrete
+
+    bare = environment.unwrapped
+    table, beginning = getattr(bare, "P", None), getattr(bare, "initial_state_distrib", None)
+    if beginning is None or not _is_table(table) or not isinstance(environment.observation_space, Discrete):
+        return "has no transition table"
+    for wrapper in wrappers(environment):
+        if (name := type(wrapper).__name__) not in _CHANGE_NOTHING:
+            return f"is wrapped in {name}, of which its transition table knows nothing"
+    for name in _BEYOND_THE_TABLE:
+        if getattr(bare, name, False):
+            return f"does more than its transition table says, with {name}"
+    starts = tuple((state, float(share)) for state, share in enumerate(beginning) if share > 0)
+    return Transitions(table, starts, time_limit(environment))
+
+
+def _is_table(found: Any) -> bool:
+    """Tell whether something called P is what the toy-text environments call so."""
+    return isinstance(found, Mapping) and bool(found) and all(isinstance(row, Mapping) for row in found.values())

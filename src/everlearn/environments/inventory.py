@@ -1,0 +1,128 @@
+"""Inventory control with lost sales and a lead time, as in Zipkin (2008): what is ordered today arrives too late.
+
+At each step an order is placed, which arrives ``lead_time`` steps later, before the demand there.  Then the demand is
+drawn from a Poisson distribution; it is met from the stock on hand, and what cannot be met is lost.  There is room for
+``capacity`` units on hand and on order together, and what would exceed it is not ordered.
+
+The demand has no largest value.  Stock on hand never exceeds the capacity, and beyond it one more unit of demand is one
+more unit lost: expected costs depend on what lies beyond through its probability and its mean alone.  So that tail is
+put onto two values which keep both, and nothing is lost: averages are those of the Poisson demand itself.  What remains
+is the error of the capacity and of the largest order, which is none where the optimal policy without them keeps below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from everlearn.environments.model import Model
+from everlearn.errors import require
+
+MOST_CAPACITY, MOST_DEMAND, MOST_MEMORIES = 200, 100, 1_000_000
+"""Bounds on what is asked for, beyond which tables would not fit."""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The constants of a store, and its dynamics.
+
+    A memory is the stock on hand, and then what arrives after 1, 2, ... steps.  An observation is (sold, lost, left,
+    received): of this step's demand, what was met and what was not; what is left of the stock; and what arrives now.
+
+    Examples
+    --------
+    >>> store = Inventory(lead_time=2)
+    >>> store.following((6, 3), "order 4", sold=5)
+    (4, 4)
+    >>> round(sum(d * p for d, p in enumerate(store.demand)), 12)
+    5.0
+
+    """
+
+    lead_time: int = 1
+    mean_demand: float = 5.0
+    capacity: int = 20
+    most_ordered: int = 8
+    demand: tuple[float, ...] = field(init=False, repr=False)
+    """The probability of each demand, beginning with 0."""
+    quantities: dict[str, int] = field(init=False, repr=False, compare=False)
+    """What each action orders."""
+
+    def __post_init__(self) -> None:
+        require(1 <= self.capacity <= MOST_CAPACITY, "capacity", self.capacity, f"give 1 to {MOST_CAPACITY} units")
+        largest, mean = self.most_ordered, self.mean_demand
+        require(1 <= largest <= self.capacity, "most_ordered", largest, f"give 1 to {self.capacity}, the capacity")
+        require(0 < mean <= MOST_DEMAND, "mean_demand", mean, f"give a positive number of at most {MOST_DEMAND}")
+        require(self.lead_time >= 1, "lead_time", self.lead_time, "give at least 1 step")
+        few = (self.lead_time - 1) * math.log(largest + 1) <= math.log(MOST_MEMORIES / (self.capacity + 1))
+        require(few, "lead_time", self.lead_time, "too many orders under way; give less, or a smaller most_ordered")
+        object.__setattr__(self, "demand", demand_law(mean, self.capacity))
+        object.__setattr__(self, "quantities", {f"order {quantity}": quantity for quantity in range(largest + 1)})
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The orders that can be placed."""
+        return tuple(self.quantities)
+
+    @property
+    def observations(self) -> tuple[tuple[int, int, int, int], ...]:
+        """What can be seen; nothing is left where something was lost."""
+        everything = range(self.capacity + 1)
+        met = [(sold, 0, left) for sold in everything for left in everything if sold + left <= self.capacity]
+        short = [(sold, lost, 0) for sold in everything for lost in range(1, len(self.demand) - sold)]
+        return tuple((*seen, received) for seen in met + short for received in range(self.most_ordered + 1))
+
+    @property
+    def memories(self) -> tuple[tuple[int, ...], ...]:
+        """Every stock on hand with every sequence of orders under way, within the capacity."""
+        found: list[tuple[int, ...]] = [(stock,) for stock in range(self.capacity + 1)]
+        for _ in range(self.lead_time - 1):
+            orders = range(self.most_ordered + 1)
+            found = [(*kept, order) for kept in found for order in orders if sum(kept) + order <= self.capacity]
+        return tuple(found)
+
+    def accepted(self, position: int, action: str) -> int:
+        """Return what is ordered of what was asked for, given the units on hand and on order."""
+        return min(self.quantities[action], self.capacity - position)
+
+    def following(self, memory: tuple[int, ...], action: str, sold: int) -> tuple[int, ...]:
+        """Return the next memory."""
+        arriving, *later = *memory[1:], self.accepted(sum(memory), action)
+        return (memory[0] - sold + arriving, *later)
+
+    def model(self) -> Model:
+        """Return the environment, with nothing on hand and nothing on order."""
+        return Model(self.actions, self.observations, (0,) * self.lead_time, self._rho)
+
+    def _rho(
+        self, memory: tuple[int, ...], action: str
+    ) -> Iterator[tuple[tuple[int, int, int, int], float, tuple[int, ...]]]:
+        for demand, probability in enumerate(self.demand):
+            sold = min(demand, memory[0])
+            left = memory[0] - sold
+            following = self.following(memory, action, sold)
+            yield (sold, demand - sold, left, following[0] - left), probability, following
+
+
+def demand_law(mean: float, largest_stock: int) -> tuple[float, ...]:
+    """Return probabilities of demands 0, 1, ...: Poisson below ``largest_stock``, and a tail of the same mean.
+
+    The tail is the demand of at least ``largest_stock``; it is put there and onto one greater value.
+
+    Examples
+    --------
+    >>> [round(probability, 4) for probability in demand_law(1.0, 2)]
+    [0.3679, 0.3679, 0.1606, 0.1036]
+
+    """
+    chances = [math.exp(-mean)]
+    while len(chances) <= max(largest_stock, mean) or chances[-1] > 0:
+        chances.append(chances[-1] * mean / len(chances))
+    tail = math.fsum(chances[largest_stock:])
+    excess = math.fsum(beyond * chance for beyond, chance in enumerate(chances[largest_stock:]))
+    law = chances[:largest_stock]
+    if excess == 0:
+        return (*law, tail)
+    steps = max(1, math.ceil(excess / tail))
+    return (*law, tail - excess / steps, *[0.0] * (steps - 1), excess / steps)

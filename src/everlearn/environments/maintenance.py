@@ -1,0 +1,140 @@
+"""A machine whose wear is hidden: it produces until it fails, and only an inspection tells how worn it is.
+
+The machine has wear 0, 1, ..., ``levels`` - 1.  A step of production fails with a probability that grows with the wear,
+evenly from ``new_failure`` to ``worn_failure``.  A failure is seen, and the machine is replaced at once.  Otherwise
+there is a product, and the wear goes up by one with probability ``wear``, as long as it can.  A step may be spent on
+replacing the machine instead, which makes it new, or on inspecting it, which tells its wear and leaves it as it is.
+
+Wear is known after a replacement, a failure and an inspection.  From then on, all that production tells is that the
+machine has not failed yet: the belief over wear is a function of the wear that was known and of the steps since then,
+its *age*.  At the age ``limit`` an overhaul is due, and the machine is replaced when it should produce.  So there are
+``levels`` (``limit`` + 1) beliefs.  They are computed in fractions, from the decimal numbers that were given.
+
+The model is one of maintenance with incomplete information, as Eckles (1968) posed it: what to do is decided by the
+age of the machine and the posterior distribution of its state.  The machine of Smallwood and Sondik (1973) makes
+products too, and can be examined, inspected and replaced.  It differs: there a worn machine makes defective products,
+of which any sequence can be seen, so that beliefs are countless; here it fails, so that beliefs are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+from everlearn.environments.model import Model
+from everlearn.errors import require
+
+PRODUCE, INSPECT, REPLACE = "produce", "inspect", "replace"
+ACTIONS = (PRODUCE, INSPECT, REPLACE)
+
+PRODUCT, FAILURE, REPLACED = "product", "failure", "replaced"
+
+NEW = (0, 0)
+"""The memory of a new machine: its wear is known to be 0, and its age is 0."""
+
+MOST_LEVELS, LONGEST = 20, 200
+"""Bounds on what is asked for: so many beliefs are computed in a few seconds."""
+
+Belief: TypeAlias = tuple[Fraction, ...]
+"""The probability of each wear."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The constants of a machine, and its dynamics.  A memory is (wear when it was last known, age).
+
+    Examples
+    --------
+    >>> machine = Machine()
+    >>> [str(probability) for probability in machine.belief((0, 1))]
+    ['9/10', '1/10', '0']
+    >>> machine.model().outcomes((0, 1), "inspect")[1]
+    Outcome(observation='wear 1', probability=0.1, memory=(1, 0))
+
+    """
+
+    levels: int = 3
+    wear: float = 0.1
+    new_failure: float = 0.01
+    worn_failure: float = 0.4
+    limit: int = 20
+    _beliefs: dict[tuple[int, int], Belief] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require(2 <= self.levels <= MOST_LEVELS, "levels", self.levels, f"give 2 to {MOST_LEVELS}")
+        require(0 < self.wear <= 1, "wear", self.wear, "give a probability in (0, 1]")
+        least, most = self.new_failure, self.worn_failure
+        require(0 <= least < 1, "new_failure", least, "give a probability in [0, 1)")
+        require(least < most < 1, "worn_failure", most, f"give a probability above {least:g} and below 1")
+        require(1 <= self.limit <= LONGEST, "limit", self.limit, f"give 1 to {LONGEST} steps")
+        object.__setattr__(self, "_beliefs", dict(self._all_beliefs()))
+
+    @property
+    def observations(self) -> tuple[str, ...]:
+        """What can be seen."""
+        return (PRODUCT, FAILURE, REPLACED, *(found(wear) for wear in range(self.levels)))
+
+    @property
+    def memories(self) -> tuple[tuple[int, int], ...]:
+        """Every (wear when it was last known, age)."""
+        return tuple(self._beliefs)
+
+    def belief(self, memory: tuple[int, int]) -> Belief:
+        """Return the distribution of the wear after production without a failure."""
+        return self._beliefs[memory]
+
+    def failures(self) -> Belief:
+        """Return the probability that a step of production fails, for each wear."""
+        least, most = _exact(self.new_failure), _exact(self.worn_failure)
+        return tuple(least + (most - least) * wear / (self.levels - 1) for wear in range(self.levels))
+
+    def model(self) -> Model:
+        """Return the environment, with a new machine."""
+        return Model(ACTIONS, self.observations, NEW, self._rho)
+
+    def _rho(self, memory: tuple[int, int], action: str) -> Iterator[tuple[str, float, tuple[int, int]]]:
+        known, age = memory
+        belief = self.belief(memory)
+        if action == INSPECT:
+            for wear, probability in enumerate(belief):
+                yield found(wear), float(probability), (wear, 0)
+        elif action == REPLACE or age == self.limit:
+            yield REPLACED, 1.0, NEW
+        else:
+            failure = sum((p * q for p, q in zip(belief, self.failures(), strict=True)), Fraction(0))
+            yield FAILURE, float(failure), NEW
+            yield PRODUCT, float(1 - failure), (known, age + 1)
+
+    def _all_beliefs(self) -> Iterator[tuple[tuple[int, int], Belief]]:
+        for known in range(self.levels):
+            belief = tuple(Fraction(wear == known) for wear in range(self.levels))
+            for age in range(self.limit + 1):
+                yield (known, age), belief
+                belief = self._after_a_product(belief)
+
+    def _after_a_product(self, belief: Belief) -> Belief:
+        """Return the posterior after a step without a failure: Bayes' rule, then one step of wear."""
+        survived = [p * (1 - q) for p, q in zip(belief, self.failures(), strict=True)]
+        wear, total = _exact(self.wear), sum(survived)
+        moved = [wear * p for p in survived[:-1]]
+        kept = [p - m for p, m in zip(survived, [*moved, Fraction(0)], strict=True)]
+        return tuple((k + m) / total for k, m in zip(kept, [Fraction(0), *moved], strict=True))
+
+
+def found(wear: int) -> str:
+    """Return the observation of an inspection.
+
+    Examples
+    --------
+    >>> found(2)
+    'wear 2'
+
+    """
+    return f"wear {wear}"
+
+
+def _exact(number: float) -> Fraction:
+    """Return the decimal number that a person wrote: 0.1 is one tenth."""
+    return Fraction(repr(float(number)))

@@ -1,0 +1,177 @@
+"""A network of queues whose servers can be run fast or slowly, and whose arrivals follow its reputation.
+
+The station of Section 1.4 with several servers and queues.  Times are exponential, and the chain is uniformised
+(Lippman, 1975; Serfozo, 1979): a step is a potential event of a Poisson process whose rate is the greatest total rate,
+and at most one thing happens in it: an arrival, the completion of a service, or nothing.
+
+Each queue holds ``capacity`` customers, served or waiting, and has ``servers`` servers.  In *parallel* an arriving
+customer chooses a queue at random, and leaves after service.  In *tandem* customers come to the first queue and pass
+through all; where the next queue is full, a server rests.  A customer who finds a full queue is lost.
+
+Customers judge by what they find: a full queue, or one of ``patience`` others, is too long.  The level of the
+reputation counts how many in a row have found it short, up to ``window``; one who does not sets it back to 0.  Arrivals
+have the rate floor + height level / window, so that long queues today keep customers away tomorrow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.errors import require
+from everlearn.protocol import Table
+
+SLOW, FAST = "slow", "fast"
+PARALLEL, TANDEM = "parallel", "tandem"
+EACH, ALL = "each", "all"
+
+MOST_ENTRIES = 400_000_000
+"""How many transitions are listed at most: more would not fit into the memory of an ordinary machine."""
+
+
+@dataclass(frozen=True)
+class QueueingNetwork:
+    """The constants of a network, and its dynamics as sparse matrices.
+
+    A memory is the number of customers in each queue and the level of the reputation, numbered in that order, the
+    level changing fastest.
+
+    Examples
+    --------
+    >>> one = QueueingNetwork(queues=1, capacity=1, window=0, fast_rate=2)
+    >>> one.lengths.ravel().tolist(), one.actions, one.clock
+    ([0, 1], ('slow', 'fast'), 4.0)
+    >>> one.transitions(0).toarray().tolist()
+    [[0.5, 0.5], [0.25, 0.75]]
+
+    """
+
+    queues: int = 2
+    capacity: int = 3
+    servers: int = 1
+    topology: str = PARALLEL
+    control: str = EACH
+    window: int = 3
+    patience: int | None = None
+    floor: float = 0.2
+    height: float = 1.8
+    slow_rate: float = 1.0
+    fast_rate: float = 4.0
+
+    def __post_init__(self) -> None:
+        for name in ("queues", "capacity", "servers"):
+            require(getattr(self, name) >= 1, name, getattr(self, name), "give at least 1")
+        patience = self.patience
+        require(patience is None or patience >= 1, "patience", patience, "give at least 1 customer, or none")
+        require(self.window >= 0, "window", self.window, "give at least 0 customers")
+        require(self.topology in (PARALLEL, TANDEM), "topology", self.topology, f"give {PARALLEL} or {TANDEM}")
+        require(self.control in (EACH, ALL), "control", self.control, f"give {EACH} or {ALL}")
+        require(0 < self.floor < np.inf, "arrival_floor", self.floor, "give a positive rate")
+        require(0 <= self.height < np.inf, "arrival_height", self.height, "give a rate of at least 0")
+        require(0 < self.slow_rate < np.inf, "slow_rate", self.slow_rate, "give a positive rate")
+        remedy = f"give a rate of at least slow_rate, {self.slow_rate:g}"
+        require(self.slow_rate <= self.fast_rate < np.inf, "fast_rate", self.fast_rate, remedy)
+        entries = self.memories * len(self.modes) * (2 * self.queues + 1)
+        remedy = f"that is {entries:.3g} transitions; give fewer queues, a smaller capacity, or control={ALL}"
+        require(entries <= MOST_ENTRIES, "queues", self.queues, remedy)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each part of a memory has."""
+        return (*[self.capacity + 1] * self.queues, self.window + 1)
+
+    @property
+    def memories(self) -> int:
+        """How many memories there are."""
+        return math.prod(self.shape)
+
+    @property
+    def clock(self) -> float:
+        """The rate of potential events: steps a unit of time."""
+        return self.floor + self.height + self.queues * self.servers * self.fast_rate
+
+    @property
+    def modes(self) -> list[tuple[str, ...]]:
+        """The mode of each queue's servers, for each action."""
+        if self.control == ALL:
+            return [(mode,) * self.queues for mode in (SLOW, FAST)]
+        return list(product((SLOW, FAST), repeat=self.queues))
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The labels of the actions."""
+        return tuple(mode[0] if self.control == ALL else "-".join(mode) for mode in self.modes)
+
+    @property
+    def parts(self) -> NDArray[np.int64]:
+        """The parts of each memory: a row for each queue, and one for the level of the reputation."""
+        return np.array(np.unravel_index(np.arange(self.memories), self.shape))
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of customers in each queue, a row for each queue."""
+        return self.parts[:-1]
+
+    @property
+    def busy(self) -> NDArray[np.int64]:
+        """The number of servers at work, a row for each queue: none where the next queue of a tandem is full."""
+        lengths = self.lengths
+        at_work = np.minimum(lengths, self.servers)
+        if self.topology == TANDEM:
+            at_work[:-1] *= lengths[1:] < self.capacity
+        return at_work
+
+    def arrival_rate(self, level: NDArray[np.int64]) -> Table:
+        """Return the rate of arrivals at levels of the reputation."""
+        share = level / self.window if self.window else np.ones(level.shape)
+        return np.asarray(self.floor + self.height * share)
+
+    def transitions(self, action: int) -> Any:
+        """Return the probabilities of next memories under an action, by its number, as a sparse matrix (CSR)."""
+        from scipy.sparse import csr_array
+
+        rates, following = self._events(self.modes[action])
+        chances = np.empty((self.memories, len(rates) + 1))
+        chances[:, :-1] = np.stack(rates, axis=1) / self.clock
+        chances[:, -1] = np.maximum(0.0, 1 - chances[:, :-1].sum(axis=1))  # rounding may leave less than nothing
+        targets = np.stack([*following, np.arange(self.memories)], axis=1)
+        starts = np.arange(0, chances.size + 1, chances.shape[1])
+        matrix = csr_array((chances.ravel(), targets.ravel(), starts), shape=(self.memories, self.memories))
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        return matrix
+
+    def _events(self, modes: tuple[str, ...]) -> tuple[list[Table], list[NDArray[np.int64]]]:
+        """Return for each event its rate in each memory, and the memory to which it leads."""
+        parts, busy = self.parts, self.busy
+        doors = range(self.queues if self.topology == PARALLEL else 1)
+        rates = [self.arrival_rate(parts[-1]) / len(doors)] * len(doors)
+        following = [self._arrived(parts, door) for door in doors]
+        for queue, mode in enumerate(modes):
+            rates.append(busy[queue] * (self.fast_rate if mode == FAST else self.slow_rate))
+            following.append(self._served(parts, busy, queue))
+        return rates, following
+
+    def _arrived(self, parts: NDArray[np.int64], door: int) -> NDArray[np.int64]:
+        """Return the memories after a customer has come to a queue."""
+        after, found = parts.copy(), parts[door]
+        after[door] = np.minimum(found + 1, self.capacity)
+        content = found < min(self.patience or self.capacity, self.capacity)
+        after[-1] = np.where(content, np.minimum(parts[-1] + 1, self.window), 0)
+        return self._number(after)
+
+    def _served(self, parts: NDArray[np.int64], busy: NDArray[np.int64], queue: int) -> NDArray[np.int64]:
+        """Return the memories after a service has been completed, where one can be."""
+        after, one = parts.copy(), (busy[queue] > 0).astype(np.int64)
+        after[queue] -= one
+        if self.topology == TANDEM and queue + 1 < self.queues:
+            after[queue + 1] += one
+        return self._number(after)
+
+    def _number(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.asarray(np.ravel_multi_index(tuple(parts), self.shape))

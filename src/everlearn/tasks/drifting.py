@@ -1,0 +1,86 @@
+"""Drifting options as a task: the aleatoric state keeps the last few outcomes, and not the phase behind them."""
+
+from __future__ import annotations
+
+import math
+
+from everlearn.aleatoric import state
+from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.environments.drifting import SUCCESS, TRIANGLE, Drifting
+from everlearn.errors import require
+from everlearn.protocol import Label
+from everlearn.tasks.task import Task
+
+
+def drifting(
+    *,
+    options: int = 2,
+    period: int = 500,
+    window: int = 1,
+    floor: float = 0.1,
+    height: float = 0.8,
+    wave: str = TRIANGLE,
+) -> Task:
+    """Choose among options that are good in turn, as their chances of success slowly rise and fall.
+
+    Nothing that is done changes the phase, so that the optimum is the average over a period of the best chance.  Who
+    keeps nothing of the past earns what the options earn on average, and no more.  Who knows the last option and its
+    outcome can stay after a success and leave after a failure (Robbins, 1952): with two options, and p and q their
+    chances of failure at a phase, that fails at a rate of 2 p q / (p + q) when the drift is slow.
+
+    Parameters
+    ----------
+    options:
+        how many there are
+    period:
+        after how many steps the chances are what they were
+    window:
+        how many of the last options, with their outcomes, the aleatoric state keeps; 0: nothing
+    floor, height:
+        an option's chance of success goes from floor + height down to floor and back
+    wave:
+        how: ``triangle``, at a constant pace, or ``cosine``
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> task = drifting(period=100)
+    >>> {name: round(value, 9) for name, value in task.references.items()}
+    {'optimum': 0.7, 'best option': 0.5}
+    >>> best = el.Theory(task).best_deterministic
+    >>> best.exact, round(best.average_reward, 4)
+    (True, 0.6065)
+
+    """
+    parameters = dict(locals())
+    require(window >= 0, "window", window, "give at least 0")
+    world = Drifting(options, period, floor, height, wave)
+    model = world.model()
+    return Task(
+        model.actions,
+        model.observations,
+        state.window(window, actions=True) if window else AleatoricState((), _nothing, ((),)),
+        Reward(_success, 0.0, 1.0),
+        model,
+        name="drifting",
+        summary="choose among options whose chances of success slowly rise and fall",
+        source="after Garivier and Moulines (2011) and Besbes, Gur and Zeevi (2014)",
+        parameters=parameters,
+        references=_references(world),
+    )
+
+
+def _references(world: Drifting) -> dict[str, float]:
+    """Return what who knows the phase earns, and what the best option earns for who sticks to it."""
+    chances = [[world.chance(phase, option) for option in range(world.options)] for phase in range(world.period)]
+    means = [math.fsum(column) / world.period for column in zip(*chances, strict=True)]
+    return {"optimum": math.fsum(map(max, chances)) / world.period, "best option": max(means)}
+
+
+def _nothing(_aleatoric_state: Label, _action: int, _observation: int) -> Label:
+    return ()
+
+
+def _success(_aleatoric_state: Label, _action: int, observation: int) -> float:
+    return float(observation == SUCCESS)

@@ -1,0 +1,95 @@
+"""Inventory control as a task: all orders under way are seen, or only their sum with the stock, or the stock alone."""
+
+from __future__ import annotations
+
+import math
+
+from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.environments.inventory import Inventory
+from everlearn.errors import require
+from everlearn.tasks.task import Task
+
+ALL, POSITION, ON_HAND = "all", "position", "on-hand"
+VIEWS = (ALL, POSITION, ON_HAND)
+
+
+def inventory(
+    *,
+    lead_time: int = 1,
+    mean_demand: float = 5.0,
+    holding_cost: float = 1.0,
+    penalty: float = 4.0,
+    capacity: int = 20,
+    most_ordered: int = 8,
+    see: str = ALL,
+) -> Task:
+    """Order stock that arrives some steps later, for a demand that does not wait: too much is held, too little is lost.
+
+    Parameters
+    ----------
+    lead_time:
+        how many steps after it was placed an order arrives
+    mean_demand:
+        of the Poisson distribution
+    holding_cost, penalty:
+        what a unit costs that is left at the end of a step, and one of demand that was lost
+    capacity:
+        how many units there may be on hand and on order
+    most_ordered:
+        the largest order
+    see:
+        what the agent keeps: ``all`` is the stock on hand and each order under way, ``position`` their sum, ``on-hand``
+        the stock alone; with a lead time of 1 these are the same
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> [round(el.Theory(inventory(lead_time=steps)).optimal_average_reward, 2) for steps in (1, 2)]
+    [-4.04, -4.4]
+    >>> round(el.Theory(inventory(lead_time=2, see="position")).distortion(10).value, 2)
+    14.97
+
+    """
+    parameters = dict(locals())
+    require(see in VIEWS, "see", see, f"give one of {', '.join(VIEWS)}")
+    require(0 <= holding_cost < math.inf, "holding_cost", holding_cost, "give a finite number of at least 0")
+    require(0 < penalty < math.inf, "penalty", penalty, "give a positive, finite number")
+    store = Inventory(lead_time, mean_demand, capacity, most_ordered)
+
+    def reward(_aleatoric_state: object, _action: str, observation: tuple[int, int, int, int]) -> float:
+        _sold, lost, left, _received = observation
+        return -(holding_cost * left + penalty * lost)
+
+    model = store.model()
+    worst = max(holding_cost * capacity, penalty * (len(store.demand) - 1))
+    return Task(
+        store.actions,
+        model.observations,
+        _view(store, see),
+        Reward(reward, -worst, 0.0),
+        model,
+        name="inventory",
+        summary="order stock ahead of a demand that does not wait",
+        source="Zipkin (2008)",
+        parameters=parameters,
+    )
+
+
+def _view(store: Inventory, see: str) -> AleatoricState:
+    """Return S0 and f of what the agent keeps.  An observation that cannot happen leads to the nearest state."""
+    amounts = tuple(range(store.capacity + 1))
+
+    def everything(memory: tuple[int, ...], action: str, observation: tuple[int, int, int, int]) -> tuple[int, ...]:
+        return store.following(memory, action, min(observation[0], memory[0]))
+
+    def position(units: int, action: str, observation: tuple[int, int, int, int]) -> int:
+        return max(0, units - observation[0]) + store.accepted(units, action)
+
+    def on_hand(_units: int, _action: str, observation: tuple[int, int, int, int]) -> int:
+        _sold, _lost, left, received = observation
+        return min(left + received, store.capacity)
+
+    if see == ALL:
+        return AleatoricState((0,) * store.lead_time, everything, store.memories)
+    return AleatoricState(0, position if see == POSITION else on_hand, amounts)

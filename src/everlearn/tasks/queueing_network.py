@@ -1,0 +1,155 @@
+"""The queueing network as a task: the aleatoric state keeps the lengths of the queues, the reward is profit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from everlearn.environments.queueing_network import EACH, FAST, PARALLEL, SLOW, TANDEM, QueueingNetwork
+from everlearn.errors import require
+from everlearn.protocol import Table
+from everlearn.tasks.arrays import mdp
+from everlearn.tasks.task import Task
+
+
+def queueing_network(
+    *,
+    queues: int = 2,
+    capacity: int = 3,
+    servers: int = 1,
+    topology: str = PARALLEL,
+    control: str = EACH,
+    window: int = 3,
+    patience: int | None = None,
+    see_reputation: bool = False,
+    revenue: float = 1.0,
+    fast_cost: float = 1.5,
+    slow_cost: float = 0.0,
+    arrival_floor: float = 0.2,
+    arrival_height: float = 1.8,
+    slow_rate: float = 1.0,
+    fast_rate: float = 4.0,
+) -> Task:
+    """Run the servers of several queues fast at a cost, or slowly and lose customers and a reputation.
+
+    Parameters
+    ----------
+    queues, capacity, servers:
+        how many queues there are, how many customers each holds, and how many of these can be served at once
+    topology:
+        ``parallel``, where customers choose a queue at random, or ``tandem``, where they pass through all
+    control:
+        ``each``: an action is a mode for each queue, 2 to the power of ``queues`` in all; ``all``: one for the network
+    window:
+        how many customers in a row must find a short queue to restore the reputation; 0: arrivals never slacken
+    patience:
+        how many others in a queue are too many for an arriving customer; none: only a full queue is
+    see_reputation:
+        whether the aleatoric state keeps the level of the reputation too, and so everything
+    revenue:
+        what a customer pays on admission
+    fast_cost, slow_cost:
+        what a server at work costs a unit of time in each mode
+    arrival_floor, arrival_height:
+        customers arrive at the rate floor + height level / window, level being that of the reputation
+    slow_rate, fast_rate:
+        the rate at which a server completes services in each mode
+
+    Notes
+    -----
+    Rates are in events a unit of time, and a step is one over their greatest sum of a unit: averages are a step, and
+    that many times as much a unit of time.
+
+    Examples
+    --------
+    Empty for 2/3 of the time when always fast, for 1/3 when always slow; an arrival in 1/3 of the steps.
+
+    >>> task = queueing_network(queues=1, capacity=1, window=0)
+    >>> {name: round(value, 6) for name, value in task.references.items()}
+    {'always fast': 0.138889, 'always slow': 0.111111}
+    >>> queueing_network().actions, len(queueing_network().states)
+    (('slow-slow', 'slow-fast', 'fast-slow', 'fast-fast'), 16)
+
+    """
+    parameters = dict(locals())
+    network = QueueingNetwork(
+        queues,
+        capacity,
+        servers,
+        topology,
+        control,
+        window,
+        patience,
+        arrival_floor,
+        arrival_height,
+        slow_rate,
+        fast_rate,
+    )
+    require(0 < revenue < np.inf, "revenue", revenue, "give a positive number")
+    require(0 <= fast_cost < np.inf, "fast_cost", fast_cost, "give a number of at least 0")
+    require(0 <= slow_cost < np.inf, "slow_cost", slow_cost, "give a number of at least 0")
+    costs = {FAST: fast_cost / network.clock, SLOW: slow_cost / network.clock}
+    matrices = [network.transitions(action) for action in range(len(network.actions))]
+    seen = network.parts if see_reputation else network.lengths
+    task = mdp(
+        matrices,
+        [_profit(network, matrix, mode, revenue, costs) for matrix, mode in zip(matrices, network.modes, strict=True)],
+        actions=network.actions,
+        aggregate=list(map(tuple, seen.T.tolist())),
+        start=window,
+        reward_range=(-queues * servers * max(costs.values()), revenue),
+        name="queueing-network",
+        source="Dong, Van Roy and Zhou (2022), Section 1.4; uniformised as in Lippman (1975) and Serfozo (1979)",
+    )
+    return replace(
+        task,
+        summary="run the servers of several queues fast at a cost, or slowly and lose customers",
+        parameters=parameters,
+        references=_references(network, revenue, costs),
+    )
+
+
+def _profit(
+    network: QueueingNetwork, matrix: Any, modes: tuple[str, ...], revenue: float, costs: dict[str, float]
+) -> Any:
+    """Return the reward of every transition under an action: a customer pays on admission, servers at work cost."""
+    from scipy.sparse import csr_array
+
+    customers, at_work = network.lengths.sum(axis=0), network.busy
+    cost = sum(costs[mode] * at_work[queue] for queue, mode in enumerate(modes))
+    origin = np.repeat(np.arange(network.memories), np.diff(matrix.indptr))
+    admitted = customers[matrix.indices] > customers[origin]
+    return csr_array((revenue * admitted - np.asarray(cost)[origin], matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _references(network: QueueingNetwork, revenue: float, costs: dict[str, float]) -> dict[str, float]:
+    """Return the averages that are known in closed form: queues on their own, whose arrivals never slacken."""
+    if (network.window and network.height) or (network.topology == TANDEM and network.queues > 1):
+        return {}
+    return {f"always {mode}": birth_death_average(network, mode, revenue, costs[mode]) for mode in (FAST, SLOW)}
+
+
+def birth_death_average(network: QueueingNetwork, mode: str, revenue: float, cost: float) -> float:
+    """Return the exact average reward of queues in parallel in one mode, without reputation.
+
+    Each is a birth and death chain, M/M/s/K: the weight of a length n is that of n - 1 times the arrival rate over
+    that of departures from n.  Uniformisation leaves the stationary distribution as it is.
+
+    Examples
+    --------
+    Empty half of the time, when half of the steps bring a customer.
+
+    >>> one = QueueingNetwork(queues=1, capacity=1, window=0, fast_rate=2)
+    >>> birth_death_average(one, "fast", 1.0, 0.25)
+    0.125
+
+    """
+    arrival = (network.floor + network.height) / network.queues
+    rate = network.fast_rate if mode == FAST else network.slow_rate
+    at_work = np.minimum(np.arange(network.capacity + 1), network.servers)
+    weights: Table = np.cumprod(np.append(1.0, arrival / (rate * at_work[1:])))
+    share = weights / weights.sum()
+    each = revenue * arrival / network.clock * (1 - share[-1]) - cost * float(share @ at_work)
+    return float(network.queues * each)

@@ -1,0 +1,63 @@
+"""The T-maze as a task: the aleatoric state is a window of observations, and its length decides what can be earned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from everlearn.aleatoric import state
+from everlearn.aleatoric.reward import Reward
+from everlearn.environments.t_maze import ACTIONS, OBSERVATIONS, PRIZE, TMaze
+from everlearn.protocol import Label
+from everlearn.tasks.task import Task
+from everlearn.tasks.views import reached
+
+
+def t_maze(*, length: int = 4, window: int = 5) -> Task:
+    """Remember at the end of a corridor the cue that was seen at its beginning (Bakker, 2002).
+
+    A trial takes ``length`` + 2 steps and earns at most 1, so that the optimum is 1 / (length + 2).  At the junction
+    the cue lies ``length`` observations back.  A window of more than that contains it, determines the place and the
+    cue, and has no distortion: the best policy over aleatoric states is optimal.  A shorter one does not, and every
+    policy over it earns half of the optimum.  Its distortion is 1 at every horizon: what the right turn is worth.
+
+    Parameters
+    ----------
+    length:
+        how many steps it takes from the cue to the junction
+    window:
+        how many observations the aleatoric state keeps
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> for size in (4, 5):
+    ...     theory = el.Theory(t_maze(length=4, window=size))
+    ...     earned = theory.optimal_average_reward, theory.best_aleatoric.average_reward, theory.distortion(10).value
+    ...     print([round(value, 9) for value in earned])
+    [0.166666667, 0.083333333, 1.0]
+    [0.166666667, 0.166666667, 0.0]
+
+    """
+    parameters = dict(locals())
+    model, kept = TMaze(length).model(), state.window(window)
+    optimum = 1 / (length + 2)
+    return Task(
+        ACTIONS,
+        OBSERVATIONS,
+        replace(kept, states=reached(model, kept)),
+        Reward(_prize, 0.0, 1.0),
+        model,
+        name="t-maze",
+        summary="remember at the end of a corridor the cue at its beginning",
+        source="Bakker (2002); Osband et al. (2020)",
+        parameters=parameters,
+        references={
+            "optimum": optimum,
+            "best with this window": optimum if window > length else optimum / 2,
+            "turning at random": optimum / 2,
+        },
+    )
+
+
+def _prize(_aleatoric_state: Label, _action: str, observation: str) -> float:
+    return float(observation == PRIZE)

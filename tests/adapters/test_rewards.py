@@ -1,0 +1,59 @@
+"""Rewards as texts, listed or rounded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from everlearn.adapters.rewards import levels, listed, read_numbers, read_range
+from everlearn.errors import InputError, RewardError
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1))
+def test_a_text_is_worth_what_it_stands_for(values):
+    rewards = listed(values)
+    for value in values:
+        assert rewards.paid[rewards.text(value)] == value
+    assert rewards.error == 0
+
+
+def test_numbers_of_any_type_are_the_same_reward():
+    rewards = listed([1, 0])
+    assert rewards.text(np.float32(1)) == rewards.text(True) == rewards.text(1.0) == "1"
+    assert rewards.text(-0.0) == "0"
+
+
+@given(st.integers(2, 50), st.floats(-100, 100), st.floats(1e-3, 100), st.floats(0, 1))
+def test_rounding_is_to_the_nearest_level_and_off_by_at_most_what_it_says(number, low, width, share):
+    rewards = levels(number, low, low + width)
+    reward = min(low + share * width, low + width)
+    rounded = rewards.paid[rewards.text(reward)]
+    grid = np.linspace(low, low + width, number)
+    assert abs(rounded - reward) <= rewards.error + 1e-9
+    assert abs(rounded - reward) == pytest.approx(np.abs(grid - reward).min(), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: listed([]), "give finite numbers, at least one"),
+        (lambda: listed([float("nan")]), "give finite numbers"),
+        (lambda: listed([0, 1]).text(0.5), "reward: 0.5; not among those declared: 0, 1; name all with task.rewards"),
+        (lambda: levels(1, 0, 1), "task.reward_levels: 1; give at least 2"),
+        (lambda: levels(3, 0, 1).text(1.5), "reward: 1.5; outside task.reward_range, 0 to 1; widen it"),
+        (lambda: levels(3, 0, 1).text(float("nan")), "outside task.reward_range"),
+        (lambda: read_numbers("one", "task.rewards"), "task.rewards: 'one'; give numbers, as in -1,20"),
+        (lambda: read_range("1,0"), "task.reward_range: '1,0'; give two finite numbers, the lower first"),
+        (lambda: read_range([1, 2, 3]), "task.reward_range"),
+    ],
+)
+def test_what_cannot_be_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_a_reward_that_was_not_declared_is_a_reward_error():
+    with pytest.raises(RewardError):
+        listed([1]).text(2)

@@ -1,0 +1,319 @@
+"""Gymnasium environments as tasks: by name, with parameters, in every engine, and refused with a remedy."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.environments.model import ModelEnvironment
+from everlearn.errors import InputError, RewardError, UnknownName
+from everlearn.experiments.cells import Tables
+from everlearn.tasks.registry import make_task
+from tests.worlds import environment_stream
+
+POLE = {
+    "termination_reward": -1.0,
+    "bins": "3,3,6,6",
+    "low": "-2.4,-3,-0.21,-2",
+    "high": "2.4,3,0.21,2",
+}
+
+
+def everlearn(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from everlearn.cli.main import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_task_says_what_it_is():
+    lake = el.from_gymnasium("FrozenLake-v1")
+    assert lake.name == "gymnasium:FrozenLake-v1"
+    assert lake.summary == "FrozenLake-v1 of Gymnasium, its episodes on one endless stream"
+    assert lake.source == f"Gymnasium {gymnasium.__version__}"
+    assert lake.actions == (0, 1, 2, 3)
+    assert lake.states == tuple(range(16))
+    assert (lake.reward.low, lake.reward.high) == (0, 1)
+    assert lake.model.memory == (0, 0)
+
+
+def test_where_an_episode_may_begin_anywhere_nothing_is_known_at_first():
+    taxi = el.from_gymnasium("Taxi-v4", time_limit=None)
+    assert taxi.model.memory == taxi.aleatoric.start == "start"
+    assert len(taxi.states) == 501
+    assert el.from_gymnasium("CartPole-v1", **POLE).aleatoric.start == "start"
+
+
+def test_by_name_is_the_same():
+    named = make_task("gymnasium:FrozenLake-v1", {"time_limit": "20", "options": "is_slippery=false", "model": "true"})
+    made = el.from_gymnasium("FrozenLake-v1", time_limit=20, options={"is_slippery": False})
+    assert named.name == made.name
+    assert named.model.outcomes((14, 19), 2) == made.model.outcomes((14, 19), 2)
+    assert named.parameters["time_limit"] == 20
+    assert make_task("gymnasium:FrozenLake-v1", {"time_limit": "none"}).model.memory == 0
+
+
+def test_a_parameter_that_is_none_is_refused():
+    with pytest.raises(UnknownName, match=r"parameter: 'task\.bin'; known: .*did you mean task\.bins"):
+        make_task("gymnasium:FrozenLake-v1", {"bin": 3})
+
+
+def test_it_can_be_seen_in_other_ways():
+    seen = make_task("gymnasium:FrozenLake-v1", {"aleatoric": "memory", "time_limit": 3})
+    # Within two steps from the corner, the hole at 5 apart, which ends the episode.
+    memories = {(0, 0), (0, 1), (1, 1), (4, 1), (0, 2), (1, 2), (2, 2), (4, 2), (8, 2)}
+    assert {memory for _, memory in seen.states} == memories
+
+
+@pytest.mark.parametrize("limit", [None, 7])
+def test_compiled_is_interpreted(limit):
+    task = el.from_gymnasium("FrozenLake-v1", time_limit=limit)
+    totals = [
+        el.run(task, "growing-horizon", steps=2000, runs=2, seed=3, engine=engine).total_reward
+        for engine in ("compiled", "reference")
+    ]
+    assert np.array_equal(*totals)
+    assert totals[0][:, -1].max() > 0
+
+
+def test_a_model_can_be_stopped_and_resumed():
+    task = el.from_gymnasium("FrozenLake-v1")
+    environment = task.start(environment_stream(1))
+    for step in range(137):
+        environment.step(step % 4)
+    other = ModelEnvironment(task.model)
+    other.restore(json.loads(json.dumps(environment.snapshot())))
+    assert [other.step(step % 4) for step in range(200)] == [environment.step(step % 4) for step in range(200)]
+
+
+def test_without_a_model_it_runs_in_the_reference_loop_and_the_same_seed_is_the_same_run():
+    pole = el.from_gymnasium("CartPole-v1", **POLE)
+    one, two, other = (el.run(pole, steps=500, seed=seed) for seed in (1, 1, 2))
+    assert one.engine == "reference"
+    assert np.array_equal(one.total_reward, two.total_reward)
+    assert not np.array_equal(one.total_reward, other.total_reward)
+
+
+def test_it_learns_to_keep_the_pole_up():
+    """Falls in the second half of 16,000 steps: at random as Gymnasium has it, learned at most half as many."""
+    pole = el.from_gymnasium("CartPole-v1", **POLE)
+    falls = {}
+    for agent, schedule, chosen in (
+        ("always", None, {}),
+        ("growing-horizon", "fixed", {"schedule.horizon": 20, "schedule.optimism": 0.3}),
+    ):
+        result = el.run(pole, agent, schedule=schedule, parameters=chosen, steps=16_000, seed=1)
+        half = result.times.searchsorted(8000)
+        lost = result.times - result.total_reward[0]
+        falls[agent] = (lost[-1] - lost[half]) / (result.steps - result.times[half])
+    assert falls["always"] == pytest.approx(1 / mean_episode(400), rel=0.15)  # the error of either is below 3 %
+    assert falls["growing-horizon"] <= falls["always"] / 2
+
+
+def mean_episode(episodes: int) -> float:
+    """How long CartPole stays up when Gymnasium itself samples the actions."""
+    pole, steps = gymnasium.make("CartPole-v1"), 0
+    pole.action_space.seed(1)
+    for episode in range(episodes):
+        pole.reset(seed=episode)
+        over = False
+        while not over:
+            over = pole.step(pole.action_space.sample())[2]
+            steps += 1
+    return steps / episodes
+
+
+def test_what_a_termination_costs():
+    lake = el.from_gymnasium("FrozenLake-v1", termination_reward=-0.25)
+    assert (lake.reward.low, lake.reward.high) == (-0.25, 1)
+    assert lake.reward(0, 0, (0, "1", "terminated")) == 0.75
+    assert lake.reward(0, 0, (0, "0", "truncated")) == 0
+    assert lake.reward(0, 0, (0, "0", "terminated")) == -0.25
+
+
+def test_a_constant_reward_has_a_range_all_the_same():
+    pole = el.from_gymnasium("CartPole-v1", **{**POLE, "termination_reward": 0.0})
+    assert (pole.reward.low, pole.reward.high) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rewards"),
+    [
+        ({}, {"0", "1"}),  # from the transition table
+        ({"rewards": "0, 1,5"}, {"0", "1", "5"}),
+        ({"rewards": [1, 0, 0]}, {"0", "1"}),
+        ({"reward_levels": 3, "reward_range": "0,1"}, {"0", "0.5", "1"}),
+    ],
+)
+def test_where_the_list_of_rewards_comes_from(arguments, rewards):
+    lake = el.from_gymnasium("FrozenLake-v1", **arguments)
+    assert {reward for _, reward, _ in lake.observations} == rewards
+
+
+def test_rewards_are_found_in_a_trial_where_nothing_tells_them():
+    game = el.from_gymnasium("Blackjack-v1")
+    assert {reward for _, reward, _ in game.observations} == {"-1", "0", "1"}
+    assert len(game.states) == 32 * 11 * 2 + 1
+    assert el.run(game, "always", steps=2000, seed=1).final["mean"] < 0  # the house wins
+
+
+def test_a_reward_that_no_trial_showed_is_an_error_with_a_remedy():
+    pole = el.from_gymnasium("CartPole-v1", rewards=[0], **POLE)
+    with pytest.raises(RewardError, match=r"reward: 1\.0; not among those declared: 0; name all with task\.rewards"):
+        el.run(pole, "always", steps=5)
+
+
+def test_rounded_rewards_say_by_how_much():
+    car = el.from_gymnasium(noisy, reward_levels=5, reward_range=(-1, 1), bins=2, low=-2, high=2)
+    assert car.summary.endswith("rewards are rounded, by at most 0.25")
+    assert el.run(car, "always", steps=200, seed=1).final["mean"] == pytest.approx(0.3, abs=0.1)
+
+
+class Noisy(gymnasium.Env):
+    """Pays 0.3 on average, in any fraction, and shows a number without bounds."""
+
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1, dtype=np.float32), {}
+
+    def step(self, action):
+        shown = self.np_random.normal(size=1).astype(np.float32)
+        return shown, 0.3 + 0.7 * self.np_random.uniform(-1, 1), False, False, {}
+
+
+def noisy():
+    return gymnasium.wrappers.ClipReward(Noisy(), -1, 1)
+
+
+noisy.__name__ = "noisy"
+
+
+def test_quantiles_of_a_trial_cut_what_has_no_bounds():
+    made = el.from_gymnasium(noisy, discretiser="quantile", bins=4, reward_levels=3, reward_range=(-1, 1))
+    environment = made.start(environment_stream(1))
+    shown = [environment.step(0)[0][0] for _ in range(4000)]
+    assert np.bincount(shown) / 4000 == pytest.approx(0.25, abs=0.05)
+
+
+def test_a_function_of_ones_own_has_its_own_name_and_no_table_behind_wrappers():
+    def doubled():
+        return gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), lambda reward: 2 * reward)
+
+    task = el.from_gymnasium(doubled, rewards=[0, 2])
+    assert task.name == "gymnasium:doubled"
+    assert task.model is None
+    with pytest.raises(InputError, match=r"task\.model: True; doubled is wrapped in TransformReward"):
+        el.from_gymnasium(doubled, rewards=[0, 2], model=True)
+
+
+def test_a_table_that_is_too_large_is_left_alone_and_says_so():
+    with pytest.warns(UserWarning, match=r"Taxi-v4 has a table of 180,600,000 outcomes.*task\.time_limit=none"):
+        taxi = el.from_gymnasium("Taxi-v4")
+    assert taxi.model is None
+    with pytest.raises(InputError, match=r"task\.model: True; Taxi-v4 has a table of 180,600,000 outcomes"):
+        el.from_gymnasium("Taxi-v4", model=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": "perhaps"}, "task.model: 'perhaps'; give auto, true or false"),
+        ({"trial_steps": 0}, "task.trial_steps: 0; give at least 1"),
+        ({"reward_levels": 5}, "task.reward_range: None; give the ends"),
+        ({"reward_levels": 5, "rewards": "0,1", "reward_range": "0,1"}, "task.rewards: '0,1'; are either listed or"),
+        ({"reward_levels": 10**5, "reward_range": "0,1"}, "number of observations: 4800000; give fewer bins or"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        el.from_gymnasium("FrozenLake-v1", **arguments)
+
+
+def test_other_actions_are_refused():
+    with pytest.raises(InputError, match=r"action space: .*; only Discrete actions"):
+        el.from_gymnasium("Pendulum-v1", reward_levels=10, reward_range=(-17, 0))
+
+
+@pytest.mark.parametrize("task", ["gymnasium:FrozenLake-v1", "gymnasium:Blackjack-v1"])
+def test_an_experiment_takes_it_and_knows_it_again(task, tmp_path):
+    """With a model it is known by its table, without one by its source and parameters."""
+    for _ in range(2):
+        experiment = el.compare(task, ["growing-horizon", "always"], steps=200, runs=2, out=tmp_path / "out")
+        assert experiment.status["complete"]
+    assert experiment.table(["final"])[0]["units"] == 2
+
+
+def test_two_options_are_two_tasks_in_an_experiment(tmp_path):
+    task = {"name": "gymnasium:Blackjack-v1", "parameters": {"options": ["natural=false", "sab=true"]}}
+    experiment = el.compare(task, "always", steps=100, runs=1, out=tmp_path / "out")
+    assert len(experiment.table(["final"])) == 2
+
+
+def short():
+    return gymnasium.make("CartPole-v1", max_episode_steps=5)
+
+
+def long():
+    return gymnasium.make("CartPole-v1", max_episode_steps=50)
+
+
+@pytest.fixture
+def other_pole():
+    """The same environment under another name."""
+    name = "OtherPole-v1"
+    entry_point = "gymnasium.envs.classic_control.cartpole:CartPoleEnv"
+    gymnasium.register(name, entry_point=entry_point, max_episode_steps=500)
+    yield name
+    del gymnasium.registry[name]
+
+
+def test_without_a_model_a_task_is_known_by_what_it_is_made_of(other_pole):
+    def identity(environment, **others):
+        return Tables(10).identity(el.from_gymnasium(environment, **{**POLE, **others}))
+
+    tasks = [
+        ("CartPole-v1", {}),
+        (other_pole, {}),
+        ("CartPole-v1", {"time_limit": 7}),
+        ("CartPole-v1", {"options": "sutton_barto_reward=true"}),
+        ("CartPole-v1", {"high": "2,3,0.21,2"}),
+        (short, {}),
+        (long, {}),
+    ]
+    found = [identity(environment, **others) for environment, others in tasks]
+    assert len(set(found)) == len(tasks)
+    assert found == [identity(environment, **others) for environment, others in tasks]
+
+
+def test_on_the_command_line():
+    done = everlearn("run", "gymnasium:FrozenLake-v1", "--steps", "1e3", "--set", "task.time_limit=9", "--json")
+    document = json.loads(done.stdout)
+    assert document["task"] == "gymnasium:FrozenLake-v1"
+    assert document["parameters"]["task.time_limit"] == 9
+    assert document["engine"] == "compiled"
+
+
+def test_bins_on_the_command_line():
+    settings = [part for setting in ("bins=4", "discretiser=quantile") for part in ("--set", f"task.{setting}")]
+    done = everlearn("run", "gymnasium:CartPole-v1", "--agent", "always", "--steps", "50", *settings, "--json")
+    assert json.loads(done.stdout)["parameters"]["task.bins"] == 4
+
+
+def test_theory_on_the_command_line():
+    arguments = ["--set", "task.options=is_slippery=false", "--set", "task.time_limit=none", "--json"]
+    done = everlearn("theory", "gymnasium:FrozenLake-v1", *arguments)
+    assert json.loads(done.stdout)["optimal_average_reward"] == pytest.approx(1 / 6)
+
+
+def test_errors_on_the_command_line_are_one_line():
+    done = everlearn("run", "gymnasium:CartPole-v1")
+    assert done.returncode == 2
+    assert done.stderr.startswith("everlearn: coordinates of the observation: [1, 3]; the box has no end there")
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,112 @@
+"""Beliefs against sums over every path of the hidden wear, and the law of what is seen against a simulation of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from everlearn.environments.maintenance import Machine
+from everlearn.environments.model import ModelEnvironment
+from everlearn.errors import InputError
+from tests.worlds import environment_stream
+
+
+def by_paths(machine: Machine, known: int, age: int) -> list[Fraction]:
+    """The wear after a run of products, given them: the weight of every path, added up and divided by all."""
+    wear, top = Fraction(str(machine.wear)), machine.levels - 1
+    least, most = Fraction(str(machine.new_failure)), Fraction(str(machine.worn_failure))
+    weights = [Fraction(0)] * machine.levels
+    for path in product((0, 1), repeat=age):
+        now, weight = known, Fraction(1)
+        for worse in path:
+            weight *= 1 - (least + (most - least) * now / top)
+            weight *= wear if worse else 1 - wear
+            now = min(now + worse, top)
+        weights[now] += weight
+    return [weight / sum(weights) for weight in weights]
+
+
+@pytest.mark.parametrize("machine", [Machine(), Machine(levels=4, wear=0.35, new_failure=0.02, worn_failure=0.6)])
+def test_beliefs_are_exact(machine):
+    for known, age in product(range(machine.levels), range(8)):
+        assert list(machine.belief((known, age))) == by_paths(machine, known, age)
+
+
+def test_the_first_beliefs_by_hand():
+    machine = Machine(levels=2, wear=0.5, new_failure=0.0, worn_failure=0.5)
+    assert machine.belief((0, 1)) == (Fraction(1, 2), Fraction(1, 2))
+    assert machine.belief((0, 2)) == (
+        Fraction(1, 3),
+        Fraction(2, 3),
+    )  # 1/2 survived new and 1/4 worn; half of 2/3 wears
+    assert machine.belief((1, 5)) == (0, 1)
+
+
+def test_failures_grow_evenly_with_wear():
+    assert Machine(levels=3, new_failure=0.01, worn_failure=0.4).failures() == (
+        Fraction(1, 100),
+        Fraction(205, 1000),
+        Fraction(2, 5),
+    )
+
+
+def probabilities(machine: Machine, memory: tuple[int, int], action: str) -> dict[str, tuple[float, tuple[int, int]]]:
+    return {o: (p, following) for o, p, following in machine.model().outcomes(memory, action)}
+
+
+def test_what_each_action_does():
+    machine = Machine()
+    assert probabilities(machine, (0, 0), "produce") == {"failure": (0.01, (0, 0)), "product": (0.99, (0, 1))}
+    assert probabilities(machine, (2, 3), "produce") == {"failure": (0.4, (0, 0)), "product": (0.6, (2, 4))}
+    assert probabilities(machine, (2, 3), "inspect") == {"wear 2": (1.0, (2, 0))}
+    assert probabilities(machine, (2, 3), "replace") == {"replaced": (1.0, (0, 0))}
+
+
+def test_an_overhaul_is_due_at_the_limit():
+    machine = Machine(limit=4)
+    assert probabilities(machine, (1, 4), "produce") == {"replaced": (1.0, (0, 0))}
+    assert set(probabilities(machine, (1, 4), "inspect")) == {"wear 1", "wear 2"}
+    assert "product" in probabilities(machine, (1, 3), "produce")
+
+
+def test_the_hidden_machine_shows_what_the_model_says():
+    """A machine whose wear is simulated, and the model, both inspected at every fifth step; 200,000 steps each.
+
+    Shares of independent steps would have standard errors of at most 0.001; machines live for some ten steps.
+    """
+    machine, steps = Machine(), 200_000
+    plan = ["produce"] * 4 + ["inspect"]
+    environment = ModelEnvironment(machine.model())
+    environment.start(environment_stream(7))
+    seen = [environment.step(plan[step % 5]) for step in range(steps)]
+    random, wear, shown = np.random.default_rng(8), 0, []
+    for step in range(steps):
+        if plan[step % 5] == "inspect":
+            shown.append(f"wear {wear}")
+        elif random.random() < (0.01, 0.205, 0.4)[wear]:
+            shown.append("failure")
+            wear = 0
+        else:
+            shown.append("product")
+            wear = min(2, wear + (random.random() < 0.1))
+    for observation in machine.observations:
+        assert seen.count(observation) / steps == pytest.approx(shown.count(observation) / steps, abs=0.004)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"levels": 1}, "levels: 1; give 2 to 20"),
+        ({"wear": 0}, "wear: 0; give a probability in (0, 1]"),
+        ({"new_failure": -0.1}, "new_failure: -0.1; give a probability in [0, 1)"),
+        ({"worn_failure": 0.01}, "worn_failure: 0.01; give a probability above 0.01 and below 1"),
+        ({"limit": 0}, "limit: 0; give 1 to 200 steps"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    with pytest.raises(InputError) as caught:
+        Machine(**arguments)
+    assert str(caught.value) == message
