@@ -28,6 +28,7 @@ PAGES = (
     "concepts",
     "decisions",
     "experiments",
+    "gymnasium",
     "index",
     "notation",
     "own-agent",
@@ -68,7 +69,10 @@ def run_python(document: Path, block: Block, namespace: dict[str, Any]) -> None:
         exec(compile(block.code, name, "exec"), namespace)
 
 
-EXECUTED = [ROOT / "README.md", *(DOCS / f"{page}.md" for page in ("api", "own-agent", "theory", "tutorial"))]
+EXECUTED = [
+    ROOT / "README.md",
+    *(DOCS / f"{page}.md" for page in ("api", "gymnasium", "own-agent", "theory", "tutorial")),
+]
 
 
 @pytest.mark.parametrize("document", EXECUTED, ids=lambda document: document.stem)

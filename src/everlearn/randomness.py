@@ -116,7 +116,7 @@ class _Kept:
         self.room = room
 
     def random(self) -> float:
-        a, b, c, counter = (int(word) for word in self.room)
+        a, b, c, counter = map(int, self.room.tolist())
         drawn = (a + b + counter) & _MASK
         rotated = (c << 24 | c >> 40) & _MASK
         self.room[:] = (b ^ b >> 11, (c + (c << 3)) & _MASK, (rotated + drawn) & _MASK, (counter + 1) & _MASK)

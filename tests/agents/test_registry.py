@@ -56,9 +56,6 @@ def seven() -> int:
     return 7
 
 
-AGENTS = "always, curvature, discounted, discounted-subroutine, gradient, growing-horizon, static"
-
-
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [

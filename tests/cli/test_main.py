@@ -68,7 +68,7 @@ def test_an_error_is_one_line_without_a_traceback(command):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.strip() == (
-        "everlearn: task: 'service-statoin'; known: aggregation, alternating, service-station "
+        f"everlearn: task: 'service-statoin'; known: {', '.join(sorted(el.TASKS))} "
         "(did you mean service-station?); or name your own as module:attribute"
     )
 

@@ -1,6 +1,7 @@
 """Every task and every agent that has a name, each ready to be put under a law.
 
-The fixtures are parametrised over the registries, so that what is registered is tested.
+The fixtures are parametrised over the registries, so that what is registered is tested.  Every task meets the paper's
+agent, and every agent a few small worlds; all agents in all tasks is what the soak adds.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from everlearn.tasks.registry import make_task
 from tests.worlds import random_mdp, shop
 
 WORLDS = {
-    **{name: lambda name=name: make_task(name) for name in el.TASKS},
+    **{name: lambda name=name: make_task(name) for name in ("alternating", "riverswim", "service-station")},
     "three states, three actions": lambda: random_mdp(11),
     "one state, one action": lambda: random_mdp(12, states=1, actions=1),
     "a shop": lambda: shop().finish(),

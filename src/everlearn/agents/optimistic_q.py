@@ -1,0 +1,147 @@
+"""Optimistic Q-learning for the average reward, over one long discounted horizon.
+
+Chen-Yu Wei, Mehdi Jafarnia-Jahromi, Haipeng Luo, Hiteshi Sharma and Rahul Jain, "Model-free Reinforcement
+Learning in Infinite-horizon Average-reward Markov Decision Processes", Proceedings of the 37th International
+Conference on Machine Learning (ICML), PMLR 119, 2020; arXiv 1910.07072.  Its Algorithm 1, with
+gamma = 1 - 1 / H:
+
+    alpha_n = (H + 1) / (H + n),   b_n = 4 sp sqrt(H log(2 T / delta) / n),
+    Q(s, a) = (1 - alpha_n) Q(s, a) + alpha_n (r + gamma V(s') + b_n),
+    Qhat(s, a) = min(Qhat(s, a), Q(s, a)),   V(s) = max_a Qhat(s, a),
+
+n being how often a was taken in s, sp a bound on the span of the optimal bias, and Q = Qhat = H at first.  It
+acts greedily in Qhat.  Its regret is of order T^(2/3), up to logarithms, with
+
+    H = min(sqrt(sp T / (S A)), (T / (S A log(4 T / delta)))^(1/3)).
+
+What differs from the source:
+
+- H is 2 where that formula gives less; the source asks for at least 2.
+- A scale multiplies the bonus, 1 unless given, since the bonus of the source keeps values at H for very long.
+- Past its duration it goes on unchanged.
+- Rewards are scaled to [0, 1] by the declared range, which is what the source assumes; the span is in these
+  units.
+- The aleatoric state is treated as if it were a Markov state.
+- Ties, which the source leaves open, are broken uniformly.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from everlearn.agents.design import Design
+from everlearn.agents.greedy import greedy_action, greedy_policy, known_actions, largest, unrolled
+from everlearn.agents.ucb_h import check_bonus, step_size, told_duration
+from everlearn.errors import require
+from everlearn.protocol import Experience, Now, Table
+from everlearn.tasks.interface import Interface
+
+SHORTEST = 2.0
+"""The least H of the source."""
+
+
+class Optimistic(NamedTuple):
+    """Qhat, Q and N."""
+
+    cells: Table
+    """A row for each aleatoric state: for each action its Qhat, then for each its Q, then for each its N."""
+    horizon: float
+    discount: float
+    optimism: float
+    actions: int
+    each: tuple[int, ...]
+    """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
+
+
+def optimistic_q(
+    *,
+    span: float = 1.0,
+    horizon: float | None = None,
+    duration: int | None = None,
+    confidence: float = 0.05,
+    scale: float = 1.0,
+) -> Design:
+    """Optimistic Q-learning for the average reward (Wei, Jafarnia-Jahromi, Luo, Sharma and Jain, 2020).
+
+    Parameters
+    ----------
+    span:
+        a bound on the span of the optimal bias, in rewards scaled to [0, 1]
+    horizon:
+        H; the best for the regret bound, from the duration, unless given
+    duration:
+        T, the number of steps that the agent is told it will run for; that of the run unless given
+    confidence:
+        delta, the probability with which the bound of the source may fail
+    scale:
+        multiplies the bonus; 1 is the source
+
+    """
+    require(0 < span < math.inf, "agent.span", span, "give a finite number above 0")
+    steps = told_duration(duration)
+    check_bonus(confidence, scale)
+    if horizon is not None:
+        require(SHORTEST <= horizon < math.inf, "agent.horizon", horizon, "give a finite number of at least 2")
+
+    def build(interface: Interface) -> Optimistic:
+        pairs = interface.states * interface.actions
+        chosen = best_horizon(pairs, steps, span, confidence) if horizon is None else horizon
+        cells = np.full((interface.states, 3 * interface.actions), chosen)
+        cells[:, 2 * interface.actions :] = 0.0
+        optimism = scale * 4.0 * span * math.sqrt(chosen * math.log(2.0 * steps / confidence))
+        return Optimistic(cells, chosen, 1.0 - 1.0 / chosen, optimism, interface.actions, unrolled(interface.actions))
+
+    return Design(build, act, learn, policy, inspect=inspect, by_state=True, name="optimistic-q", duration=duration)
+
+
+def best_horizon(pairs: int, duration: int, span: float, confidence: float) -> float:
+    """Return H = min(sqrt(sp T / (S A)), (T / (S A log(4 T / delta)))^(1/3)), at least 2.
+
+    Examples
+    --------
+    >>> round(best_horizon(4, 1_000_000, 1.0, 0.05), 6)
+    23.950199
+    >>> best_horizon(4, 10, 1.0, 0.05)
+    2.0
+
+    """
+    share = duration / pairs
+    by_bonus = math.pow(share / math.log(4.0 * duration / confidence), 1.0 / 3.0)
+    return max(SHORTEST, min(math.sqrt(span * share), by_bonus))
+
+
+def act(knowledge: Optimistic, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+    """Act greedily in Qhat."""
+    actions = known_actions(knowledge.each, knowledge.actions)
+    return greedy_action(knowledge.cells, actions, aleatoric_state, stream)
+
+
+def learn(knowledge: Optimistic, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+    """Update N, Q and Qhat; V is looked up where it is needed."""
+    cells = knowledge.cells
+    actions = known_actions(knowledge.each, knowledge.actions)
+    s = experience.aleatoric_state
+    least = experience.action
+    value = least + actions
+    n = cells[s, value + actions] + 1.0
+    cells[s, value + actions] = n
+    following = largest(cells, actions, experience.next_aleatoric_state)
+    alpha = step_size(n, knowledge.horizon)
+    target = experience.reward + knowledge.discount * following + knowledge.optimism / math.sqrt(n)
+    q = (1.0 - alpha) * cells[s, value] + alpha * target
+    cells[s, value] = q
+    cells[s, least] = min(cells[s, least], q)
+
+
+def policy(knowledge: Optimistic) -> Table:
+    """Return the greedy policy."""
+    return greedy_policy(knowledge.cells[:, : knowledge.actions])
+
+
+def inspect(knowledge: Optimistic, now: Now) -> dict[str, Table]:  # noqa: ARG001
+    """Return Qhat, Q and N."""
+    least, value, count = np.split(knowledge.cells, 3, axis=1)
+    return {"Qhat": least.copy(), "Q": value.copy(), "N": count.copy()}

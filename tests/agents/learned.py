@@ -1,0 +1,45 @@
+"""What an agent knows after runs that are too long for the reference loop."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+import everlearn as el
+from everlearn.agents.agent import split
+from everlearn.agents.registry import make_design
+from everlearn.engine.compiled import CompiledBatch
+from everlearn.engine.plan import Plan
+from everlearn.engine.table import settled_table
+from everlearn.protocol import Now
+from everlearn.tasks.interface import Interface
+from everlearn.tasks.registry import make_task
+
+
+def learned(
+    task: object, agent: str, *, steps: int, runs: int, seed: int, parameters: dict[str, Any] | None = None
+) -> list[dict[str, np.ndarray]]:
+    """What each run tells of itself at its end, in the compiled engine, which is the reference loop bit for bit."""
+    chosen = split(parameters or {})
+    made, design = make_task(task, chosen["task"]), make_design(agent, chosen["agent"], duration=steps)
+    batch = CompiledBatch(Plan(made, design, steps, runs, seed), settled_table(made), range(runs), 1)
+    with ThreadPoolExecutor(1) as pool:
+        for _ in batch.advance(pool):
+            pass
+    arrays, fresh = batch.condition().arrays, design.build(Interface(made))
+    now = Now(steps, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
+    names = {name.partition("/")[2]: name for name in arrays if name.startswith("knowledge/")}
+    return [
+        design.inspect(fresh._replace(**{name: arrays[key][run] for name, key in names.items()}), now)
+        for run in range(runs)
+    ]
+
+
+def acted(agent: el.Agent, steps: int, seed: int) -> el.Agent:
+    """The agent after so many steps of its own."""
+    environment = agent.task.start(np.random.Generator(np.random.SFC64(seed)))
+    for _ in range(steps):
+        agent.observe(environment.step(agent.act()))
+    return agent

@@ -1,0 +1,55 @@
+"""What agents with a model count, and the size past which they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import everlearn as el
+from everlearn.agents.agent import arrays
+from everlearn.agents.experienced import EARNED, ENTRIES
+from everlearn.errors import InputError
+from tests.worlds import environment_stream, random_mdp
+
+
+def ring(states: int) -> el.Task:
+    step = sparse.csr_array(np.roll(np.eye(states), 1, axis=1))
+    return el.mdp([step, step], np.linspace(0, 1, 2 * states).reshape(states, 2), name="ring")
+
+
+@pytest.mark.parametrize("agent", ["ucrl2", "tsde"])
+def test_a_task_too_large_is_refused(agent):
+    with pytest.raises(InputError) as caught:
+        el.Agent(ring(2739), agent)
+    assert str(caught.value) == (
+        f"agent: '{agent}'; its model has |S|^2 |A| entries, at most 15,000,000; with 2 actions that is 2,738 "
+        "aleatoric states, and 'ring' has 2,739; choose fewer, or an agent without a model, such as growing-horizon"
+    )
+
+
+@pytest.mark.parametrize(("agent", "tables"), [("ucrl2", 1), ("tsde", 2)])
+def test_the_largest_fits(agent, tables):
+    states = 100
+    knowledge = el.Agent(ring(states), agent).knowledge
+    entries = sum(array.nbytes for array in arrays(knowledge).values()) / (2 * states**2)
+    assert entries < 8 * tables * 1.1
+    assert ENTRIES * 8 * tables < 256e6
+
+
+@pytest.mark.parametrize("agent", ["ucrl2", "tsde"])
+@pytest.mark.parametrize("task", [random_mdp(3, scale=4e6, low=-1e6), "service-station"], ids=["mdp", "raw"])
+def test_counts_are_those_of_what_happened(agent, task):
+    one = el.Agent(task, agent, seed=2)
+    states, actions = one.interface.states, one.interface.actions
+    environment, reward_range = one.task.start(environment_stream(2)), one.task.reward
+    counts, earned = np.zeros((states, actions, states)), np.zeros((states, actions))
+    for _ in range(200):
+        s, action = one.task.states.index(one.aleatoric_state), one.act()
+        reward = one.observe(environment.step(action))
+        a = one.task.actions.index(action)
+        counts[s, a, one.task.states.index(one.aleatoric_state)] += 1
+        earned[s, a] += (reward - reward_range.low) / (reward_range.high - reward_range.low)
+    assert one.knowledge.pairs[:, :, :states].tolist() == counts.tolist()
+    assert one.inspect()["N"].tolist() == counts.sum(axis=2).tolist()
+    np.testing.assert_allclose(one.knowledge.pairs[:, :, EARNED], earned, rtol=1e-12)
