@@ -79,6 +79,30 @@ def test_the_search_finds_what_trying_all_finds(seed, monkeypatch):
     assert best_deterministic(pairs).average_reward == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.parametrize("least", [1, 3, 12])
+def test_a_search_of_many_pairs_evaluates_few_policies(least, monkeypatch):
+    """As many as are allowed and no more: by the climbs together, and by either ascent."""
+    counted, evaluate = [], aleatoric._gradient
+    monkeypatch.setattr(aleatoric, "_gradient", lambda *given: counted.append(1) or evaluate(*given))
+    for name, value in (("FEW", 1), ("BUDGET", 1), ("LEAST", least)):
+        monkeypatch.setattr(aleatoric, name, value)
+    pairs = tabulate(random_coarse(1, memories=9, groups=5))
+    fixed = best_deterministic(pairs)
+    assert len(counted) == least
+    assert gain(pairs, fixed.policy) == pytest.approx(fixed.average_reward, abs=1e-10)
+    found = best_randomised(pairs, fixed)
+    assert least < len(counted) <= 3 * least
+    assert found.average_reward >= fixed.average_reward
+
+
+def test_a_search_of_few_pairs_is_not_cut_short(monkeypatch):
+    monkeypatch.setattr(aleatoric, "FEW", 1)
+    pairs = tabulate(random_coarse(2, memories=9, groups=5))
+    within = best_randomised(pairs, best_deterministic(pairs))
+    monkeypatch.setattr(aleatoric, "BUDGET", 10**12)
+    assert best_randomised(pairs, best_deterministic(pairs)).average_reward == within.average_reward
+
+
 def test_thousands_of_aleatoric_states_are_no_obstacle():
     theory = el.Theory("service-station", {"aleatoric": "memory", "cap": 4})
     assert len(theory.task.states) > 2_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -149,6 +151,39 @@ def test_always_fast_at_the_station():
     found = averaging_time(pairs, pairs.policy(policy_table(pairs.task, "fast")))
     assert found.value == pytest.approx(54.45, abs=0.005)
     assert found.error < 1e-6
+
+
+def swum(states: int) -> tuple[Fraction, Fraction]:
+    """The span of the bias of always swimming right, and its averaging time, in fractions.
+
+    In balance, what goes up between two neighbours goes down: that gives the weights x and the gain g.  The bias rises
+    by d_0 = g / up_0 at the left end and by d_s = (g + down_s d_{s-1}) / up_s after it.  From the left end P^T h only
+    rises, to its mean x h; that is the furthest from any h, so that the averaging time is x h - h_0.
+    """
+    up = [Fraction(3, 5)] + [Fraction(7, 20)] * (states - 2)
+    down = [Fraction(1, 20)] * (states - 2) + [Fraction(2, 5)]
+    weights = [Fraction(1)]
+    for rise, fall in zip(up, down, strict=True):
+        weights.append(weights[-1] * rise / fall)
+    total = sum(weights)
+    gain, values, rise = weights[-1] / total, [Fraction(0)], Fraction(0)
+    for state in range(states - 1):
+        rise = (gain + (down[state - 1] * rise if state else 0)) / up[state]
+        values.append(values[-1] + rise)
+    mean = sum(weight * value for weight, value in zip(weights, values, strict=True)) / total
+    return values[-1], mean
+
+
+@pytest.mark.parametrize("states", [6, 20, 50, 200])
+def test_a_long_river_in_fractions(states):
+    """From 20 states on, the left end is visited once in more steps than doubles can count."""
+    span, limit_time = swum(states)
+    theory = el.Theory("riverswim", {"states": states})
+    found = theory.averaging_time("right")
+    assert theory.optimum.certified
+    assert theory.optimum.span == pytest.approx(float(span), rel=1e-11)
+    assert abs(Fraction(found.value) - limit_time) <= Fraction(found.error)
+    assert found.error <= 1e-12 * states**2
 
 
 def test_randomised_doors_against_brute_force():

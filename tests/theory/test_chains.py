@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.errors import InputError
 from everlearn.theory import chains
-from everlearn.theory.chains import closed_classes, period, solve_transient
+from everlearn.theory.chains import closed_classes, phases, solve_transient
 from everlearn.theory.pairs import tabulate
 from tests.theory.dense import bias, block_diagonal, chain, csr_array, cycle, limit, under
 from tests.worlds import random_mdp
@@ -86,9 +86,9 @@ def test_the_period_of_cycles_that_share_a_state():
     for cyclic in ([0, 1, 2, 3], [0, 4, 5, 6, 7, 8]):
         P[cyclic, np.roll(cyclic, -1)] = 1
     P[0] /= P[0].sum()
-    assert period(csr_array(P)) == 2
+    assert phases(csr_array(P))[0] == 2
     P[8] = np.eye(9)[8] / 2 + np.eye(9)[0] / 2
-    assert period(csr_array(P)) == 1
+    assert phases(csr_array(P))[0] == 1
 
 
 @sparse_chains
@@ -191,6 +191,53 @@ def test_a_large_chain_that_mixes_slowly_is_solved_with_an_incomplete_factorisat
     exact = float(weights @ rewards / weights.sum())
     assert abs(solved.gain[0] - exact) <= solved.error <= 1e-8
     np.testing.assert_allclose(solved.bias, bias(walk(length, up), rewards), rtol=1e-8, atol=1e-6)
+
+
+@pytest.mark.parametrize("up", [0.001, 0.3, 0.5, 0.7, 0.999], ids=str)
+@pytest.mark.parametrize("length", [20, 100])
+@pytest.mark.parametrize("sweeps", [0, 250])
+def test_a_walk_is_exact_whichever_state_is_all_but_never_visited(sweeps, length, up, monkeypatch):
+    """In fractions: weights (up / down)^n; the bias rises by what all states below lack, over the flow between two."""
+    monkeypatch.setattr(chains, "QUICK", sweeps)
+    ratio, rewards = Fraction(up) / (1 - Fraction(up)), [Fraction(state % 7) for state in range(length)]
+    weights = [ratio**state for state in range(length)]
+    gain = sum(weight * reward for weight, reward in zip(weights, rewards, strict=True)) / sum(weights)
+    found = chain(walk(length, up), [float(reward) for reward in rewards])
+    assert abs(Fraction(float(found.gain[0])) - gain) <= Fraction(found.error)
+    assert found.error <= 1e-9
+    excess, values = Fraction(0), [Fraction(0)]
+    for state in range(length - 1):
+        excess += weights[state] * (gain - rewards[state])
+        values.append(values[-1] + excess / (weights[state] * Fraction(up)))
+    expected = np.array([float(value) for value in values])
+    often = max(range(length), key=weights.__getitem__)
+    off = np.abs(found.bias - found.bias[often] - (expected - expected[often])).max()
+    assert off <= found.bias_error <= 1e-4
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_error_of_the_bias_covers_transient_starts(seed):
+    """Against dense algebra, with one class and with two; each class may be higher or lower by a constant."""
+    random = np.random.default_rng(seed)
+    P = np.zeros((8, 8))
+    P[:4] = random.dirichlet(np.full(8, 0.3), size=4)
+    P[4:, 4:] = block_diagonal(cycle(2), cycle(2)) if seed % 2 else random.dirichlet(np.ones(4), size=4)
+    found = chain(P, r := random.random(8))
+    assert found.transient.size >= 4 - 1
+    assert np.abs(found.bias - bias(P, r)).max() <= found.bias_error + 1e-12
+    assert found.bias_error <= 1e-9
+
+
+def test_a_chain_that_rounding_splits_is_refused():
+    """Left with probability 1e-20 a step, which 1 less that does not show."""
+    with pytest.raises(InputError, match="slowly"):
+        _ = chain([[1, 1e-20], [1e-20, 1]], [1.0, 0.0]).gain
+
+
+def test_transient_states_that_are_never_left_as_far_as_rounding_shows_are_refused(monkeypatch):
+    monkeypatch.setattr(chains, "SWEEPS", 50)
+    with pytest.raises(InputError, match="absorbed"):
+        solve_transient(csr_array([[1.0]]), np.ones(1))
 
 
 @pytest.mark.parametrize("seed", range(5))

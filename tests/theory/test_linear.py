@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from everlearn.errors import InputError
 from everlearn.theory import linear
-from everlearn.theory.linear import factorised, solve_discounted
+from everlearn.theory.linear import factorised, longest_stay, solve_discounted
 from tests.theory.dense import cycle
 
 DISCOUNTS = [0.0, 0.3, 0.9, 0.999, 1 - 1e-6]
@@ -90,6 +90,40 @@ def test_preconditioned_says_so_where_it_does_not_get_there(monkeypatch):
     assert inside.solve(np.ones(6), np.zeros(6)) is not None
     monkeypatch.setattr(linear, "REFINEMENTS", 1)
     assert inside.solve(np.ones(6), np.zeros(6)) is None
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_factorised_is_dense_algebra_wherever_it_begins(seed, transposed):
+    random = np.random.default_rng(seed)
+    P = 0.999 * random.dirichlet(np.full(40, 0.1), size=40)
+    right, near = random.normal(size=40), 1e3 * random.normal(size=40)
+    found = linear.Factorised(csr_array(P)).solve(right, near, transposed=transposed)
+    matrix = (np.eye(40) - P).T if transposed else np.eye(40) - P
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9)
+
+
+@pytest.mark.parametrize("leaving", [1.0, 0.5, 0.1, 1e-3, 1e-6], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_longest_stay_is_never_below_the_truth(seed, leaving):
+    """(I - P)^-1 1 by dense algebra; the bound is at most a sixteenth above it."""
+    P = (1 - leaving) * random_rows(seed, 8) * np.random.default_rng(seed).uniform(0.9, 1, size=(8, 1))
+    truth = dense_solution(P, np.ones(8), 1.0).max()
+    assert truth * (1 - 1e-9) <= longest_stay(csr_array(P)) <= truth * (16 / 15 + 1e-9)
+
+
+def test_the_longest_stay_by_hand():
+    """Left for good with probability q a step: 1 / q.  Up a path of n: n.  Nowhere: 0.  For ever: infinite."""
+    for q in (1.0, 0.3, 1e-4, 1e-9):
+        assert 1 / q <= longest_stay(csr_array([[1 - q]])) * (1 + 1e-6) <= 16 / 15 / q
+    assert longest_stay(csr_array(np.eye(600, k=1))) == pytest.approx(600, rel=1e-9)
+    assert longest_stay(csr_array((0, 0))) == 0
+    assert longest_stay(csr_array(cycle(3))) == np.inf
+
+
+def test_the_longest_stay_of_what_is_too_large_to_factorise(monkeypatch):
+    monkeypatch.setattr(linear, "SMALL", 2)
+    assert longest_stay(csr_array(0.9999 * cycle(5))) == pytest.approx(10_000, rel=1e-6)
 
 
 def test_a_quick_chain_too_large_to_factorise_is_iterated(monkeypatch):

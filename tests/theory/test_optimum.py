@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +11,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import everlearn as el
+from everlearn.errors import InputError
 from everlearn.tasks.registry import make_task
 from everlearn.theory import chains
+from everlearn.theory import optimum as module
 from everlearn.theory.optimum import optimum
 from everlearn.theory.pairs import tabulate
 from tests.theory.dense import best_gain, bias, block_diagonal, limit, random_coarse, station, under
@@ -145,6 +149,54 @@ def test_it_is_one_half_at_the_station():
     found = optimum(station(3))
     assert found.lower - 1e-12 <= 0.5 <= found.upper + 1e-12
     assert found.certified
+
+
+def balanced(pairs, choice) -> Fraction:
+    """The gain of a chain that moves one state at a time, in fractions: what goes up between neighbours goes down."""
+    weights = [Fraction(1)]
+    for low in range(pairs.size - 1):
+        up, down = pairs.transitions[choice[low]][low, low + 1], pairs.transitions[choice[low + 1]][low + 1, low]
+        weights.append(weights[-1] * Fraction(float(up)) / Fraction(float(down)))
+    rewards = [Fraction(float(pairs.rewards[action, state])) for state, action in enumerate(choice)]
+    return sum(weight * reward for weight, reward in zip(weights, rewards, strict=True)) / sum(weights)
+
+
+def test_a_queue_with_much_room():
+    """Served fast it is all but never full, served slowly all but never empty: no threshold beats what was found."""
+    pairs = tabulate(make_task("queueing-network", {"queues": 1, "capacity": 100, "window": 0}))
+    found = optimum(pairs)
+    assert found.certified
+    assert found.upper - found.lower < 1e-10
+    assert found.lower <= float(balanced(pairs, found.policy.argmax(axis=1))) <= found.upper
+    for threshold in (0, 1, 50, 100, 101):
+        assert balanced(pairs, [int(length >= threshold) for length in range(101)]) <= found.upper
+
+
+def test_sixty_servers_are_certified():
+    # Its first state is visited so rarely that leaving it out of a linear system loses most digits.
+    found = optimum(tabulate(make_task("access-control", {"servers": 60})))
+    assert found.certified
+    assert found.upper - found.lower < 1e-10
+
+
+def test_what_is_far_away_is_heard_of():
+    """A river of 1,000 states: 1 at its right end has to make its way to the left against 0.005 there."""
+    task = make_task("riverswim", {"states": 1000})
+    found = optimum(tabulate(task))
+    assert found.certified
+    assert found.lower <= task.references["optimum"] <= found.upper
+    assert found.policy[:, 1].all()
+
+
+def test_improvements_that_do_not_end_are_refused(monkeypatch):
+    """Where each policy seems better than the other, and where there are too many of them."""
+    pairs = tabulate(random_mdp(1, actions=2))
+    monkeypatch.setattr(module, "_improved", lambda pairs, chain, choice: 1 - choice)
+    with pytest.raises(InputError, match=r"2 improvements.*double precision"):
+        optimum(pairs)
+    monkeypatch.setattr(module, "IMPROVEMENTS", 1)
+    with pytest.raises(InputError, match="1 improvements"):
+        optimum(pairs)
 
 
 def test_it_is_the_same_where_chains_are_too_large_to_factorise(monkeypatch):

@@ -7,12 +7,14 @@ deterministic one.  Finding the best of either is a hard problem in general (it 
   several starts gives the best that was found, and one that attains lambda_* is known to be the best;
 - randomised policies are searched by local improvement from the best deterministic one and from other starts: the
   answer is the best that was found, never less than the deterministic one.
+
+Either search evaluates a number of policies that falls with the number of pairs, and is the same on every machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import islice, product
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -33,6 +35,15 @@ TRIALS = 32
 """How many changes of a single state a local search tries in vain before it ends."""
 
 ASCENTS = 20
+BUDGET = 1_600_000
+"""How many policies a search may evaluate, times how many pairs there are; an ascent, a quarter of that."""
+
+LEAST = 12
+"""How many it may evaluate however many pairs there are."""
+
+SHARES = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
+"""How far an ascent tries to go towards what the gradient prefers."""
+
 ATTAINED = 1e-9
 """How close to lambda_* a policy must come to count as optimal."""
 
@@ -78,13 +89,15 @@ def best_deterministic(pairs: Pairs, known: Optimum | None = None) -> Best:
         value, policy = max(found, key=lambda entry: entry[0])
         return Best(value, policy, exact=True, randomised=False)
     best = known or optimum(pairs)
-    value, policy = _climb(pairs, visited, _projected(pairs, best))
+    search = _Search(pairs, BUDGET)
+    value, policy = _climb(search, visited, _projected(pairs, best))
     if attained(value, best):
         return Best(value, policy, exact=True, randomised=False)
     random = np.random.default_rng(0)
     starts = [np.full(states, action) for action in range(actions)]
     starts += [random.integers(0, actions, states) for _ in range(STARTS)]
-    value, policy = max([(value, policy), *(_climb(pairs, visited, start) for start in starts)], key=itemgetter(0))
+    found = [_climb(search, visited, start) for start in starts if search.left > 0]
+    value, policy = max([(value, policy), *found], key=itemgetter(0))
     return Best(value, policy, exact=False, randomised=False)
 
 
@@ -118,18 +131,31 @@ def _deterministic(pairs: Pairs, visited: list[int], choice: NDArray[np.int64]) 
     return policy
 
 
-def _climb(pairs: Pairs, visited: list[int], start: NDArray[np.int64]) -> tuple[float, Table]:
+class _Search:
+    """Evaluates policies, and counts how many it may still evaluate."""
+
+    def __init__(self, pairs: Pairs, budget: int) -> None:
+        self.pairs = pairs
+        self.left = max(LEAST, budget // pairs.size)
+
+    def evaluate(self, policy: Table) -> tuple[float, Table]:
+        """Return the average reward of a policy and its gradient."""
+        self.left -= 1
+        return _gradient(self.pairs, policy)
+
+
+def _climb(search: _Search, visited: list[int], start: NDArray[np.int64]) -> tuple[float, Table]:
     """Change the action of as many states at a time as helps, those first for which the gradient promises most."""
-    choice = start.copy()
-    value, gradient = _gradient(pairs, _deterministic(pairs, visited, choice))
+    pairs, choice = search.pairs, start.copy()
+    value, gradient = search.evaluate(_deterministic(pairs, visited, choice))
     while True:
         promised = gradient - gradient[np.arange(len(choice)), choice][:, None]
         wanted = [state for state in visited if promised[state].max() > 0]
         wanted.sort(key=lambda state: -promised[state].max())
-        for changed in _subsets(wanted):
+        for changed in islice(_subsets(wanted), max(0, search.left)):
             trial = choice.copy()
             trial[changed] = promised[changed].argmax(axis=1)
-            found, slope = _gradient(pairs, _deterministic(pairs, visited, trial))
+            found, slope = search.evaluate(_deterministic(pairs, visited, trial))
             if found > value + GAINED:
                 value, gradient, choice = found, slope, trial
                 break
@@ -157,22 +183,22 @@ def best_randomised(pairs: Pairs, deterministic: Best, known: Optimum | None = N
         return best
     uniform = np.full_like(deterministic.policy, 1 / deterministic.policy.shape[1])
     for start in (deterministic.policy, uniform):
-        value, policy = _ascend(pairs, start)
+        value, policy = _ascend(_Search(pairs, BUDGET // 4), start)
         if value > best.average_reward + GAINED:
             best = Best(value, policy, exact=False, randomised=True)
     return best
 
 
-def _ascend(pairs: Pairs, policy: Table) -> tuple[float, Table]:
-    value, gradient = _gradient(pairs, policy)
+def _ascend(search: _Search, policy: Table) -> tuple[float, Table]:
+    value, gradient = search.evaluate(policy)
     for _ in range(ASCENTS):
         target = np.eye(policy.shape[1])[gradient.argmax(axis=1)]
         expected = float((gradient * (target - policy)).sum())
         if expected <= GAINED:
             break
-        for share in (1.0, 0.5, 0.25, 0.1, 0.03, 0.01):
+        for share in SHARES[: max(0, search.left)]:
             trial = (1 - share) * policy + share * target
-            found, slope = _gradient(pairs, trial)
+            found, slope = search.evaluate(trial)
             if found > value + GAINED:
                 value, policy, gradient = found, trial, slope
                 break

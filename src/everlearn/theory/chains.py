@@ -10,14 +10,14 @@ For a chain (P, r), as a policy makes one of a task's pairs:
   worth beyond its gain.
 
 For a recurrent class and any vector h, min(r + P h - h) <= g <= max(r + P h - h).  So however h was found, the gain
-comes with a certificate.
+comes with a certificate.  So does the bias: against any one state of the class, h is off by at most the width of that
+interval times the longest expected time until that state is visited, since what is missed a step adds up until then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from everlearn.errors import InputError
 from everlearn.protocol import Table
-from everlearn.theory.linear import SMALL, Preconditioned
+from everlearn.theory.linear import SMALL, Factorised, Preconditioned, longest_stay, rounding
 
 SWEEPS = 50_000
 QUICK = 250
@@ -35,6 +35,10 @@ PATIENT = 2_000
 TOLERANCE = 1e-12
 DISTINCT = 1e-9
 """Gains closer than this are the same."""
+OFTEN = 0.5
+"""What share of the visits to the most visited state one must have that is left out of a linear system."""
+ATTEMPTS = 5
+"""How often such a state is looked for."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class RecurrentClass:
     bias: Table
     stationary: Table
     period: int
+    phase: NDArray[np.int64]
+    """When, in each period, a member is visited."""
 
 
 class Chain:
@@ -111,11 +117,32 @@ class Chain:
         largest = max(one.error for one in self.classes)
         if not self.transient.size:
             return largest
-        inner, _ = self._transient_parts()
         residual = np.abs(self.matrix @ self.gain - self.gain)[self.transient]
-        rounding = 4 * np.finfo(float).eps * max(1.0, float(np.abs(self.gain).max()))
-        waiting = solve_transient(inner, np.ones(self.transient.size))
-        return largest + float(residual.max() + rounding) * float(np.abs(waiting).max())
+        lost = rounding(self.matrix) * max(1.0, float(np.abs(self.gain).max()))
+        return largest + float(residual.max() + lost) * self.waiting
+
+    @cached_property
+    def waiting(self) -> float:
+        """A bound on the expected time until absorption, certified."""
+        return longest_stay(self._transient_parts()[0]) if self.transient.size else 0.0
+
+    @cached_property
+    def bias_error(self) -> float:
+        """How far any bias may be off, certified, apart from a constant that each class is higher or lower by.
+
+        In a class, that is against its most visited state; on transient pairs, against where they are absorbed.
+        """
+        largest = max(2 * one.error * self._until_visited(one) for one in self.classes)
+        if not self.transient.size:
+            return largest
+        residual = np.abs(self.rewards + self.matrix @ self.bias - self.bias - self.gain)[self.transient]
+        lost = rounding(self.matrix) * max(1.0, float(np.abs(self.bias).max()), float(np.abs(self.rewards).max()))
+        return largest + float(residual.max() + self.error + lost) * self.waiting
+
+    def _until_visited(self, one: RecurrentClass) -> float:
+        """Return a bound on the expected time until the most visited state of a class, from any of its members."""
+        others = np.delete(one.members, int(one.stationary.argmax()))
+        return longest_stay(self.matrix[others][:, others])
 
     def _absorbed(self, gains: list[float]) -> Table:
         inner, outer = self._transient_parts()
@@ -134,10 +161,10 @@ class Chain:
         stationary, bias = solved(matrix, rewards)
         bias = bias - stationary @ bias
         change = rewards + matrix @ bias - bias
-        rounding = 8 * np.finfo(float).eps * max(1.0, float(np.abs(bias).max()))
-        low, high = float(change.min()) - rounding, float(change.max()) + rounding
+        lost = rounding(matrix) * max(1.0, float(np.abs(bias).max()), float(np.abs(rewards).max()))
+        low, high = float(change.min()) - lost, float(change.max()) + lost
         gain = min(max(float(stationary @ rewards), low), high)
-        return RecurrentClass(members, gain, max(high - gain, gain - low), bias, stationary, period(matrix))
+        return RecurrentClass(members, gain, max(high - gain, gain - low), bias, stationary, *phases(matrix))
 
 
 def closed_classes(matrix: Any) -> list[NDArray[np.int64]]:
@@ -153,26 +180,26 @@ def closed_classes(matrix: Any) -> list[NDArray[np.int64]]:
     return [group for group in groups if not leaves[label[group[0]]]]
 
 
-def period(matrix: Any) -> int:
-    """Return the period of an irreducible chain: the greatest common divisor of the lengths of its cycles."""
-    from scipy.sparse.csgraph import breadth_first_order
+def phases(matrix: Any) -> tuple[int, NDArray[np.int64]]:
+    """Return the period of an irreducible chain, and when in each period a state is visited.
 
-    order, before = breadth_first_order(matrix, 0)
-    depth = np.zeros(matrix.shape[0], dtype=np.int64)
-    for state in order[1:]:
-        depth[state] = depth[before[state]] + 1
+    The period is the greatest common divisor of the lengths of its cycles.
+    """
+    from scipy.sparse.csgraph import dijkstra
+
+    depth = dijkstra(matrix, indices=0, unweighted=True).astype(np.int64)
     entries = matrix.tocoo()
-    found = 0
-    for excess in np.unique(depth[entries.row] + 1 - depth[entries.col]).tolist():
-        found = gcd(found, abs(excess))
-    return max(found, 1)
+    found = max(1, int(np.gcd.reduce(depth[entries.row] + 1 - depth[entries.col])))
+    return found, depth % found
 
 
 def solved(matrix: Any, rewards: Table) -> tuple[Table, Table]:
     """Return stationary distribution and bias of an irreducible chain, in the first way that succeeds."""
     if matrix.shape[0] <= SMALL:
-        return iterated(matrix, rewards, QUICK) or factorised(matrix, rewards)
-    found = iterated(matrix, rewards, PATIENT) or preconditioned(matrix, rewards) or iterated(matrix, rewards, SWEEPS)
+        found = iterated(matrix, rewards, QUICK) or factorised(matrix, rewards)
+    else:
+        found = iterated(matrix, rewards, PATIENT) or preconditioned(matrix, rewards)
+    found = found or iterated(matrix, rewards, SWEEPS)
     if found is None:
         remedy = f"no stationary distribution in {SWEEPS:,} sweeps; it mixes too slowly"
         raise InputError("pairs", matrix.shape[0], remedy)
@@ -188,18 +215,45 @@ def iterated(matrix: Any, rewards: Table, sweeps: int) -> tuple[Table, Table] | 
     return None if stationary is None or bias is None else (stationary, bias)
 
 
-def preconditioned(matrix: Any, rewards: Table) -> tuple[Table, Table] | None:
-    """Return stationary distribution and bias as :func:`factorised` does, with an incomplete factorisation.
+def factorised(matrix: Any, rewards: Table) -> tuple[Table, Table] | None:
+    """Return stationary distribution x and bias h by one factorisation; None where rounding leaves none.
 
-    The state that is left out is one that is visited often: where it is rare, the others are all but never left, and
-    the system is all but singular.
+    Without some state o, I - P is regular: x_rest = x_o p_o,rest (I - P_rest)^-1, and, with h = 0 at o,
+    h_rest = (I - P_rest)^-1 (r - g)_rest.
     """
-    weights = _swept(matrix, QUICK)
-    often = int(weights.argmax())
+    return _without_one(matrix, rewards, Factorised)
+
+
+def preconditioned(matrix: Any, rewards: Table) -> tuple[Table, Table] | None:
+    """Return stationary distribution and bias as :func:`factorised` does, with an incomplete factorisation."""
+    return _without_one(matrix, rewards, Preconditioned)
+
+
+def _without_one(
+    matrix: Any, rewards: Table, system: type[Factorised] | type[Preconditioned]
+) -> tuple[Table, Table] | None:
+    """Leave out a state that is visited often.
+
+    Where it is rare, the others are all but never left, and the system is all but singular: a residual down to rounding
+    then says little of how good the solution is.
+    """
+    found, weights = None, _swept(matrix, QUICK)
+    for _ in range(ATTEMPTS):
+        often = int(weights.argmax())
+        found = _without(matrix, rewards, weights, often, system)
+        if found is None or found[0][often] >= OFTEN * found[0].max():
+            return found
+        weights = found[0]
+    return found
+
+
+def _without(
+    matrix: Any, rewards: Table, weights: Table, often: int, system: type[Factorised] | type[Preconditioned]
+) -> tuple[Table, Table] | None:
     others = np.delete(np.arange(matrix.shape[0]), often)
     try:
-        inside = Preconditioned(matrix[others][:, others])
-    except RuntimeError:  # what was dropped can leave nothing to divide by
+        inside = system(matrix[others][:, others])
+    except RuntimeError:  # singular as far as rounding, or what was dropped, can tell
         return None
     entered = matrix[[often]][:, others].toarray().ravel()
     share = inside.solve(entered, weights[others] / weights[often], transposed=True)
@@ -209,21 +263,6 @@ def preconditioned(matrix: Any, rewards: Table) -> tuple[Table, Table] | None:
     stationary = np.insert(share, often, 1.0) / (1.0 + share.sum())
     bias = inside.solve((rewards - stationary @ rewards)[others], np.zeros(others.size))
     return None if bias is None else (stationary, np.insert(bias, often, 0.0))
-
-
-def factorised(matrix: Any, rewards: Table) -> tuple[Table, Table]:
-    """Return stationary distribution x and bias h by one factorisation.
-
-    Without the first state, I - P is regular: x_rest = x_0 p_0,rest (I - P_rest)^-1, and, with h = 0 at the first,
-    h_rest = (I - P_rest)^-1 (r - g)_rest.
-    """
-    from scipy.sparse import identity
-    from scipy.sparse.linalg import splu
-
-    factors = splu((identity(matrix.shape[0] - 1, format="csc") - matrix[1:, 1:]).tocsc())
-    weights = np.append(1.0, factors.solve(matrix[[0], 1:].toarray().ravel(), trans="T"))
-    stationary = np.asarray(weights / weights.sum())
-    return stationary, np.append(0.0, factors.solve(rewards[1:] - stationary @ rewards))
 
 
 def _power(matrix: Any, sweeps: int) -> Table | None:
@@ -249,12 +288,20 @@ def _swept(matrix: Any, sweeps: int) -> Table:
 
 
 def _relative_values(matrix: Any, rewards: Table, sweeps: int) -> Table | None:
-    """Iterate h <- h + (r + P h - h) / 2 until r + P h - h is constant; None where that takes too long."""
-    bias = np.zeros(matrix.shape[0])
-    for _ in range(sweeps):
+    """Iterate h <- h + (r + P h - h) / 2 until r + P h - h is constant; None where that takes too long.
+
+    Where there is another way to turn to, the pace of the first sweeps tells whether to go on.
+    """
+    bias, halfway = np.zeros(matrix.shape[0]), np.inf
+    for sweep in range(sweeps):
         change = rewards + matrix @ bias - bias
-        if np.ptp(change) <= TOLERANCE * max(1.0, float(np.abs(bias).max())):
+        width, enough = float(np.ptp(change)), TOLERANCE * max(1.0, float(np.abs(bias).max()))
+        if width <= enough:
             return np.asarray(bias - bias[0])
+        if sweep == QUICK // 2:
+            halfway = width
+        if sweep == QUICK and sweeps < SWEEPS and width * (width / halfway) ** (2 * sweeps // QUICK) > enough:
+            return None
         bias += 0.5 * change
         bias -= bias[0]
     return None
@@ -262,11 +309,9 @@ def _relative_values(matrix: Any, rewards: Table, sweeps: int) -> Table | None:
 
 def solve_transient(inner: Any, right: Table) -> Table:
     """Return x with x = right + inner x, where inner is what stays among transient states."""
-    from scipy.sparse import identity
-    from scipy.sparse.linalg import splu
-
-    if inner.shape[0] <= SMALL:
-        return np.asarray(splu((identity(inner.shape[0], format="csc") - inner).tocsc()).solve(right))
+    found = _factorised_transient(inner, right) if inner.shape[0] <= SMALL else None
+    if found is not None:
+        return found
     solution = right.copy()
     for _ in range(SWEEPS):
         following = np.asarray(right + inner @ solution)
@@ -274,3 +319,10 @@ def solve_transient(inner: Any, right: Table) -> Table:
             return following
         solution = following
     raise InputError("transient pairs", inner.shape[0], f"not absorbed within {SWEEPS:,} sweeps")
+
+
+def _factorised_transient(inner: Any, right: Table) -> Table | None:
+    try:
+        return Factorised(inner).solve(right, np.zeros(inner.shape[0]))
+    except RuntimeError:  # singular as far as rounding can tell
+        return None

@@ -22,7 +22,15 @@ from everlearn.theory.pairs import Pairs
 from everlearn.theory.values import action_values
 
 SWEEPS = 2_000
-"""After how many sweeps of value iteration policy iteration takes over."""
+"""After how many sweeps of value iteration policy iteration takes over, where the policy has settled."""
+SETTLED = 500
+"""For how many sweeps it must have stayed the same."""
+ACROSS = 10
+"""For how many sweeps a pair they go on at most where it has not: what is far takes long to be heard of."""
+WORK = 500_000_000
+"""How many products they may take in all."""
+IMPROVEMENTS = 1_000
+"""How many improvements policy iteration may take."""
 CLOSED = 1e-10
 """How close the bounds must come."""
 
@@ -80,11 +88,17 @@ def _unit_optimum(pairs: Pairs) -> Optimum:
 
 def _relative_value_iteration(pairs: Pairs) -> NDArray[np.int64]:
     """Return a policy, one action a pair, that relative value iteration ends with."""
-    V = np.zeros(pairs.size)
-    for _ in range(SWEEPS):
-        change = action_values(pairs, V, 1.0).max(axis=0) - V
+    V, before = np.zeros(pairs.size), np.full(pairs.size, -1)
+    products = sum(transition.nnz for transition in pairs.transitions)
+    for sweep in range(max(SWEEPS, min(ACROSS * pairs.size, WORK // products))):
+        values = action_values(pairs, V, 1.0)
+        change = values.max(axis=0) - V
         if np.ptp(change) <= CLOSED:
             break
+        if sweep >= SWEEPS - SETTLED and sweep % SETTLED == 0:
+            settled, before = before, values.argmax(axis=0)
+            if np.array_equal(before, settled):
+                break
         V += 0.5 * change
         V -= V[0]
     return np.asarray(action_values(pairs, V, 1.0).argmax(axis=0))
@@ -92,24 +106,34 @@ def _relative_value_iteration(pairs: Pairs) -> NDArray[np.int64]:
 
 def _howard(pairs: Pairs, choice: NDArray[np.int64]) -> tuple[Table, Chain]:
     """Improve first the gain, then the bias, until neither can be; return the policy and its chain."""
-    everywhere = np.arange(pairs.size)
-    for _ in range(1_000):
+    seen: set[int] = set()
+    while len(seen) < IMPROVEMENTS:
         policy: Table = np.eye(len(pairs.transitions))[choice]
         chain = Chain(*pairs.under(policy))
-        gains = np.array([transition @ chain.gain for transition in pairs.transitions])
-        better = gains.max(axis=0) > gains[choice, everywhere] + 1e-9
-        if better.any():
-            choice = np.where(better, gains.argmax(axis=0), choice)
-            continue
-        values = action_values(pairs, chain.bias, 1.0)
-        values = np.where(gains >= gains.max(axis=0) - 1e-9, values, -np.inf)
-        margin = 1e-9 * max(1.0, float(np.abs(chain.bias).max()))
-        better = values.max(axis=0) > values[choice, everywhere] + margin
-        if not better.any():
+        following = _improved(pairs, chain, choice)
+        if following is None:
             return policy, chain
-        choice = np.where(better, values.argmax(axis=0), choice)
-    require(False, "policy iteration", "1,000 improvements", "did not end; the task is too close to degenerate")
+        seen.add(hash(choice.tobytes()))
+        choice = following
+        if hash(choice.tobytes()) in seen:  # an improvement cannot come back, unless it is of rounding
+            break
+    remedy = "did not end: some chances or values are too far apart for double precision; give a smaller task"
+    require(False, "policy iteration", f"{len(seen):,} improvements", remedy)
     return policy, chain
+
+
+def _improved(pairs: Pairs, chain: Chain, choice: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return what is better than a policy with this chain; None where nothing is."""
+    everywhere = np.arange(pairs.size)
+    gains = np.array([transition @ chain.gain for transition in pairs.transitions])
+    better = gains.max(axis=0) > gains[choice, everywhere] + 1e-9
+    if better.any():
+        return np.where(better, gains.argmax(axis=0), choice)
+    values = action_values(pairs, chain.bias, 1.0)
+    values = np.where(gains >= gains.max(axis=0) - 1e-9, values, -np.inf)
+    margin = 1e-9 * max(1.0, float(np.abs(chain.bias).max()))
+    better = values.max(axis=0) > values[choice, everywhere] + margin
+    return np.where(better, values.argmax(axis=0), choice) if better.any() else None
 
 
 def _multichain_excess(pairs: Pairs, chain: Chain) -> float:
