@@ -89,7 +89,7 @@ moves = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=80)
 
 
 @settings(max_examples=40)
-@given(moves=moves, eta=st.sampled_from([0.125, 0.5, 2.0]), step_size=st.sampled_from([0.0625, 0.5, 1.0]))
+@given(moves=moves, eta=st.sampled_from([0.125, 0.5, 1.0]), step_size=st.sampled_from([0.0625, 0.5, 1.0]))
 def test_the_average_moves_by_eta_times_all_that_the_values_move(moves, eta, step_size):
     # Both are moved by the same errors, so average - initial = eta (sum of Q - sum of initial Q), the identity on which
     # the proof of the source rests.
@@ -108,6 +108,13 @@ def test_it_finds_the_best_average_reward_though_it_explores():
     theory = el.Theory(task)
     (known,) = learned(task, "differential-q", steps=400_000, runs=1, seed=1, parameters={"agent.step_size": 0.002})
     assert known["average"][0] == pytest.approx(theory.optimal_average_reward, abs=0.006)
+
+
+def test_the_step_size_of_the_average_is_at_most_1():
+    el.Agent("service-station", "differential-q", parameters={"agent.eta": 4.0, "agent.step_size": 0.25})
+    with pytest.raises(InputError) as caught:
+        el.Agent("service-station", "differential-q", parameters={"agent.eta": 4.5, "agent.step_size": 0.25})
+    assert str(caught.value) == "agent.eta: 4.5; give at most 4, so that eta times step_size is at most 1"
 
 
 @pytest.mark.parametrize("eta", [0.0, -1.0, "inf"])

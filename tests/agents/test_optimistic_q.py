@@ -133,6 +133,7 @@ def test_it_is_told_the_length_of_the_run():
         ({"duration": 9, "horizon": 1.5}, "agent.horizon: 1.5; give a finite number of at least 2"),
         ({"duration": 9, "span": 0}, "agent.span: 0.0; give a finite number above 0"),
         ({}, "agent.duration: None; give the number of steps that the agent will run for"),
+        ({"duration": 10**400}, f"agent.duration: {10**400}; give at most 1e+18 steps"),
         ({"duration": 9, "confidence": 1}, "agent.confidence: 1.0; give a probability in (0, 1)"),
         ({"duration": 9, "scale": "inf"}, "agent.scale: inf; give a finite number of at least 0"),
     ],

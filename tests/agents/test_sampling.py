@@ -10,7 +10,15 @@ import pytest
 from scipy import stats
 
 import everlearn.engine.sfc64  # noqa: F401 - lets compiled code draw
-from everlearn.agents.sampling import fill_log_gamma, log_gamma_variate, normal, normalise
+from everlearn.agents.sampling import (
+    LEAST_SHAPE,
+    MOST_SHAPE,
+    check_shape,
+    fill_log_gamma,
+    log_gamma_variate,
+    normal,
+    normalise,
+)
 from everlearn.engine.kernels import make_callable
 from everlearn.engine.sources import callees
 from everlearn.randomness import words
@@ -33,6 +41,17 @@ def dirichlet(shapes, stream) -> np.ndarray:
     fill_log_gamma(row, stream)
     normalise(row)
     return row
+
+
+@pytest.mark.parametrize("shape", [LEAST_SHAPE, 1e-17, 1e-15, 1e20, MOST_SHAPE])
+def test_extreme_shapes_still_give_a_distribution(shape):
+    stream = generator()
+    check_shape(shape, "agent.prior")
+    for _ in range(200):
+        drawn = dirichlet([shape] * 3, stream)
+        assert np.isfinite(drawn).all()
+        assert drawn.sum() == pytest.approx(1)
+    assert drawn.max() == pytest.approx(1.0 if shape < 1 else 1 / 3, abs=1e-6)
 
 
 def test_normal():

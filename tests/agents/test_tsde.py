@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -132,14 +134,18 @@ def test_regret_on_riverswim_is_that_of_posterior_sampling():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"prior": 0}, "agent.prior: 0.0; give a finite number above 0"),
+        ({"prior": 0}, "agent.prior: 0.0; give a number from 1e-300 to 1e+300"),
+        ({"prior": 1e-310}, "agent.prior: 1e-310; give a number from 1e-300 to 1e+300"),
+        ({"prior": "inf"}, "agent.prior: inf; give a number from 1e-300 to 1e+300"),
         ({"rewards": "known"}, "agent.rewards: 'known'; give beta or mean"),
-        ({"reward_prior": -1}, "agent.reward_prior: -1.0; give a finite number above 0"),
+        ({"reward_prior": -1}, "agent.reward_prior: -1.0; give a number from 1e-300 to 1e+300"),
+        ({"reward_prior": 1e308}, "agent.reward_prior: 1e+308; give a number from 1e-300 to 1e+300"),
         ({"precision": 0}, "agent.precision: 0.0; give a finite number above 0"),
-        ({"sweeps": 0}, "agent.sweeps: 0; give a whole number of at least 1"),
+        ({"sweeps": 0}, "agent.sweeps: 0; give a whole number of at least 1, at most 1e+18"),
+        ({"sweeps": 2**63}, f"agent.sweeps: {2**63}; give a whole number of at least 1, at most 1e+18"),
     ],
 )
 def test_it_refuses(parameters, message):
     given = {f"agent.{name}": value for name, value in parameters.items()}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=re.escape(message)):
         el.Agent("service-station", "tsde", parameters=given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -101,13 +102,14 @@ def test_with_the_bounds_of_its_paper_it_has_hardly_learned_by_then():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"confidence": 0}, r"agent.confidence: 0.0; give a probability in \(0, 1\)"),
+        ({"confidence": 0}, "agent.confidence: 0.0; give a probability in (0, 1)"),
         ({"scale": -1}, "agent.scale: -1.0; give a finite number above 0"),
         ({"precision": "inf"}, "agent.precision: inf; give a finite number above 0"),
-        ({"sweeps": 0}, "agent.sweeps: 0; give a whole number of at least 1"),
+        ({"sweeps": 0}, "agent.sweeps: 0; give a whole number of at least 1, at most 1e+18"),
+        ({"sweeps": 2**63}, f"agent.sweeps: {2**63}; give a whole number of at least 1, at most 1e+18"),
     ],
 )
 def test_it_refuses(parameters, message):
     given = {f"agent.{name}": value for name, value in parameters.items()}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=re.escape(message)):
         el.Agent("service-station", "ucrl2", parameters=given)

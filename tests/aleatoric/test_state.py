@@ -106,7 +106,7 @@ def test_a_set_without_end_is_refused(monkeypatch):
     monkeypatch.setattr(module, "MOST_STATES", 50)
     with pytest.raises(AleatoricStateError) as caught:
         el.AleatoricState(0, lambda s, a, o: s + 1).enumerate(("go",), (0,))
-    assert (
-        str(caught.value)
-        == "aleatoric state: 51; so many states were reached; list them with states=, or keep less in f"
+    assert str(caught.value) == (
+        "aleatoric state: 51; so many states were reached; keep less, such as a shorter window, or list them with "
+        "states="
     )

@@ -12,7 +12,7 @@ import pytest
 import everlearn as el
 from everlearn.environments.drifting import Drifting
 from everlearn.errors import InputError
-from everlearn.tasks.drifting import drifting
+from everlearn.tasks.drifting import _longest_window, drifting
 
 SMALL = {"period": 40}
 
@@ -106,12 +106,28 @@ def test_parameters_have_an_effect(changed):
     assert len(drifting(window=2, **SMALL).states) > len(one.states)
 
 
+MANY = "more would make too many aleatoric states"
+
+
+@pytest.mark.parametrize("options", [1, 2, 3, 30])
+def test_the_longest_window_is_counted(options):
+    longest = _longest_window(options)
+    states = [sum((2 * options) ** kept for kept in range(length + 1)) for length in (longest, longest + 1)]
+    assert states[0] * options <= 1_000_000 < states[1] * options
+    short = drifting(options=options, period=2, window=2)
+    assert len(short.states) == sum((2 * options) ** kept for kept in range(3))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"options": 0}, "options: 0; give at least 1"),
         ({"period": 0}, "period: 0; give at least 1 step"),
-        ({"window": -1}, "window: -1; give at least 0"),
+        ({"options": 10**5}, "options and period: (100000, 500); give at most 1,000,000 as their product"),
+        ({"period": 10**400}, f"options and period: (2, {10**400}); give at most 1,000,000 as their product"),
+        ({"window": -1}, f"window: -1; give 0 to 9: with 2 options, {MANY}"),
+        ({"window": 100}, f"window: 100; give 0 to 9: with 2 options, {MANY}"),
+        ({"window": 1, "options": 10**5, "period": 1}, f"window: 1; give 0 to 0: with 100000 options, {MANY}"),
         ({"floor": 1.5}, "floor: 1.5; give a probability"),
         ({"height": 0.95}, "height: 0.95; give 0 to 0.9"),
         ({"wave": "square"}, "wave: 'square'; give triangle or cosine"),

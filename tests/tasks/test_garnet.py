@@ -106,6 +106,14 @@ def test_the_optimum_is_that_of_discounting_ever_less(seed):
         ({"branching": 21}, "branching: 21; give at most the number of states, 20"),
         ({"distortion": 1.5}, "distortion: 1.5; give a number from 0 to 1"),
         ({"seed": -1}, "seed: -1; give a whole number of at least 0"),
+        ({"states": 2000, "branching": 1001}, "branching: 1001; give at most 1,000"),
+        ({"states": 10**9}, "states and group: (1000000000, 1); give at most 2,000,000 memories in all"),
+        ({"group": 10**400}, f"states and group: (20, {10**400}); give at most 2,000,000 memories in all"),
+        (
+            {"states": 10**6, "actions": 4},
+            "states, group, actions and branching: (1000000, 1, 4, 3); give at most 10,000,000 branches, states times "
+            "group times actions times branching",
+        ),
     ],
 )
 def test_what_is_refused(arguments, message):

@@ -6,10 +6,11 @@ import inspect
 import math
 
 import pytest
+from scipy.stats import poisson
 
 import everlearn as el
 from everlearn.errors import InputError
-from everlearn.tasks.inventory import inventory
+from everlearn.tasks.inventory import enough, inventory
 from tests.chains import arrows, reachable
 
 ZIPKIN = {(1, 4): 4.04, (2, 4): 4.40, (1, 9): 5.44, (2, 9): 6.09}
@@ -27,13 +28,49 @@ def test_the_optimal_costs_of_zipkin(lead_time, penalty):
 @pytest.mark.soak
 @pytest.mark.parametrize(("penalty", "cost"), [(4, "4.60"), (9, "6.53")])
 def test_the_optimal_costs_of_zipkin_at_a_longer_lead_time(penalty, cost):
-    optimum = el.Theory(inventory(lead_time=3, penalty=penalty, capacity=27, most_ordered=8)).optimum
+    # The same source; a capacity of 20 would bind here, and the usual one grows with the lead time.
+    optimum = el.Theory(inventory(lead_time=3, penalty=penalty)).optimum
     assert f"{-optimum.average_reward:.2f}" == cost
+
+
+@pytest.mark.parametrize(("lead_time", "mean"), [(1, 5.0), (2, 3.0), (3, 1.5), (1, 12.0)])
+@pytest.mark.parametrize("penalty", [1.0, 4.0, 19.0])
+def test_where_demand_waits_the_level_is_enough_for_demand_that_is_lost(lead_time, mean, penalty, monkeypatch):
+    # The level is SciPy's quantile; room for six more units changes no optimum.
+    monkeypatch.setattr("everlearn.tasks.inventory.USUAL_CAPACITY", 1)
+    fractile = penalty / (1 + penalty)
+    level = enough(lead_time, mean, fractile)
+    assert level == poisson.ppf(fractile, (lead_time + 1) * mean)
+    given = {
+        "lead_time": lead_time,
+        "mean_demand": mean,
+        "penalty": penalty,
+        "most_ordered": min(level, 20 // lead_time),
+    }
+    averages = [el.Theory(inventory(**given, capacity=room)).optimal_average_reward for room in (level, level + 6)]
+    assert averages[0] == pytest.approx(averages[1], abs=1e-9)
+
+
+def test_the_usual_capacity():
+    assert [len(inventory(lead_time=1, **given).states) - 1 for given in ({}, {"capacity": 7, "most_ordered": 7})] == [
+        20,
+        7,
+    ]
+    assert len(inventory(mean_demand=60.0, most_ordered=60).states) - 1 == poisson.ppf(0.8, 120)
+    assert len(inventory(holding_cost=0.0).states) - 1 == 200  # whatever is held costs nothing: no level is best
+
+
+def test_rewards_and_observations_do_not_grow_with_room_that_is_not_needed():
+    tasks = [inventory(capacity=capacity, holding_cost=0.1) for capacity in (20, 50, 100, 200)]
+    assert [task.reward.low for task in tasks] == [-84.0, -112.0, -112.0, -112.0]
+    averages = [el.Theory(task).optimal_average_reward for task in tasks[:3]]
+    assert averages == pytest.approx([averages[0]] * 3, abs=1e-8)
+    assert len(tasks[3].observations) < 9 * 200 * 30
 
 
 @pytest.mark.parametrize("arguments", [{}, {"penalty": 9.0}, {"lead_time": 2}, {"lead_time": 2, "penalty": 9.0}])
 def test_the_bounds_on_stock_and_orders_cost_nothing(arguments):
-    narrow, wide = inventory(**arguments), inventory(**arguments, capacity=24, most_ordered=10)
+    narrow, wide = inventory(**arguments), inventory(**arguments, capacity=26, most_ordered=10)
     averages = [el.Theory(task).optimal_average_reward for task in (narrow, wide)]
     assert averages[0] == pytest.approx(averages[1], abs=1e-8)
 
@@ -124,8 +161,14 @@ def test_every_parameter_has_an_effect(name):
     ("arguments", "message"),
     [
         ({"see": "orders"}, "see: 'orders'; give one of all, position, on-hand"),
-        ({"holding_cost": -1}, "holding_cost: -1; give a finite number of at least 0"),
-        ({"penalty": 0}, "penalty: 0; give a positive, finite number"),
+        ({"holding_cost": -1}, "holding_cost: -1; give a number of at least 0, at most 1e+300"),
+        ({"holding_cost": math.inf}, "holding_cost: inf; give a number of at least 0, at most 1e+300"),
+        ({"penalty": 0}, "penalty: 0; give a positive number of at most 1e+300"),
+        ({"penalty": 1e308}, "penalty: 1e+308; give a positive number of at most 1e+300"),
+        ({"lead_time": 10**400}, f"lead_time: {10**400}; give 1 to 20 steps"),
+        ({"lead_time": -3}, "lead_time: -3; give 1 to 20 steps"),
+        ({"mean_demand": -1e9}, "mean_demand: -1000000000.0; give a positive number of at most 100"),
+        ({"mean_demand": math.nan}, "mean_demand: nan; give a positive number of at most 100"),
     ],
 )
 def test_what_is_refused(arguments, message):

@@ -143,10 +143,11 @@ def test_every_parameter_has_an_effect(name):
     ("arguments", "message"),
     [
         ({"see": "wear"}, "see: 'wear'; give one of observation, age"),
-        ({"revenue": 0}, "revenue: 0; give a positive number"),
-        ({"inspection_cost": -1}, "inspection_cost: -1; give a number of at least 0"),
-        ({"replacement_cost": -1}, "replacement_cost: -1; give a number of at least 0"),
-        ({"failure_cost": -1}, "failure_cost: -1; give a number of at least 0"),
+        ({"revenue": 0}, "revenue: 0; give a positive number of at most 1e+300"),
+        ({"revenue": float("inf")}, "revenue: inf; give a positive number of at most 1e+300"),
+        ({"inspection_cost": -1}, "inspection_cost: -1; give a number of at least 0, at most 1e+300"),
+        ({"replacement_cost": 1e308}, "replacement_cost: 1e+308; give a number of at least 0, at most 1e+300"),
+        ({"failure_cost": float("inf")}, "failure_cost: inf; give a number of at least 0, at most 1e+300"),
     ],
 )
 def test_what_is_refused(arguments, message):

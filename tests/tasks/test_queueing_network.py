@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import math
+import time
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -189,18 +192,27 @@ def test_it_has_the_size_that_was_asked_for(queues, capacity, window):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"queues": 0}, "queues: 0; give at least 1"),
-        ({"window": -1}, "window: -1; give at least 0 customers"),
+        ({"queues": 0}, "queues: 0; give 1 to 1,000,000,000"),
+        ({"queues": 10**400}, f"queues: {10**400}; give 1 to 1,000,000,000"),
+        ({"capacity": 10**200}, f"capacity: {10**200}; give 1 to 1,000,000,000"),
+        ({"servers": 10**400}, f"servers: {10**400}; give 1 to 1,000,000,000"),
+        ({"window": -1}, "window: -1; give 0 to 1,000,000,000 customers"),
         ({"patience": 0}, "patience: 0; give at least 1 customer, or none"),
         ({"topology": "ring"}, "topology: 'ring'; give parallel or tandem"),
         ({"control": "some"}, "control: 'some'; give each or all"),
         ({"arrival_floor": 0}, "arrival_floor: 0; give a positive rate"),
         ({"fast_rate": 0.5}, "fast_rate: 0.5; give a rate of at least slow_rate, 1"),
-        ({"revenue": 0}, "revenue: 0; give a positive number"),
-        ({"slow_cost": -1}, "slow_cost: -1; give a number of at least 0"),
+        ({"revenue": 0}, "revenue: 0; give a positive number of at most 1e+300"),
+        ({"revenue": math.inf}, "revenue: inf; give a positive number of at most 1e+300"),
+        ({"slow_cost": -1}, "slow_cost: -1; give a number of at least 0, for all servers in a step at most 1e+300"),
         (
-            {"queues": 12},
-            "queues: 12; that is 6.87e+12 transitions; give fewer queues, a smaller capacity, or control=all",
+            {"fast_cost": 1e308},
+            "fast_cost: 1e+308; give a number of at least 0, for all servers in a step at most 1e+300",
+        ),
+        (
+            {"arrival_floor": 1e308, "arrival_height": 1e308},
+            "arrival and service rates: (1e+308, 1e+308, 4.0); their sum, over all servers, is the pace of the "
+            "network; give rates whose sum is finite",
         ),
     ],
 )
@@ -208,3 +220,40 @@ def test_what_is_refused(arguments, message):
     with pytest.raises(InputError) as caught:
         queueing_network(**arguments)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        ({"queues": 12}, "(12, 3, 3, 'each'); that is 10^7.8 memories and 10^12.8 transitions"),
+        ({"queues": 30}, "(30, 3, 3, 'each'); that is 10^18.7 memories and 10^29.5 transitions"),
+        ({"queues": 10**9}, "(1000000000, 3, 3, 'each'); that is 10^602059991.9 memories"),
+        ({"queues": 1000, "control": "all"}, "(1000, 3, 3, 'all'); that is 10^602.7 memories"),
+        ({"window": 10**6}, "(2, 3, 1000000, 'each'); that is 10^7.2 memories and 10^8.5 transitions"),
+        ({"capacity": 301, "window": 11}, "(2, 301, 11, 'each'); that is 10^6.0 memories and 10^7.3 transitions"),
+    ],
+    ids=str,
+)
+def test_what_is_too_large_is_refused_before_it_is_made(arguments, given):
+    began = time.perf_counter()
+    with pytest.raises(InputError) as caught:
+        queueing_network(**arguments)
+    assert time.perf_counter() - began < 1
+    assert str(caught.value).startswith(f"queues, capacity, window, control: {given}")
+    assert str(caught.value).endswith("give fewer queues, a smaller capacity, a shorter window or control=all")
+
+
+def test_a_million_memories_are_allowed():
+    assert QueueingNetwork(queues=2, capacity=300, window=10).memories == 996_611
+
+
+@pytest.mark.parametrize("see_reputation", [False, True])
+def test_a_transition_takes_as_much_memory_as_the_bound_says(see_reputation):
+    # 600 kB is what NumPy and Python hold in any case; at the bound of 20,000,000 transitions 150 bytes are 3 GB.
+    entries = 2 * 31**2 * 4 * 5
+    tracemalloc.start()
+    task = queueing_network(capacity=30, window=1, see_reputation=see_reputation)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(task.observations) * 4 * 5 == entries
+    assert most < 600_000 + 150 * entries

@@ -58,11 +58,20 @@ def test_windows_that_cannot_happen_are_not_listed():
     assert ("prize", "prize") not in t_maze(window=2).states
 
 
+@pytest.mark.parametrize(("length", "window"), [(1, 9), (4, 5), (4, 12), (7, 20), (300, 301)])
+def test_there_are_no_more_windows_than_the_bound_counts(length, window):
+    full = [kept for kept in t_maze(length=length, window=window).states if len(kept) == window]
+    assert len(full) <= (length + 2) * 4 ** (window // (length + 2) + 1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"length": 0}, "length: 0; give at least 1"),
-        ({"window": 0}, "length of the window: 0; give at least 1"),
+        ({"length": 0}, "length: 0; give 1 to 10,000"),
+        ({"length": 10**9}, "length: 1000000000; give 1 to 10,000"),
+        ({"window": 0}, "window: 0; give 1 to 10,000"),
+        ({"window": 10**400}, f"window: {10**400}; give 1 to 10,000"),
+        ({"window": 100}, "window: 100; with a length of 4, there are too many windows; give less"),
     ],
 )
 def test_what_is_refused(arguments, message):

@@ -31,7 +31,7 @@ def history(task: el.Task, steps: int, seed: int) -> list:
     return [(action, environment.step(action)) for action in actions]
 
 
-@pytest.mark.parametrize("view", [*VIEWS, counted], ids=str)
+@pytest.mark.parametrize("view", [*VIEWS, counted], ids=lambda view: getattr(view, "__name__", view))
 def test_the_optimum_is_that_of_the_task(view):
     assert el.Theory(station(view)).optimal_average_reward == pytest.approx(0.5, abs=1e-8)
 
@@ -68,7 +68,7 @@ def test_distortion_falls_with_what_is_kept_and_vanishes_with_memory():
     assert found[0] > found[1] > found[2] == 0.0
 
 
-@pytest.mark.parametrize("view", ["memory", "window:2", counted], ids=str)
+@pytest.mark.parametrize("view", ["memory", "window:2", counted], ids=lambda view: getattr(view, "__name__", view))
 def test_both_engines_run_it_the_same(view):
     task = station(view)
     runs = [
@@ -146,6 +146,40 @@ def test_a_memory_that_cannot_follow_is_refused():
 def test_ways_that_are_none_are_refused(view):
     with pytest.raises(InputError, match=r"task\.aleatoric: .*; give natural, memory, window:K"):
         station(view)
+
+
+@pytest.mark.parametrize("view", ["window:0", "window:101", "window:0+actions", f"window:{'9' * 5000}"])
+def test_windows_of_no_use_are_refused_by_the_name_that_was_given(view):
+    with pytest.raises(InputError) as caught:
+        station(view)
+    assert str(caught.value) == f"task.aleatoric: {view!r}; give a window of 1 to 100 observations"
+
+
+def test_only_what_is_true_in_every_view_is_still_called_known():
+    # With a window of 1 half of the optimum is the best; with the six observations that are seen beside it, all is.
+    plain = make_task("t-maze", {"window": 1})
+    seen = make_task("t-maze", {"window": 1, "aleatoric": "window:6"})
+    assert plain.references["best with this window"] == pytest.approx(1 / 12)
+    assert el.Theory(seen).best_aleatoric.average_reward == pytest.approx(1 / 6, abs=1e-9)
+    assert seen.references == {"optimum": plain.references["optimum"]}
+
+
+@pytest.mark.parametrize("view", ["memory", "window:2", counted], ids=lambda view: getattr(view, "__name__", view))
+def test_what_an_action_earns_for_ever_and_the_optimum_stay(view):
+    task = station(view)
+    theory = el.Theory(task)
+    assert task.references == station("natural").references
+    assert set(task.references) == {"optimum", "always fast", "always slow"}
+    for action in task.actions:
+        assert theory.average_reward(action) == pytest.approx(task.references[f"always {action}"], abs=1e-9)
+
+
+def test_too_many_states_are_refused_with_what_helps(monkeypatch):
+    monkeypatch.setattr("everlearn.tasks.views.MOST_STATES", 20)
+    with pytest.raises(
+        InputError, match=r"^task\.aleatoric: \d+; so many pairs .* keep less, such as a shorter window$"
+    ):
+        station("window:6")
 
 
 def test_an_aggregation_that_fails_is_named():

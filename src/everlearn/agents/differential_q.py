@@ -44,7 +44,7 @@ def differential_q(
     step_size:
         alpha, of the values
     eta:
-        the average reward learns with step size eta alpha
+        the average reward learns with step size eta alpha, which is at most 1
     epsilon:
         the probability of an action at random
     initial_value, initial_average:
@@ -53,6 +53,8 @@ def differential_q(
     """
     check_step_size(step_size, "agent.step_size")
     require(0 < eta < math.inf, "agent.eta", eta, "give a finite number above 0")
+    remedy = f"give at most {1 / step_size:g}, so that eta times step_size is at most 1"
+    require(eta * step_size <= 1, "agent.eta", eta, remedy)
     rates = Rates(step_size, eta * step_size, epsilon, initial_value, initial_average)
     return relative_design(learn, rates, "differential-q")
 

@@ -20,6 +20,9 @@ from everlearn.tasks.interface import Interface
 ENTRIES = 15_000_000
 """How many entries a table over (state, action, next state) may have: 120 MB, and an agent may need two."""
 
+MOST_SWEEPS = 10**18
+"""As many as fit into the whole numbers of compiled code; in practice, no bound."""
+
 VISITS, EARNED, BEFORE, REWARD = -1, -2, -3, -4
 """Places in a row: how often the pair was visited, the sum of its rewards in [0, 1], its visits before the episode, and
 the reward that the agent plans with."""
@@ -35,6 +38,18 @@ def check_size(interface: Interface, agent: str) -> None:
         "growing-horizon"
     )
     require(states * states * actions <= ENTRIES, "agent", agent, remedy)
+
+
+def check_sweeps(sweeps: int) -> None:
+    """Refuse a number of sweeps that compiled code cannot count.
+
+    Examples
+    --------
+    >>> check_sweeps(1000)
+
+    """
+    remedy = f"give a whole number of at least 1, at most {MOST_SWEEPS:.0e}"
+    require(1 <= sweeps <= MOST_SWEEPS, "agent.sweeps", sweeps, remedy)
 
 
 def unit(interface: Interface) -> tuple[float, float]:

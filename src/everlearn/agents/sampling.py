@@ -10,11 +10,28 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.randomness import uniform
 
 LEAST = 2.0**-54
 """Half the least uniform number above 0, in the place of 0 where a logarithm is taken."""
+
+
+LEAST_SHAPE, MOST_SHAPE = 1e-300, 1e300
+"""Between these the logarithm of a gamma variate is finite, and so is the sum of two shapes."""
+
+
+def check_shape(shape: float, argument: str) -> None:
+    """Refuse a shape of which no gamma variate can be drawn.
+
+    Examples
+    --------
+    >>> check_shape(0.1, "agent.prior")
+
+    """
+    remedy = f"give a number from {LEAST_SHAPE:g} to {MOST_SHAPE:g}"
+    require(LEAST_SHAPE <= shape <= MOST_SHAPE, argument, shape, remedy)
 
 
 def normal(stream: Any) -> float:

@@ -30,9 +30,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.agents.experienced import BEFORE, EARNED, REWARD, VISITS, check_size, count, deterministic, unit
+from everlearn.agents.experienced import (
+    BEFORE,
+    EARNED,
+    REWARD,
+    VISITS,
+    check_size,
+    check_sweeps,
+    count,
+    deterministic,
+    unit,
+)
 from everlearn.agents.planning import middle, relative_value_iteration
-from everlearn.agents.sampling import fill_log_gamma, normalise
+from everlearn.agents.sampling import check_shape, fill_log_gamma, normalise
 from everlearn.errors import require
 from everlearn.protocol import Experience, Now, Table
 from everlearn.randomness import KEY, WORDS, begin, choose, draw_key, kept
@@ -101,11 +111,11 @@ def tsde(
     ([[0.0, 20.0], [0.0, 0.0]], [6.0])
 
     """
-    require(0 < prior < math.inf, "agent.prior", prior, "give a finite number above 0")
+    check_shape(prior, "agent.prior")
     require(rewards in ("beta", "mean"), "agent.rewards", rewards, "give beta or mean")
-    require(0 < reward_prior < math.inf, "agent.reward_prior", reward_prior, "give a finite number above 0")
+    check_shape(reward_prior, "agent.reward_prior")
     require(0 < precision < math.inf, "agent.precision", precision, "give a finite number above 0")
-    require(sweeps >= 1, "agent.sweeps", sweeps, "give a whole number of at least 1")
+    check_sweeps(sweeps)
 
     def build(interface: Interface) -> Posterior:
         check_size(interface, "tsde")

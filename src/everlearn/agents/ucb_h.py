@@ -29,10 +29,14 @@ import numpy as np
 
 from everlearn.agents.baton import bearers
 from everlearn.agents.design import Design
+from everlearn.agents.experienced import ENTRIES
 from everlearn.agents.greedy import greedy_action, greedy_policy, known_actions, largest, unrolled
 from everlearn.errors import require
 from everlearn.protocol import Experience, Now, Table
 from everlearn.tasks.interface import Interface
+
+LONGEST = 10**18
+"""More steps than any run has: they fit into the whole numbers of a computer."""
 
 
 class Stages(NamedTuple):
@@ -70,6 +74,7 @@ def ucb_h(*, horizon: int = 10, duration: int | None = None, confidence: float =
     check_bonus(confidence, scale)
 
     def build(interface: Interface) -> Stages:
+        check_table(interface, horizon)
         states, actions = interface.states, interface.actions
         cells = np.zeros((states, horizon, 2 * actions))
         cells[:, :, :actions] = horizon
@@ -91,7 +96,20 @@ def told_duration(duration: int | None) -> int:
     """
     if duration is None or duration < 1:
         require(False, "agent.duration", duration, "give the number of steps that the agent will run for")
-    return duration or 1
+    steps = duration or 1
+    require(steps <= LONGEST, "agent.duration", steps, f"give at most {LONGEST:.0e} steps")
+    return steps
+
+
+def check_table(interface: Interface, horizon: int) -> None:
+    """Refuse a horizon with which the table would not fit into memory."""
+    states, actions = interface.states, interface.actions
+    most = ENTRIES // (states * actions)
+    remedy = (
+        f"its table has |S| |A| H entries, at most {ENTRIES:,}; {interface.task.name!r} has {states:,} aleatoric "
+        f"states and {actions:,} actions: " + (f"give 1 to {most:,}" if most else "choose a task with fewer")
+    )
+    require(horizon <= most, "agent.horizon", horizon, remedy)
 
 
 def check_bonus(confidence: float, scale: float) -> None:

@@ -28,7 +28,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.agents.experienced import BEFORE, EARNED, REWARD, VISITS, check_size, count, deterministic, unit
+from everlearn.agents.experienced import (
+    BEFORE,
+    EARNED,
+    REWARD,
+    VISITS,
+    check_size,
+    check_sweeps,
+    count,
+    deterministic,
+    unit,
+)
 from everlearn.agents.planning import extended_value_iteration, middle
 from everlearn.errors import require
 from everlearn.protocol import Experience, Now, Table
@@ -87,7 +97,7 @@ def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.
     require(0 < confidence < 1, "agent.confidence", confidence, "give a probability in (0, 1)")
     require(0 < scale < math.inf, "agent.scale", scale, "give a finite number above 0")
     require(0 < precision < math.inf, "agent.precision", precision, "give a finite number above 0")
-    require(sweeps >= 1, "agent.sweeps", sweeps, "give a whole number of at least 1")
+    check_sweeps(sweeps)
 
     def build(interface: Interface) -> Plausible:
         check_size(interface, "ucrl2")

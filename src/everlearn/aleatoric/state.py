@@ -73,7 +73,7 @@ class AleatoricState:
                     found[following] = None
                     queue.append(following)
             if len(found) > MOST_STATES:
-                remedy = "so many states were reached; list them with states=, or keep less in f"
+                remedy = "so many states were reached; keep less, such as a shorter window, or list them with states="
                 raise AleatoricStateError("aleatoric state", len(found), remedy)
         return tuple(found)
 

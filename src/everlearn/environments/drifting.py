@@ -19,6 +19,9 @@ from everlearn.errors import require
 FAILURE, SUCCESS = 0, 1
 TRIANGLE, COSINE = "triangle", "cosine"
 
+MOST_CHANCES = 1_000_000
+"""How many chances there may be, one for each option at each phase."""
+
 
 @dataclass(frozen=True)
 class Drifting:
@@ -41,6 +44,8 @@ class Drifting:
     def __post_init__(self) -> None:
         require(self.options >= 1, "options", self.options, "give at least 1")
         require(self.period >= 1, "period", self.period, "give at least 1 step")
+        given, remedy = (self.options, self.period), f"give at most {MOST_CHANCES:,} as their product"
+        require(self.options * self.period <= MOST_CHANCES, "options and period", given, remedy)
         require(0 <= self.floor <= 1, "floor", self.floor, "give a probability")
         room = 1 - self.floor
         require(0 <= self.height <= room + 1e-12, "height", self.height, f"give 0 to {room:.6g}")

@@ -4,10 +4,18 @@ At each step an order is placed, which arrives ``lead_time`` steps later, before
 drawn from a Poisson distribution; it is met from the stock on hand, and what cannot be met is lost.  There is room for
 ``capacity`` units on hand and on order together, and what would exceed it is not ordered.
 
-The demand has no largest value.  Stock on hand never exceeds the capacity, and beyond it one more unit of demand is one
-more unit lost: expected costs depend on what lies beyond through its probability and its mean alone.  So that tail is
-put onto two values which keep both, and nothing is lost: averages are those of the Poisson demand itself.  What remains
-is the error of the capacity and of the largest order, which is none where the optimal policy without them keeps below.
+The demand has no largest value.  Where stock on hand is at most b, one more unit of demand beyond b is one more unit
+lost: expected costs depend on what lies beyond through its probability and its mean alone.  So that tail is put onto
+two values which keep both.  Here b is the capacity, and nothing is lost: averages are those of the Poisson demand.
+
+Where demand exceeds an amount below the capacity with a probability of less than 1e-12, b is that amount: rewards and
+observations then do not grow with room that is never needed.  With more than b on hand, the units lost are fewer than
+those of demand beyond b, and what is left differs from these by the stock less the demand, whose mean is kept.  So the
+expected cost of a step is wrong by at most (holding cost + penalty) E(D - b)+, some 1e-12 of these, and the law of the
+next memory by 1e-12.
+
+What remains is the error of the capacity and of the largest order, which is none where the optimal policy without them
+keeps below.
 """
 
 from __future__ import annotations
@@ -19,8 +27,12 @@ from dataclasses import dataclass, field
 from everlearn.environments.model import Model
 from everlearn.errors import require
 
-MOST_CAPACITY, MOST_DEMAND, MOST_MEMORIES = 200, 100, 1_000_000
+MOST_CAPACITY, MOST_DEMAND, LONGEST = 200, 100, 20
+MOST_MEMORIES, MOST_OBSERVATIONS = 1_000_000, 1_000_000
 """Bounds on what is asked for, beyond which tables would not fit."""
+
+RARE = 1e-12
+"""A demand that is exceeded with less than this probability is the beginning of the tail."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +66,13 @@ class Inventory:
         largest, mean = self.most_ordered, self.mean_demand
         require(1 <= largest <= self.capacity, "most_ordered", largest, f"give 1 to {self.capacity}, the capacity")
         require(0 < mean <= MOST_DEMAND, "mean_demand", mean, f"give a positive number of at most {MOST_DEMAND}")
-        require(self.lead_time >= 1, "lead_time", self.lead_time, "give at least 1 step")
+        require(1 <= self.lead_time <= LONGEST, "lead_time", self.lead_time, f"give 1 to {LONGEST} steps")
         few = (self.lead_time - 1) * math.log(largest + 1) <= math.log(MOST_MEMORIES / (self.capacity + 1))
         require(few, "lead_time", self.lead_time, "too many orders under way; give less, or a smaller most_ordered")
         object.__setattr__(self, "demand", demand_law(mean, self.capacity))
+        seen = len(self._sales) * (largest + 1)
+        remedy = f"that is {seen:,} observations, of at most {MOST_OBSERVATIONS:,}; give less of either"
+        require(seen <= MOST_OBSERVATIONS, "capacity and most_ordered", (self.capacity, largest), remedy)
         object.__setattr__(self, "quantities", {f"order {quantity}": quantity for quantity in range(largest + 1)})
 
     @property
@@ -67,11 +82,16 @@ class Inventory:
 
     @property
     def observations(self) -> tuple[tuple[int, int, int, int], ...]:
-        """What can be seen; nothing is left where something was lost."""
-        everything = range(self.capacity + 1)
-        met = [(sold, 0, left) for sold in everything for left in everything if sold + left <= self.capacity]
-        short = [(sold, lost, 0) for sold in everything for lost in range(1, len(self.demand) - sold)]
-        return tuple((*seen, received) for seen in met + short for received in range(self.most_ordered + 1))
+        """What can be seen."""
+        return tuple((*seen, received) for seen in self._sales for received in range(self.most_ordered + 1))
+
+    @property
+    def _sales(self) -> list[tuple[int, int, int]]:
+        """What can be sold, lost and left; nothing is left where something was lost."""
+        most, demands = self.capacity, len(self.demand)
+        sales = range(min(most + 1, demands))
+        met = [(sold, 0, left) for sold in sales for left in range(most - sold + 1)]
+        return met + [(sold, lost, 0) for sold in sales for lost in range(1, demands - sold)]
 
     @property
     def memories(self) -> tuple[tuple[int, ...], ...]:
@@ -106,22 +126,28 @@ class Inventory:
 
 
 def demand_law(mean: float, largest_stock: int) -> tuple[float, ...]:
-    """Return probabilities of demands 0, 1, ...: Poisson below ``largest_stock``, and a tail of the same mean.
+    """Return probabilities of demands 0, 1, ...: Poisson below some b, and from there on a tail of the same mean.
 
-    The tail is the demand of at least ``largest_stock``; it is put there and onto one greater value.
+    Here b is ``largest_stock``, or a lesser demand that is exceeded with a probability of less than 1e-12.  The tail is
+    put onto b and one greater value.
 
     Examples
     --------
     >>> [round(probability, 4) for probability in demand_law(1.0, 2)]
     [0.3679, 0.3679, 0.1606, 0.1036]
+    >>> [len(demand_law(5.0, stock)) for stock in (20, 50, 200)]
+    [22, 29, 29]
 
     """
     chances = [math.exp(-mean)]
     while len(chances) <= max(largest_stock, mean) or chances[-1] > 0:
         chances.append(chances[-1] * mean / len(chances))
-    tail = math.fsum(chances[largest_stock:])
-    excess = math.fsum(beyond * chance for beyond, chance in enumerate(chances[largest_stock:]))
-    law = chances[:largest_stock]
+    first = largest_stock
+    while first > 1 and math.fsum(chances[first:]) < RARE:
+        first -= 1
+    tail = math.fsum(chances[first:])
+    excess = math.fsum(beyond * chance for beyond, chance in enumerate(chances[first:]))
+    law = chances[:first]
     if excess == 0:
         return (*law, tail)
     steps = max(1, math.ceil(excess / tail))

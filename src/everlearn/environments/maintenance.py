@@ -8,7 +8,8 @@ replacing the machine instead, which makes it new, or on inspecting it, which te
 Wear is known after a replacement, a failure and an inspection.  From then on, all that production tells is that the
 machine has not failed yet: the belief over wear is a function of the wear that was known and of the steps since then,
 its *age*.  At the age ``limit`` an overhaul is due, and the machine is replaced when it should produce.  So there are
-``levels`` (``limit`` + 1) beliefs.  They are computed in fractions, from the decimal numbers that were given.
+``levels`` (``limit`` + 1) beliefs, whatever the numbers.  They are computed by adding, multiplying and dividing numbers
+that are not negative, so that nothing cancels: each step of production adds a few roundings to the relative error.
 
 The model is one of maintenance with incomplete information, as Eckles (1968) posed it: what to do is decided by the
 age of the machine and the posterior distribution of its state.  The machine of Smallwood and Sondik (1973) makes
@@ -18,9 +19,9 @@ of which any sequence can be seen, so that beliefs are countless; here it fails,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TypeAlias
 
 from everlearn.environments.model import Model
@@ -35,9 +36,9 @@ NEW = (0, 0)
 """The memory of a new machine: its wear is known to be 0, and its age is 0."""
 
 MOST_LEVELS, LONGEST = 20, 200
-"""Bounds on what is asked for: so many beliefs are computed in a few seconds."""
+"""Bounds on what is asked for."""
 
-Belief: TypeAlias = tuple[Fraction, ...]
+Belief: TypeAlias = tuple[float, ...]
 """The probability of each wear."""
 
 
@@ -48,8 +49,8 @@ class Machine:
     Examples
     --------
     >>> machine = Machine()
-    >>> [str(probability) for probability in machine.belief((0, 1))]
-    ['9/10', '1/10', '0']
+    >>> machine.belief((0, 1))
+    (0.9, 0.1, 0.0)
     >>> machine.model().outcomes((0, 1), "inspect")[1]
     Outcome(observation='wear 1', probability=0.1, memory=(1, 0))
 
@@ -86,9 +87,9 @@ class Machine:
         return self._beliefs[memory]
 
     def failures(self) -> Belief:
-        """Return the probability that a step of production fails, for each wear."""
-        least, most = _exact(self.new_failure), _exact(self.worn_failure)
-        return tuple(least + (most - least) * wear / (self.levels - 1) for wear in range(self.levels))
+        """Return the probability that a step of production fails, for each wear; none is 1, by rounding either."""
+        least, most = float(self.new_failure), float(self.worn_failure)
+        return tuple(min(most, least + (most - least) * wear / (self.levels - 1)) for wear in range(self.levels))
 
     def model(self) -> Model:
         """Return the environment, with a new machine."""
@@ -99,17 +100,17 @@ class Machine:
         belief = self.belief(memory)
         if action == INSPECT:
             for wear, probability in enumerate(belief):
-                yield found(wear), float(probability), (wear, 0)
+                yield found(wear), probability, (wear, 0)
         elif action == REPLACE or age == self.limit:
             yield REPLACED, 1.0, NEW
         else:
-            failure = sum((p * q for p, q in zip(belief, self.failures(), strict=True)), Fraction(0))
-            yield FAILURE, float(failure), NEW
-            yield PRODUCT, float(1 - failure), (known, age + 1)
+            failure = math.fsum(p * q for p, q in zip(belief, self.failures(), strict=True))
+            yield FAILURE, failure, NEW
+            yield PRODUCT, 1 - failure, (known, age + 1)
 
     def _all_beliefs(self) -> Iterator[tuple[tuple[int, int], Belief]]:
         for known in range(self.levels):
-            belief = tuple(Fraction(wear == known) for wear in range(self.levels))
+            belief = tuple(float(wear == known) for wear in range(self.levels))
             for age in range(self.limit + 1):
                 yield (known, age), belief
                 belief = self._after_a_product(belief)
@@ -117,10 +118,10 @@ class Machine:
     def _after_a_product(self, belief: Belief) -> Belief:
         """Return the posterior after a step without a failure: Bayes' rule, then one step of wear."""
         survived = [p * (1 - q) for p, q in zip(belief, self.failures(), strict=True)]
-        wear, total = _exact(self.wear), sum(survived)
-        moved = [wear * p for p in survived[:-1]]
-        kept = [p - m for p, m in zip(survived, [*moved, Fraction(0)], strict=True)]
-        return tuple((k + m) / total for k, m in zip(kept, [Fraction(0), *moved], strict=True))
+        total = math.fsum(survived)
+        moved = [self.wear * p for p in survived[:-1]]
+        kept = [(1 - self.wear) * p for p in survived[:-1]] + survived[-1:]
+        return tuple((k + m) / total for k, m in zip(kept, [0.0, *moved], strict=True))
 
 
 def found(wear: int) -> str:
@@ -133,8 +134,3 @@ def found(wear: int) -> str:
 
     """
     return f"wear {wear}"
-
-
-def _exact(number: float) -> Fraction:
-    """Return the decimal number that a person wrote: 0.1 is one tenth."""
-    return Fraction(repr(float(number)))

@@ -30,8 +30,12 @@ SLOW, FAST = "slow", "fast"
 PARALLEL, TANDEM = "parallel", "tandem"
 EACH, ALL = "each", "all"
 
-MOST_ENTRIES = 400_000_000
-"""How many transitions are listed at most: more would not fit into the memory of an ordinary machine."""
+LARGEST = 1_000_000_000
+"""Up to here whole numbers are weighed against each other; more of anything is refused at once."""
+
+MOST_MEMORIES, MOST_ENTRIES = 2_000_000, 20_000_000
+"""How many memories and transitions are listed at most: a task and its table take 120 bytes a transition where there
+are many for a memory, up to 170 where there are few, and so less than 3 GB."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,10 @@ class QueueingNetwork:
 
     def __post_init__(self) -> None:
         for name in ("queues", "capacity", "servers"):
-            require(getattr(self, name) >= 1, name, getattr(self, name), "give at least 1")
+            require(1 <= getattr(self, name) <= LARGEST, name, getattr(self, name), f"give 1 to {LARGEST:,}")
         patience = self.patience
         require(patience is None or patience >= 1, "patience", patience, "give at least 1 customer, or none")
-        require(self.window >= 0, "window", self.window, "give at least 0 customers")
+        require(0 <= self.window <= LARGEST, "window", self.window, f"give 0 to {LARGEST:,} customers")
         require(self.topology in (PARALLEL, TANDEM), "topology", self.topology, f"give {PARALLEL} or {TANDEM}")
         require(self.control in (EACH, ALL), "control", self.control, f"give {EACH} or {ALL}")
         require(0 < self.floor < np.inf, "arrival_floor", self.floor, "give a positive rate")
@@ -76,9 +80,25 @@ class QueueingNetwork:
         require(0 < self.slow_rate < np.inf, "slow_rate", self.slow_rate, "give a positive rate")
         remedy = f"give a rate of at least slow_rate, {self.slow_rate:g}"
         require(self.slow_rate <= self.fast_rate < np.inf, "fast_rate", self.fast_rate, remedy)
-        entries = self.memories * len(self.modes) * (2 * self.queues + 1)
-        remedy = f"that is {entries:.3g} transitions; give fewer queues, a smaller capacity, or control={ALL}"
-        require(entries <= MOST_ENTRIES, "queues", self.queues, remedy)
+        remedy = "their sum, over all servers, is the pace of the network; give rates whose sum is finite"
+        require(self.clock < np.inf, "arrival and service rates", (self.floor, self.height, self.fast_rate), remedy)
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Refuse what would not fit into memory, from logarithms, since the sizes themselves may be too long to write.
+
+        An action has at most a transition for each arrival, for each service and for nothing.
+        """
+        memories = self.queues * math.log10(self.capacity + 1) + math.log10(self.window + 1)
+        actions = math.log10(2) * (self.queues if self.control == EACH else 1)
+        entries = memories + actions + math.log10(2 * self.queues + 1)
+        few = memories <= math.log10(MOST_MEMORIES) and entries <= math.log10(MOST_ENTRIES)
+        given = (self.queues, self.capacity, self.window, self.control)
+        remedy = (
+            f"that is 10^{memories:.1f} memories and 10^{entries:.1f} transitions, of at most {MOST_MEMORIES:,} and "
+            f"{MOST_ENTRIES:,}; give fewer queues, a smaller capacity, a shorter window or control={ALL}"
+        )
+        require(few, "queues, capacity, window, control", given, remedy)
 
     @property
     def shape(self) -> tuple[int, ...]:

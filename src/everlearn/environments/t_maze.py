@@ -21,6 +21,9 @@ ACTIONS = (LEFT, RIGHT)
 CORRIDOR, JUNCTION, PRIZE, NOTHING = "corridor", "junction", "prize", "nothing"
 OBSERVATIONS = (LEFT, RIGHT, CORRIDOR, JUNCTION, PRIZE, NOTHING)
 
+LONGEST = 10_000
+"""How long a corridor may be."""
+
 END = (-1, NOTHING)
 """The memory at the end of a trial, and at the beginning of all; else it is the place and the cue."""
 
@@ -42,7 +45,7 @@ class TMaze:
     length: int = 4
 
     def __post_init__(self) -> None:
-        require(self.length >= 1, "length", self.length, "give at least 1")
+        require(1 <= self.length <= LONGEST, "length", self.length, f"give 1 to {LONGEST:,}")
 
     def model(self) -> Model:
         """Return the environment, before the first cue."""

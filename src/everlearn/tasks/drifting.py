@@ -12,6 +12,9 @@ from everlearn.errors import require
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
+MOST_CHOICES = 1_000_000
+"""How many pairs of an aleatoric state and an option there may be."""
+
 
 def drifting(
     *,
@@ -54,8 +57,10 @@ def drifting(
 
     """
     parameters = dict(locals())
-    require(window >= 0, "window", window, "give at least 0")
     world = Drifting(options, period, floor, height, wave)
+    longest = _longest_window(options)
+    remedy = f"give 0 to {longest}: with {options} options, more would make too many aleatoric states"
+    require(0 <= window <= longest, "window", window, remedy)
     model = world.model()
     return Task(
         model.actions,
@@ -69,6 +74,14 @@ def drifting(
         parameters=parameters,
         references=_references(world),
     )
+
+
+def _longest_window(options: int) -> int:
+    """Return how much can be kept: a step is one of options and outcomes, and shorter windows are states too."""
+    length, states = 0, 1
+    while (states := 1 + 2 * options * states) * options <= MOST_CHOICES:
+        length += 1
+    return length
 
 
 def _references(world: Drifting) -> dict[str, float]:

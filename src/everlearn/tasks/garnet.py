@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,10 @@ from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.tasks.arrays import mdp
 from everlearn.tasks.task import Task
+
+MOST_MEMORIES, MOST_BRANCHES, MOST_ENTRIES = 2_000_000, 1_000, 10_000_000
+"""Bounds on what is asked for: making a task takes up to 170 bytes a branch and 400 a memory, and so less than 3 GB;
+drawing subsets takes time in proportion to branches times branching."""
 
 
 def garnet(
@@ -60,6 +65,12 @@ def garnet(
     for name in ("states", "actions", "branching", "group"):
         require(parameters[name] >= 1, name, parameters[name], "give at least 1")
     require(branching <= states, "branching", branching, f"give at most the number of states, {states}")
+    require(branching <= MOST_BRANCHES, "branching", branching, f"give at most {MOST_BRANCHES:,}")
+    remedy = f"give at most {MOST_MEMORIES:,} memories in all"
+    require(states * group <= MOST_MEMORIES, "states and group", (states, group), remedy)
+    remedy = f"give at most {MOST_ENTRIES:,} branches, states times group times actions times branching"
+    given = (states, group, actions, branching)
+    require(math.prod(given) <= MOST_ENTRIES, "states, group, actions and branching", given, remedy)
     require(0 <= distortion <= 1, "distortion", distortion, "give a number from 0 to 1")
     require(seed >= 0, "seed", seed, "give a whole number of at least 0")
     random = np.random.Generator(np.random.SFC64(seed))
@@ -99,7 +110,7 @@ def _subsets(random: np.random.Generator, shape: tuple[int, int], number: int, s
     chosen = np.full((*shape, size), -1, dtype=np.int64)
     for place, last in enumerate(range(number - size, number)):
         drawn = (random.random(shape) * (last + 1)).astype(np.int64)
-        taken = (chosen == drawn[..., None]).any(axis=2)
+        taken = (chosen[..., :place] == drawn[..., None]).any(axis=2)
         chosen[..., place] = np.where(taken, last, drawn)
     return chosen
 

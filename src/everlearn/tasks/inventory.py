@@ -6,12 +6,16 @@ import math
 
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.environments.inventory import Inventory
+from everlearn.environments.inventory import LONGEST, MOST_CAPACITY, MOST_DEMAND, Inventory
 from everlearn.errors import require
 from everlearn.tasks.task import Task
 
 ALL, POSITION, ON_HAND = "all", "position", "on-hand"
 VIEWS = (ALL, POSITION, ON_HAND)
+
+USUAL_CAPACITY = 20
+MOST_PAID = 1e300
+"""Rewards of more are refused: their sums would not be finite."""
 
 
 def inventory(
@@ -20,7 +24,7 @@ def inventory(
     mean_demand: float = 5.0,
     holding_cost: float = 1.0,
     penalty: float = 4.0,
-    capacity: int = 20,
+    capacity: int | None = None,
     most_ordered: int = 8,
     see: str = ALL,
 ) -> Task:
@@ -35,7 +39,8 @@ def inventory(
     holding_cost, penalty:
         what a unit costs that is left at the end of a step, and one of demand that was lost
     capacity:
-        how many units there may be on hand and on order
+        how many units there may be on hand and on order; none: 20, or as many as an optimal policy may want, if that is
+        more, but at most 200
     most_ordered:
         the largest order
     see:
@@ -53,16 +58,18 @@ def inventory(
     """
     parameters = dict(locals())
     require(see in VIEWS, "see", see, f"give one of {', '.join(VIEWS)}")
-    require(0 <= holding_cost < math.inf, "holding_cost", holding_cost, "give a finite number of at least 0")
-    require(0 < penalty < math.inf, "penalty", penalty, "give a positive, finite number")
-    store = Inventory(lead_time, mean_demand, capacity, most_ordered)
+    remedy = f"give a number of at least 0, at most {MOST_PAID:g}"
+    require(0 <= holding_cost <= MOST_PAID, "holding_cost", holding_cost, remedy)
+    require(0 < penalty <= MOST_PAID, "penalty", penalty, f"give a positive number of at most {MOST_PAID:g}")
+    room = enough(lead_time, mean_demand, penalty / (holding_cost + penalty)) if capacity is None else capacity
+    store = Inventory(lead_time, mean_demand, room, most_ordered)
 
     def reward(_aleatoric_state: object, _action: str, observation: tuple[int, int, int, int]) -> float:
         _sold, lost, left, _received = observation
         return -(holding_cost * left + penalty * lost)
 
     model = store.model()
-    worst = max(holding_cost * capacity, penalty * (len(store.demand) - 1))
+    worst = max(holding_cost * room, penalty * (len(store.demand) - 1))
     return Task(
         store.actions,
         model.observations,
@@ -74,6 +81,27 @@ def inventory(
         source="Zipkin (2008)",
         parameters=parameters,
     )
+
+
+def enough(lead_time: int, mean_demand: float, fractile: float) -> int:
+    """Return a capacity that binds no optimal policy, or the greatest, if that is less.
+
+    Where demand waits, it is best to order up to a level: the quantile at penalty / (holding cost + penalty), the
+    fractile, of the demand in the step of the order and the ``lead_time`` after it.  Where it is lost, less is wanted.
+
+    Examples
+    --------
+    >>> [enough(lead_time, 5.0, 0.9) for lead_time in (1, 2, 3, 4)]
+    [20, 20, 26, 32]
+
+    """
+    mean = (1 + max(1, min(lead_time, LONGEST))) * max(0.0, min(mean_demand, MOST_DEMAND))
+    level, chance, total = 0, math.exp(-mean), math.exp(-mean)
+    while total < fractile and level < MOST_CAPACITY:
+        level += 1
+        chance *= mean / level
+        total += chance
+    return max(USUAL_CAPACITY, level)
 
 
 def _view(store: Inventory, see: str) -> AleatoricState:

@@ -11,6 +11,9 @@ from everlearn.tasks.task import Task
 OBSERVATION, AGE = "observation", "age"
 VIEWS = (OBSERVATION, AGE)
 
+MOST_PAID = 1e300
+"""Rewards of more are refused: their sums would not be finite."""
+
 
 def maintenance(
     *,
@@ -55,10 +58,10 @@ def maintenance(
     """
     parameters = dict(locals())
     require(see in VIEWS, "see", see, f"give one of {', '.join(VIEWS)}")
-    require(revenue > 0, "revenue", revenue, "give a positive number")
+    require(0 < revenue <= MOST_PAID, "revenue", revenue, f"give a positive number of at most {MOST_PAID:g}")
     costs = {"inspection": inspection_cost, "replacement": replacement_cost, "failure": failure_cost}
     for name, cost in costs.items():
-        require(cost >= 0, f"{name}_cost", cost, "give a number of at least 0")
+        require(0 <= cost <= MOST_PAID, f"{name}_cost", cost, f"give a number of at least 0, at most {MOST_PAID:g}")
     machine = Machine(levels, wear, new_failure, worn_failure, limit)
     earned = dict.fromkeys(machine.observations, -inspection_cost)
     earned |= {PRODUCT: revenue, FAILURE: -failure_cost, REPLACED: -replacement_cost}

@@ -13,6 +13,9 @@ from everlearn.protocol import Table
 from everlearn.tasks.arrays import mdp
 from everlearn.tasks.task import Task
 
+MOST_PAID = 1e300
+"""Rewards of more are refused: their sums would not be finite."""
+
 
 def queueing_network(
     *,
@@ -87,10 +90,11 @@ def queueing_network(
         slow_rate,
         fast_rate,
     )
-    require(0 < revenue < np.inf, "revenue", revenue, "give a positive number")
-    require(0 <= fast_cost < np.inf, "fast_cost", fast_cost, "give a number of at least 0")
-    require(0 <= slow_cost < np.inf, "slow_cost", slow_cost, "give a number of at least 0")
+    require(0 < revenue <= MOST_PAID, "revenue", revenue, f"give a positive number of at most {MOST_PAID:g}")
     costs = {FAST: fast_cost / network.clock, SLOW: slow_cost / network.clock}
+    for name, given, cost in (("fast_cost", fast_cost, costs[FAST]), ("slow_cost", slow_cost, costs[SLOW])):
+        remedy = f"give a number of at least 0, for all servers in a step at most {MOST_PAID:g}"
+        require(given >= 0 and queues * servers * cost <= MOST_PAID, name, given, remedy)
     matrices = [network.transitions(action) for action in range(len(network.actions))]
     seen = network.parts if see_reputation else network.lengths
     task = mdp(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from everlearn.aleatoric import state
 from everlearn.aleatoric.reward import Reward
-from everlearn.environments.t_maze import ACTIONS, OBSERVATIONS, PRIZE, TMaze
+from everlearn.environments.t_maze import ACTIONS, LONGEST, OBSERVATIONS, PRIZE, TMaze
+from everlearn.errors import require
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import reached
+
+MOST_KEPT = 20_000_000
+"""How many observations there may be in all windows together."""
 
 
 def t_maze(*, length: int = 4, window: int = 5) -> Task:
@@ -39,7 +44,9 @@ def t_maze(*, length: int = 4, window: int = 5) -> Task:
 
     """
     parameters = dict(locals())
-    model, kept = TMaze(length).model(), state.window(window)
+    model = TMaze(length).model()
+    _check_window(length, window)
+    kept = state.window(window)
     optimum = 1 / (length + 2)
     return Task(
         ACTIONS,
@@ -57,6 +64,15 @@ def t_maze(*, length: int = 4, window: int = 5) -> Task:
             "turning at random": optimum / 2,
         },
     )
+
+
+def _check_window(length: int, window: int) -> None:
+    """Refuse windows that are too many: each may begin at any place of a trial, and each trial ends in four ways."""
+    require(1 <= window <= LONGEST, "window", window, f"give 1 to {LONGEST:,}")
+    trial = length + 2
+    places = math.log10(window * trial) + (window // trial + 1) * math.log10(4)
+    remedy = f"with a length of {length}, there are too many windows; give less"
+    require(places <= math.log10(MOST_KEPT), "window", window, remedy)
 
 
 def _prize(_aleatoric_state: Label, _action: str, observation: str) -> float:

@@ -19,13 +19,16 @@ import numpy as np
 
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, window
 from everlearn.environments.model import Model, Outcome
-from everlearn.errors import AleatoricStateError, InputError, LabelError, ObservationError, TaskError
+from everlearn.errors import AleatoricStateError, InputError, LabelError, ObservationError, TaskError, require
 from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
 from everlearn.tasks.task import Task
 
 WAYS = "natural, memory, window:K, window:K+actions, or your own as module:attribute"
+
+LONGEST = 100
+"""The longest window that can be asked for by name."""
 
 
 class Arrow(NamedTuple):
@@ -68,13 +71,26 @@ def seen_through(task: Task, aleatoric: object) -> Task:
     found = _named(aleatoric) if isinstance(aleatoric, str) else aleatoric
     if found == "natural":
         return task
+    return replace(_seen(task, found, aleatoric), references=_whatever_is_seen(task))
+
+
+def _seen(task: Task, found: object, given: object) -> Task:
     if found == "memory":
         return _with_memory(task)
     if isinstance(found, AleatoricState):
         return _beside(task, found)
     if callable(found):
         return _aggregated(task, found)
-    raise InputError("task.aleatoric", aleatoric, f"give {WAYS}")
+    raise InputError("task.aleatoric", given, f"give {WAYS}")
+
+
+def _whatever_is_seen(task: Task) -> dict[str, float]:
+    """Return the known averages that hold in every view: the optimum, and those of one action for ever.
+
+    Any other may be that of a policy over the aleatoric states that there were, and is then not true of these.
+    """
+    kept = {"optimum", *(f"always {action}" for action in task.actions)}
+    return {name: value for name, value in task.references.items() if name in kept}
 
 
 def _named(name: str) -> object:
@@ -84,6 +100,8 @@ def _named(name: str) -> object:
     if kind == "window":
         length, plus, extra = rest.partition("+")
         if length.isdecimal() and extra == ("actions" if plus else ""):
+            fits = len(length) <= len(str(LONGEST)) and 1 <= int(length) <= LONGEST
+            require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST} observations")
             return window(int(length), actions=bool(plus))
     elif ":" in name:
         return locate(name, {}, "task.aleatoric")
@@ -203,5 +221,5 @@ def _arrows(model: Model, aleatoric: AleatoricState) -> Iterator[Arrow]:
                     found.add(pair)
                     queue.append(pair)
         if len(found) > MOST_STATES:
-            remedy = "so many pairs of a memory and such a state were reached; keep less"
+            remedy = "so many pairs of a memory and such a state were reached; keep less, such as a shorter window"
             raise AleatoricStateError("task.aleatoric", len(found), remedy)
