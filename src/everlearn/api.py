@@ -24,6 +24,7 @@ from everlearn.tasks.registry import make_task
 if TYPE_CHECKING:
     from everlearn.experiments.execute import Watcher, Workforce
     from everlearn.experiments.experiment import Experiment
+    from everlearn.tuning.tuned import Tuned
 
 
 def run(
@@ -157,6 +158,53 @@ def compare(
         raise
     weakref.finalize(experiment, rmtree, folder, ignore_errors=True)
     return experiment
+
+
+def tune(
+    spec: str | Path | Mapping[str, Any],
+    *,
+    out: str | Path | None = None,
+    threads: int | None = None,
+    cluster: str | None = None,
+    watcher: Watcher | None = None,
+) -> Tuned:
+    """Search for good parameters of an agent on tasks, and return what was found.
+
+    Parameters
+    ----------
+    spec:
+        a TOML file, or a mapping with the keys of one: ``agent``, ``task``, ``search``, ``steps``, and what may be left
+        out
+    out:
+        a directory to keep it in; with the same directory it goes on where it was, and nothing is done again
+    threads, cluster:
+        how many threads, or which cluster does the work; neither changes a result
+    watcher:
+        told how it goes
+
+    Examples
+    --------
+    >>> tuned = tune({"steps": 200, "runs": 2, "candidates": 3, "final_runs": 4, "task": "riverswim",
+    ...               "agent": "growing-horizon", "search": {"schedule.optimism_scale": [0.1, 0.2, 0.44]}})
+    >>> [row["candidate"] for row in tuned.table()][-1]
+    'default'
+
+    """
+    from everlearn.tuning.directory import search
+    from everlearn.tuning.spec import load_tuning, read_tuning
+
+    described = read_tuning(spec) if isinstance(spec, Mapping) else load_tuning(spec)
+    force = workforce(threads, cluster, described.experiment.folder)
+    if out is not None:
+        return search(described, out, workforce=force, watcher=watcher)
+    folder = mkdtemp(prefix="everlearn-")
+    try:
+        tuned = search(described, folder, workforce=force, watcher=watcher)
+    except BaseException:
+        rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(tuned, rmtree, folder, ignore_errors=True)
+    return tuned
 
 
 def workforce(threads: int | None = None, cluster: str | None = None, folder: str | None = None) -> Workforce:

@@ -25,6 +25,10 @@ class Bar(Watcher):
         self.cells = self.finished = 0
         self._lock = threading.Lock()
 
+    def stage(self, name: str) -> None:
+        """Show what is being done."""
+        self.progress.update(self.task, description=escape(name), cells="preparing")
+
     def begin(self, cells: int, done: int, steps: int, steps_done: int) -> None:
         """Begin where the experiment was."""
         self.cells, self.finished = cells, done

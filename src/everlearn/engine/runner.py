@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
-from everlearn.engine.table import EAGER, MOST_PAIRS, make_table
+from everlearn.engine.table import EAGER, MOST_PAIRS, AnyTable, make_table
 from everlearn.errors import CompilationError, InputError
 
 ENGINES = ("auto", "compiled", "reference")
@@ -21,8 +21,10 @@ PROBED = 64
 """Pairs that are expanded for a trial of the compiler: enough to see how many outcomes a row has."""
 
 
-def choose_engine(plan: Plan, engine: str) -> str:
+def choose_engine(plan: Plan, engine: str, table: AnyTable | None = None) -> str:
     """Return the engine that will do the work; with ``auto`` the compiled one where it can.
+
+    ``table`` is that of the task, where it was made already.
 
     Examples
     --------
@@ -41,7 +43,7 @@ def choose_engine(plan: Plan, engine: str) -> str:
     if engine == "reference":
         return engine
     try:
-        _try_compiling(plan)
+        _try_compiling(plan, make_table(plan.task, eager=PROBED) if table is None else table)
     except CompilationError as error:
         if engine == "compiled":
             raise
@@ -50,13 +52,12 @@ def choose_engine(plan: Plan, engine: str) -> str:
     return "compiled"
 
 
-def _try_compiling(plan: Plan) -> None:
+def _try_compiling(plan: Plan, table: AnyTable) -> None:
     """Compile the design's functions for this task, by a run of one step."""
     from numba.core.errors import NumbaError
 
     from everlearn.engine.compiled import simulate_compiled
 
-    table = make_table(plan.task, eager=PROBED)
     try:
         for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), table, threads=1):
             pass

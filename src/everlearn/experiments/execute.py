@@ -103,6 +103,9 @@ class Threads:
 class Watcher:
     """Told how an experiment goes; this one says nothing."""
 
+    def stage(self, name: str) -> None:
+        """Take in which of several experiments begins."""
+
     def begin(self, cells: int, done: int, steps: int, steps_done: int) -> None:
         """Take in how much there is, and how much of it was there already."""
 
@@ -121,15 +124,17 @@ def execute(
     shard: Shard | None = None,
     watcher: Watcher | None = None,
     stop: threading.Event | None = None,
+    gathered: bool = True,
 ) -> Directory:
     """Do what is missing of an experiment in a directory, and make its tables.
 
     Killed at any moment and called again, it goes on where it was, and comes to the same tables to the last byte.
+    Without ``gathered`` no tables are made: the cells hold everything, and intervals of hundreds of agents take time.
     """
     directory, watcher, workforce = Directory(path), watcher or Watcher(), workforce or Threads()
     chosen, tables, here = variants(spec), Tables(spec.max_pairs), provenance()
     everything = cells(chosen, tables)
-    engines = {id(one): choose_engine(one.plan, spec.engine) for one in chosen}
+    engines = {id(one): choose_engine(one.plan, spec.engine, tables.of(one.plan.task)) for one in chosen}
     mine = everything[shard.number - 1 :: shard.of] if shard else everything
     with working(directory.path, shard.name if shard else None):
         before = _before(directory)
@@ -139,8 +144,9 @@ def execute(
             directory.describe(manifest_of(spec, everything, engines, tables, here, _before(directory, quiet=True)))
         began = time.perf_counter()
         _do(left, spent, engines, directory, tables, workforce, watcher, here, stop)
-        with gathering(directory.path):
-            gather(directory, seconds=time.perf_counter() - began)
+        if gathered:
+            with gathering(directory.path):
+                gather(directory, seconds=time.perf_counter() - began)
     return directory
 
 

@@ -80,13 +80,18 @@ class Spec:
     """Where the file lay, and where ``module:attribute`` is looked for."""
 
 
-_TOP = ("name", "steps", "runs", "seed", "engine", "max_pairs", "recording", "task", "agent")
+KEYS = ("name", "steps", "runs", "seed", "engine", "max_pairs", "recording", "task", "agent")
 _TASK = ("name", "label", "parameters", "family")
 _AGENT = ("name", "label", "schedule", "parameters", "schedule_parameters")
 
 
 def load_spec(path: str | Path) -> Spec:
     """Read a spec from a TOML file."""
+    return read_spec(*read_toml(path))
+
+
+def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
+    """Read a TOML file; return what it holds, named after the file where it has no name, and the folder it lies in."""
     file = Path(path)
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -98,28 +103,28 @@ def load_spec(path: str | Path) -> Spec:
         raise InputError("spec", str(path), "is not text; give a TOML file in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError("spec", str(path), f"is not TOML: {error}") from None
-    return read_spec({"name": file.stem, **document}, folder=str(file.resolve().parent))
+    return {"name": file.stem, **document}, str(file.resolve().parent)
 
 
 def read_spec(document: Mapping[str, Any], folder: str | None = None) -> Spec:
     """Check a spec given as mappings, and return it; what it names is looked up later."""
-    _known_keys(document, _TOP, "")
+    known_keys(document, KEYS, "")
     for key in ("steps", "task", "agent"):
         if key not in document:
             raise InputError(key, None, _MISSING[key])
-    recording = _mapping(document.get("recording", {}), "recording")
-    _known_keys(recording, ("per_decade",), "recording.")
+    recording = mapping_of(document.get("recording", {}), "recording")
+    known_keys(recording, ("per_decade",), "recording.")
     engine = document.get("engine", "auto")
     if engine not in ENGINES:
         raise InputError("engine", engine, f"give one of {', '.join(ENGINES)}")
     return Spec(
-        steps=_at_most(whole(document["steps"], "steps", least=1), "steps", MOST_STEPS),
+        steps=at_most(whole(document["steps"], "steps", least=1), "steps", MOST_STEPS),
         runs=whole(document.get("runs", 1), "runs", least=1),
         seed=whole(document.get("seed", 0), "seed"),
         tasks=_distinct([_task(entry, key) for entry, key in _entries(document["task"], "task")]),
         agents=_distinct([_agent(entry, key) for entry, key in _entries(document["agent"], "agent")]),
         name=_text(document.get("name", "experiment"), "name"),
-        per_decade=_at_most(
+        per_decade=at_most(
             whole(recording.get("per_decade", PER_DECADE), "recording.per_decade", least=1),
             "recording.per_decade",
             MOST_PER_DECADE,
@@ -137,28 +142,29 @@ _MISSING = {
 }
 
 
-def _at_most(number: int, key: str, most: int) -> int:
+def at_most(number: int, key: str, most: int) -> int:
+    """Return a number that is no more than may be."""
     if number > most:
         raise InputError(key, number, f"give at most {most:,}")
     return number
 
 
 def _task(entry: Mapping[str, Any], key: str) -> TaskEntry:
-    _known_keys(entry, _TASK, f"{key}.")
+    known_keys(entry, _TASK, f"{key}.")
     given = _given(entry, key)
     parameters = _grid(entry.get("parameters", {}), f"{key}.parameters")
     family = {
         name: _members(values, f"{key}.family.{name}")
-        for name, values in _mapping(entry.get("family", {}), f"{key}.family").items()
+        for name, values in mapping_of(entry.get("family", {}), f"{key}.family").items()
     }
     for name in family:
         if name in parameters:
             raise InputError(f"{key}.family.{name}", family[name], "is among the parameters too; leave it out of one")
-    return TaskEntry(given, _label(entry, key) or _name(given), parameters, family, key)
+    return TaskEntry(given, _label(entry, key) or name_of(given), parameters, family, key)
 
 
 def _agent(entry: Mapping[str, Any], key: str) -> AgentEntry:
-    _known_keys(entry, _AGENT, f"{key}.")
+    known_keys(entry, _AGENT, f"{key}.")
     schedules = entry.get("schedule")
     return AgentEntry(
         _given(entry, key),
@@ -196,7 +202,7 @@ def _text(value: Any, key: str) -> str:
     return value
 
 
-def _name(given: object) -> str:
+def name_of(given: object) -> str:
     """Return what a thing is called."""
     if isinstance(given, Definition):
         return given.finish().name
@@ -223,7 +229,7 @@ def written(spec: Spec) -> dict[str, Any]:
         "recording": {"per_decade": spec.per_decade},
         "task": [
             {
-                "name": _name(one.given),
+                "name": name_of(one.given),
                 "label": one.label,
                 "parameters": plain(one.parameters),
                 "family": plain(one.family),
@@ -232,9 +238,9 @@ def written(spec: Spec) -> dict[str, Any]:
         ],
         "agent": [
             {
-                "name": _name(one.given),
+                "name": name_of(one.given),
                 **({} if one.label is None else {"label": one.label}),
-                **({} if one.schedules == [None] else {"schedule": [_name(schedule) for schedule in one.schedules]}),
+                **({} if one.schedules == [None] else {"schedule": [name_of(schedule) for schedule in one.schedules]}),
                 "parameters": plain(one.parameters),
                 "schedule_parameters": plain(one.schedule_parameters),
             }
@@ -243,14 +249,15 @@ def written(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _mapping(value: Any, key: str) -> Mapping[str, Any]:
+def mapping_of(value: Any, key: str) -> Mapping[str, Any]:
+    """Return a mapping; anything else is refused."""
     if not isinstance(value, Mapping):
         raise InputError(key, value, "give a table of names and values")
     return value
 
 
 def _grid(value: Any, key: str) -> dict[str, list[Any]]:
-    return {name: _values(values, f"{key}.{name}") for name, values in _mapping(value, key).items()}
+    return {name: _values(values, f"{key}.{name}") for name, values in mapping_of(value, key).items()}
 
 
 def _values(values: Any, key: str) -> list[Any]:
@@ -279,7 +286,8 @@ def _members(values: Any, key: str) -> list[Any]:
     return list(range(number))
 
 
-def _known_keys(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
+def known_keys(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
+    """Refuse keys that are not known."""
     for key in given:
         if key not in known:
             raise UnknownName("key", f"{prefix}{key}", [f"{prefix}{name}" for name in known])

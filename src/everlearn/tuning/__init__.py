@@ -1,0 +1,1 @@
+"""Finding good parameters of an agent for tasks of one's own."""

@@ -1,0 +1,121 @@
+"""What is searched: for each parameter a list of values, or a range, from which candidates are drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from everlearn.errors import InputError, require
+from everlearn.experiments.spec import known_keys, mapping_of
+
+SCALES = ("linear", "log")
+DIGITS = 4
+"""How many digits a number that is drawn has: a reader can write it down, and the last bit is the same everywhere."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A list of values, each as likely as the other.
+
+    Examples
+    --------
+    >>> Choice(("fast",)).draw(np.random.default_rng(1))
+    'fast'
+
+    """
+
+    values: tuple[Any, ...]
+
+    def draw(self, random: np.random.Generator) -> Any:
+        """Return one of the values."""
+        return self.values[int(random.random() * len(self.values))]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Every number from ``low`` to ``high``: evenly, or with ``scale`` ``log`` evenly in its logarithm.
+
+    Examples
+    --------
+    >>> Range(1, 1000, "log").draw(np.random.default_rng(1))
+    34.31
+    >>> Range(2, 2, whole=True).draw(np.random.default_rng(1))
+    2
+
+    """
+
+    low: float
+    high: float
+    scale: str = "linear"
+    whole: bool = False
+
+    def draw(self, random: np.random.Generator) -> float:
+        """Return a number of the range; a whole one is as likely as the stretch from it to the next."""
+        end = self.high + 1 if self.whole else self.high
+        share = float(random.random())
+        drawn = self.low * (end / self.low) ** share if self.scale == "log" else self.low + share * (end - self.low)
+        if self.whole:
+            return min(int(drawn), int(self.high))
+        return min(max(float(f"{drawn:.{DIGITS}g}"), self.low), self.high)
+
+
+Searched: TypeAlias = Choice | Range
+
+
+def read_search(given: Any) -> dict[str, Searched]:
+    """Check what is to be searched, and return it by names such as ``schedule.horizon_scale``, in their order.
+
+    Examples
+    --------
+    >>> read_search({"schedule": {"horizon_scale": {"low": 1, "high": 30, "scale": "log"}}, "agent.phase": [10, 20]})
+    {'agent.phase': Choice(values=(10, 20)),
+     'schedule.horizon_scale': Range(low=1.0, high=30.0, scale='log', whole=False)}
+
+    """
+    named = _flat(mapping_of(given, "search"))
+    require(bool(named), "search", dict(named), "name at least one parameter, as in [search.schedule]")
+    return {name: _searched(named[name], f"search.{name}") for name in sorted(named)}
+
+
+def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters by their full names, for ``agent.phase`` as for ``phase`` in a table ``agent``."""
+    named: dict[str, Any] = {}
+    for key, value in given.items():
+        kind, dot, _ = key.partition(".")
+        if kind not in ("agent", "schedule"):
+            raise InputError("key", f"search.{key}", "search parameters of agent and schedule, as in [search.agent]")
+        if dot:
+            named[key] = value
+        else:
+            named |= {f"{kind}.{name}": one for name, one in mapping_of(value, f"search.{key}").items()}
+    return named
+
+
+def _searched(given: Any, key: str) -> Searched:
+    if isinstance(given, list | tuple):
+        require(len(given) > 0, key, given, "is an empty list; give at least one value")
+        return Choice(tuple(given))
+    require(isinstance(given, Mapping), key, given, "give a list of values, or a range as in { low = 1, high = 10 }")
+    known_keys(given, ("low", "high", "scale", "whole"), f"{key}.")
+    low, high = (_end(given, end, key) for end in ("low", "high"))
+    scale, whole = given.get("scale", "linear"), given.get("whole", False)
+    require(scale in SCALES, f"{key}.scale", scale, f"give one of {', '.join(SCALES)}")
+    require(isinstance(whole, bool), f"{key}.whole", whole, "give true or false")
+    require(low <= high, f"{key}.high", given["high"], f"give a number of at least {low:g}, which is low")
+    require(scale == "linear" or low > 0, f"{key}.low", given["low"], "a logarithmic scale begins above 0")
+    if whole:
+        ends = low.is_integer() and high.is_integer()
+        require(ends, key, dict(given), "give whole numbers for low and high, or leave whole out")
+    return Range(low, high, scale, whole)
+
+
+def _end(given: Mapping[str, Any], end: str, key: str) -> float:
+    value = given.get(end)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not number:
+        raise InputError(f"{key}.{end}", value, "give a number: a range has a low and a high end")
+    return float(value)  # type: ignore[arg-type]  # it is a number
