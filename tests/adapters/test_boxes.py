@@ -47,13 +47,59 @@ def test_one_of_ones_own():
         ({}, r"coordinates of the observation: \[1\]; the box has no end there; give task.low and task.high"),
         ({"kind": "fuzzy"}, "task.discretiser: 'fuzzy'; give one of uniform, quantile, tiles"),
         ({"kind": len}, "task.discretiser"),
-        ({"bins": "2.5"}, "task.bins: '2.5'; give a whole number of at least 1, or 2 of them"),
-        ({"bins": "1,2,3"}, "task.bins"),
-        ({"bins": "many"}, "task.bins: 'many'; give numbers"),
+        (
+            {"bins": "2.5"},
+            "task.bins: '2.5'; give a whole number of at least 1, or one for each coordinate, as in 3,3,6",
+        ),
+        ({"bins": "1,2,3"}, "task.bins: '1,2,3'; give a whole number of at least 1, or 2 of them, as in 3,3"),
+        ({"bins": "many"}, "task.bins: 'many'; give a whole number"),
+        ({"bins": []}, "task.bins"),
+        ({"bins": 10**12, "low": 0, "high": 1}, "number of labels: 1000000000000; give fewer bins"),
+        ({"kind": "quantile", "bins": 10**12, "points": lambda: [np.zeros(2)]}, "number of labels"),
+        (
+            {"kind": "tiles", "low": 0, "high": 1, "tilings": 10**12},
+            "task.tilings: 1000000000000; give at least 1, and at",
+        ),
+        (
+            {"kind": "tiles", "low": 0, "high": 1, "tilings": 100, "bins": 9},
+            "number of tiles: .*; give fewer bins or grids",
+        ),
         ({"low": "1,2,3", "high": 1}, "task.low: '1,2,3'; give one number, or 2"),
+        ({"low": "nan"}, "task.low: 'nan'; give a number, or one for each coordinate with none for the box's own"),
+        ({"high": 1e31}, r"task.high: 1e\+31; give a number"),
+        ({"kind": "quantile", "low": "abc"}, "task.low: 'abc'"),
         ({"kind": "quantile", "points": lambda: [(1, np.zeros(3))]}, "where no quantiles are taken"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         discretiser(**arguments)
+
+
+def test_a_coordinate_with_one_bin_is_not_looked_at_and_needs_no_end():
+    grid = discretiser(bins="4,1")
+    assert grid == uniform([-1, 0], [1, 1], [4, 1])
+    assert [grid([0.1, far]) for far in (-1e300, 1e300)] == [(2, 0)] * 2
+    assert discretiser(kind="tiles", bins="4,1").grids[1].edges[1] == ()
+
+
+def test_a_coordinate_without_width_has_one_bin():
+    flat = Box(np.array([0.0, 5.0]), np.array([1.0, 5.0]), dtype=np.float64)
+    assert discretiser(flat, bins=4) == uniform([0, 0], [1, 1], [4, 1])
+
+
+def test_an_end_that_is_none_is_the_boxs_own():
+    expected = uniform([-1, -3], [0.5, 3], 2)
+    assert discretiser(low="none,-3", high="0.5,3") == discretiser(low=[None, -3], high=[0.5, 3]) == expected
+
+
+def test_the_greatest_number_of_a_type_is_no_end():
+    far = float(np.finfo(np.float32).max)
+    with pytest.raises(InputError, match=r"coordinates of the observation: \[0\]; the box has no end there"):
+        discretiser(Box(-far, far, (1,)))
+
+
+@pytest.mark.parametrize("arguments", [{"kind": "fuzzy"}, {"bins": 0}, {"low": "x"}, {"tilings": 0}])
+def test_what_no_box_asks_for_is_checked_all_the_same(arguments):
+    with pytest.raises(InputError):
+        Boxes(**{"kind": "uniform", "bins": 2, "low": None, "high": None, "tilings": 1, "points": list, **arguments})

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.adapters.discretisers import MOST_LABELS, Discretiser, Grid, quantile, tiles, uniform
+from everlearn.adapters.discretisers import MOST_LABELS, Discretiser, Grid, Tiles, quantile, tiles, uniform
 from everlearn.errors import InputError
 
 ordinary = st.floats(-1e6, 1e6)
@@ -137,7 +137,16 @@ def test_a_point_of_any_shape_is_taken_in_order():
         (lambda: uniform([0, -math.inf], [1, 2], 3), r"low, high of coordinate 1: \(-inf, 2.0\); give two finite"),
         (lambda: uniform([1], [0], 3), "low, high of coordinate 0"),
         (lambda: uniform([0], [1, 2], 3), "give as many"),
-        (lambda: uniform([0], [1], 0), "bins: 0; give a number of at least 1"),
+        (lambda: uniform([0], [1], 0), "bins: 0; give a whole number of at least 1"),
+        (lambda: uniform([0], [1], 2.5), "bins: 2.5; give a whole number"),
+        (lambda: uniform([-1.7e308], [1.7e308], 4), "low, high of coordinate 0"),
+        (lambda: quantile([[-1.7e308], [1.7e308]], 4), "give finite numbers, to 1e"),
+        (lambda: Grid(((math.nan,),)), "give increasing numbers, all finite"),
+        (lambda: Tiles((Grid(((1.0,),)), Grid(((1.0,), (2.0,))))), "over the same coordinates"),
+        (lambda: Tiles(()), "give from 1 to 100"),
+        (lambda: tiles([0], [1], 2, tilings=2.5), "tilings: 2.5"),
+        (lambda: uniform([0], [1], 2)("here"), "point: 'here'; give numbers"),
+        (lambda: uniform([0] * 9999, [1] * 9999, 9), "number of labels: 4782969; give fewer bins"),
         (lambda: uniform([0], [1], [2, 2]), r"bins: \[2, 2\]"),
         (
             lambda: uniform([0] * 3, [1] * 3, 101),
@@ -160,3 +169,15 @@ def test_what_cannot_be_is_refused(make, message):
 def test_each_is_a_discretiser():
     for one in (uniform([0], [1], 2), quantile([[0], [1]], 2), tiles([0], [1], 2)):
         assert isinstance(one, Discretiser)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert (
+        uniform([0, 0], [1, 1], np.int64(4)) == uniform([0, 0], [1, 1], np.array([4, 4])) == uniform([0, 0], [1, 1], 4)
+    )
+
+
+def test_lists_of_edges_are_taken():
+    grid = Grid([[0, 1], []])
+    assert grid == Grid(((0.0, 1.0), ()))
+    assert hash(grid) == hash(Grid(((0.0, 1.0), ())))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import gymnasium
@@ -97,6 +99,31 @@ def test_it_must_be_reset_first_and_driven_by_numbers():
     environment.reset(seed=1)
     with pytest.raises(InputError, match="action: 2; give a number from 0 to 1"):
         environment.step(2)
+
+
+def test_an_environment_of_a_named_task_is_pickled_to_begin_anew():
+    environment = el.to_gymnasium("service-station", show="aleatoric", parameters={"window": 3})
+    other = pickle.loads(pickle.dumps(environment))
+    assert other.task.parameters["window"] == 3
+    rewards = []
+    for one in (environment, other):
+        one.reset(seed=2)
+        rewards.append([one.step(0)[:2] for _ in range(50)])
+    assert rewards[0] == rewards[1]
+
+
+def test_an_environment_of_another_task_is_not_pickled():
+    with pytest.raises(InputError, match="only an environment of a task that has a name can be pickled"):
+        pickle.dumps(el.to_gymnasium(shop()))
+
+
+def test_a_copy_goes_on_where_it_was_made():
+    environment = el.to_gymnasium("service-station")
+    environment.reset(seed=2)
+    for _ in range(20):
+        environment.step(0)
+    other = copy.deepcopy(environment)
+    assert [environment.step(1)[:2] for _ in range(50)] == [other.step(1)[:2] for _ in range(50)]
 
 
 def test_what_cannot_be_is_refused():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import linecache
+import shutil
 import subprocess
 import sys
 
 import gymnasium
+import numpy as np
 import pytest
 
-from everlearn.adapters.making import OWN, Maker, read_options, time_limit
+from everlearn.adapters.making import OWN, Maker, identity, read_options, time_limit
 from everlearn.errors import InputError
 
 
@@ -18,6 +22,7 @@ from everlearn.errors import InputError
         (None, {}),
         ("", {}),
         ({"desc": ["SG"]}, {"desc": ["SG"]}),
+        ("is_slippery=no,sab=Yes", {"is_slippery": False, "sab": True}),
         (" is_slippery = False , map_name=8x8", {"is_slippery": False, "map_name": "8x8"}),
         ("n=3,p=0.5,seed=none", {"n": 3, "p": 0.5, "seed": None}),
         ('{"reward_schedule": [1, -1, 0]}', {"reward_schedule": [1, -1, 0]}),
@@ -56,9 +61,11 @@ def test_a_function_makes_one():
             "environment: 'NoSuchLake-v1'; Gymnasium cannot make it: Environment `NoSuchLake`",
         ),
         (("FrozenLake-v1", {"wet": 1}, OWN), "Gymnasium cannot make it: .*wet"),
-        (("FrozenLake-v1", {"map_name": "9x9"}, OWN), "Gymnasium cannot make it: '9x9'"),
+        (("FrozenLake-v1", {"map_name": "9x9"}, OWN), "Gymnasium cannot make it: KeyError: '9x9'"),
         (("FrozenLake-v1", {}, 0), "task.time_limit: 0; give a whole number of at least 1, none, or own"),
         (("FrozenLake-v1", {}, "never"), "task.time_limit: 'never'"),
+        (("FrozenLake-v1", {}, True), "task.time_limit: True"),
+        (("no_such_module:Coin-v0", {}, OWN), "Gymnasium cannot make it: ModuleNotFoundError: .*no_such_module"),
         ((3, {}, OWN), "environment: 3; give an identifier, or a function"),
         ((dict, {"a": 1}, OWN), "task.options: {'a': 1}; a function of yours sets them itself"),
         ((dict, {}, 5), "task.time_limit: 5; a function of yours sets it itself"),
@@ -69,6 +76,84 @@ def test_what_cannot_be_made_is_refused(arguments, message):
     with pytest.raises(InputError, match=message) as caught:
         Maker(*arguments).make()
     assert "\n" not in str(caught.value)
+
+
+class Lacking(gymnasium.Env):
+    """Notices when it is reset that something is not installed."""
+
+    def reset(self, *, seed=None, options=None):
+        raise gymnasium.error.DependencyNotInstalled("pygame is not installed,\nrun pip install pygame")
+
+
+class Old(gymnasium.Env):
+    def reset(self, *, seed=None, options=None):
+        return 0
+
+
+def test_what_a_first_reset_raises_is_one_line():
+    with pytest.raises(InputError, match="it cannot be reset: pygame is not installed, run pip") as caught:
+        Maker(Lacking, {}, OWN).first()
+    assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match="environment: 'Old'; its reset must return"):
+        Maker(Old, {}, OWN).first()
+
+
+def test_a_function_that_returns_the_same_environment_again_is_refused():
+    shared = gymnasium.make("CliffWalking-v1")
+    with pytest.raises(InputError, match="the function returns the same one again"):
+        Maker(lambda: shared, {}, OWN).first()
+
+
+def test_a_time_limit_may_be_a_number_of_numpy():
+    assert time_limit(Maker("FrozenLake-v1", {}, np.int64(7)).make()) == 7
+
+
+COIN = """
+import gymnasium
+
+class Coin(gymnasium.Env):
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return 0, float(self.np_random.random() < 0.5), False, False, {}
+
+gymnasium.register("kept/Coin-v0", entry_point=Coin)
+"""
+
+
+@pytest.fixture
+def coin(tmp_path, monkeypatch):
+    """Writes a module that registers a coin, with a change, and returns the environment that is made of it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def make(old="", new=""):
+        (tmp_path / "kept_coin.py").write_text(COIN.replace(old, new))
+        for known in (sys.modules, gymnasium.registry):
+            known.pop("kept_coin", None)
+            known.pop("kept/Coin-v0", None)
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        importlib.invalidate_caches()
+        linecache.clearcache()
+        return Maker("kept_coin:kept/Coin-v0", {}, OWN).make()
+
+    yield make
+    gymnasium.registry.pop("kept/Coin-v0", None)
+
+
+def test_the_module_that_registers_it_is_found_where_the_user_is(coin):
+    assert coin().observation_space.n == 2
+
+
+def test_an_edited_environment_of_the_same_name_is_another(coin):
+    first, again, edited = identity(coin()), identity(coin()), identity(coin("< 0.5", "< 0.8"))
+    other = identity(coin("entry_point=Coin", "entry_point=Coin, max_episode_steps=9"))
+    assert first == again
+    assert len({first, edited, other}) == 3
 
 
 WITHOUT = "import sys; sys.modules['gymnasium'] = None; "

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.adapters.rewards import levels, listed, read_numbers, read_range
+from everlearn.adapters.rewards import found, levels, listed, read_numbers, read_range
 from everlearn.errors import InputError, RewardError
 
 
@@ -41,9 +43,20 @@ def test_rounding_is_to_the_nearest_level_and_off_by_at_most_what_it_says(number
         (lambda: listed([]), "give finite numbers, at least one"),
         (lambda: listed([float("nan")]), "give finite numbers"),
         (lambda: listed([0, 1]).text(0.5), "reward: 0.5; not among those declared: 0, 1; name all with task.rewards"),
+        (lambda: listed([0, 1]).text(1e-5), "not among those declared"),
+        (lambda: listed([0, 1]).text(None), "reward: None; the environment paid what is no number"),
+        (
+            lambda: found(Counter(np.linspace(0, 1, 101).tolist())),
+            "a trial found more than 100, from 0 to 1; round them",
+        ),
         (lambda: levels(1, 0, 1), "task.reward_levels: 1; give at least 2"),
+        (lambda: levels(10**12, 0, 1), "task.reward_levels: 1000000000000; give at least 2, and at most 1,000,000"),
+        (lambda: levels(1000, 0, 1e-321), "task.reward_range: .* is too narrow for 1000 levels"),
+        (lambda: read_range("-1e308,1e308"), "task.reward_range: '-1e308,1e308'; give two finite numbers"),
+        (lambda: listed([0]).text(float("nan")), "reward: nan; the environment paid it, and a reward must be finite"),
         (lambda: levels(3, 0, 1).text(1.5), "reward: 1.5; outside task.reward_range, 0 to 1; widen it"),
-        (lambda: levels(3, 0, 1).text(float("nan")), "outside task.reward_range"),
+        (lambda: levels(3, 0, 1).text(float("nan")), "reward: nan; the environment paid it"),
+        (lambda: levels(3, 0, 1).text(1.26), "outside task.reward_range"),
         (lambda: read_numbers("one", "task.rewards"), "task.rewards: 'one'; give numbers, as in -1,20"),
         (lambda: read_range("1,0"), "task.reward_range: '1,0'; give two finite numbers, the lower first"),
         (lambda: read_range([1, 2, 3]), "task.reward_range"),
@@ -57,3 +70,18 @@ def test_what_cannot_be_is_refused(make, message):
 def test_a_reward_that_was_not_declared_is_a_reward_error():
     with pytest.raises(RewardError):
         listed([1]).text(2)
+
+
+def test_rewards_that_rounding_has_touched_are_those_listed():
+    assert listed([0.1, 0.3]).text(np.float32(0.1)) == "0.1"
+    assert listed([0.1, 0.3]).text(0.1 + 0.2) == "0.3"
+
+
+def test_levels_hold_what_lies_outside_by_less_than_half_a_step():
+    rewards = levels(3, 0, 1)
+    assert [rewards.text(reward) for reward in (-0.2, 1.0000000000000002, 1.2)] == ["0", "1", "1"]
+
+
+def test_texts_are_made_once():
+    rewards = levels(1000, 0, 1)
+    assert rewards.texts is rewards.texts

@@ -46,6 +46,10 @@ def test_other_spaces_are_refused(space):
 def test_too_many_points_are_refused():
     with pytest.raises(InputError, match=r"has 1,048,576 points"):
         reading(spaces.MultiBinary(20), grid)
+    with pytest.raises(InputError, match=r"has 1,000,000,000,000 points"):
+        reading(spaces.Discrete(10**12), grid)
+    with pytest.raises(InputError, match=r"has 1,048,576 points or more"):
+        reading(spaces.MultiBinary(20_000), grid)
 
 
 def test_actions_are_numbers_of_python():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import subprocess
 import sys
 
@@ -226,6 +228,18 @@ def test_a_table_that_is_too_large_is_left_alone_and_says_so():
     [
         ({"model": "perhaps"}, "task.model: 'perhaps'; give auto, true or false"),
         ({"trial_steps": 0}, "task.trial_steps: 0; give at least 1"),
+        ({"trial_steps": 10**10}, "task.trial_steps: 10000000000; give at least 1, and at most 1,000,000"),
+        ({"trial_steps": 2.5}, "task.trial_steps: 2.5; give a whole number"),
+        ({"termination_reward": "x"}, "task.termination_reward: 'x'; give a number"),
+        ({"termination_reward": float("nan")}, "task.termination_reward: nan; give a finite number"),
+        ({"reward_levels": "x", "reward_range": "0,1"}, "task.reward_levels: 'x'; give a whole number"),
+        ({"reward_levels": 10**12, "reward_range": "0,1"}, "task.reward_levels: 1000000000000; give at least 2, and"),
+        ({"reward_range": "0,0.5"}, r"task.reward_range: \(0.0, 0.5\); is to hold every reward: 0, 1; widen it"),
+        ({"raw": "perhaps"}, "task.raw: 'perhaps'; give true or false"),
+        ({"bins": "abc"}, "task.bins: 'abc'; give a whole number"),  # of no use here, and checked all the same
+        ({"tilings": 0}, "task.tilings: 0"),
+        ({"discretiser": "fuzzy"}, "task.discretiser: 'fuzzy'"),
+        ({"low": "x"}, "task.low: 'x'"),
         ({"reward_levels": 5}, "task.reward_range: None; give the ends"),
         ({"reward_levels": 5, "rewards": "0,1", "reward_range": "0,1"}, "task.rewards: '0,1'; are either listed or"),
         ({"reward_levels": 10**5, "reward_range": "0,1"}, "number of observations: 4800000; give fewer bins or"),
@@ -236,9 +250,112 @@ def test_what_cannot_be_is_refused(arguments, message):
         el.from_gymnasium("FrozenLake-v1", **arguments)
 
 
-def test_other_actions_are_refused():
+@pytest.mark.parametrize("environment", ["Pendulum-v1", "MountainCarContinuous-v0"])
+def test_other_actions_are_refused(environment):
     with pytest.raises(InputError, match=r"action space: .*; only Discrete actions"):
-        el.from_gymnasium("Pendulum-v1", reward_levels=10, reward_range=(-17, 0))
+        el.from_gymnasium(environment)
+
+
+def test_numbers_of_numpy_are_numbers():
+    pole = el.from_gymnasium(
+        "CartPole-v1",
+        bins=np.array([3, 3, 6, 6]),
+        low=np.array([-2.4, -3, -0.21, -2]),
+        high=np.array([2.4, 3, 0.21, 2]),
+        time_limit=np.int64(9),
+        trial_steps=np.int64(50),
+        reward_levels=np.int64(2),
+        reward_range=np.array([0, 1]),
+        termination_reward=np.float32(-1),
+    )
+    assert len(pole.states) == 325
+
+
+def test_nobody_hears_of_a_trial_that_plainly_shows_every_reward():
+    assert el.from_gymnasium("Blackjack-v1").summary.endswith("; rewards found in a trial: -1, 0, 1")
+
+
+@pytest.mark.parametrize(
+    ("environment", "steps", "why"),
+    [
+        (
+            "MountainCar-v0",
+            1000,
+            r"paid -1 in a trial of 1,000 steps, and no episode was terminated: .*task\.rewards=-1",
+        ),
+        ("Blackjack-v1", 10, r"paid .* in a trial of 10 steps, and some were paid only once"),
+    ],
+)
+def test_a_trial_that_may_have_missed_rewards_says_so(environment, steps, why):
+    with pytest.warns(UserWarning, match=f"{environment} {why}"):
+        el.from_gymnasium(environment, trial_steps=steps)
+
+
+def test_rewards_in_any_fraction_are_to_be_rounded():
+    with pytest.raises(
+        InputError, match=r"a trial found more than 100, from .*; round them with task\.reward_levels=21"
+    ):
+        el.from_gymnasium(noisy, bins=2, low=-2, high=2)
+
+
+class Huge(Noisy):
+    """Pays the same at every step, so much that one more is not seen."""
+
+    def step(self, action):
+        return np.zeros(1, dtype=np.float32), 1e17, True, False, {}
+
+
+def test_a_huge_constant_reward_has_a_range_all_the_same():
+    reward = el.from_gymnasium(Huge, bins=1).reward
+    assert reward.low == 1e17 < reward.high
+
+
+class Broken(Noisy):
+    def step(self, action):
+        return np.zeros(1, dtype=np.float32), math.nan, True, False, {}
+
+
+def test_a_reward_that_is_no_number_is_the_environments():
+    with pytest.raises(RewardError, match="reward: nan; the environment paid it, and a reward must be finite"):
+        el.from_gymnasium(Broken, bins=1)
+
+
+class Counted(Noisy):
+    made = closed = 0
+
+    def __init__(self):
+        type(self).made += 1
+
+    def close(self):
+        type(self).closed += 1
+
+
+def test_every_environment_is_closed():
+    task = el.from_gymnasium(Counted, discretiser="quantile", reward_levels=3, reward_range=(-1, 1))
+    assert Counted.made == Counted.closed >= 3
+    el.run(task, "always", steps=10, runs=2)
+    assert Counted.made == Counted.closed
+
+
+def test_an_agent_driven_by_hand_sees_what_the_task_shows():
+    """The loop of Gymnasium around an agent earns what a run with the same stream of the environment earns."""
+    task = el.from_gymnasium("CartPole-v1", **POLE)
+    agent, stream = el.Agent(task, "always", seed=3), task.start(environment_stream(3))
+    environment = gymnasium.make("CartPole-v1")
+    environment.reset(seed=int(environment_stream(3).integers(2**31)))
+    for _ in range(300):
+        action = agent.act()
+        point, reward, terminated, truncated, _ = environment.step(action)
+        if terminated or truncated:
+            point, _ = environment.reset()
+        label = task.label(point, reward, terminated, truncated)
+        assert label == stream.step(action)
+        agent.observe(label)
+
+
+def test_a_theory_of_a_task_without_a_model_says_what_is_missing():
+    with pytest.raises(InputError, match="has no model to tabulate, so that nothing can be computed exactly"):
+        _ = el.Theory(el.from_gymnasium("Blackjack-v1")).optimal_average_reward
 
 
 @pytest.mark.parametrize("task", ["gymnasium:FrozenLake-v1", "gymnasium:Blackjack-v1"])
@@ -281,15 +398,91 @@ def test_without_a_model_a_task_is_known_by_what_it_is_made_of(other_pole):
     tasks = [
         ("CartPole-v1", {}),
         (other_pole, {}),
-        ("CartPole-v1", {"time_limit": 7}),
+        ("CartPole-v1", {"time_limit": 7, "rewards": "1"}),
         ("CartPole-v1", {"options": "sutton_barto_reward=true"}),
         ("CartPole-v1", {"high": "2,3,0.21,2"}),
-        (short, {}),
+        (short, {"rewards": "1"}),
         (long, {}),
     ]
     found = [identity(environment, **others) for environment, others in tasks]
     assert len(set(found)) == len(tasks)
     assert found == [identity(environment, **others) for environment, others in tasks]
+
+
+class Coin(gymnasium.Env):
+    """Pays 1 with a probability."""
+
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, p):
+        self.p = p
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return 0, float(self.np_random.random() < self.p), False, False, {}
+
+
+class Purse:
+    """Holds a probability, and makes coins of it in several ways."""
+
+    def __init__(self, p):
+        self.p = p
+
+    def __call__(self):
+        return Coin(self.p)
+
+    def coin(self):
+        return Coin(self.p)
+
+
+class Side:
+    """A discretiser of one's own."""
+
+    labels = (0, 1)
+
+    def __init__(self, where):
+        self.where = where
+
+    def __call__(self, point):
+        return int(point[2] > self.where)
+
+
+def read_from(purse):
+    return lambda: Coin(purse.p)
+
+
+def subclass(p):
+    class Bent(Coin):
+        def __init__(self):
+            super().__init__(p)
+
+    return Bent
+
+
+KNOWN_BY = {
+    "partial": lambda p: el.from_gymnasium(functools.partial(Coin, p), rewards="0,1"),
+    "partial with a keyword": lambda p: el.from_gymnasium(functools.partial(Coin, p=p), rewards="0,1"),
+    "callable object": lambda p: el.from_gymnasium(Purse(p), rewards="0,1"),
+    "bound method": lambda p: el.from_gymnasium(Purse(p).coin, rewards="0,1"),
+    "attribute of an object": lambda p: el.from_gymnasium(read_from(Purse(p)), rewards="0,1"),
+    "class": lambda p: el.from_gymnasium(subclass(p), rewards="0,1"),
+    "own discretiser": lambda p: el.from_gymnasium("CartPole-v1", discretiser=Side(p)),
+}
+
+
+@pytest.mark.parametrize("way", KNOWN_BY)
+def test_what_a_function_holds_tells_tasks_apart(way):
+    one, same, other = (Tables(10).identity(KNOWN_BY[way](p)) for p in (0.25, 0.25, 0.75))
+    assert one == same != other
+
+
+def test_two_coins_in_one_experiment_have_results_of_their_own(tmp_path):
+    tasks = [{"name": KNOWN_BY["partial"](p), "label": str(p)} for p in (0.25, 0.75)]
+    rows = el.compare(tasks, "always", steps=2000, runs=1, out=tmp_path / "out").table(["final"])
+    assert [row["mean"] for row in rows] == pytest.approx([0.25, 0.75], abs=0.05)  # five standard errors
 
 
 def test_on_the_command_line():

@@ -7,6 +7,7 @@ from collections import defaultdict, deque
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from scipy.stats import chi2
@@ -15,6 +16,7 @@ import everlearn as el
 from everlearn.adapters.making import OWN, Maker
 from everlearn.adapters.stream import Step, trial
 from everlearn.adapters.transitions import Transitions, transitions
+from everlearn.errors import InputError
 from tests.worlds import environment_stream
 
 STEPS = 15_000
@@ -186,6 +188,80 @@ def test_an_environment_that_contradicts_its_table_is_found_out():
     assert table.contradiction(trial(maker, 300)) is None
     assert "went from 0 by 2 to 9" in table.contradiction([Step(0, 2, 9, 0.0, False)])
     assert table.contradiction([Step(0, 2, 1, 1.0, False)]) is not None
+    assert table.contradiction([Step(0, 2, 1, 0.0, False, True, past=99)]) is None  # the limit of 100 steps
+
+
+class RandomStart(FrozenLakeEnv):
+    """Begins where its table says that nothing begins."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.s = int(self.np_random.choice([0, 1, 2, 4]))
+        return self.s, {}
+
+
+class OwnLimit(FrozenLakeEnv):
+    """Truncates its episodes itself, of which no wrapper knows."""
+
+    def reset(self, *, seed=None, options=None):
+        self.past = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.past += 1
+        shown, reward, terminated, _, more = super().step(action)
+        return shown, reward, terminated, self.past >= 5, more
+
+
+@pytest.mark.parametrize(
+    ("environment", "why"),
+    [(RandomStart, "began in [124], which its initial"), (OwnLimit, "truncated .* after 5 steps")],
+)
+def test_an_environment_that_begins_or_ends_otherwise_is_found_out(environment, why):
+    with pytest.warns(UserWarning, match=f"{environment.__name__} {why}"):
+        assert el.from_gymnasium(environment).model is None
+    with pytest.raises(InputError, match=why):
+        el.from_gymnasium(environment, model=True)
+
+
+def test_a_wrapper_that_only_has_the_name_of_a_harmless_one():
+    class TimeLimit(gymnasium.Wrapper):
+        pass
+
+    assert why_not(TimeLimit(gymnasium.make("FrozenLake-v1"))).startswith("is wrapped in TimeLimit")
+
+
+def replaced(name, value):
+    lake = gymnasium.make("FrozenLake-v1", desc=["SG"])
+    setattr(lake.unwrapped, name, value)
+    return lake
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("P", {}),
+        ("P", {0: {}, 1: {}}),
+        ("P", {state: {action: [(1.0, 0, 0.0)] for action in range(4)} for state in range(2)}),
+        ("P", {state: {action: [(0.5, 0, 0.0, False)] for action in range(4)} for state in range(2)}),
+        ("P", {state: {action: [(1.0, 7, 0.0, False)] for action in range(4)} for state in range(2)}),
+        ("P", {0: {action: [(1.0, 0, 0.0, False)] for action in range(4)}}),
+        ("initial_state_distrib", [0.5]),
+        ("initial_state_distrib", [1.0, 0.0, 0.0]),
+    ],
+    ids=[
+        "empty",
+        "no actions",
+        "three entries",
+        "half",
+        "beyond",
+        "a state missing",
+        "half a start",
+        "too many starts",
+    ],
+)
+def test_a_malformed_table_is_none(name, value):
+    assert why_not(replaced(name, value)) == "has no transition table"
 
 
 @pytest.mark.parametrize("name", ["frozen lake", "slippery cliff", "taxi"])

@@ -6,9 +6,11 @@ import numpy as np
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.registry import make_design
+from everlearn.engine import runner
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import reference_loop
-from everlearn.engine.runner import simulate
+from everlearn.engine.runner import choose_engine, simulate
+from everlearn.engine.table import settled_table
 from everlearn.tasks.registry import make_task
 from tests.worlds import environment_stream
 
@@ -29,3 +31,10 @@ def test_progress_is_told_as_it_is_made():
     plan, told = Plan(make_task("service-station"), make_design("always"), 50, 2, 0), []
     for finished in simulate(plan, "reference", progress=told.append):
         assert sum(told) == 50 * (finished.run + 1)
+
+
+def test_a_table_that_is_there_is_not_made_again(monkeypatch):
+    plan = Plan(make_task("service-station", {"window": 2}), make_design("always"), 50, 2, 0)
+    table = settled_table(plan.task)
+    monkeypatch.setattr(runner, "make_table", None)
+    assert choose_engine(plan, "auto", table) == "compiled"

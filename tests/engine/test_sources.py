@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import importlib
 import itertools
+import os
+import subprocess
 import sys
+import types
+import weakref
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 
 from everlearn.agents.growing_horizon import act
 from everlearn.engine import sources
-from everlearn.engine.sources import callees, fingerprint
+from everlearn.engine.sources import callees, fingerprint, source_of
 
 AGENT = """
 import numpy as np
@@ -112,6 +120,175 @@ def test_what_lies_behind_a_decorator_counts(tmp_path, monkeypatch, decorator):
         helper = f"@{decorator}\ndef helper(n):\n    return {value}\n"
         text = f"import {module}\n\n{helper}\ndef act(n):\n    return helper(n)\n"
         (tmp_path / f"{name}.py").write_text(text)
-        reached.append(sources._reached(importlib.import_module(name).act))
+        walk = sources._Walk(importlib.import_module(name).act)
+        reached.append((walk, list(walk.texts()))[0].found)
     assert [[one.__name__ for one in found] for found in reached] == [["act", "helper"]] * 2
     assert sources._source(reached[0][1]) != sources._source(reached[1][1])
+
+
+def test_a_source_is_read_once_and_again_where_the_code_is_another(monkeypatch):
+    def one(x):
+        return x + 1
+
+    def other(x):
+        return x + 2
+
+    read = []
+    monkeypatch.setattr(sources, "_read_source", lambda function: read.append(function.__code__) or "pass")
+    for _ in range(3):
+        fingerprint(one)
+    assert read == [one.__code__]
+    one.__code__ = other.__code__
+    fingerprint(one)
+    assert read[1:] == [other.__code__]
+
+
+def test_what_was_read_does_not_keep_a_function_alive():
+    def made():
+        return 1
+
+    fingerprint(made)
+    gone = weakref.ref(made)
+    del made
+    gc.collect()
+    assert gone() is None
+
+
+class Config:
+    """Holds anything, and may hold itself."""
+
+    def __init__(self, **held):
+        vars(self).update(held)
+
+    def method(self):
+        return self.p
+
+
+class Slotted:
+    __slots__ = ("p",)
+
+    def __init__(self, p):
+        self.p = p
+
+
+@dataclass(frozen=True)
+class Parts:
+    p: Any
+
+    @functools.cached_property
+    def doubled(self):
+        return 2 * self.p
+
+
+def reading(config):
+    return lambda: config
+
+
+def multiplied(p):
+    def decorate(function):
+        @functools.wraps(function)
+        def inner(x):
+            return p * function(x)
+
+        return inner
+
+    return decorate(abs_of)
+
+
+def abs_of(x):
+    return x if x > 0 else -x
+
+
+def computed(p):
+    return type("Made", (), {"p": p})
+
+
+HOLDING = {
+    "object": lambda p: Config(p=p),
+    "nested": lambda p: Config(inside=[{"a": (Config(p=p),)}]),
+    "slots": Slotted,
+    "dataclass": Parts,
+    "namespace": lambda p: types.SimpleNamespace(p=p),
+    "bound method": lambda p: Config(p=p).method,
+    "partial": lambda p: functools.partial(abs_of, p),
+    "partial of a partial": lambda p: functools.partial(functools.partial(abs_of, p)),
+    "function in a mapping": lambda p: {"f": lambda: p},
+    "array of objects": lambda p: np.array([Config(p=p), None], dtype=object),
+    "bytes": lambda p: bytes(str(p), "ascii"),
+    "decorated": multiplied,
+    "class attribute": computed,
+    "builtin": lambda p: {1: len, 2: max}[p],
+    "type of a library": lambda p: {1: np.float32, 2: np.float64}[p],
+}
+
+
+@pytest.mark.parametrize("way", HOLDING)
+def test_what_is_closed_over_counts_however_deep(way):
+    one, same, other = (fingerprint(reading(HOLDING[way](p))) for p in (1, 1, 2))
+    assert one == same != other
+    one, same, other = (source_of(Config(held=HOLDING[way](p))) for p in (1, 1, 2))
+    assert one == same != other
+
+
+def test_a_default_counts_as_deep():
+    def reader(p):
+        held = Config(p=p)
+        return lambda config=held: config
+
+    assert fingerprint(reader(1)) == fingerprint(reader(1)) != fingerprint(reader(2))
+
+
+def test_things_may_hold_each_other():
+    def ring(p):
+        one, other = Config(p=p), Config(p=0)
+        one.next, other.next, one.all = other, one, [one, other]
+        one.all.append(one.all)
+        return one
+
+    assert source_of(ring(1)) == source_of(ring(1)) != source_of(ring(2))
+
+
+def test_which_of_two_things_is_held_counts():
+    def both(p, q):
+        return Config(first=Config(p=p), second=Config(p=q))
+
+    assert source_of(both(1, 2)) != source_of(both(2, 1))
+
+
+def test_what_comes_and_goes_does_not_count():
+    parts, config = Parts(3), Config(p=3, random=None)
+    before = source_of(parts), source_of(config)
+    _ = parts.doubled
+    config.random = np.random.default_rng(1)
+    assert (source_of(parts), source_of(config)) == before
+
+
+def test_much_is_not_looked_into_for_ever(monkeypatch):
+    monkeypatch.setattr(sources, "MOST_THINGS", 50)
+    chain = Config(p=0)
+    for _ in range(5000):
+        chain = Config(inside=chain)
+    walk = sources._Walk(chain)
+    assert sum(len(text) for text in walk.texts()) < 100_000
+    assert len(walk.found) <= 55
+
+
+PRINTED = """
+import sys, types
+from everlearn.engine.sources import source_of
+class Held:
+    def __init__(self, **held):
+        vars(self).update(held)
+    def names(self):
+        return {"a", "b", "c", "d"}
+print(source_of(Held(some={"x", "y", "z", ("p", 1)}, more=Held(f=len, g=Held.names, h=object()), t=(1.5, None, Held))))
+"""
+
+
+def test_it_is_the_same_in_every_process():
+    def printed(seed):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", PRINTED]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+
+    assert printed("1") == printed("2") != ""

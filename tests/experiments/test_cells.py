@@ -279,6 +279,30 @@ def test_a_task_with_endless_memories_is_known_by_its_beginning_and_its_source(u
     assert name(task=endless(0.3), agent=RANDOM) != name(task=other, agent=RANDOM)
 
 
+class Coins:
+    """Holds what an environment is made with."""
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def rho(self, memory, action):
+        yield "heads", self.p if memory > 1000 else 0.5, memory + 1
+        yield "tails", 1 - self.p if memory > 1000 else 0.5, memory
+
+
+def held_coin(p: float) -> el.Task:
+    """Differs late, in what an object holds of which the model is a method."""
+    alone = el.AleatoricState(0, lambda s, action, observation: 0, (0,))
+    paid = el.Reward(lambda s, action, observation: float(observation == "heads"))
+    model = el.Model(("toss",), ("heads", "tails"), 0, Coins(p).rho)
+    return el.Task(model.actions, model.observations, alone, paid, model)
+
+
+def test_what_an_object_holds_tells_tasks_apart(unsettled):
+    one, same, other = (name(task=held_coin(p), agent=RANDOM) for p in (0.3, 0.3, 0.4))
+    assert one == same != other
+
+
 def test_a_task_without_a_model_is_known_by_its_source():
     assert name(task=pendulum(), agent=RANDOM) == name(task=pendulum(), agent=RANDOM)
     assert name(task=pendulum(), agent=RANDOM) != name(task=shop(), agent=RANDOM)

@@ -11,6 +11,7 @@ import pytest
 
 import everlearn as el
 from everlearn.agents.registry import make_design
+from everlearn.engine.table import PairTable
 from everlearn.errors import InputError, StoreError
 from everlearn.experiments import cells
 from everlearn.experiments.directory import Directory
@@ -483,3 +484,26 @@ def test_a_mistaken_extension_that_was_interrupted_can_be_taken_back(out, expect
 def cells_of(out):
     names = [path.stem for path in cell_files(out)]
     return [{"t": found[0].t} for _, found in Directory(out).read_cells(names)]
+
+
+def test_a_task_is_tabulated_once_however_many_agents_there_are(out, monkeypatch):
+    tabulated = []
+    begin = PairTable.__init__
+
+    def counted(table, task, *others, **options):
+        tabulated.append(task)
+        begin(table, task, *others, **options)
+
+    monkeypatch.setattr(PairTable, "__init__", counted)
+    agents = [{**SMOOTH, "label": str(scale), "schedule_parameters": {"horizon_scale": scale}} for scale in (2, 3, 4)]
+    execute(described(agent=agents), out)
+    assert len(tabulated) == 1
+
+
+def test_without_tables_the_cells_hold_everything(out, expected):
+    directory = execute(described(), out, gathered=False)
+    assert not list(out.glob("*.parquet"))
+    assert directory.described()["tables_steps"] is None
+    assert len(Experiment(out).arms) == 2
+    assert watched(described(), out).taken == 0
+    assert tables(out) == expected(described())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -23,6 +23,11 @@ from everlearn.protocol import Label
 
 MOST_LABELS = 1_000_000
 """How many labels a discretiser may have: there is an aleatoric state for each."""
+
+MOST_TILINGS = 100
+
+FARTHEST = 1e30
+"""Beyond this a number is no end of a coordinate: some boxes give the greatest of their type for want of one."""
 
 Edges: TypeAlias = "tuple[tuple[float, ...], ...]"
 """For each coordinate the places at which it is cut, increasing."""
@@ -55,10 +60,11 @@ class Grid:
     edges: Edges
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", tuple(tuple(float(edge) for edge in cuts) for cuts in self.edges))
         for cuts in self.edges:
-            increasing = all(one < other for one, other in pairwise(cuts))
-            require(increasing, "edges", cuts, "give increasing numbers")
-        _check_number(math.prod(len(cuts) + 1 for cuts in self.edges))
+            fine = all(map(math.isfinite, cuts)) and all(one < other for one, other in pairwise(cuts))
+            require(fine, "edges", cuts, "give increasing numbers, all finite")
+        check_number(len(cuts) + 1 for cuts in self.edges)
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
@@ -89,7 +95,13 @@ class Tiles:
     grids: tuple[Grid, ...]
 
     def __post_init__(self) -> None:
-        _check_number(math.prod(len(cuts) for cuts in self._corners))
+        fine = 1 <= len(self.grids) <= MOST_TILINGS and len({len(grid.edges) for grid in self.grids}) == 1
+        remedy = f"give from 1 to {MOST_TILINGS}, over the same coordinates"
+        require(fine, "grids", [len(grid.edges) for grid in self.grids[:3]], remedy)
+        corners = [len(cuts) for cuts in self._corners]
+        check_number(corners)
+        many = math.prod(corners) * len(self.grids)  # a label has a number for every grid
+        require(many <= 8 * MOST_LABELS, "number of tiles", many, f"give fewer bins or grids, for {8 * MOST_LABELS:,}")
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
@@ -122,7 +134,7 @@ def uniform(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int]) -> Grid:
     low, high:
         the ends of each coordinate, finite; what lies outside counts as the first or the last bin
     bins:
-        how many for each coordinate, or one number for all; a coordinate with one bin is not looked at
+        how many for each coordinate, or one number for all; a coordinate with one bin needs no ends: nobody looks at it
 
     Examples
     --------
@@ -131,8 +143,9 @@ def uniform(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int]) -> Grid:
     (((0.25, 0.5, 0.75), (0.0,)), (1, 1), (3, 0))
 
     """
-    ends = bounds(low, high)
-    return Grid(tuple(_cuts(*one, number) for one, number in zip(ends, numbers(bins, len(ends)), strict=True)))
+    ends, chosen = _laid_out(low, high, bins)
+    check_number(chosen)
+    return Grid(tuple(_cuts(*one, number) for one, number in zip(ends, chosen, strict=True)))
 
 
 def quantile(samples: ArrayLike, bins: int | Sequence[int]) -> Grid:
@@ -154,7 +167,8 @@ def quantile(samples: ArrayLike, bins: int | Sequence[int]) -> Grid:
     """
     points = np.asarray(samples, dtype=np.float64)
     require(points.ndim == 2 and points.size > 0, "samples", points.shape, "give an array with a row for each point")
-    require(bool(np.isfinite(points).all()), "samples", "not finite", "give finite numbers")
+    fine = bool((np.abs(points) <= FARTHEST).all())
+    require(fine, "samples", points[~(np.abs(points) <= FARTHEST)][:1], f"give finite numbers, to {FARTHEST:g}")
     chosen = numbers(bins, points.shape[1])
     return Grid(tuple(_shares(one, number) for one, number in zip(points.T, chosen, strict=True)))
 
@@ -181,9 +195,10 @@ def tiles(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int], tilings: i
     ([((1.0,),), ((0.5, 1.5),)], (0, 1), (1, 2))
 
     """
-    require(tilings >= 1, "tilings", tilings, "give at least 1")
-    ends = bounds(low, high)
-    chosen = numbers(bins, len(ends))
+    fine = _is_whole(tilings) and 1 <= tilings <= MOST_TILINGS
+    require(fine, "tilings", tilings, f"give at least 1, and at most {MOST_TILINGS}")
+    ends, chosen = _laid_out(low, high, bins)
+    check_number(chosen)
     moves = [[(2 * j + 1) * k % tilings / tilings for j in range(len(ends))] for k in range(tilings)]
     return Tiles(
         tuple(
@@ -208,31 +223,46 @@ def _shares(column: NDArray[np.float64], number: int) -> tuple[float, ...]:
 
 def coordinates(point: Any, edges: Edges) -> list[float]:
     """Return a point as numbers, as many as there are coordinates."""
-    values: list[float] = np.asarray(point, dtype=np.float64).ravel().tolist()
+    try:
+        values: list[float] = np.asarray(point, dtype=np.float64).ravel().tolist()
+    except (TypeError, ValueError):
+        raise InputError("point", point, "give numbers") from None
     require(len(values) == len(edges), "point", point, f"give {len(edges)} coordinates")
     require(not any(math.isnan(value) for value in values), "point", values, "is not a number; no bin holds it")
     return values
 
 
-def bounds(low: ArrayLike, high: ArrayLike) -> list[tuple[float, float]]:
-    """Return the ends of each coordinate, or say which of them is not finite."""
+def _laid_out(
+    low: ArrayLike, high: ArrayLike, bins: int | Sequence[int]
+) -> tuple[list[tuple[float, float]], list[int]]:
+    """Return the ends of each coordinate and how many bins it has, or say which end cannot be used."""
     lower, upper = (np.asarray(end, dtype=np.float64).ravel().tolist() for end in (low, high))
-    require(len(lower) == len(upper) > 0, "low, high", (lower, upper), "give as many of one as of the other")
-    ends = list(zip(lower, upper, strict=True))
+    require(len(lower) == len(upper), "low, high", (lower, upper), "give as many of one as of the other")
+    ends, chosen = list(zip(lower, upper, strict=True)), numbers(bins, len(lower))
     for place, (one, other) in enumerate(ends):
-        if not (math.isfinite(one) and math.isfinite(other) and one < other):
+        if chosen[place] > 1 and not -FARTHEST <= one < other <= FARTHEST:
             where = f"low, high of coordinate {place}"
             raise InputError(where, (one, other), "give two finite numbers, the lower first, or use quantiles")
-    return ends
+    return ends, chosen
 
 
 def numbers(bins: int | Sequence[int], coordinates: int) -> list[int]:
     """Return a number of bins for each coordinate."""
-    chosen = [bins] * coordinates if isinstance(bins, int) else [int(one) for one in bins]
-    fine = len(chosen) == coordinates and min(chosen) >= 1
-    require(fine, "bins", bins, f"give a number of at least 1, or {coordinates} of them")
-    return chosen
+    given: list[Any] = [bins] * coordinates if np.ndim(bins) == 0 else list(bins)  # type: ignore[arg-type]  # several
+    fine = len(given) == coordinates and all(_is_whole(one) and one >= 1 for one in given)
+    require(fine, "bins", bins, f"give a whole number of at least 1, or {coordinates} of them")
+    for number in given:
+        check_number([number])
+    return [int(number) for number in given]
 
 
-def _check_number(labels: int) -> None:
-    require(labels <= MOST_LABELS, "number of labels", labels, f"give fewer bins, for at most {MOST_LABELS:,}")
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def check_number(parts: Iterable[int]) -> None:
+    """Refuse more labels than there may be, before they are made."""
+    number = 1
+    for part in parts:
+        number *= part
+        require(number <= MOST_LABELS, "number of labels", number, f"give fewer bins, for at most {MOST_LABELS:,}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import gymnasium
@@ -21,8 +22,9 @@ class TaskEnvironment(gymnasium.Env[np.int64, np.int64]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
 
-    def __init__(self, task: Task, aleatoric: bool) -> None:
+    def __init__(self, task: Task, aleatoric: bool, recipe: tuple[Any, ...] | None = None) -> None:
         self.task = task
+        self._recipe = recipe
         self.interface = Interface(task)
         self._aleatoric = aleatoric
         self.action_space = Discrete(self.interface.actions)
@@ -49,6 +51,22 @@ class TaskEnvironment(gymnasium.Env[np.int64, np.int64]):
         self._aleatoric_state, reward = self.interface.step(self._aleatoric_state, int(action), number)
         shown, labels = self._shown(number, observation)
         return shown, reward, False, False, labels
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes as the name of a task, to begin anew there; a task without one cannot."""
+        from everlearn.adapters.export import again
+
+        remedy = "only an environment of a task that has a name can be pickled; pass a function that makes it"
+        require(self._recipe is not None, "environment", self.task.name, remedy)
+        return again, self._recipe or ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TaskEnvironment:
+        """Return a copy that goes on where this one is."""
+        other = TaskEnvironment.__new__(TaskEnvironment)
+        memo[id(self)] = other
+        for name, value in vars(self).items():
+            setattr(other, name, copy.deepcopy(value, memo))
+        return other
 
     def _shown(self, number: int, observation: Label) -> tuple[np.int64, dict[str, Any]]:
         labels = {"observation": observation, "aleatoric_state": self.task.states[self._aleatoric_state]}

@@ -57,4 +57,10 @@ def to_gymnasium(
     gymnasium(made.name)
     from everlearn.adapters.environment import TaskEnvironment
 
-    return TaskEnvironment(made, show == "aleatoric")
+    recipe = (task, show, dict(parameters or {})) if isinstance(task, str) else None
+    return TaskEnvironment(made, show == "aleatoric", recipe)
+
+
+def again(task: str, show: str, parameters: dict[str, Any]) -> TaskEnvironment:
+    """Return an environment that was pickled, as it was when it was made."""
+    return to_gymnasium(task, show=show, parameters=parameters)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
+from everlearn.engine.sources import source_of
 from everlearn.errors import InputError, require
 
 OWN = "own"
 """The time limit with which an environment is registered."""
 
 _INSTALL = "needs Gymnasium; install it with: pip install 'everlearn[gymnasium]'"
-_WORDS = {"true": True, "false": False, "none": None}
+_WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
 
 
 def gymnasium(wanted: object) -> ModuleType:
@@ -79,7 +86,8 @@ class Maker:
 
     def __post_init__(self) -> None:
         limit = self.time_limit
-        fine = limit in (None, OWN) or (isinstance(limit, int) and limit >= 1)
+        whole = isinstance(limit, int | np.integer) and not isinstance(limit, bool)
+        fine = limit in (None, OWN) or (whole and int(limit) >= 1)
         require(fine, "task.time_limit", limit, "give a whole number of at least 1, none, or own")
         if isinstance(self.environment, str):
             return
@@ -92,7 +100,10 @@ class Maker:
         """What it is called."""
         if isinstance(self.environment, str):
             return self.environment
-        return getattr(self.environment, "__name__", type(self.environment).__name__)
+        function: Any = self.environment
+        while isinstance(function, functools.partial):
+            function = function.func
+        return getattr(function, "__name__", type(function).__name__)
 
     def make(self) -> Any:
         """Return a new environment."""
@@ -101,14 +112,57 @@ class Maker:
             made = self.environment()
             require(isinstance(made, package.Env), "environment", made, "the function made no gymnasium.Env")
             return made
-        limit = None if self.time_limit == OWN else -1 if self.time_limit is None else self.time_limit
-        try:  # what the checker looks for concerns who writes an environment, and it costs time at every step
+        if ":" in self.environment and (here := str(Path.cwd())) not in sys.path:
+            sys.path.insert(0, here)  # the module that registers it lies where the user is, as with module:attribute
+        limit = None if self.time_limit == OWN else -1 if self.time_limit is None else int(self.time_limit)
+        with refusing(self.environment, "Gymnasium cannot make it"):
+            # What the checker looks for concerns who writes an environment, and it costs time at every step.
             return package.make(
                 self.environment, max_episode_steps=limit, disable_env_checker=True, **dict(self.options)
             )
-        except (package.error.Error, KeyError, TypeError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise InputError("environment", self.environment, f"Gymnasium cannot make it: {reason}") from None
+
+    def first(self) -> Any:
+        """Return an environment that has been reset once, so that what it lacks is known before anything runs."""
+        made = self.make()
+        if not isinstance(self.environment, str):
+            other = self.make()
+            remedy = (
+                "the function returns the same one again; make a new one at every call, since each run needs its own"
+            )
+            require(other.unwrapped is not made.unwrapped, "environment", self.name, remedy)
+            other.close()
+        with refusing(self.name, "it cannot be reset"):
+            shown = made.reset(seed=0)
+        pair = isinstance(shown, tuple) and len(shown) == 2
+        require(
+            pair, "environment", self.name, "its reset must return what is observed and a dict, as Gymnasium has it"
+        )
+        return made
+
+
+@contextmanager
+def refusing(environment: str, what: str) -> Iterator[None]:
+    """Say in one line what an environment raised, whatever it was: it is not ours."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        kind = "" if type(error).__module__.startswith("gymnasium") else f"{type(error).__name__}: "
+        raise InputError("environment", environment, f"{what}: {kind}{reason}") from error
+
+
+def identity(environment: Any) -> str:
+    """Return what tells an environment from an edited one of the same name: its source, its wrappers and its entry.
+
+    Examples
+    --------
+    >>> lake, other = (Maker("FrozenLake-v1", {"map_name": size}, OWN).make() for size in ("4x4", "8x8"))
+    >>> identity(lake) == identity(lake), identity(lake) == identity(other)
+    (True, False)
+
+    """
+    kinds = [type(one) for one in (*wrappers(environment), environment.unwrapped)]
+    return " ".join([*map(source_of, kinds), source_of(environment.spec)])
 
 
 def time_limit(environment: Any) -> int | None:

@@ -6,12 +6,26 @@ So the rewards must be finitely many: those of a list, or a number of levels to 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
 
 from everlearn.errors import InputError, RewardError, require
 from everlearn.labels import few
+
+CLOSE = 1e-6
+"""How far, of itself, a reward may be from a listed one: single precision, and sums that rounding has touched."""
+
+MOST_LEVELS = 1_000_000
+
+MOST_FOUND = 100
+"""How many different rewards a trial may find; where there are more, they are fractions of any size."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +38,8 @@ class Rewards:
         the rewards, increasing
     step:
         the distance between two levels, where rewards are rounded to the nearest; zero where they are taken as they are
+    tried:
+        whether they were found in a trial, which may have missed some
 
     Examples
     --------
@@ -40,13 +56,14 @@ class Rewards:
 
     values: tuple[float, ...]
     step: float = 0.0
+    tried: bool = False
 
     @cached_property
     def paid(self) -> dict[str, float]:
         """What each text is worth."""
         return {_text(value): value for value in self.values}
 
-    @property
+    @cached_property
     def texts(self) -> tuple[str, ...]:
         """The texts, in the order of the rewards."""
         return tuple(self.paid)
@@ -56,18 +73,62 @@ class Rewards:
         """By how much a reward may be rounded."""
         return self.step / 2
 
-    def text(self, reward: float) -> str:
+    def text(self, reward: Any) -> str:
         """Return the text of a reward that was paid."""
-        given = float(reward)
-        if self.step == 0:
-            if (text := _text(given)) not in self.paid:
-                remedy = "name all with task.rewards=..., or round with task.reward_levels and task.reward_range"
-                raise RewardError("reward", given, f"not among those declared: {few(self.texts)}; {remedy}")
-            return text
+        given = number_paid(reward)
+        return self.texts[self._nearest(given) if self.step == 0 else self._level(given)]
+
+    def _nearest(self, given: float) -> int:
+        place = bisect_left(self.values, given)
+        near = [one for one in (place - 1, place) if 0 <= one < len(self.values)]
+        nearest = min(near, key=lambda one: abs(self.values[one] - given))
+        if not is_close(given, self.values[nearest]):
+            remedy = "name all with task.rewards=..., or round with task.reward_levels and task.reward_range"
+            raise RewardError("reward", given, f"not among those declared: {few(self.texts)}; {remedy}")
+        return nearest
+
+    def _level(self, given: float) -> int:
+        """Return the nearest level; what lies outside by less than half a step is off by no more than the rest."""
         low, high = self.values[0], self.values[-1]
-        if not low <= given <= high:
+        if not low - self.error <= given <= high + self.error:
             raise RewardError("reward", given, f"outside task.reward_range, {low:g} to {high:g}; widen it")
-        return self.texts[round((given - low) / self.step)]
+        return min(max(round((given - low) / self.step), 0), len(self.values) - 1)
+
+
+def number_paid(reward: Any) -> float:
+    """Return a reward as a number, or say that an environment paid something else."""
+    try:
+        given = float(reward)
+    except (TypeError, ValueError):
+        raise RewardError("reward", reward, "the environment paid what is no number; wrap it") from None
+    if not math.isfinite(given):
+        raise RewardError("reward", given, "the environment paid it, and a reward must be finite; wrap it")
+    return given
+
+
+def is_close(one: float, other: float) -> bool:
+    """Tell whether two rewards are the same but for rounding."""
+    return math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-12)
+
+
+def found(counts: Counter[float]) -> Rewards:
+    """Return the rewards that a trial found, those that are the same but for rounding once.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> found(Counter([0.3, 0.1 + 0.2, -1.0])).texts
+    ('-1', '0.3')
+
+    """
+    kept: list[float] = []
+    for value in sorted(counts):
+        if not kept or not is_close(value, kept[-1]):
+            kept.append(value)
+    if len(kept) > MOST_FOUND:
+        remedy = f"a trial found more than {MOST_FOUND}, from {kept[0]:g} to {kept[-1]:g}; round them with"
+        raise InputError("task.rewards", None, f"{remedy} task.reward_levels=21 and task.reward_range=low,high")
+    return replace(listed(kept), tried=True)
 
 
 def _text(reward: float) -> str:
@@ -91,12 +152,16 @@ def levels(number: int, low: float, high: float) -> Rewards:
     (('-1', '-0.5', '0', '0.5', '1'), '0.5', 0.25)
 
     """
-    require(number >= 2, "task.reward_levels", number, "give at least 2")
+    fine = 2 <= number <= MOST_LEVELS
+    require(fine, "task.reward_levels", number, f"give at least 2, and at most {MOST_LEVELS:,}")
     step = (high - low) / (number - 1)
-    return Rewards((*(float(low + step * place) for place in range(number - 1)), float(high)), step)
+    values = (*(float(low + step * place) for place in range(number - 1)), float(high))
+    apart = all(one < other for one, other in pairwise(values))
+    require(apart, "task.reward_range", (low, high), f"is too narrow for {number} levels; widen it")
+    return Rewards(values, step)
 
 
-def read_numbers(given: str | float | Sequence[float] | None, argument: str) -> list[float] | None:
+def read_numbers(given: object, argument: str, remedy: str = "give numbers, as in -1,20") -> list[float] | None:
     """Return numbers that were given as a text, ``-1,20``, or as a sequence, or as one number.
 
     Examples
@@ -107,17 +172,33 @@ def read_numbers(given: str | float | Sequence[float] | None, argument: str) -> 
     """
     if given is None:
         return None
-    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else given
     try:
-        return [float(part) for part in parts]
-    except (TypeError, ValueError):
-        raise InputError(argument, given, "give numbers, as in -1,20") from None
+        numbers = [float(part) for part in parts_of(given)]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(argument, given, remedy) from None
+    require(not any(map(math.isnan, numbers)), argument, given, remedy)
+    return numbers
+
+
+def parts_of(given: Any) -> list[Any]:
+    """Return the parts of a text, of a sequence, or one thing alone.
+
+    Examples
+    --------
+    >>> parts_of("3,none"), parts_of((1, 2)), parts_of(5)
+    (['3', 'none'], [1, 2], [5])
+
+    """
+    if isinstance(given, str):
+        return [part.strip() for part in given.split(",")]
+    return [given] if np.ndim(given) == 0 and not isinstance(given, set | frozenset) else list(given)
 
 
 def read_range(given: str | Sequence[float] | None) -> tuple[float, float] | None:
     """Return a range that was given as ``low,high`` or as two numbers."""
-    if (found := read_numbers(given, "task.reward_range")) is None:
+    remedy = "give two finite numbers, the lower first, as in -1,1"
+    if (ends := read_numbers(given, "task.reward_range", remedy)) is None:
         return None
-    fine = len(found) == 2 and all(map(math.isfinite, found)) and found[0] < found[1]
-    require(fine, "task.reward_range", given, "give two finite numbers, the lower first")
-    return found[0], found[1]
+    fine = len(ends) == 2 and math.isfinite(ends[1] - ends[0]) and ends[0] < ends[1]
+    require(fine, "task.reward_range", given, remedy)
+    return ends[0], ends[1]

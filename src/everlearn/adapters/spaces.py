@@ -40,7 +40,7 @@ def actions_of(space: Any) -> tuple[int, ...]:
 
     remedy = "only Discrete actions can be taken; wrap the environment so that its actions are numbered"
     require(isinstance(space, Discrete), "action space", space, remedy)
-    return tuple(range(int(space.start), int(space.start) + int(space.n)))
+    return _numbers(space, "action space")
 
 
 def reading(space: Any, discretise: Callable[[Any], Discretiser]) -> Reading:
@@ -58,7 +58,7 @@ def reading(space: Any, discretise: Callable[[Any], Discretiser]) -> Reading:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):
-        return Reading(actions_of(space), int)
+        return Reading(_numbers(space, "observation space"), int)
     if isinstance(space, spaces.MultiDiscrete):
         ranges = [range(int(s), int(s) + int(n)) for s, n in zip(space.start.ravel(), space.nvec.ravel(), strict=True)]
         return Reading(_every(ranges, space), _integers)
@@ -77,11 +77,20 @@ def reading(space: Any, discretise: Callable[[Any], Discretiser]) -> Reading:
     raise InputError("observation space", space, remedy)
 
 
+def _numbers(space: Any, argument: str) -> tuple[int, ...]:
+    number = int(space.n)
+    require(number <= MOST_LABELS, argument, space, f"has {number:,} points; wrap the environment to have fewer")
+    return tuple(range(int(space.start), int(space.start) + number))
+
+
 def _integers(point: Any) -> Label:
     return tuple(np.asarray(point).astype(np.int64).ravel().tolist())
 
 
 def _every(parts: Sequence[Sequence[Label]], space: Any) -> tuple[Label, ...]:
-    number = math.prod(len(part) for part in parts)
-    require(number <= MOST_LABELS, "observation space", space, f"has {number:,} points; wrap it to have fewer")
+    number = 1
+    for part in parts:  # one after the other, since the whole product may have more digits than can be shown
+        number *= len(part)
+        remedy = f"has {number:,} points or more; wrap the environment to have fewer"
+        require(number <= MOST_LABELS, "observation space", space, remedy)
     return tuple(product(*parts))

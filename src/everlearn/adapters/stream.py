@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from everlearn.adapters.making import Maker
-from everlearn.adapters.rewards import Rewards
+from everlearn.adapters.rewards import Rewards, number_paid
 from everlearn.adapters.spaces import Reading
 from everlearn.protocol import Label
 
@@ -50,10 +51,38 @@ class GymnasiumStream:
     def step(self, action: Label) -> Label:
         """Execute an action and return what is observed."""
         point, reward, terminated, truncated, _ = self.environment.step(action)
-        mark = TERMINATED if terminated else TRUNCATED if truncated else GOING_ON
-        if mark:
+        if terminated or truncated:
             point, _ = self.environment.reset()
-        return self._observed.read(point), self._rewards.text(reward), mark
+        return label(self._observed, self._rewards, point, reward, terminated, truncated)
+
+
+def label(observed: Reading, rewards: Rewards, point: Any, reward: Any, terminated: bool, truncated: bool) -> Label:
+    """Return what is observed where the environment shows a point; at an end, the first of the next episode."""
+    mark = TERMINATED if terminated else TRUNCATED if truncated else GOING_ON
+    return observed.read(point), rewards.text(reward), mark
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Begins streams of an environment; holds all that tells it from others, so that this identifies its task.
+
+    Parameters
+    ----------
+    maker, observed, rewards:
+        how the environment is made and read
+    identity:
+        of the environment that was made when the task was: an edited one is another
+
+    """
+
+    maker: Maker
+    observed: Reading
+    rewards: Rewards
+    identity: str
+
+    def __call__(self) -> GymnasiumStream:
+        """Return a new stream, not yet begun."""
+        return GymnasiumStream(self.maker.make(), self.observed, self.rewards)
 
 
 class Step(NamedTuple):
@@ -64,6 +93,9 @@ class Step(NamedTuple):
     after: Any
     reward: float
     terminated: bool
+    truncated: bool = False
+    past: int = 1
+    """How many steps the episode had before this one."""
 
 
 def trial(maker: Maker, steps: int) -> Iterator[Step]:
@@ -76,11 +108,14 @@ def trial(maker: Maker, steps: int) -> Iterator[Step]:
 
     """
     environment = maker.make()
-    environment.action_space.seed(SEED)
-    before, _ = environment.reset(seed=SEED)
-    for _ in range(steps):
-        action = int(environment.action_space.sample())
-        after, reward, terminated, truncated, _ = environment.step(action)
-        yield Step(before, action, after, float(reward), bool(terminated))
-        before = environment.reset()[0] if terminated or truncated else after
-    environment.close()
+    try:
+        environment.action_space.seed(SEED)
+        before, past = environment.reset(seed=SEED)[0], 0
+        for _ in range(steps):
+            action = int(environment.action_space.sample())
+            after, reward, terminated, truncated, _ = environment.step(action)
+            yield Step(before, action, after, number_paid(reward), bool(terminated), bool(truncated), past)
+            over = terminated or truncated
+            before, past = (environment.reset()[0], 0) if over else (after, past + 1)
+    finally:
+        environment.close()

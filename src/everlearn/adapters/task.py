@@ -24,23 +24,28 @@ What happens to it on the way:
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 from everlearn.adapters.boxes import Boxes
 from everlearn.adapters.discretisers import Discretiser
-from everlearn.adapters.making import OWN, Maker, gymnasium, read_options
-from everlearn.adapters.rewards import Rewards, levels, listed, read_numbers, read_range
+from everlearn.adapters.making import OWN, Maker, gymnasium, identity, read_options
+from everlearn.adapters.rewards import CLOSE, Rewards, levels, listed, read_numbers, read_range
 from everlearn.adapters.spaces import Reading, actions_of, reading
-from everlearn.adapters.stream import MARKS, TERMINATED, GymnasiumStream, Step, trial
+from everlearn.adapters.stream import MARKS, TERMINATED, Beginning, label
 from everlearn.adapters.transitions import MOST_OUTCOMES, Transitions, transitions
+from everlearn.adapters.trials import Trial
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import START, AleatoricState
 from everlearn.environments.model import Model
 from everlearn.errors import InputError, require
-from everlearn.protocol import Environment, Label
+from everlearn.labels import few
+from everlearn.protocol import Label
+from everlearn.registry import convert
 from everlearn.tasks.task import Task
 
 AUTO = "auto"
@@ -61,8 +66,8 @@ def from_gymnasium(
     termination_reward: float = 0.0,
     discretiser: str | Discretiser = "uniform",
     bins: int | str | Sequence[int] = 8,
-    low: float | str | Sequence[float] | None = None,
-    high: float | str | Sequence[float] | None = None,
+    low: float | str | Sequence[float | None] | None = None,
+    high: float | str | Sequence[float | None] | None = None,
     tilings: int = 4,
     trial_steps: int = 1000,
     raw: bool = False,
@@ -90,9 +95,9 @@ def from_gymnasium(
     discretiser:
         for boxes: ``uniform``, ``quantile``, ``tiles``, or a :class:`~everlearn.adapters.discretisers.Discretiser`
     bins:
-        how many for each coordinate of a box, or one number for all
+        how many for each coordinate of a box, or one number for all; one with 1 is not looked at
     low, high:
-        the ends of each coordinate of a box, or one number for all; those of the box unless given
+        the ends of each coordinate of a box, or one number for all; where none is given, the box's own
     tilings:
         how many, for ``tiles``
     trial_steps:
@@ -111,52 +116,63 @@ def from_gymnasium(
 
     """
     parameters = {name: value for name, value in locals().items() if name != "environment"}
-    chosen = read_options(options)
+    chosen, ends, raw = read_options(options), read_range(reward_range), convert(raw, bool, "task.raw")
+    number = None if reward_levels is None else convert(reward_levels, int, "task.reward_levels")
+    extra = _finite(convert(termination_reward, float, "task.termination_reward"))
+    require(model in (AUTO, True, False), "task.model", model, "give auto, true or false")
     maker = Maker(environment, chosen, time_limit)
-    made = maker.make()
-    require(trial_steps >= 1, "task.trial_steps", trial_steps, "give at least 1")
-    tried = _Trial(maker, trial_steps)
-    known = transitions(made)
-    boxes = Boxes(discretiser, bins, low, high, tilings, tried.points)
+    tried = Trial(maker, convert(trial_steps, int, "task.trial_steps"))
+    boxes = Boxes(discretiser, bins, low, high, convert(tilings, int, "task.tilings"), tried.points)
+    made = maker.first()
+    actions, known = actions_of(made.action_space), transitions(made)
     observed = reading(made.observation_space, boxes.discretiser)
-    paid = _rewards(rewards, reward_levels, read_range(reward_range), known, tried)
+    paid = _rewards(rewards, number, ends, known, tried)
     start: Label = known.starts[0][0] if isinstance(known, Transitions) and len(known.starts) == 1 else START
     states = tuple(dict.fromkeys((*observed.labels, start)))
-    actions, observations = actions_of(made.action_space), _observations(observed, paid)
-
-    def begin() -> Environment:  # names what it is made of, so that all of it identifies the task
-        return GymnasiumStream(Maker(environment, chosen, time_limit).make(), observed, paid)
-
+    observations = _observations(observed, paid)
     table = _usable(known, model, maker, tried)
-    return Task(
+    beginning = Beginning(maker, observed, paid, identity(made))
+    made.close()
+    return GymnasiumTask(
         actions,
         observations,
         AleatoricState(start, _point, states),
-        _reward(paid, read_range(reward_range), float(termination_reward), raw),
+        _reward(paid, ends, extra, raw),
         None if table is None else _model(table, actions, observations, paid),
-        None if table is not None else begin,
+        None if table is not None else beginning,
         name=f"gymnasium:{maker.name}",
         summary=_summary(maker, paid),
         source=f"Gymnasium {gymnasium(maker.name).__version__}",
         parameters=parameters,
+        beginning=beginning,
     )
 
 
-class _Trial:
-    """A trial of an environment, made when it is first asked for."""
+@dataclass(frozen=True)
+class GymnasiumTask(Task):
+    """A task of a Gymnasium environment, which can read what the environment shows.
 
-    def __init__(self, maker: Maker, number: int) -> None:
-        self._maker, self._number = maker, number
-        self._steps: list[Step] | None = None
+    Examples
+    --------
+    >>> from_gymnasium("FrozenLake-v1").label(14, 0.0, False, False)
+    (14, '0', '')
 
-    def __iter__(self) -> Iterator[Step]:
-        if self._steps is None:
-            self._steps = list(trial(self._maker, self._number))
-        return iter(self._steps)
+    """
 
-    def points(self) -> list[Any]:
-        """Return every point that was seen."""
-        return [point for step in self for point in (step.before, step.after)]
+    beginning: Beginning = field(kw_only=True)
+
+    def label(self, point: Any, reward: float, terminated: bool, truncated: bool) -> Label:
+        """Return the observation for an agent that is driven by hand, of what ``step`` of the environment returned.
+
+        Parameters
+        ----------
+        point:
+            what the environment shows; at the end of an episode, what ``reset`` returned after it
+        reward, terminated, truncated:
+            as ``step`` returned them
+
+        """
+        return label(self.beginning.observed, self.beginning.rewards, point, reward, terminated, truncated)
 
 
 def _point(_aleatoric_state: Label, _action: Label, observation: Any) -> Label:
@@ -176,7 +192,7 @@ def _rewards(
     number: int | None,
     ends: tuple[float, float] | None,
     known: Transitions | str,
-    tried: _Trial,
+    tried: Trial,
 ) -> Rewards:
     if number is not None:
         require(given is None, "task.rewards", given, "are either listed or rounded; leave out task.reward_levels")
@@ -184,8 +200,12 @@ def _rewards(
             raise InputError("task.reward_range", ends, "give the ends between which rewards are rounded, as in -1,1")
         return levels(number, *ends)
     if given is not None:
-        return listed(read_numbers(given, "task.rewards") or [])
-    return listed(known.rewards if isinstance(known, Transitions) else {step.reward for step in tried})
+        paid = listed(read_numbers(given, "task.rewards") or [])
+    else:
+        paid = listed(known.rewards) if isinstance(known, Transitions) else tried.rewards()
+    inside = ends is None or ends[0] <= paid.values[0] <= paid.values[-1] <= ends[1]
+    require(inside, "task.reward_range", ends, f"is to hold every reward: {few(paid.texts)}; widen it")
+    return paid
 
 
 def _reward(paid: Rewards, ends: tuple[float, float] | None, extra: float, raw: bool) -> Reward:
@@ -196,12 +216,17 @@ def _reward(paid: Rewards, ends: tuple[float, float] | None, extra: float, raw: 
 
     low, high = ends or (paid.values[0], paid.values[-1])
     low, high = low + min(extra, 0.0), high + max(extra, 0.0)
-    return Reward(reward, low, high if low < high else low + 1, raw)
+    wider = max(low + 1, low + abs(low) * CLOSE)  # one would not be seen beside 1e17
+    return Reward(reward, low, high if low < high else wider, raw)
 
 
-def _usable(known: Transitions | str, model: bool | str, maker: Maker, tried: _Trial) -> Transitions | None:
+def _finite(reward: float) -> float:
+    require(math.isfinite(reward), "task.termination_reward", reward, "give a finite number")
+    return reward
+
+
+def _usable(known: Transitions | str, model: bool | str, maker: Maker, tried: Trial) -> Transitions | None:
     """Return the transition table if a model is to be made of it; refuse where one is asked for that cannot be."""
-    require(model in (AUTO, True, False), "task.model", model, "give auto, true or false")
     if model is False:
         return None
     if isinstance(known, Transitions):
@@ -233,4 +258,5 @@ def _model(known: Transitions, actions: tuple[Label, ...], observations: tuple[L
 
 def _summary(maker: Maker, paid: Rewards) -> str:
     rounded = f"; rewards are rounded, by at most {paid.error:g}" if paid.error else ""
-    return f"{maker.name} of Gymnasium, its episodes on one endless stream{rounded}"
+    tried = f"; rewards found in a trial: {few(paid.texts)}" if paid.tried else ""
+    return f"{maker.name} of Gymnasium, its episodes on one endless stream{rounded}{tried}"

@@ -7,21 +7,20 @@ can be computed.  The memory is the state, and where a wrapper cuts episodes off
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from everlearn.adapters.making import time_limit, wrappers
-from everlearn.adapters.rewards import Rewards
+from everlearn.adapters.rewards import Rewards, is_close
 from everlearn.adapters.stream import GOING_ON, TERMINATED, TRUNCATED, Step
 from everlearn.aleatoric.state import START
+from everlearn.environments.model import SUM_TOLERANCE
 from everlearn.protocol import Label
 
 MOST_OUTCOMES = 5_000_000
 """How large a table may be, in outcomes of 48 bytes; every row has room for as many as the longest."""
-
-_CHANGE_NOTHING = {"OrderEnforcing", "PassiveEnvChecker", "TimeLimit"}
-"""Wrappers after which the transition table still tells what happens."""
 
 _BEYOND_THE_TABLE = ("fickle_passenger",)
 """What makes an environment do more than its table says: in Taxi a passenger may change their mind."""
@@ -106,24 +105,32 @@ class Transitions:
 
     def contradiction(self, steps: Iterable[Step]) -> str | None:
         """Return how the environment did what its table rules out, if it did."""
-        possible = set(self._every())
-        for before, action, after, reward, over in steps:
-            if (int(before), action, int(after), reward, over) not in possible:
-                return f"went from {before} by {action} to {after}, which its transition table rules out"
+        possible: dict[tuple[int, int, int, bool], list[float]] = {}
+        for state, action, following, reward, over in self._every():
+            possible.setdefault((state, action, following, over), []).append(reward)
+        starts = {state for state, _ in self.starts}
+        for step in steps:
+            before, after = int(step.before), int(step.after)
+            if step.past == 0 and before not in starts:
+                return f"began in {before}, which its initial_state_distrib rules out"
+            paid = possible.get((before, step.action, after, step.terminated), ())
+            if not any(is_close(step.reward, reward) for reward in paid):
+                happened = f"went from {before} by {step.action} to {after} for {step.reward:g}"
+                return f"{happened}, which its transition table rules out"
+            if step.truncated and not step.terminated and step.past + 1 != self.limit:
+                return f"truncated an episode after {step.past + 1} steps, which its transition table does not tell"
         return None
 
 
 def transitions(environment: Any) -> Transitions | str:
     """Return the transition table of an environment, or why there is none to be used."""
-    from gymnasium.spaces import Discrete
-
     bare = environment.unwrapped
     table, beginning = getattr(bare, "P", None), getattr(bare, "initial_state_distrib", None)
-    if beginning is None or not _is_table(table) or not isinstance(environment.observation_space, Discrete):
+    if beginning is None or not _is_table(table, beginning, environment):
         return "has no transition table"
     for wrapper in wrappers(environment):
-        if (name := type(wrapper).__name__) not in _CHANGE_NOTHING:
-            return f"is wrapped in {name}, of which its transition table knows nothing"
+        if type(wrapper) not in _change_nothing():
+            return f"is wrapped in {type(wrapper).__name__}, of which its transition table knows nothing"
     for name in _BEYOND_THE_TABLE:
         if getattr(bare, name, False):
             return f"does more than its transition table says, with {name}"
@@ -131,6 +138,38 @@ def transitions(environment: Any) -> Transitions | str:
     return Transitions(table, starts, time_limit(environment))
 
 
-def _is_table(found: Any) -> bool:
-    """Tell whether something called P is what the toy-text environments call so."""
-    return isinstance(found, Mapping) and bool(found) and all(isinstance(row, Mapping) for row in found.values())
+def _change_nothing() -> tuple[type, ...]:
+    """Return the wrappers after which a transition table still tells what happens."""
+    from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+    return OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+
+def _is_table(table: Any, beginning: Any, environment: Any) -> bool:
+    """Tell whether something called P is what the toy-text environments call so: whole, and of probabilities."""
+    from gymnasium.spaces import Discrete
+
+    seen, actions = environment.observation_space, environment.action_space
+    if not (isinstance(table, Mapping) and isinstance(seen, Discrete) and isinstance(actions, Discrete)):
+        return False
+    try:
+        return (
+            set(table) == set(range(int(seen.n)))
+            and all(set(row) == set(range(int(actions.n))) for row in table.values())
+            and all(_is_row(outcomes, table) for row in table.values() for outcomes in row.values())
+            and len(beginning) <= len(table)
+            and _is_distribution(float(share) for share in beginning)
+            and seen.start == actions.start == 0
+        )
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_row(outcomes: Any, table: Mapping[int, Any]) -> bool:
+    known = all(following in table and math.isfinite(reward) for _, following, reward, _ in outcomes)
+    return known and _is_distribution(float(probability) for probability, *_ in outcomes)
+
+
+def _is_distribution(shares: Iterable[float]) -> bool:
+    given = list(shares)
+    return min(given, default=-1.0) >= 0 and abs(math.fsum(given) - 1) < SUM_TOLERANCE

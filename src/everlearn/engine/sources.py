@@ -7,25 +7,33 @@ under a hash of all of this.
 from __future__ import annotations
 
 import ast
+import collections
 import contextlib
 import functools
 import hashlib
 import inspect
-import sys
 import textwrap
 import threading
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from operator import itemgetter
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-_OTHERS = {*sys.stdlib_module_names, "everlearn", "llvmlite", "numba", "numpy", "scipy"}
-"""Modules whose classes are not looked into: their versions are recorded, and they are not edited."""
+from everlearn.engine.holding import LIBRARIES, OTHERS, held, is_own, qualified, root
+from everlearn.labels import is_label
+
+MOST_THINGS = 10_000
+"""How many functions, classes and objects are looked into; those beyond are told by their types."""
 
 _PARSING = threading.Lock()
 """Python 3.11 raises SystemError where two threads make syntax trees at once."""
+
+_KNOWN: weakref.WeakKeyDictionary[types.FunctionType, tuple[types.CodeType, str]] = weakref.WeakKeyDictionary()
+"""The sources that were read, each with the code that it was read of."""
 
 COMPILED_ELSEWHERE = {"math", "numba", "numpy", "scipy"}
 """Modules whose functions Numba knows itself."""
@@ -64,91 +72,175 @@ def fingerprint(*functions: Callable[..., Any]) -> str:
     """
     text = hashlib.sha256()
     for function in functions:
-        for one in _reached(function):
-            text.update(f"\n{one.__module__}.{one.__qualname__}\n{_source(one)}".encode())
-            text.update(f"\n{_constant(one.__defaults__)} {_constant(one.__kwdefaults__)}".encode())
-            for name, value in _names(one):
-                text.update(f"\n{name} = {_constant(value)}".encode())
+        for part in _Walk(function).texts():
+            text.update(part.encode())
     return text.hexdigest()
 
 
-def _reached(function: Callable[..., Any]) -> list[types.FunctionType]:
-    """Return what :func:`callees` returns, and what lies behind decorators, compiled functions and own classes."""
-    found: dict[types.FunctionType, None] = {}
-    queue: list[Any] = [function]
-    for given in queue:
-        one = inspect.unwrap(getattr(given, "py_func", given)) if callable(given) else given
-        if isinstance(one, types.FunctionType) and one not in found:
-            found[one] = None
-            queue.extend(value for _, value in _names(one))
-        elif isinstance(one, type) and not issubclass(one, tuple) and one.__module__.partition(".")[0] not in _OTHERS:
-            queue.extend(member for member in vars(one).values() if isinstance(member, types.FunctionType))
-    return list(found)
-
-
 def source_of(thing: Any) -> str:
-    """Return a hash of what a function or a class does, for things that are never compiled; else of what it is called.
+    """Return a hash of what a function, a class or an object does, for things that are never compiled.
 
     Examples
     --------
     >>> class One: pass
     >>> source_of(One) == source_of(One), source_of(len) == source_of(max)
     (True, False)
+    >>> source_of(functools.partial(max, 1)) == source_of(functools.partial(max, 2))
+    False
 
     """
-    return hashlib.sha256("\n".join(_parts(thing)).encode()).hexdigest()
+    told = fingerprint(thing) if isinstance(thing, types.FunctionType) else "".join(_Walk(thing).texts())
+    return hashlib.sha256(told.encode()).hexdigest()
 
 
-def _parts(thing: Any) -> Iterator[str]:
-    """Yield what a thing does: the source of a function, of a class with its bases and methods, and what it holds."""
-    if isinstance(thing, types.FunctionType):
-        yield fingerprint(thing)
-    elif isinstance(thing, types.MethodType):
-        yield fingerprint(thing.__func__)
-        yield _held(thing.__self__)
-    elif isinstance(thing, functools.partial):
-        yield from _parts(thing.func)
-        yield _constant(thing.args) + _constant(thing.keywords)
-    elif isinstance(thing, type):
-        for kind in thing.__mro__:
-            yield from _class(kind)
-    else:
-        yield from _parts(type(thing))
-        yield _held(thing) + str(getattr(thing, "__qualname__", ""))
+class _Walk:
+    """Everything that a thing rests on, each once in the order in which it is found, and a text of all of it.
+
+    Functions and classes are told by their source, objects by what they hold.  What is held is told by its number, so
+    that things may hold each other.  What belongs to a library is told by its name, and so is what can hold nothing.
+    """
+
+    def __init__(self, thing: Any) -> None:
+        self.found: list[Any] = []  # all are kept: the id of what is gone may come again
+        self._numbers: dict[int, int] = {}
+        self._around: list[int] = []
+        self._add(_plain_function(thing))
+
+    def texts(self) -> Iterator[str]:
+        """Yield the text in parts."""
+        for thing in self.found:  # which grows meanwhile
+            if isinstance(thing, types.FunctionType):
+                yield from self._function(thing)
+            elif isinstance(thing, type):
+                yield from self._class(thing)
+            else:
+                entries = [f"{name} = {self._constant(value)}" for name, value in (held(thing) or {}).items()]
+                yield "\n".join(["", qualified(thing), *entries])
+                if is_own(type(thing)):
+                    self._add(type(thing))
+
+    def _function(self, function: types.FunctionType) -> Iterator[str]:
+        yield f"\n{function.__module__}.{function.__qualname__}\n{_source(function)}"
+        yield f"\n{self._constant(function.__defaults__)} {self._constant(function.__kwdefaults__)}"
+        if root(function) == "gymnasium":  # its functions know every environment there is, also those of others
+            return
+        inner = root(function) == "everlearn" and function is not self.found[0]
+        for name, value in _names(function):
+            if inner and isinstance(value, dict) and name in function.__code__.co_freevars:
+                continue  # what it computed so far; what determines that is held beside it
+            yield f"\n{name} = {self._named(value, root(function) not in OTHERS)}"
+
+    def _named(self, value: Any, by_user: bool) -> str:
+        """Return what a name stands for: functions and classes of the user's follow in the order of their names."""
+        if _is_followed(one := _plain_function(value)):
+            self._add(one)
+        elif by_user or not isinstance(one, type | types.BuiltinFunctionType):
+            return self._constant(value)
+        return type(value).__name__
+
+    def _class(self, kind: type) -> Iterator[str]:
+        yield f"\n{_class_source(kind)}"
+        if not is_own(kind):
+            return
+        for base in kind.__bases__:
+            self._add(base)
+        for name, member in vars(kind).items():
+            if isinstance(inner := _function_of(member), types.FunctionType):
+                self._add(inner)
+            elif not name.startswith("__") and not issubclass(kind, tuple):
+                yield f"\n{name} = {self._constant(member)}"
+
+    def _add(self, thing: Any) -> int:
+        if id(thing) not in self._numbers:
+            self._numbers[id(thing)] = len(self.found)
+            self.found.append(thing)
+        return self._numbers[id(thing)]
+
+    def _constant(self, value: Any) -> str:
+        """Return what identifies a value in every process: what it is, if it is data, or its type and its number."""
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
+        if isinstance(value, bool | int | float | complex | str | bytes | range | PurePath | np.generic | None):
+            return repr(value)
+        if isinstance(value, tuple | list | dict | set | frozenset | collections.deque | np.ndarray):
+            return self._container(value)
+        one, told = _plain_function(value), type(value).__name__
+        if isinstance(one, types.BuiltinFunctionType) or (isinstance(one, type) and not is_own(one)):
+            return f"{told} {qualified(one)}"
+        known = isinstance(one, type | types.FunctionType) or held(one) is not None
+        return f"{told} {self._add(one)}" if known and len(self.found) < MOST_THINGS else told
+
+    def _container(self, value: Any) -> str:
+        if id(value) in self._around:
+            return f"{type(value).__name__} around it"
+        if isinstance(value, tuple) and is_own(type(value)):
+            self._add(type(value))
+        self._around.append(id(value))
+        if isinstance(value, dict):
+            entries = [f"{self._constant(key)}: {self._constant(entry)}" for key, entry in value.items()]
+        elif isinstance(
+            value, set | frozenset
+        ):  # in an order of its own in every process, so that numbers tell nothing
+            entries = sorted(
+                repr(one) if is_label(one) or isinstance(one, float) else type(one).__name__ for one in value
+            )
+        else:
+            entries = [self._constant(entry) for entry in value]
+        self._around.pop()
+        return f"({', '.join(entries)})"
 
 
-def _class(kind: type) -> Iterator[str]:
-    try:
-        yield _bare(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError):  # built in, or typed at a prompt
-        yield f"{kind.__module__}.{kind.__qualname__}"
-    for member in vars(kind).values():
-        if isinstance(member, types.FunctionType):
-            yield fingerprint(member)
+def _is_followed(thing: Any) -> bool:
+    """Tell whether a name that stands for a thing leads to it: to every function, and to classes of the user's."""
+    if isinstance(thing, type):
+        return is_own(thing) and not issubclass(thing, tuple)
+    return isinstance(thing, types.FunctionType)
 
 
-def _held(thing: Any) -> str:
-    return _constant(getattr(thing, "__dict__", None))
+def _plain_function(thing: Any) -> Any:
+    """Return the function behind one that was compiled or that remembers its results."""
+    compiled = getattr(thing, "py_func", None) if root(type(thing)) == "numba" else None
+    return compiled or (thing.__wrapped__ if isinstance(thing, functools._lru_cache_wrapper) else thing)
 
 
-def _constant(value: Any) -> str:
-    """Return what identifies a constant in every process; of an object that is none, its type is all that is told."""
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
-    if isinstance(value, tuple | list):
-        return f"({', '.join(_constant(entry) for entry in value)})"
-    if isinstance(value, dict):
-        return f"({', '.join(f'{_constant(key)}: {_constant(entry)}' for key, entry in value.items())})"
-    if isinstance(value, set | frozenset):
-        return f"({', '.join(sorted(_constant(entry) for entry in value))})"
-    return repr(value) if isinstance(value, bool | int | float | str | np.generic | None) else type(value).__name__
+def _function_of(member: Any) -> Any:
+    """Return the function of a method, of whatever sort."""
+    if isinstance(member, staticmethod | classmethod):
+        return member.__func__
+    if isinstance(member, property):
+        return member.fget
+    return member.func if isinstance(member, functools.cached_property) else member
+
+
+def _class_source(kind: type) -> str:
+    if root(kind) not in LIBRARIES:
+        with contextlib.suppress(OSError, TypeError):  # built in, or typed at a prompt
+            return _bare(textwrap.dedent(inspect.getsource(kind)))
+    return qualified(kind)
 
 
 def _source(function: types.FunctionType) -> str:
+    """Return the source of a function; it is read once, since to find it in its file takes long."""
+    known = _KNOWN.get(function)
+    if known is None or known[0] is not function.__code__:
+        known = _KNOWN[function] = function.__code__, _read_source(function)
+    return known[1]
+
+
+def _read_source(function: types.FunctionType) -> str:
     try:
-        return _bare(textwrap.dedent(inspect.getsource(function)))
+        return _bare(textwrap.dedent(inspect.getsource(function.__code__)))
     except (OSError, TypeError):  # typed at a prompt: the code itself tells as much
-        return repr((function.__code__.co_code, function.__code__.co_consts, function.__code__.co_names))
+        return _code(function.__code__)
+
+
+def _code(code: types.CodeType) -> str:
+    """Return what code does, the same in every process."""
+    constants = [
+        _code(one) if isinstance(one, types.CodeType) else sorted(map(repr, one)) if isinstance(one, frozenset) else one
+        for one in code.co_consts
+    ]
+    return repr((code.co_code, constants, code.co_names))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -62,7 +62,8 @@ class PairTable:
 
     def __init__(self, task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> None:
         if task.model is None:
-            raise InputError("task", task.name, "has no model to tabulate; use the reference engine")
+            remedy = "has no model to tabulate, so that nothing can be computed exactly; run it in the reference loop"
+            raise InputError("task", task.name, remedy)
         self.task = task
         self.model = task.model
         self.interface = Interface(task)
