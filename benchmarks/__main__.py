@@ -10,6 +10,7 @@ from rich.table import Table
 from benchmarks.designs import by_design
 from benchmarks.engine import against_c
 from benchmarks.experiments import durability
+from benchmarks.networks import by_network
 from benchmarks.size import by_size
 from benchmarks.start import waiting
 from benchmarks.theory import growth
@@ -19,6 +20,10 @@ BENCHMARKS = {
     "engine": ("The compiled engine against a C program, same results, best of five rounds", against_c),
     "size": ("Cost a step against the number of aleatoric states, one core, 32 runs (plot: build/benchmarks)", by_size),
     "designs": ("Every agent, compiled against interpreted, one core", by_design),
+    "networks": (
+        "Queueing networks, the paper's agent on one core, 8 runs; exact optima up to 1e5 memories",
+        by_network,
+    ),
     "experiments": ("The paper's experiment over 1.5e7 steps, 200 runs of three agents, start to tables", durability),
     "cluster": ("What a leg of a cluster moves and costs, the paper's agent on the station, two workers here", sizing),
     "theory": ("Exact computation, one core", growth),

@@ -22,6 +22,7 @@ from everlearn.cli.main import app
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (
+    "agents",
     "api",
     "cluster",
     "command-line",
@@ -30,11 +31,14 @@ PAGES = (
     "experiments",
     "gymnasium",
     "index",
+    "leaderboard",
     "notation",
     "own-agent",
     "paper",
     "reproduce",
+    "tasks",
     "theory",
+    "tune",
     "tutorial",
 )
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *(DOCS / f"{page}.md" for page in PAGES)]
@@ -71,7 +75,10 @@ def run_python(document: Path, block: Block, namespace: dict[str, Any]) -> None:
 
 EXECUTED = [
     ROOT / "README.md",
-    *(DOCS / f"{page}.md" for page in ("api", "gymnasium", "own-agent", "theory", "tutorial")),
+    *(
+        DOCS / f"{page}.md"
+        for page in ("agents", "api", "gymnasium", "own-agent", "tasks", "theory", "tune", "tutorial")
+    ),
 ]
 
 
@@ -157,11 +164,37 @@ def test_files_that_are_named_exist(document):
         assert (ROOT / named).exists(), named
 
 
-def test_every_name_is_explained():
-    text = (DOCS / "command-line.md").read_text() + (DOCS / "concepts.md").read_text()
-    for registry in (everlearn.TASKS, everlearn.AGENTS, everlearn.SCHEDULES):
-        for name in registry:
-            assert f"`{name}`" in text, name
+@pytest.mark.parametrize(
+    ("page", "registry"),
+    [("tasks", everlearn.TASKS), ("agents", everlearn.AGENTS), ("command-line", everlearn.SCHEDULES)],
+    ids=["tasks", "agents", "schedules"],
+)
+def test_every_name_is_explained(page, registry):
+    text = (DOCS / f"{page}.md").read_text()
+    for name in registry:
+        assert f"`{name}`" in text, name
+
+
+def rows_of(document: Path, first: str) -> dict[str, list[str]]:
+    """Return the rows of the table whose first heading is given, by their first cell."""
+    table = document.read_text().partition(f"| {first} |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    return {row[0].strip("`"): row[1:] for row in rows}
+
+
+@pytest.mark.parametrize("name", sorted(everlearn.TASKS))
+def test_the_table_of_tasks_is_true(name):
+    actions, states, memories, rewards, optimum, best, distortion = rows_of(DOCS / "tasks.md", "task")[name]
+    theory = everlearn.Theory(name)
+    task = theory.task
+    assert [actions, states, memories] == [
+        f"{n:,}" for n in (len(task.actions), len(task.states), theory.pairs.memories)
+    ]
+    assert rewards == f"{task.reward.low:g} to {task.reward.high:g}"
+    assert float(optimum) == pytest.approx(theory.optimal_average_reward, abs=6e-7)
+    assert float(best.rstrip(" ⋆")) == pytest.approx(theory.best_aleatoric.average_reward, abs=6e-7)
+    assert ("⋆" in best) == (theory.best_deterministic.exact and not theory.best_aleatoric.randomised)
+    assert float(distortion) == pytest.approx(theory.distortion(10).value, abs=6e-7)
 
 
 def test_every_command_and_option_is_explained():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from everlearn.aleatoric.reward import Reward
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.regret import regret
-    from everlearn.api import compare, run
+    from everlearn.api import compare, run, tune
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from everlearn.tasks.task import Task
     from everlearn.tasks.views import seen_through
     from everlearn.theory.report import Theory
+    from everlearn.tuning.tuned import Tuned
 
 _WHERE = {
     "AGENTS": "agents.registry",
@@ -58,6 +59,7 @@ _WHERE = {
     "TASKS": "tasks.registry",
     "Task": "tasks.task",
     "Theory": "theory.report",
+    "Tuned": "tuning.tuned",
     "choose": "randomness",
     "compare": "api",
     "from_gymnasium": "adapters.task",
@@ -68,6 +70,7 @@ _WHERE = {
     "seen_through": "tasks.views",
     "task": "tasks.define",
     "to_gymnasium": "adapters.export",
+    "tune": "api",
     "uniform": "randomness",
     "window": "aleatoric.state",
 }
@@ -93,6 +96,7 @@ __all__ = [
     "Schedule",
     "Task",
     "Theory",
+    "Tuned",
     "__version__",
     "choose",
     "compare",
@@ -104,6 +108,7 @@ __all__ = [
     "seen_through",
     "task",
     "to_gymnasium",
+    "tune",
     "uniform",
     "window",
 ]

@@ -8,6 +8,10 @@ The algorithm as written adds foo3(t) to every value and multiplies every count 
 - N = visits * scale * 2 ** (exponent - stamp), where scale * 2 ** exponent is the product of foo4 so far (in ``now``),
   visits is the count at the pair's last visit divided by the scale at that time, and the stamp the exponent then.
 
+A schedule may ask for optimism that follows what varies.  Then the mean and the variance of the targets of a pair are
+kept too, as running averages with the step size of Line 11, and the bonus of Line 14 is foo2 ((doubt + sigma) / sqrt(N)
++ rarity tau / N).  With the schedules of the paper nothing of this is there, and the agent is the paper's.
+
 It is also the numerically right form: two clipped values are exactly equal, as on paper, where rounding in the literal
 form would break ties and change what the agent does.
 """
@@ -34,9 +38,20 @@ class Values(NamedTuple):
     """P_t in offset form."""
 
     cells: Table
-    """A row for each aleatoric state: for each action its u, then for each its visits, then for each its stamp."""
+    """A row for each aleatoric state: for each action its u, then for each its visits, then for each its stamp, if any,
+    then for each the mean and for each the variance of its targets, if these are kept."""
     scaled: tuple[int, ...]
     """Empty where foo4 is always 1: counts are then never scaled, and there are no stamps."""
+    varied: tuple[int, ...]
+    """Empty where optimism follows counts alone: no means and variances are kept."""
+    raw: tuple[int, ...]
+    """Empty where rewards are learned from as they come; else they are brought into [0, 1] here."""
+    low: float
+    width: float
+    """The least reward and the width of their range."""
+    step_weight: float
+    doubt: float
+    rarity: float
     actions: int
     each: tuple[int, ...]
     """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
@@ -53,15 +68,28 @@ def growing_horizon(*, schedule: Schedule) -> Design:
     """
 
     def build(interface: Interface) -> Values:
-        return nothing_known(interface, schedule.scales_counts)
+        return nothing_known(interface, schedule)
 
     return Design(build, act, learn, policy, schedule, inspect, by_state=True, name="growing-horizon")
 
 
-def nothing_known(interface: Interface, scaled: bool = True) -> Values:
+def nothing_known(interface: Interface, schedule: Schedule) -> Values:
     """Begin with Q = 1 (u = 0, c = 1) and N = 0 everywhere."""
-    cells = np.zeros((interface.states, (3 if scaled else 2) * interface.actions))
-    return Values(cells, (0,) if scaled else (), interface.actions, unrolled(interface.actions))
+    reward, actions = interface.task.reward, interface.actions
+    kept = 2 + schedule.scales_counts + 2 * (schedule.doubt is not None)
+    return Values(
+        np.zeros((interface.states, kept * actions)),
+        (0,) if schedule.scales_counts else (),
+        () if schedule.doubt is None else (0,),
+        (0,) if schedule.unit and reward.raw else (),
+        float(reward.low),
+        float(reward.high - reward.low),
+        schedule.step_weight,
+        schedule.doubt or 0.0,
+        schedule.rarity,
+        actions,
+        unrolled(actions),
+    )
 
 
 def act(knowledge: Values, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
@@ -86,15 +114,34 @@ def learn(knowledge: Values, experience: Experience, now: Now, stream: Any) -> N
         n = cells[s, visits] + 1.0
         cells[s, visits] = n
     following = largest(cells, actions, experience.next_aleatoric_state)
-    target = experience.reward - now.drift + now.discount * following + now.optimism / math.sqrt(n)
-    alpha = step_size(n, now.horizon)
+    alpha = step_size(n, now.horizon, knowledge.step_weight)
+    reward = experience.reward
+    if len(knowledge.raw) > 0:
+        reward = (reward - knowledge.low) / knowledge.width
+    target = reward - now.drift + now.discount * following
+    if len(knowledge.varied) > 0:
+        mean = value + (3 if len(knowledge.scaled) > 0 else 2) * actions
+        spread = varied(cells, s, mean, mean + actions, alpha, target)
+        target += now.optimism * (
+            (knowledge.doubt + math.sqrt(spread)) / math.sqrt(n) + knowledge.rarity * now.horizon / n
+        )
+    else:
+        target += now.optimism / math.sqrt(n)
     u = (1.0 - alpha) * cells[s, value] + alpha * target  # exactly the target where alpha = 1
     cells[s, value] = min(u, now.ceiling)
 
 
-def step_size(count: float, horizon: float) -> float:
-    """Line 11: (1 + 2 tau) / (N + 2 tau)."""
-    return (1.0 + 2.0 * horizon) / (count + 2.0 * horizon)
+def step_size(count: float, horizon: float, weight: float = 2.0) -> float:
+    """Line 11: (1 + 2 tau) / (N + 2 tau), with the weight that a schedule gives in the place of 2."""
+    return (1.0 + weight * horizon) / (count + weight * horizon)
+
+
+def varied(cells: Table, s: int, mean: int, variance: int, alpha: float, target: float) -> float:
+    """Move the mean and the variance of the targets of a pair, and return the variance."""
+    error = target - cells[s, mean]
+    cells[s, mean] += alpha * error
+    cells[s, variance] = (1.0 - alpha) * (cells[s, variance] + alpha * error * error)
+    return cells[s, variance]  # type: ignore[no-any-return]
 
 
 def scaled_count(visits: float, stamp: float, scale: float, exponent: float) -> float:
@@ -121,13 +168,14 @@ def policy(knowledge: Values) -> Table:
 
 
 def inspect(knowledge: Values, now: Now) -> dict[str, Table]:
-    """Return Q and N as the algorithm has them at the end of step ``now.t``."""
-    if not knowledge.scaled:
-        offset, visits = np.split(knowledge.cells, 2, axis=1)
-        return {"Q": offset + (now.horizon - now.ceiling), "N": visits.copy()}
-    offset, visits, stamp = np.split(knowledge.cells, 3, axis=1)
-    counts = [
-        scaled_count(float(visited), float(stamped), now.scale, now.exponent)
-        for visited, stamped in zip(visits.flat, stamp.flat, strict=True)
-    ]
-    return {"Q": offset + (now.horizon - now.ceiling), "N": np.reshape(counts, offset.shape)}
+    """Return Q and N as the algorithm has them at the end of step ``now.t``, and sigma where that is kept."""
+    parts = np.split(knowledge.cells, knowledge.cells.shape[1] // knowledge.actions, axis=1)
+    offset, visits = parts[:2]
+    if knowledge.scaled:
+        counts = [
+            scaled_count(float(visited), float(stamped), now.scale, now.exponent)
+            for visited, stamped in zip(visits.flat, parts[2].flat, strict=True)
+        ]
+        visits = np.reshape(counts, offset.shape)
+    found = {"Q": offset + (now.horizon - now.ceiling), "N": visits.copy()}
+    return {**found, "sigma": np.sqrt(parts[-1])} if knowledge.varied else found

@@ -32,6 +32,7 @@ SCHEDULES: dict[str, str] = {
     "smooth": "everlearn.agents.schedule:smooth",
     "change-points": "everlearn.agents.schedule:change_points",
     "fixed": "everlearn.agents.schedule:fixed",
+    "practical": "everlearn.agents.schedule:practical",
 }
 
 DEFAULT_SCHEDULE = "smooth"

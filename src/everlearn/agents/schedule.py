@@ -8,6 +8,9 @@ foo2       ``optimism``      the optimism coefficient beta                      
 foo3       ``value_shift``   added to every action value                         finite
 foo4       ``count_scale``   multiplies every count                              finite, not negative
 =========  ================  ==================================================  =====================
+
+The paper invites others (Sections 4.3 and 5).  Beside foo1 to foo4 a schedule may say what Lines 11 and 14 take as
+given: how heavily the horizon weighs in the step size, and whether optimism follows what varies (:class:`Schedule`).
 """
 
 from __future__ import annotations
@@ -42,6 +45,13 @@ class Schedule:
         whether foo4 is ever anything but 1; an agent need not keep what it takes to scale counts where it is not
     steady:
         for how many steps from t, t included, foo1 and foo2 stay as at t, and foo4 is 1 after t; goes with ``formula``
+    step_weight:
+        w in the step size (1 + w tau) / (N + w tau); Line 11 has 2
+    doubt, rarity:
+        None for the bonus of the paper, foo2 / sqrt(N); else the bonus is foo2 ((doubt + sigma) / sqrt(N) + rarity tau
+        / N), sigma being the standard deviation of what a value was moved towards
+    unit:
+        whether rewards are brought into [0, 1] by their declared range also where a task is learned from raw ones
     formula, constants:
         foo1, foo2 and foo4 at once, for schedules that are also to be evaluated in compiled code; goes with ``ceiling``
 
@@ -62,6 +72,10 @@ class Schedule:
     formula: Formula | None = None
     constants: tuple[float, ...] = ()
     steady: Callable[[int], int] | None = None
+    step_weight: float = 2.0
+    doubt: float | None = None
+    rarity: float = 0.0
+    unit: bool = False
     name: str = "schedule"
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -92,6 +106,52 @@ def smooth(
 
     ceiling = -1.0 if horizon_power != 0 else horizon_scale - 1.0  # 0^0 = 1: a constant horizon is never added
     return _from_formula(smooth_formula, constants, value_shift, ceiling, scales_counts=False)
+
+
+def practical(
+    *,
+    horizon_scale: float = 12.0,
+    horizon_power: float = 0.05,
+    optimism_scale: float = 0.15,
+    optimism_power: float = 0.2,
+    step_weight: float = 3.0,
+    doubt: float = 0.2,
+    rarity: float = 0.3,
+) -> Schedule:
+    """Grow the horizon as in smooth, and be optimistic where outcomes vary.
+
+    foo1 to foo4 are those of :func:`smooth` with other constants.  Two things that the paper keeps fixed are not.  The
+    bonus of Line 14 is foo2 ((doubt + sigma) / sqrt(N) + rarity tau / N), where sigma is the standard deviation of the
+    targets of a pair, tracked with the same step size: what hardly varies is not explored for long.  And the step size
+    of Line 11 is (1 + w tau) / (N + w tau) with another w than 2.  Rewards are brought into [0, 1] in every task.
+
+    Parameters
+    ----------
+    horizon_scale, horizon_power, optimism_scale, optimism_power:
+        as in :func:`smooth`
+    step_weight:
+        w
+    doubt:
+        what is added to sigma: what would be explored if outcomes did not vary at all
+    rarity:
+        what is added for pairs that were visited rarely, whatever their outcomes
+
+    Examples
+    --------
+    >>> schedule = practical()
+    >>> schedule.horizon(1), schedule.ceiling, schedule.unit
+    (12.0, -1.0, True)
+
+    """
+    for name, value in (("step_weight", step_weight), ("doubt", doubt), ("rarity", rarity)):
+        require(0 <= value < math.inf, f"schedule.{name}", value, "give a finite number of at least 0")
+    like = smooth(
+        horizon_scale=horizon_scale,
+        horizon_power=horizon_power,
+        optimism_scale=optimism_scale,
+        optimism_power=optimism_power,
+    )
+    return replace(like, step_weight=float(step_weight), doubt=float(doubt), rarity=float(rarity), unit=True)
 
 
 def smooth_formula(t: int, constants: Table) -> tuple[float, float, float]:

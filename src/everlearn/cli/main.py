@@ -87,7 +87,7 @@ def schedules(as_json: AsJson = False) -> None:
 
 @app.command()
 def run(
-    task: Annotated[str, typer.Argument(help="A task: a name, or module:attribute.")],
+    task: Annotated[str, typer.Argument(help="A task: a name, gymnasium:ID, or module:attribute.")],
     agent: Annotated[str, typer.Option(help="An agent: a name, or module:attribute.")] = "growing-horizon",
     schedule: Annotated[str | None, typer.Option(help="A schedule, for agents that take one.")] = None,
     settings: Annotated[
@@ -111,7 +111,7 @@ def run(
 
 @app.command()
 def theory(
-    task: Annotated[str, typer.Argument(help="A task with a model: a name, or module:attribute.")],
+    task: Annotated[str, typer.Argument(help="A task with a model: a name, gymnasium:ID, or module:attribute.")],
     policy: Annotated[
         list[str] | None, typer.Option(help="A policy over aleatoric states, as in 0=slow,1=fast:0.5; may be repeated.")
     ] = None,
@@ -126,6 +126,37 @@ def theory(
     from everlearn.cli.theory import theory_and_print
 
     theory_and_print(task, settings or [], policy or [], horizon or [], steps or [], as_json)
+
+
+@app.command()
+def tune(
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="A TOML file that says what to search.")],
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where to keep it; what is there already is not repeated.")],
+    threads: experiment.Threads = None,
+    cluster: experiment.Cluster = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search for good parameters of an agent on tasks; interrupted or killed, the same command goes on."""
+    from everlearn.cli.tune import tune_and_print
+
+    tune_and_print(spec, out, threads, cluster, as_json)
+
+
+@app.command()
+def leaderboard(
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where to keep it; what is there already is not repeated.")],
+    agent: Annotated[list[str] | None, typer.Option(help="An agent of the board; may be repeated.")] = None,
+    task: Annotated[list[str] | None, typer.Option(help="A task of the board; may be repeated.")] = None,
+    runs: Annotated[str | None, typer.Option(help="How many independent runs of each agent; 20.")] = None,
+    steps: Annotated[str | None, typer.Option(help="How many steps each run takes; 1e6.")] = None,
+    threads: experiment.Threads = None,
+    cluster: experiment.Cluster = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run every agent on every task, and say who lost how much; killed, the same command goes on."""
+    from everlearn.cli.leaderboard import leaderboard_and_print
+
+    leaderboard_and_print(out, agent or [], task or [], {"runs": runs, "steps": steps}, threads, cluster, as_json)
 
 
 @app.command()

@@ -1,0 +1,108 @@
+"""The regret of every agent over time, a panel for each task: the same scale, and the same looks, in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from everlearn.errors import require
+from everlearn.figures.multiples import looks
+from everlearn.figures.panels import entitle, explain, name_axes, panels
+from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
+from everlearn.results.arm import Arm
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+EARLIEST = 100
+"""Before this step all agents are alike, and a few decades would show nothing."""
+
+LEAST, MOST = 1e-3, 10.0
+"""Between which relative regrets a panel shows: less than the one is as good as optimal."""
+
+MARKS = 4
+COLOURS = ("#000000", *PALETTE, "#888888", "#7A4B2A", "#5E3C99")
+"""Black for our agent; then the palette, and three more that differ from it in lightness too."""
+
+BEST = "best aleatoric policy"
+"""What the line is called that is drawn where the aleatoric state hides something."""
+
+
+def relative_regrets(
+    arms: Sequence[Arm],
+    ours: str,
+    titles: Mapping[str, str] | None = None,
+    hidden: Mapping[str, float] | None = None,
+) -> Figure:
+    """Draw the mean relative regret until each step, both logarithmic; our agent is drawn bold.
+
+    ``titles`` are of tasks that are to be called otherwise than by their labels.  ``hidden`` has the relative regret of
+    the best policy over aleatoric states, for tasks where it has any, and a line is drawn there.  Where regret is not
+    positive, or so small that it is off the scale, a curve has a gap.
+
+    Examples
+    --------
+    >>> total, optimum = np.array([[50.0, 700.0], [60.0, 800.0]]), np.array([1.0, 1.0])
+    >>> arm = Arm("shop", "smooth", {}, np.array([100, 1000]), total, optimum)
+    >>> axes = relative_regrets([arm], "smooth").axes[0]
+    >>> axes.get_lines()[0].get_ydata().tolist()
+    [0.45, 0.25]
+
+    """
+    require(bool(arms), "arms", [], "give at least one")
+    tasks = list(dict.fromkeys(arm.task for arm in arms))
+    appearance = _looks(dict.fromkeys([ours, *(arm.agent for arm in arms)]))
+    with house_style():
+        grid = panels(len(tasks), 2.7, 2.2, shared=True)
+        handles: dict[str, Artist] = {}
+        for axes, task in zip(grid, tasks, strict=True):
+            entitle(axes, (titles or {}).get(task, task))
+            for arm in arms:
+                if arm.task == task:
+                    handles[arm.agent] = _draw(axes, arm, appearance, bold=arm.agent == ours)
+            _scale(axes)
+            if task in (hidden or {}):
+                handles[BEST] = _refer(axes, (hidden or {})[task])
+        name_axes(grid, "time step", "relative regret")
+        figure = cast("Figure", grid[0].get_figure(root=True))
+        shown = [(name, handles[name]) for name in [*appearance, BEST] if name in handles]
+        explain(figure, shown, f"means over {arms[0].units:,} runs")
+    return figure
+
+
+def _looks(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return how agents look as everywhere else, but in more colours: a board has more agents than the palette."""
+    lines = looks(agents)
+    colours = dict(zip(lines, COLOURS * len(lines), strict=False))
+    return {agent: {**look, "color": colours[agent]} for agent, look in lines.items()}
+
+
+def _draw(axes: Axes, arm: Arm, appearance: Mapping[str, Mapping[str, Any]], *, bold: bool) -> Artist:
+    late = arm.times >= min(EARLIEST, arm.times[-1])
+    optimum = np.abs(np.asarray(arm.optimum))[:, None]
+    mean = (np.asarray(arm.regret) / (arm.times * optimum)).mean(axis=0)[late]
+    place, step = list(appearance).index(arm.agent), max(1, mean.size // MARKS)
+    return axes.plot(
+        arm.times[late],
+        np.where(mean > 0, mean, np.nan),
+        **appearance[arm.agent],
+        linewidth=2.4 if bold else 1.1,
+        markersize=4.5 if bold else 3.5,
+        markevery=(place * step // len(appearance), step),
+        zorder=3 if bold else 2,
+    )[0]
+
+
+def _scale(axes: Axes) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()])
+    axes.set_ylim(LEAST, min(MOST, max(1.5, 1.2 * float(np.nanmax(drawn, initial=1.0)))))
+
+
+def _refer(axes: Axes, level: float) -> Artist:
+    return axes.axhline(level, color=REFERENCE_COLOUR, linestyle="--", linewidth=1.1, zorder=1)

@@ -1,0 +1,95 @@
+"""The practical schedule: optimism that follows what varies, written out again; and the paper as its special case."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.agents.growing_horizon import growing_horizon
+from everlearn.agents.registry import make_schedule
+from everlearn.errors import InputError
+from tests.worlds import environment_stream, random_mdp
+
+
+class Transcribed:
+    """Q-learning with the bonus written out; values are Q themselves, and means are of targets less c."""
+
+    def __init__(self, states: int, actions: int, **constants: float) -> None:
+        self.constants = constants
+        self.Q, self.N, self.mean, self.variance = (np.zeros((states, actions)) for _ in range(4))
+        self.Q += 1.0
+
+    def learn(self, t: int, s: int, a: int, reward: float, following: int) -> None:
+        c = self.constants
+        horizon = c["horizon_scale"] * t ** c["horizon_power"]
+        before = c["horizon_scale"] * (t - 1) ** c["horizon_power"]
+        optimism = c["optimism_scale"] * t ** c["optimism_power"] * math.sqrt(math.log(2 * t**2))
+        self.Q += horizon - before
+        self.N[s, a] += 1
+        n, w = self.N[s, a], c["step_weight"] * horizon
+        alpha = (1 + w) / (n + w)
+        target = reward + (1 - 1 / horizon) * self.Q[following].max()
+        error = target - (1 + horizon) - self.mean[s, a]
+        self.mean[s, a] += alpha * error
+        self.variance[s, a] = (1 - alpha) * (self.variance[s, a] + alpha * error**2)
+        sigma = math.sqrt(self.variance[s, a])
+        bonus = optimism * ((c["doubt"] + sigma) / math.sqrt(n) + c["rarity"] * horizon / n)
+        self.Q[s, a] = min((1 - alpha) * self.Q[s, a] + alpha * (target + bonus), horizon)
+
+
+@pytest.mark.parametrize("task", ["mdp", "service-station"])
+def test_it_is_what_it_says(task):
+    world = random_mdp(3) if task == "mdp" else task
+    agent = el.Agent(world, schedule="practical", seed=1)
+    constants = dict(make_schedule("practical").parameters)
+    other = Transcribed(agent.interface.states, agent.interface.actions, **constants)
+    environment, random = agent.task.start(environment_stream(1)), np.random.default_rng(1)
+    reward_range = agent.task.reward
+    for t in range(1, 2001):
+        action = int(random.integers(agent.interface.actions))
+        s = agent.interface.state(agent.aleatoric_state)
+        reward = agent.observe(environment.step(agent.task.actions[action]), executed=agent.task.actions[action])
+        scaled = (reward - reward_range.low) / (reward_range.high - reward_range.low)  # also where a task is raw
+        other.learn(t, s, action, scaled, agent.interface.state(agent.aleatoric_state))
+    found = agent.inspect()
+    np.testing.assert_allclose(found["Q"], other.Q, rtol=1e-9)
+    np.testing.assert_array_equal(found["N"], other.N)
+    np.testing.assert_allclose(found["sigma"], np.sqrt(other.variance), rtol=1e-6, atol=1e-9)
+
+
+def test_without_its_additions_it_is_the_papers_agent():
+    schedule = replace(make_schedule("practical"), step_weight=2.0, doubt=None, rarity=0.0, unit=False)
+    names = ("horizon_scale", "horizon_power", "optimism_scale", "optimism_power")
+    same = {f"schedule.{name}": schedule.parameters[name] for name in names}
+    plain = el.run("service-station", schedule="smooth", steps=5_000, runs=3, seed=1, parameters=same)
+    bare = el.run("service-station", growing_horizon(schedule=schedule), steps=5_000, runs=3, seed=1)
+    np.testing.assert_array_equal(plain.total_reward, bare.total_reward)
+
+
+def test_the_papers_schedules_keep_nothing_more():
+    for name, columns in (("smooth", 2), ("fixed", 2), ("change-points", 3), ("practical", 4)):
+        agent = el.Agent("service-station", schedule=name)
+        assert agent.take().epistemic["cells"].shape == (2, columns * 2), name
+
+
+def test_optimism_that_follows_what_varies_goes_with_counts_that_are_scaled():
+    forgetting = replace(make_schedule("change-points", {"optimism_scale": 0.1}), doubt=0.2, rarity=0.1)
+    runs = [
+        el.run("service-station", growing_horizon(schedule=forgetting), steps=3_000, runs=2, seed=1, engine=engine)
+        for engine in ("compiled", "reference")
+    ]
+    np.testing.assert_array_equal(runs[0].total_reward, runs[1].total_reward)
+    agent = el.Agent("service-station", growing_horizon(schedule=forgetting))
+    assert agent.take().epistemic["cells"].shape == (2, 10)
+    assert set(agent.inspect()) == {"Q", "N", "sigma"}
+
+
+@pytest.mark.parametrize("name", ["step_weight", "doubt", "rarity"])
+@pytest.mark.parametrize("value", [-0.1, math.inf, math.nan])
+def test_what_it_refuses(name, value):
+    with pytest.raises(InputError, match=rf"schedule\.{name}: .*; give a finite number of at least 0"):
+        make_schedule("practical", {name: value})

@@ -1,0 +1,159 @@
+"""A board, run: what it leaves behind, that it is the same after anything, and that its numbers are the runs'."""
+
+from __future__ import annotations
+
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from everlearn.experiments.experiment import Experiment
+from everlearn.leaderboard.__main__ import BEGIN, END, main
+from everlearn.leaderboard.board import make_board
+from tests.leaderboard.small import AGENTS, TASKS, small
+
+SAME = ("leaderboard.parquet", "leaderboard.csv", "duels.csv", "regret.png", "regret.svg", "runs.parquet")
+"""What is the same to the last byte; the page has what was measured, too."""
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    made = make_board(small(), tmp_path_factory.mktemp("board"))
+    made.write()
+    return made
+
+
+def files(path) -> dict[str, bytes]:
+    return {name: (path / name).read_bytes() for name in SAME}
+
+
+def test_the_numbers_are_those_of_the_runs(board):
+    """From the table of runs, with pandas."""
+    path = board.experiment.directory.path
+    runs = pd.read_parquet(path / "runs.parquet")
+    runs = runs[runs.t == 600]
+    optima = {"riverswim": 0.4286219, "riverswim, 9 states": 0.4285720, "drifting": 0.7}
+    runs["lost"] = 1 - runs.average_reward / runs.task.map(optima)
+    expected = runs.groupby(["task", "agent"]).lost.agg(["mean", "max"])
+    found = pd.read_csv(path / "leaderboard.csv")
+    found = found[found.time == 600].set_index(["task", "agent"])
+    assert len(found) == len(expected) == 6
+    for key, row in expected.iterrows():
+        assert found.loc[key, "relative_regret"] == pytest.approx(row["mean"], abs=2e-6)
+        assert found.loc[key, "worst_run"] == pytest.approx(row["max"], abs=2e-6)
+        assert found.loc[key, "low"] <= row["mean"] <= found.loc[key, "high"]
+    against = found.dropna(subset="against_best_aleatoric")
+    assert set(against.index.get_level_values(0)) == {"drifting"}
+    shift = against.relative_regret - against.against_best_aleatoric
+    assert shift.tolist() == pytest.approx([1 - 0.6066598 / 0.7] * 2, abs=1e-4)
+
+
+def test_the_page_has_every_task_and_agent(board):
+    text = (board.experiment.directory.path / "leaderboard.md").read_text()
+    assert "2 agents on 3 tasks, 6 runs of 600 steps each, seed 2." in text
+    for heading in ("Agents, best first", "Relative regret after 600 steps", "q-learning|tsde, task by task"):
+        assert re.search(rf"^## ({heading})", text, flags=re.MULTILINE), heading
+    for task in ("riverswim (training)", "riverswim, 9 states", "drifting"):
+        assert f"### {task}\n" in text
+    widths = {line.count("|") for line in text.splitlines() if line.startswith("| riverswim (training) | **0.")}
+    assert len(widths) <= 1
+    assert text.count("steps a second") == 1 + 3
+
+
+def test_the_least_regret_of_a_task_is_marked(board):
+    from everlearn.leaderboard.tables import regret_table
+
+    for row in regret_table(board).rows:
+        marked = [cell for cell in row[1:] if cell.startswith("**")]
+        assert len(marked) == 1
+        assert float(marked[0].strip("*")) == min(float(cell.strip("*")) for cell in row[1:])
+
+
+def test_speed_is_measured(board):
+    assert set(board.speeds) == {"tsde", "q-learning"}
+    assert len(board.task_speeds) == 6
+    assert all(speed > 0 for speed in board.speeds.values())
+
+
+def test_the_directory_is_that_of_an_experiment(board):
+    experiment = Experiment(board.experiment.directory.path)
+    assert experiment.status["complete"]
+    assert len(experiment.arms) == 6
+
+
+def test_tables_and_figures_are_the_same_to_the_last_byte(board, tmp_path):
+    make_board(small(), tmp_path).write()
+    assert files(tmp_path) == files(board.experiment.directory.path)
+
+
+def test_parts_done_apart_come_together(board, tmp_path):
+    """Elsewhere with other agents first: what is there is not done again, and the whole is the same."""
+    from everlearn.leaderboard.lineup import lineup
+
+    for agent in AGENTS:
+        make_board(lineup([agent], TASKS, runs=6, steps=600), tmp_path / agent)
+        make_board(lineup([agent], TASKS, runs=6, steps=600), tmp_path / "together")
+    make_board(small(), tmp_path / "together").write()
+    assert files(tmp_path / "together") == files(board.experiment.directory.path)
+
+
+def test_an_agent_alone_has_a_board(tmp_path):
+    from everlearn.leaderboard.lineup import lineup
+
+    board = make_board(lineup(["tsde"], ["riverswim"], runs=1, steps=50), tmp_path)
+    assert "duels.csv" not in {path.name for path in board.write()}
+    assert board.to_dict()["duels"] == []
+
+
+def command(out) -> subprocess.Popen:
+    code = "from everlearn.cli.main import main; main()"
+    named = [f"--agent={name}" for name in AGENTS] + [f"--task={name}" for name in TASKS]
+    arguments = ["leaderboard", "--out", str(out), "--steps", "1e5", "--runs", "20", *named]
+    return subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish(out) -> None:
+    process = command(out)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+
+
+def test_killed_and_begun_again_it_comes_to_the_same(tmp_path):
+    began = time.monotonic()
+    finish(tmp_path / "whole")
+    seconds, moments, killed = time.monotonic() - began, random.Random(1), 0
+    for _ in range(2):
+        process = command(tmp_path / "killed")
+        try:
+            process.wait(timeout=moments.uniform(0.3, 0.8) * seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            killed += 1
+        process.communicate()
+    finish(tmp_path / "killed")
+    assert killed > 0
+    assert files(tmp_path / "killed") == files(tmp_path / "whole")
+
+
+def test_a_board_is_written_into_the_documentation(board, tmp_path, capsys):
+    page = tmp_path / "leaderboard.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    assert main([str(board.experiment.directory.path), str(tmp_path)]) == 0
+    text = page.read_text()
+    assert text.startswith(f"before\n{BEGIN}\n\n2 agents on 3 tasks")
+    assert text.endswith(f"{END}\nafter\n")
+    assert "old" not in text
+    assert (tmp_path / "images" / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.count("written: ") == 2
+
+
+def test_a_page_without_comments_is_refused(board, tmp_path, capsys):
+    (tmp_path / "leaderboard.md").write_text("nothing")
+    assert main([str(board.experiment.directory.path), str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("everlearn: leaderboard.md: 'no comments'; put <!-- the board begins -->")
+    assert main([str(tmp_path)]) == 2

@@ -1,0 +1,61 @@
+"""Who did better, by pairs of runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from everlearn.leaderboard.duels import duels, tally
+from everlearn.results.arm import Arm
+from tests.analysis.arms import made
+from tests.leaderboard.small import made_up
+
+LUCK = np.linspace(0.0, 0.1, 8)
+NUDGE = np.tile([0.04, 0.06], 4)
+
+
+def fought(arms: list[Arm], **options):
+    return duels(arms, made_up(arms, **options))
+
+
+@pytest.fixture
+def arms() -> list[Arm]:
+    """Ours, one that always earns about 0.05 less in the same luck, and one that earns about as much."""
+    rates = {"ours": 0.5 + LUCK, "poor": 0.5 + LUCK - NUDGE, "same": 0.5 + LUCK + np.tile([0.05, -0.05], 4)}
+    return [made(rate, agent=agent, optimum=2.0) for agent, rate in rates.items()]
+
+
+def test_a_duel_by_hand(arms):
+    """The difference is 0.05 of 2; all eight signs agree, so that p = 2 / 2^8, and twice that after Holm."""
+    poor, same = fought(arms)
+    assert (poor.rival, poor.verdict, poor.difference) == ("poor", "better", pytest.approx(0.025))
+    assert poor.low == pytest.approx(0.0225, abs=0.003)
+    assert poor.adjusted == pytest.approx(2 * 2 / 2**8)
+    assert (same.rival, same.verdict, same.difference) == ("same", "not shown", pytest.approx(0.0))
+    assert "poor had 0.0250 more relative regret than ours" in poor.sentence
+
+
+def test_the_other_way_round(arms):
+    (duel,) = fought([arms[1], arms[0]])
+    assert (duel.rival, duel.verdict, duel.difference) == ("ours", "worse", pytest.approx(-0.025))
+
+
+def test_few_runs_show_nothing():
+    (duel,) = fought([made([0.5, 0.6], agent="a"), made([0.1, 0.1], agent="b")])
+    assert duel.verdict == "not shown"
+    (alone,) = fought([made([0.5], agent="a"), made([0.1], agent="b")])
+    assert (alone.verdict, alone.low, alone.adjusted) == ("not shown", None, None)
+
+
+def test_an_agent_alone_has_no_duels():
+    assert fought([made([0.5, 0.6])]) == []
+
+
+def test_verdicts_are_counted_by_kind_of_task(arms):
+    more = [made(arm.average_reward[:, -1], task="mall", agent=arm.agent, optimum=2.0) for arm in arms]
+    counts = tally(fought([*arms, *more], training=["mall"]))
+    assert counts["poor"] == {
+        "set aside": {"better": 1, "worse": 0, "not shown": 0},
+        "training": {"better": 1, "worse": 0, "not shown": 0},
+    }
+    assert counts["same"]["training"] == {"better": 0, "worse": 0, "not shown": 1}

@@ -1,0 +1,48 @@
+"""What is run for a board."""
+
+from __future__ import annotations
+
+import pytest
+
+from everlearn.errors import UnknownName
+from everlearn.leaderboard.lineup import Reference, lineup
+
+
+def test_the_whole_board():
+    whole = lineup()
+    assert len(set(whole.tasks)) == len(whole.tasks) == 22
+    assert [whole.kind(task) for task in whole.tasks] == ["training"] * 6 + ["set aside"] * 16
+    assert len(set(whole.agents)) == len(whole.agents) == 10
+    assert (whole.spec.steps, whole.spec.runs, whole.spec.seed) == (1_000_000, 20, 2)
+
+
+def test_agents_and_tasks_are_named_by_label_or_by_what_they_are():
+    chosen = lineup(["growing-horizon", "tsde"], ["garnet, seed 1", "t-maze", "riverswim"])
+    assert chosen.agents == ["growing-horizon, practical", "growing-horizon, smooth", "tsde"]
+    assert chosen.tasks == ["riverswim", "garnet, seed 1", "riverswim, 9 states", "t-maze"]
+    assert chosen.ours == "growing-horizon, practical"
+
+
+def test_without_ours_the_first_is_what_others_are_compared_with():
+    assert lineup(["tsde", "ucrl2"]).ours == "ucrl2"
+
+
+def test_what_is_not_on_the_board_is_refused():
+    with pytest.raises(UnknownName, match=r"--agent: 'always'; known: .*tsde"):
+        lineup(["always"])
+    with pytest.raises(UnknownName, match=r"--task: 't-mace'; known: .*\(did you mean t-maze\?\)"):
+        lineup(tasks=["t-mace"])
+
+
+def test_references_are_exact():
+    """The drifting arms: each is better half of the time, so that 0.7 can be had, and see tests/tasks for the rest."""
+    known = lineup(tasks=["riverswim", "drifting", "alternating"]).references
+    assert [known[task].hidden for task in known] == [False, False, True, False]
+    assert known["alternating, last action"].optimum == pytest.approx(1.0)
+    assert known["drifting"].optimum == pytest.approx(0.7)
+    assert known["drifting"].best_aleatoric < 0.61
+
+
+def test_what_is_lost_is_a_share_of_the_size_of_the_optimum():
+    assert Reference(0.5, 0.4, hidden=True).lost == pytest.approx(0.2)
+    assert Reference(-4.0, -5.0, hidden=True).lost == pytest.approx(0.25)

@@ -1,0 +1,74 @@
+"""The searches: every agent has the same tasks and the same budget, and what is set could have been found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import everlearn.leaderboard
+from everlearn.experiments.spec import load_spec
+from everlearn.experiments.variants import variants
+from everlearn.leaderboard.settings import contenders
+from everlearn.tuning.candidates import candidates
+from everlearn.tuning.search import Choice
+from everlearn.tuning.spec import TuningSpec, load_tuning
+
+FOLDER = Path(everlearn.leaderboard.__file__).parent
+ENTRIES = {entry.label.replace(", ", "-"): entry for entry in contenders()}
+
+
+def searched(name: str) -> TuningSpec:
+    return load_tuning(FOLDER / "search" / f"{name}.toml")
+
+
+def test_every_agent_on_the_board_has_a_search():
+    assert {path.stem for path in (FOLDER / "search").glob("*.toml")} == set(ENTRIES)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_agent_is_searched_on_the_training_tasks(name):
+    training, own = load_spec(FOLDER / "training.toml"), searched(name).experiment
+    assert own.tasks == training.tasks
+    assert (own.steps, own.runs, own.seed) == (training.steps, training.runs, training.seed)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_agent_has_the_same_budget(name):
+    one, other = searched(name), searched("growing-horizon-practical")
+    for spec in (one, other):
+        assert (spec.candidates, spec.factor, spec.final_runs, spec.objective) == (60, 3, 20, "mean")
+    assert replace(one.experiment, agents=(), name="") == replace(other.experiment, agents=(), name="")
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_all_that_may_be_drawn_is_accepted(name):
+    spec = searched(name)
+    assert (spec.agent.given, spec.agent.schedules) == (ENTRIES[name].given, ENTRIES[name].schedules)
+    combinations = 1
+    for choice in spec.search.values():
+        assert isinstance(choice, Choice)
+        combinations *= len(choice.values)
+    assert len(candidates(spec)) == min(61, combinations)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_what_is_set_could_have_been_found(name):
+    """A setting is a value that was searched, and what is not set is the default, with which every search begins."""
+    spec, entry = searched(name), ENTRIES[name]
+    given = {f"agent.{key}": values[0] for key, values in entry.parameters.items()}
+    given |= {f"schedule.{key}": values[0] for key, values in entry.schedule_parameters.items()}
+    for key, value in given.items():
+        assert value in spec.search[key].values, key
+
+
+def test_no_task_is_both_for_choosing_and_for_judging():
+    """By what they do, not by what they are called."""
+    from everlearn.experiments.cells import Tables
+
+    tables, found = Tables(10**6), {}
+    for file in ("training", "set_aside"):
+        for one in variants(load_spec(FOLDER / f"{file}.toml")):
+            assert found.setdefault(tables.identity(one.plan.task), one.place.label) == one.place.label
+    assert len(found) == 22
