@@ -62,7 +62,7 @@ def seven() -> int:
         (
             lambda: make_schedule("smoth"),
             UnknownName,
-            "schedule: 'smoth'; known: change-points, fixed, smooth (did you mean smooth?); "
+            "schedule: 'smoth'; known: change-points, fixed, practical, smooth (did you mean smooth?); "
             "or name your own as module:attribute",
         ),
         (

@@ -215,7 +215,7 @@ MISTAKES = {
     ),
     "unknown schedule": (
         entries(agent='schedule = "smoth"'),
-        "agent[1], schedule: 'smoth'; known: change-points, fixed, smooth (did you mean smooth?); "
+        "agent[1], schedule: 'smoth'; known: change-points, fixed, practical, smooth (did you mean smooth?); "
         "or name your own as module:attribute",
     ),
     "schedule for an agent that takes none": (
