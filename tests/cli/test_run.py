@@ -225,7 +225,10 @@ def test_people_see_no_standard_error_of_one_run(call):
         (["--runs", "0"], "give a whole number of at least 1"),
         (["--seed", "x"], "--seed: 'x'; give a whole number"),
         (["--agent", "growing"], "agent: 'growing'; known: always, "),
-        (["--schedule", "smoth"], "schedule: 'smoth'; known: change-points, fixed, practical, smooth (did you mean smooth?)"),
+        (
+            ["--schedule", "smoth"],
+            "schedule: 'smoth'; known: change-points, fixed, practical, smooth (did you mean smooth?)",
+        ),
         (
             ["--agent", "always", "--schedule", "smooth"],
             "schedule: 'smooth'; the agent 'always' takes no schedule; leave it out",
