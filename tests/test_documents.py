@@ -158,6 +158,13 @@ def test_links_lead_somewhere(document):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.stem)
+def test_a_star_in_a_symbol_is_escaped(document):
+    """Two that are not make everything between them italic."""
+    prose = re.sub(r"^```.*?^```$|`[^`]*`", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert not re.findall(r"_\*(?!\*)", prose)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.stem)
 def test_files_that_are_named_exist(document):
     """A path in backquotes that begins with a folder of the project is a file of the project."""
     for named in re.findall(r"`((?:src|tests|docs|examples|requirements)/[\w./-]+)`", document.read_text()):
