@@ -93,7 +93,7 @@ def run(
         runs=plan.runs,
         seed=plan.seed,
         engine=working,
-        scaling=made_task.reward.scaling,
+        scaling=design.scaling(made_task.reward),
         times=plan.times,
         total_reward=np.array([one.total_reward for one in finished]),
         policies=None if finished[0].policies is None else np.array([one.policies for one in finished]),

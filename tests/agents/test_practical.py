@@ -1,4 +1,4 @@
-"""The practical schedule: optimism that follows what varies, written out again; and the paper as its special case."""
+"""The practical schedule, written out again: optimism that follows what varies, and actions that are held."""
 
 from __future__ import annotations
 
@@ -16,12 +16,19 @@ from tests.worlds import environment_stream, random_mdp
 
 
 class Transcribed:
-    """Q-learning with the bonus written out; values are Q themselves, and means are of targets less c."""
+    """Q-learning with the bonus written out; values are Q themselves, and means are of targets less c.
+
+    ``held`` has for each state in which an action is held that action and for how many visits more.
+    """
 
     def __init__(self, states: int, actions: int, **constants: float) -> None:
         self.constants = constants
         self.Q, self.N, self.mean, self.variance = (np.zeros((states, actions)) for _ in range(4))
         self.Q += 1.0
+        self.held: dict[int, tuple[int, int]] = {}
+
+    def may_take(self, s: int, a: int) -> bool:
+        return self.held[s][0] == a if s in self.held else bool(self.Q[s, a] > self.Q[s].max() - 1e-9)
 
     def learn(self, t: int, s: int, a: int, reward: float, following: int) -> None:
         c = self.constants
@@ -39,6 +46,11 @@ class Transcribed:
         sigma = math.sqrt(self.variance[s, a])
         bonus = optimism * ((c["doubt"] + sigma) / math.sqrt(n) + c["rarity"] * horizon / n)
         self.Q[s, a] = min((1 - alpha) * self.Q[s, a] + alpha * (target + bonus), horizon)
+        before_action, before_visits = self.held.pop(s, (None, 0))
+        longest = math.floor(min(c["persistence"] * n, c["persistence_most"]))
+        visits = before_visits - 1 if before_action == a else longest
+        if visits > 0:
+            self.held[s] = a, visits
 
 
 @pytest.mark.parametrize("task", ["mdp", "service-station"])
@@ -50,8 +62,11 @@ def test_it_is_what_it_says(task):
     environment, random = agent.task.start(environment_stream(1)), np.random.default_rng(1)
     reward_range = agent.task.reward
     for t in range(1, 2001):
-        action = int(random.integers(agent.interface.actions))
         s = agent.interface.state(agent.aleatoric_state)
+        action = agent.interface.action(agent.act())
+        assert other.may_take(s, action)
+        if random.random() < 0.1:  # as where a command was overridden
+            action = int(random.integers(agent.interface.actions))
         reward = agent.observe(environment.step(agent.task.actions[action]), executed=agent.task.actions[action])
         scaled = (reward - reward_range.low) / (reward_range.high - reward_range.low)  # also where a task is raw
         other.learn(t, s, action, scaled, agent.interface.state(agent.aleatoric_state))
@@ -61,8 +76,23 @@ def test_it_is_what_it_says(task):
     np.testing.assert_allclose(found["sigma"], np.sqrt(other.variance), rtol=1e-6, atol=1e-9)
 
 
+def test_the_policy_is_what_it_would_do_where_an_action_is_held():
+    agent = el.Agent("service-station", schedule="practical", seed=3)
+    environment = agent.task.start(environment_stream(3))
+    held = 0
+    for _ in range(3000):
+        s, action = agent.interface.state(agent.aleatoric_state), agent.interface.action(agent.act())
+        assert agent.policy[s, action] > 0
+        held += (
+            agent.knowledge.cells[s, -1] >= 1 and agent.knowledge.cells[s, : agent.interface.actions].argmax() != action
+        )
+        agent.observe(environment.step(agent.task.actions[action]))
+    assert held > 100, "it never held what is not greedy, so that nothing was shown"
+
+
 def test_without_its_additions_it_is_the_papers_agent():
-    schedule = replace(make_schedule("practical"), step_weight=2.0, doubt=None, rarity=0.0, unit=False)
+    plain_again = {"step_weight": 2.0, "doubt": None, "rarity": 0.0, "persistence": 0.0, "unit": False}
+    schedule = replace(make_schedule("practical"), **plain_again)
     names = ("horizon_scale", "horizon_power", "optimism_scale", "optimism_power")
     same = {f"schedule.{name}": schedule.parameters[name] for name in names}
     plain = el.run("service-station", schedule="smooth", steps=5_000, runs=3, seed=1, parameters=same)
@@ -71,9 +101,9 @@ def test_without_its_additions_it_is_the_papers_agent():
 
 
 def test_the_papers_schedules_keep_nothing_more():
-    for name, columns in (("smooth", 2), ("fixed", 2), ("change-points", 3), ("practical", 4)):
+    for name, columns in (("smooth", 2 * 2), ("fixed", 2 * 2), ("change-points", 3 * 2), ("practical", 4 * 2 + 2)):
         agent = el.Agent("service-station", schedule=name)
-        assert agent.take().epistemic["cells"].shape == (2, columns * 2), name
+        assert agent.take().epistemic["cells"].shape == (2, columns), name
 
 
 def test_optimism_that_follows_what_varies_goes_with_counts_that_are_scaled():
@@ -88,7 +118,7 @@ def test_optimism_that_follows_what_varies_goes_with_counts_that_are_scaled():
     assert set(agent.inspect()) == {"Q", "N", "sigma"}
 
 
-@pytest.mark.parametrize("name", ["step_weight", "doubt", "rarity"])
+@pytest.mark.parametrize("name", ["step_weight", "doubt", "rarity", "persistence", "persistence_most"])
 @pytest.mark.parametrize("value", [-0.1, math.inf, math.nan])
 def test_what_it_refuses(name, value):
     with pytest.raises(InputError, match=rf"schedule\.{name}: .*; give a finite number of at least 0"):

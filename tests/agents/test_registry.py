@@ -37,7 +37,7 @@ def test_the_schedule_reaches_the_design():
     design = make_design("growing-horizon", schedule="fixed", schedule_chosen={"horizon": 3})
     assert design.schedule.name == "fixed"
     assert design.schedule.horizon(1) == 3.0
-    assert make_design("growing-horizon").schedule.name == "smooth"
+    assert make_design("growing-horizon").schedule.name == "practical"
     assert make_design("growing-horizon", {"schedule": "fixed"}).schedule.name == "fixed"
 
 

@@ -197,13 +197,15 @@ def test_a_truncated_file_is_noticed(saved):
         ),
         (
             lambda: el.Agent("service-station", schedule="change-points"),
-            "it was saved with schedule 'smooth'; this agent has 'change-points'",
+            "it was saved with schedule 'practical'; this agent has 'change-points'",
         ),
         (
             lambda: el.Agent("service-station", parameters={"schedule.horizon_scale": 2}),
-            "it was saved with schedule_parameters {'horizon_scale': 1.5, 'horizon_power': 0.2, "
-            "'optimism_scale': 0.44, 'optimism_power': 0.3}; this agent has {'horizon_scale': 2.0, "
-            "'horizon_power': 0.2, 'optimism_scale': 0.44, 'optimism_power': 0.3}",
+            "it was saved with schedule_parameters {'horizon_scale': 12.0, 'horizon_power': 0.05, "
+            "'optimism_scale': 0.1, 'optimism_power': 0.05, 'step_weight': 4.0, 'doubt': 0.02, 'rarity': 0.02, "
+            "'persistence': 0.2, 'persistence_most': 50.0}; this agent has {'horizon_scale': 2.0, "
+            "'horizon_power': 0.05, 'optimism_scale': 0.1, 'optimism_power': 0.05, 'step_weight': 4.0, 'doubt': 0.02, "
+            "'rarity': 0.02, 'persistence': 0.2, 'persistence_most': 50.0}",
         ),
     ],
 )

@@ -203,8 +203,8 @@ def test_the_command_finds_them_in_the_current_directory(mine, command):
 
 def test_people_see_a_table(call):
     text = call(*RUN, "--steps", "200", "--runs", "3", "--seed", "5")
-    assert "growing-horizon, schedule smooth on service-station" in text
-    assert "3 runs of 200 steps, seed 5; learns from raw rewards, from -0.5 to 1" in text
+    assert "growing-horizon, schedule practical on service-station" in text
+    assert "3 runs of 200 steps, seed 5; learns from rewards scaled from [-0.5, 1] to [0, 1]" in text
     assert "optimum, exact" in text
     assert "reference engine" in text
 

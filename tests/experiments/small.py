@@ -21,7 +21,10 @@ from everlearn.experiments.variants import variants
 STATION = {"name": "service-station", "parameters": {"window": 2}}
 """The paper's task, with few pairs."""
 
-SMOOTH, RANDOM = {"name": "growing-horizon", "label": "smooth"}, {"name": "always", "label": "random"}
+SMOOTH, RANDOM = (
+    {"name": "growing-horizon", "schedule": "smooth", "label": "smooth"},
+    {"name": "always", "label": "random"},
+)
 TABLES = ("runs.parquet", "summary.parquet")
 
 

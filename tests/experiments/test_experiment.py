@@ -61,7 +61,7 @@ def test_a_row_for_each_task_agent_and_measure(experiment):
 
 
 def test_the_table_agrees_with_the_runs(experiment):
-    alone = el.run("service-station", parameters={"task.window": 2}, steps=300, runs=4, seed=1)
+    alone = el.run("service-station", schedule="smooth", parameters={"task.window": 2}, steps=300, runs=4, seed=1)
     (row,) = [
         row for row in experiment.table(["final"]) if (row["task"], row["agent"]) == ("service-station", "smooth")
     ]
@@ -152,7 +152,7 @@ def test_the_stored_summary_is_the_table(experiment):
 
 def test_results_are_those_of_run(experiment):
     found = experiment.results[0]
-    alone = el.run("service-station", parameters={"task.window": 2}, steps=300, runs=4, seed=1)
+    alone = el.run("service-station", schedule="smooth", parameters={"task.window": 2}, steps=300, runs=4, seed=1)
     assert found.total_reward.tolist() == alone.total_reward.tolist()
     assert found.policies.tolist() == alone.policies.tolist()
     measured = {"seconds", "steps_per_second", "pairs"}
@@ -245,7 +245,7 @@ def test_what_is_replicated_in_a_family_is_the_member(family):
 
 def by_hand(member: int) -> np.ndarray:
     """What the two runs of a member earned on average; each member has random numbers of its own."""
-    plan = Plan(world(instance=member), make_design("growing-horizon"), 300, 2, 1)
+    plan = Plan(world(instance=member), make_design("growing-horizon", schedule="smooth"), 300, 2, 1)
     batch = ReferenceBatch(plan, [member * MOST_RUNS + run for run in range(2)])
     for _ in batch.advance():
         pass

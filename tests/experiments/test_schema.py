@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import everlearn as el
-from everlearn.experiments.directory import CELLS, MANIFEST
+from everlearn.experiments.directory import CELLS, MANIFEST, Directory
 from everlearn.experiments.execute import execute
 from everlearn.experiments.spec import Spec, read_spec
 from everlearn.results.provenance import arithmetic
@@ -26,7 +26,7 @@ SCHEMAS = sorted(path.name for path in FIXTURES.iterdir()) if FIXTURES.exists() 
 
 def spec_of_fixture() -> Spec:
     agents = [
-        {"name": "growing-horizon", "label": "smooth"},
+        {"name": "growing-horizon", "schedule": "smooth", "label": "smooth"},
         {"name": "always", "label": "fast", "parameters": {"policy": "fast"}},
     ]
     task = {"name": "service-station"}
@@ -49,7 +49,8 @@ def stored(request, tmp_path) -> Path:
     shutil.copytree(FIXTURES / request.param, path)
     manifest = json.loads((path / MANIFEST).read_text())
     manifest["provenance"]["arithmetic"] = arithmetic()
-    (path / MANIFEST).write_text(json.dumps(manifest))
+    del manifest["sha256"]
+    Directory(path).describe(manifest)
     return path
 
 

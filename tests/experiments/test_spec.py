@@ -236,8 +236,9 @@ MISTAKES = {
     ),
     "unknown parameter of a schedule": (
         entries(agent="schedule_parameters.horizon_scal = 3"),
-        "agent[1], parameter: 'schedule.horizon_scal'; known: schedule.horizon_power, schedule.horizon_scale, "
-        "schedule.optimism_power, schedule.optimism_scale (did you mean schedule.horizon_scale?)",
+        "agent[1], parameter: 'schedule.horizon_scal'; known: schedule.doubt, schedule.horizon_power, "
+        "schedule.horizon_scale, schedule.optimism_power, schedule.optimism_scale, schedule.persistence, "
+        "schedule.persistence_most, schedule.rarity, schedule.step_weight (did you mean schedule.horizon_scale?)",
     ),
     "text for a number": (
         entries('parameters.window = [2, "wide"]'),
@@ -282,7 +283,7 @@ MISTAKES = {
     ),
     "agent twice": (
         'steps = 1\ntask = "service-station"\nagent = ["growing-horizon", "growing-horizon"]',
-        "agent[2].label: 'growing-horizon, smooth'; is what agent[1] is called too; give each a label of its own",
+        "agent[2].label: 'growing-horizon, practical'; is what agent[1] is called too; give each a label of its own",
     ),
     "family of what is no parameter": (
         entries("family.instance = 3"),

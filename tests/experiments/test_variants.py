@@ -65,7 +65,7 @@ def test_members_of_a_family_are_counted_and_are_no_setting():
 @pytest.mark.parametrize(
     ("agent", "label"),
     [
-        ("growing-horizon", "growing-horizon, smooth"),
+        ("growing-horizon", "growing-horizon, practical"),
         ({"name": "growing-horizon", "schedule": "fixed"}, "growing-horizon, fixed"),
         ({"name": "growing-horizon", "label": "ours"}, "ours"),
         ("always", "always"),

@@ -37,13 +37,13 @@ def labels(axes) -> list[str]:
 
 def test_every_known_line_is_drawn_unless_one_is_named():
     assert labels(result().plot()) == [
-        "growing-horizon, smooth",
+        "growing-horizon, practical",
         "optimum: 0.5",
         "always fast: 0.5",
         "always slow: 0.09094",
     ]
     axes = result().plot(reference="optimum")
-    assert labels(axes) == ["growing-horizon, smooth", "optimum: 0.5"]
+    assert labels(axes) == ["growing-horizon, practical", "optimum: 0.5"]
     assert axes.get_lines()[1].get_ydata() == [0.5, 0.5]
 
 

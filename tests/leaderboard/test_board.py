@@ -12,6 +12,7 @@ import time
 import pandas as pd
 import pytest
 
+from everlearn.api import compare
 from everlearn.experiments.experiment import Experiment
 from everlearn.leaderboard.__main__ import BEGIN, END, main
 from everlearn.leaderboard.board import make_board
@@ -149,6 +150,18 @@ def test_a_board_is_written_into_the_documentation(board, tmp_path, capsys):
     assert text.endswith(f"{END}\nafter\n")
     assert "old" not in text
     assert (tmp_path / "images" / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.count("written: ") == 2
+
+
+def test_variants_of_a_schedule_are_written_into_a_page_of_their_own(tmp_path, capsys):
+    agents = [{"name": "always", "label": label, "parameters": {"policy": "right"}} for label in ("practical", "other")]
+    compare("riverswim", agents, steps=200, runs=3, out=tmp_path / "variants")
+    page = tmp_path / "practical.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    assert main([str(tmp_path / "variants"), str(tmp_path)]) == 0
+    rows = [line.split(" | ")[0] for line in page.read_text().splitlines() if line.startswith("| ")]
+    assert rows == ["| variant", "| practical", "| other"]
+    assert (tmp_path / "images" / "practical.png").read_bytes().startswith(b"\x89PNG")
     assert capsys.readouterr().out.count("written: ") == 2
 
 

@@ -10,13 +10,13 @@ import pytest
 import everlearn.leaderboard
 from everlearn.experiments.spec import load_spec
 from everlearn.experiments.variants import variants
-from everlearn.leaderboard.settings import contenders
+from everlearn.leaderboard.settings import PAPERS, contenders
 from everlearn.tuning.candidates import candidates
 from everlearn.tuning.search import Choice
 from everlearn.tuning.spec import TuningSpec, load_tuning
 
 FOLDER = Path(everlearn.leaderboard.__file__).parent
-ENTRIES = {entry.label.replace(", ", "-"): entry for entry in contenders()}
+ENTRIES = {entry.label.replace(", ", "-"): entry for entry in contenders() if entry.label != PAPERS}
 
 
 def searched(name: str) -> TuningSpec:

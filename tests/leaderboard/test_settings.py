@@ -6,7 +6,7 @@ import pytest
 
 from everlearn.agents.registry import AGENTS
 from everlearn.errors import InputError
-from everlearn.leaderboard.settings import LEFT_OUT, OURS, contenders, read_settings
+from everlearn.leaderboard.settings import LEFT_OUT, OURS, PAPERS, contenders, read_settings
 
 
 def test_every_registered_agent_is_on_the_board_or_is_left_out_for_a_reason():
@@ -17,9 +17,21 @@ def test_every_registered_agent_is_on_the_board_or_is_left_out_for_a_reason():
 
 def test_agents_are_called_what_they_are():
     for entry in contenders():
+        if entry.label == PAPERS:
+            continue
         schedule = entry.schedules[0]
         assert entry.label == (entry.given if schedule is None else f"{entry.given}, {schedule}")
     assert contenders()[0].label == OURS
+
+
+def test_the_papers_agent_is_as_the_paper_has_it():
+    (entry,) = [entry for entry in contenders() if entry.label == PAPERS]
+    assert (entry.given, entry.schedules, entry.parameters, entry.schedule_parameters) == (
+        "growing-horizon",
+        ["smooth"],
+        {},
+        {},
+    )
 
 
 @pytest.mark.parametrize(

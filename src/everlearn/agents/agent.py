@@ -122,7 +122,8 @@ class Agent:
 
         Examples
         --------
-        >>> {name: table.tolist() for name, table in Agent("service-station").inspect().items()}
+        >>> agent = Agent("service-station", schedule="smooth")
+        >>> {name: table.tolist() for name, table in agent.inspect().items()}
         {'Q': [[2.5, 2.5], [2.5, 2.5]], 'N': [[0.0, 0.0], [0.0, 0.0]]}
 
         """

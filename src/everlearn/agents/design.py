@@ -8,10 +8,11 @@ reference loop, the agent that is driven step by step, and compilation.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from everlearn.agents.schedule import Schedule
+from everlearn.aleatoric.reward import Reward
 from everlearn.protocol import Act, Knowledge, Learn, Now, Table
 from everlearn.tasks.interface import Interface
 
@@ -39,6 +40,8 @@ class Design:
     by_state:
         whether the first axis of every array is the aleatoric state, and both functions touch no rows but those of the
         states they are given; several runs can then be advanced side by side, which is faster
+    unit:
+        whether the functions themselves bring rewards into [0, 1] where a task says raw
     duration:
         the number of steps that the agent was told it will run for, where it was told one
 
@@ -65,6 +68,11 @@ class Design:
     schedule: Schedule | None = None
     inspect: Callable[[Knowledge, Now], dict[str, Table]] | None = None
     by_state: bool = False
+    unit: bool = False
     duration: int | None = None
     name: str = "agent"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def scaling(self, reward: Reward) -> str:
+        """Say in words what it learns from."""
+        return replace(reward, raw=reward.raw and not self.unit).scaling

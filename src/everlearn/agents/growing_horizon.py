@@ -10,7 +10,9 @@ The algorithm as written adds foo3(t) to every value and multiplies every count 
 
 A schedule may ask for optimism that follows what varies.  Then the mean and the variance of the targets of a pair are
 kept too, as running averages with the step size of Line 11, and the bonus of Line 14 is foo2 ((doubt + sigma) / sqrt(N)
-+ rarity tau / N).  With the schedules of the paper nothing of this is there, and the agent is the paper's.
++ rarity tau / N).  It may also ask that an action be kept for some visits of a state once it is chosen; then the action
+and the visits left are kept for each state.  With the schedules of the paper nothing of this is there, and the agent is
+the paper's.
 
 It is also the numerically right form: two clipped values are exactly equal, as on paper, where rounding in the literal
 form would break ties and change what the agent does.
@@ -39,11 +41,14 @@ class Values(NamedTuple):
 
     cells: Table
     """A row for each aleatoric state: for each action its u, then for each its visits, then for each its stamp, if any,
-    then for each the mean and for each the variance of its targets, if these are kept."""
+    then for each the mean and for each the variance of its targets, if these are kept; last, if actions are held, the
+    action that is held and for how many visits more."""
     scaled: tuple[int, ...]
     """Empty where foo4 is always 1: counts are then never scaled, and there are no stamps."""
     varied: tuple[int, ...]
     """Empty where optimism follows counts alone: no means and variances are kept."""
+    held: tuple[int, ...]
+    """Empty where every visit chooses anew."""
     raw: tuple[int, ...]
     """Empty where rewards are learned from as they come; else they are brought into [0, 1] here."""
     low: float
@@ -52,6 +57,8 @@ class Values(NamedTuple):
     step_weight: float
     doubt: float
     rarity: float
+    persistence: float
+    persistence_most: float
     actions: int
     each: tuple[int, ...]
     """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
@@ -70,7 +77,9 @@ def growing_horizon(*, schedule: Schedule) -> Design:
     def build(interface: Interface) -> Values:
         return nothing_known(interface, schedule)
 
-    return Design(build, act, learn, policy, schedule, inspect, by_state=True, name="growing-horizon")
+    return Design(
+        build, act, learn, policy, schedule, inspect, by_state=True, unit=schedule.unit, name="growing-horizon"
+    )
 
 
 def nothing_known(interface: Interface, schedule: Schedule) -> Values:
@@ -78,24 +87,32 @@ def nothing_known(interface: Interface, schedule: Schedule) -> Values:
     reward, actions = interface.task.reward, interface.actions
     kept = 2 + schedule.scales_counts + 2 * (schedule.doubt is not None)
     return Values(
-        np.zeros((interface.states, kept * actions)),
+        np.zeros((interface.states, kept * actions + 2 * (schedule.persistence > 0))),
         (0,) if schedule.scales_counts else (),
         () if schedule.doubt is None else (0,),
+        (0,) if schedule.persistence > 0 else (),
         (0,) if schedule.unit and reward.raw else (),
         float(reward.low),
         float(reward.high - reward.low),
         schedule.step_weight,
         schedule.doubt or 0.0,
         schedule.rarity,
+        schedule.persistence,
+        schedule.persistence_most,
         actions,
         unrolled(actions),
     )
 
 
 def act(knowledge: Values, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
-    """Line 8: sample from the greedy actions; the offset c is the same for all of them."""
+    """Line 8: sample from the greedy actions; the offset c is the same for all of them.  Or what is held."""
+    cells = knowledge.cells
+    if len(knowledge.held) > 0:
+        left = cells.shape[1] - 1
+        if cells[aleatoric_state, left] >= 1.0:
+            return int(cells[aleatoric_state, left - 1])
     actions = known_actions(knowledge.each, knowledge.actions)
-    return greedy_action(knowledge.cells, actions, aleatoric_state, stream)
+    return greedy_action(cells, actions, aleatoric_state, stream)
 
 
 def learn(knowledge: Values, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
@@ -129,6 +146,18 @@ def learn(knowledge: Values, experience: Experience, now: Now, stream: Any) -> N
         target += now.optimism / math.sqrt(n)
     u = (1.0 - alpha) * cells[s, value] + alpha * target  # exactly the target where alpha = 1
     cells[s, value] = min(u, now.ceiling)
+    if len(knowledge.held) > 0:
+        hold(cells, s, experience.action, min(knowledge.persistence * n, knowledge.persistence_most))
+
+
+def hold(cells: Table, s: int, action: int, visits: float) -> None:
+    """Count down while the held action is taken; one that is chosen anew, or comes from elsewhere, is held next."""
+    left = cells.shape[1] - 1
+    if cells[s, left] >= 1.0 and cells[s, left - 1] == action:
+        cells[s, left] -= 1.0
+    else:
+        cells[s, left - 1] = action
+        cells[s, left] = visits
 
 
 def step_size(count: float, horizon: float, weight: float = 2.0) -> float:
@@ -163,13 +192,18 @@ def shifted(n: float, power: float) -> float:
 
 
 def policy(knowledge: Values) -> Table:
-    """Return the greedy policy."""
-    return greedy_policy(knowledge.cells[:, : knowledge.actions])
+    """Return the greedy policy, except where an action is held."""
+    found = greedy_policy(knowledge.cells[:, : knowledge.actions])
+    if knowledge.held:
+        held = knowledge.cells[:, -1] >= 1.0
+        found[held] = np.eye(knowledge.actions)[knowledge.cells[held, -2].astype(int)]
+    return found
 
 
 def inspect(knowledge: Values, now: Now) -> dict[str, Table]:
     """Return Q and N as the algorithm has them at the end of step ``now.t``, and sigma where that is kept."""
-    parts = np.split(knowledge.cells, knowledge.cells.shape[1] // knowledge.actions, axis=1)
+    pairs = knowledge.cells[:, : -2 if knowledge.held else None]
+    parts = np.split(pairs, pairs.shape[1] // knowledge.actions, axis=1)
     offset, visits = parts[:2]
     if knowledge.scaled:
         counts = [

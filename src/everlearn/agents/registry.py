@@ -35,7 +35,7 @@ SCHEDULES: dict[str, str] = {
     "practical": "everlearn.agents.schedule:practical",
 }
 
-DEFAULT_SCHEDULE = "smooth"
+DEFAULT_SCHEDULE = "practical"
 
 
 def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Schedule:

@@ -10,7 +10,8 @@ foo4       ``count_scale``   multiplies every count                             
 =========  ================  ==================================================  =====================
 
 The paper invites others (Sections 4.3 and 5).  Beside foo1 to foo4 a schedule may say what Lines 11 and 14 take as
-given: how heavily the horizon weighs in the step size, and whether optimism follows what varies (:class:`Schedule`).
+given: how heavily the horizon weighs in the step size, whether optimism follows what varies, and for how long an action
+is kept once chosen (:class:`Schedule`).
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ class Schedule:
     doubt, rarity:
         None for the bonus of the paper, foo2 / sqrt(N); else the bonus is foo2 ((doubt + sigma) / sqrt(N) + rarity tau
         / N), sigma being the standard deviation of what a value was moved towards
+    persistence, persistence_most:
+        an action that was chosen in a state is kept for the next min(persistence N, persistence_most) visits of that
+        state, N being its count; with 0 for the former, as in the paper, every visit chooses anew
     unit:
         whether rewards are brought into [0, 1] by their declared range also where a task is learned from raw ones
     formula, constants:
@@ -75,6 +79,8 @@ class Schedule:
     step_weight: float = 2.0
     doubt: float | None = None
     rarity: float = 0.0
+    persistence: float = 0.0
+    persistence_most: float = 0.0
     unit: bool = False
     name: str = "schedule"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -112,18 +118,26 @@ def practical(
     *,
     horizon_scale: float = 12.0,
     horizon_power: float = 0.05,
-    optimism_scale: float = 0.15,
-    optimism_power: float = 0.2,
-    step_weight: float = 3.0,
-    doubt: float = 0.2,
-    rarity: float = 0.3,
+    optimism_scale: float = 0.1,
+    optimism_power: float = 0.05,
+    step_weight: float = 4.0,
+    doubt: float = 0.02,
+    rarity: float = 0.02,
+    persistence: float = 0.2,
+    persistence_most: float = 50.0,
 ) -> Schedule:
-    """Grow the horizon as in smooth, and be optimistic where outcomes vary.
+    """Grow the horizon as in smooth, be optimistic where outcomes vary, and keep to what was chosen for a while.
 
-    foo1 to foo4 are those of :func:`smooth` with other constants.  Two things that the paper keeps fixed are not.  The
-    bonus of Line 14 is foo2 ((doubt + sigma) / sqrt(N) + rarity tau / N), where sigma is the standard deviation of the
-    targets of a pair, tracked with the same step size: what hardly varies is not explored for long.  And the step size
-    of Line 11 is (1 + w tau) / (N + w tau) with another w than 2.  Rewards are brought into [0, 1] in every task.
+    foo1 to foo4 are those of :func:`smooth` with other constants.  Three things that the paper keeps fixed are not.
+
+    - The bonus of Line 14 is foo2 ((doubt + sigma) / sqrt(N) + rarity tau / N), where sigma is the standard deviation
+      of the targets of a pair, tracked with the same step size: what hardly varies is not explored for long.
+    - The step size of Line 11 is (1 + w tau) / (N + w tau) with another w than 2.
+    - An action that Line 8 chose in a state is kept for the next min(persistence N, persistence_most) visits of that
+      state.  Where what an action does shows late, as at the service station, whose customers take a while to come
+      back, trying it for a single visit teaches nothing.
+
+    Rewards are brought into [0, 1] in every task.
 
     Parameters
     ----------
@@ -135,6 +149,8 @@ def practical(
         what is added to sigma: what would be explored if outcomes did not vary at all
     rarity:
         what is added for pairs that were visited rarely, whatever their outcomes
+    persistence, persistence_most:
+        for how many visits an action is kept: a share of how often it was taken, and at most so many
 
     Examples
     --------
@@ -143,7 +159,14 @@ def practical(
     (12.0, -1.0, True)
 
     """
-    for name, value in (("step_weight", step_weight), ("doubt", doubt), ("rarity", rarity)):
+    added = {
+        "step_weight": step_weight,
+        "doubt": doubt,
+        "rarity": rarity,
+        "persistence": persistence,
+        "persistence_most": persistence_most,
+    }
+    for name, value in added.items():
         require(0 <= value < math.inf, f"schedule.{name}", value, "give a finite number of at least 0")
     like = smooth(
         horizon_scale=horizon_scale,
@@ -151,7 +174,15 @@ def practical(
         optimism_scale=optimism_scale,
         optimism_power=optimism_power,
     )
-    return replace(like, step_weight=float(step_weight), doubt=float(doubt), rarity=float(rarity), unit=True)
+    return replace(
+        like,
+        step_weight=float(step_weight),
+        doubt=float(doubt),
+        rarity=float(rarity),
+        persistence=float(persistence),
+        persistence_most=float(persistence_most),
+        unit=True,
+    )
 
 
 def smooth_formula(t: int, constants: Table) -> tuple[float, float, float]:

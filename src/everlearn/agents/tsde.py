@@ -133,7 +133,7 @@ def tsde(
             sweeps,
         )
 
-    return Design(build, act, learn, policy, inspect=inspect, name="tsde")
+    return Design(build, act, learn, policy, inspect=inspect, unit=True, name="tsde")
 
 
 def act(knowledge: Posterior, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001

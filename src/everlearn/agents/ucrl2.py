@@ -113,7 +113,7 @@ def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.
             sweeps,
         )
 
-    return Design(build, act, learn, policy, inspect=inspect, name="ucrl2")
+    return Design(build, act, learn, policy, inspect=inspect, unit=True, name="ucrl2")
 
 
 def act(knowledge: Plausible, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001

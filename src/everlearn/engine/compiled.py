@@ -252,7 +252,8 @@ def stacked(design: Design, interface: Interface, number: int) -> Knowledge:
     --------
     >>> from everlearn.agents.registry import make_design
     >>> from everlearn.tasks.registry import make_task
-    >>> stacked(make_design("growing-horizon"), Interface(make_task("service-station")), 8).cells.shape
+    >>> design, interface = make_design("growing-horizon", schedule="smooth"), Interface(make_task("service-station"))
+    >>> stacked(design, interface, 8).cells.shape
     (16, 4)
 
     """

@@ -38,7 +38,7 @@ class Experiment:
     >>> experiment.status["cells_done"], len(experiment.arms)
     (2, 2)
     >>> [(row["agent"], row["measure"]) for row in experiment.table(["final"])]
-    [('growing-horizon, smooth', 'final'), ('always', 'final')]
+    [('growing-horizon, practical', 'final'), ('always', 'final')]
 
     """
 

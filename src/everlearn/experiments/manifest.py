@@ -66,7 +66,7 @@ def _entry(group: list[Cell], engine: str, tables: Tables, known: dict[str, Any]
         "design": design.name,
         "schedule": None if design.schedule is None else design.schedule.name,
         "told_duration": variant.told_duration,
-        "scaling": task.reward.scaling,
+        "scaling": design.scaling(task.reward),
         "engine": engine,
         "identity": identity,
         "pairs": None if table is None else table.expanded,

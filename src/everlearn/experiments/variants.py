@@ -89,8 +89,8 @@ def variants(spec: Spec) -> list[Variant]:
     >>> spec = read_spec({"steps": 100, "task": [{"name": "service-station", "parameters": {"window": [6, 12]}}],
     ...                   "agent": ["growing-horizon", {"name": "always", "parameters": {"policy": "fast"}}]})
     >>> [(one.contender.label, one.settings) for one in variants(spec)]
-    [('growing-horizon, smooth', {'task.window': 6}), ('always', {'task.window': 6}),
-     ('growing-horizon, smooth', {'task.window': 12}), ('always', {'task.window': 12})]
+    [('growing-horizon, practical', {'task.window': 6}), ('always', {'task.window': 6}),
+     ('growing-horizon, practical', {'task.window': 12}), ('always', {'task.window': 12})]
 
     """
     if spec.folder is not None and spec.folder not in sys.path:

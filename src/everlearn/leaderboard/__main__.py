@@ -1,12 +1,16 @@
-"""Write a board that was run into the documentation: ``python -m everlearn.leaderboard DIR DOCS``.
+"""Write an experiment that was run into the documentation: ``python -m everlearn.leaderboard DIR DOCS``.
 
-The tables go between two comments in ``DOCS/leaderboard.md``, the figure to ``DOCS/images/leaderboard.png``.
+The tables of a board go between two comments in ``DOCS/leaderboard.md``, the figure to ``DOCS/images/leaderboard.png``.
+Those of ``examples/practical.toml``, the variants of the practical schedule, go to ``DOCS/practical.md`` and to
+``DOCS/images/practical.png``.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from everlearn.errors import EverlearnError, require
 from everlearn.experiments.experiment import Experiment
@@ -14,7 +18,11 @@ from everlearn.figures.style import house_style
 from everlearn.files import replacing
 from everlearn.leaderboard.board import Board
 from everlearn.leaderboard.lineup import lineup
-from everlearn.leaderboard.page import summary
+from everlearn.leaderboard.page import markdown, summary
+from everlearn.leaderboard.parts import WHOLE, parts_figure, parts_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DOTS = 80
 """Dots an inch: as many as a page can show."""
@@ -22,7 +30,7 @@ DOTS = 80
 BEGIN, END = "<!-- the board begins -->", "<!-- the board ends -->"
 
 
-def embedded(text: str, tables: str) -> str:
+def embedded(text: str, tables: str, page: str = "the page") -> str:
     """Return a page with tables put between its two comments, in place of what was there.
 
     Examples
@@ -36,23 +44,34 @@ def embedded(text: str, tables: str) -> str:
     """
     before, begun, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
-    require(bool(begun and ended), "leaderboard.md", "no comments", f"put {BEGIN} and {END} where the tables should be")
+    require(bool(begun and ended), page, "no comments", f"put {BEGIN} and {END} where the tables should be")
     return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
 
 
 def document(directory: str, docs: str) -> list[Path]:
-    """Write the board of a directory into the documentation; return what was written."""
+    """Write what a directory holds into the documentation; return what was written."""
     experiment = Experiment(directory)
-    whole = lineup(runs=experiment.manifest["runs"], steps=experiment.manifest["steps"])
-    chosen = whole.among(*({getattr(arm, key) for arm in experiment.arms} for key in ("agent", "task")))
-    board, file = Board(chosen, experiment), Path(docs) / "leaderboard.md"
-    text = embedded(file.read_text(encoding="utf-8"), summary(board, level=3))
+    variants = any(arm.agent == WHOLE for arm in experiment.arms)
+    tables, draw = _parts(experiment) if variants else _board(experiment)
+    called = "practical" if variants else "leaderboard"
+    file, picture = Path(docs) / f"{called}.md", Path(docs) / "images" / f"{called}.png"
+    text = embedded(file.read_text(encoding="utf-8"), tables, file.name)
     with replacing(file) as target:
         target.write(text.encode())
-    picture = Path(docs) / "images" / "leaderboard.png"
     with house_style(), replacing(picture) as target:
-        board.figure().savefig(target, format="png", dpi=DOTS)
+        draw().savefig(target, format="png", dpi=DOTS)
     return [file, picture]
+
+
+def _parts(experiment: Experiment) -> tuple[str, Callable[[], Figure]]:
+    return markdown(parts_table(experiment.arms), level=3), lambda: parts_figure(experiment.arms)
+
+
+def _board(experiment: Experiment) -> tuple[str, Callable[[], Figure]]:
+    whole = lineup(runs=experiment.manifest["runs"], steps=experiment.manifest["steps"])
+    chosen = whole.among(*({getattr(arm, key) for arm in experiment.arms} for key in ("agent", "task")))
+    board = Board(chosen, experiment)
+    return summary(board, level=3), board.figure
 
 
 def main(arguments: list[str]) -> int:

@@ -14,6 +14,9 @@ from everlearn.experiments.variants import variants
 OURS = "growing-horizon, practical"
 """The agent that the others are compared with, in pairs."""
 
+PAPERS = "growing-horizon, the paper's"
+"""The agent with the constants of the paper, which stands on the board as it is: nothing was searched for."""
+
 LEFT_OUT = {
     "always": "does not learn",
     "static": "knows the service station and nothing else",

@@ -67,9 +67,9 @@ def candidates(spec: TuningSpec) -> list[Candidate]:
     --------
     >>> from everlearn.tuning.spec import read_tuning
     >>> spec = read_tuning({"steps": 10, "task": "riverswim", "agent": "growing-horizon",
-    ...                     "search": {"schedule.horizon_scale": [1.5, 3, 6]}})
+    ...                     "search": {"schedule.horizon_scale": [12, 24, 48]}})
     >>> sorted(one.settings["schedule.horizon_scale"] for one in candidates(spec))
-    [1.5, 3, 6]
+    [12.0, 24, 48]
 
     """
     random = np.random.default_rng(np.random.SeedSequence(spec.experiment.seed, spawn_key=(DRAWING,)))
