@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
+    from everlearn.live.durable import Live, live
     from everlearn.protocol import AgentState, Environment, Experience, Now
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
@@ -50,6 +51,7 @@ _WHERE = {
     "Experience": "protocol",
     "Experiment": "experiments.experiment",
     "Interface": "tasks.interface",
+    "Live": "live.durable",
     "Model": "environments.model",
     "Now": "protocol",
     "Result": "results.result",
@@ -64,6 +66,7 @@ _WHERE = {
     "compare": "api",
     "from_gymnasium": "adapters.task",
     "last_observation": "aleatoric.state",
+    "live": "live",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
     "run": "api",
@@ -89,6 +92,7 @@ __all__ = [
     "Experience",
     "Experiment",
     "Interface",
+    "Live",
     "Model",
     "Now",
     "Result",
@@ -102,6 +106,7 @@ __all__ = [
     "compare",
     "from_gymnasium",
     "last_observation",
+    "live",
     "mdp",
     "regret",
     "run",
@@ -117,7 +122,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'everlearn' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"everlearn.{_WHERE[name]}"), name)
+    module = importlib.import_module(f"everlearn.{_WHERE[name]}")
+    value = module if name == _WHERE[name] else getattr(module, name)
     globals()[name] = value
     return value
 

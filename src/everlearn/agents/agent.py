@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from everlearn.agents.clock import Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design
-from everlearn.agents.snapshot import read, write
+from everlearn.agents.snapshot import dump, parse, read, write
 from everlearn.errors import InputError, SnapshotError
 from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
@@ -79,8 +79,7 @@ class Agent:
     def act(self) -> Label:
         """Return the action for the next step.  Asked again before ``observe``, it returns the same."""
         if self._pending is None:
-            now = self._clock.at(self.t + 1)
-            self._pending = int(self.design.act(self.knowledge, self._aleatoric_state, now, self._stream))
+            self._pending = self.choose()
         return self.task.actions[self._pending]
 
     def observe(self, observation: Label, executed: Label | None = None) -> float:
@@ -94,16 +93,46 @@ class Agent:
         index = self.interface.observation(observation)
         following, reward = self.interface.step(self._aleatoric_state, action, index)
         learned = self.task.reward.learned(reward)
-        experience = Experience(self._aleatoric_state, action, index, learned, following)
-        self.design.learn(self.knowledge, experience, self._clock.at(self.t + 1), self._stream)
-        self._aleatoric_state, self._pending = following, None
-        self.t += 1
+        self.learn(Experience(self._aleatoric_state, action, index, learned, following))
         return reward
+
+    def choose(self) -> int:
+        """Return the index of the action that the design chooses now; asked again, it chooses anew."""
+        return int(self.design.act(self.knowledge, self._aleatoric_state, self._clock.at(self.t + 1), self._stream))
+
+    def learn(self, experience: Experience) -> None:
+        """Learn from one step in indices, for those who evaluate f and r themselves."""
+        self.design.learn(self.knowledge, experience, self._clock.at(self.t + 1), self._stream)
+        self.move(experience.next_aleatoric_state)
+        self.t += 1
+
+    def move(self, following: int) -> None:
+        """Go to another aleatoric state and learn nothing; the clock stands still."""
+        self._aleatoric_state, self._pending = following, None
 
     @property
     def aleatoric_state(self) -> Label:
         """S_t."""
         return self.task.states[self._aleatoric_state]
+
+    @property
+    def situation(self) -> int:
+        """The index of S_t."""
+        return self._aleatoric_state
+
+    @property
+    def pending(self) -> int | None:
+        """The index of the action that was asked for and not yet followed by an observation."""
+        return self._pending
+
+    @pending.setter
+    def pending(self, action: int | None) -> None:
+        self._pending = action
+
+    @property
+    def stream(self) -> np.random.Generator:
+        """What the agent draws from."""
+        return self._stream
 
     @property
     def now(self) -> Now:
@@ -172,18 +201,30 @@ class Agent:
         True
 
         """
-        write(path, self.take(), self._identity())
+        write(path, self.take(), self.identity)
+
+    def dump(self) -> bytes:
+        """Return what :meth:`save` writes."""
+        return dump(self.take(), self.identity)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Go on from a file that :meth:`save` wrote, exactly as if never stopped."""
-        state, identity = read(path)
-        for key, value in self._identity().items():
+        self._restore(*read(path), os.fspath(path))
+
+    def restore(self, data: bytes, name: str = "agent state") -> None:
+        """Go on from what :meth:`dump` returned; ``name`` is what it is called in errors."""
+        self._restore(*parse(data, name), name)
+
+    def _restore(self, state: AgentState, identity: dict[str, Any], name: str) -> None:
+        for key, value in self.identity.items():
             if identity.get(key) != value:
                 found = identity.get(key)
-                raise SnapshotError(f"{os.fspath(path)}: it was saved with {key} {found!r}; this agent has {value!r}")
+                raise SnapshotError(f"{name}: it was saved with {key} {found!r}; this agent has {value!r}")
         self.put(state)
 
-    def _identity(self) -> dict[str, Any]:
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a saved agent state must agree with."""
         schedule = self.design.schedule
         return {
             "task": self.task.name,
