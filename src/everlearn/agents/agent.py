@@ -98,11 +98,11 @@ class Agent:
 
     def choose(self) -> int:
         """Return the index of the action that the design chooses now; asked again, it chooses anew."""
-        return int(self.design.act(self.knowledge, self._aleatoric_state, self._clock.at(self.t + 1), self._stream))
+        return int(self.design.act(self.knowledge, self._aleatoric_state, self.upcoming, self._stream))
 
     def learn(self, experience: Experience) -> None:
         """Learn from one step in indices, for those who evaluate f and r themselves."""
-        self.design.learn(self.knowledge, experience, self._clock.at(self.t + 1), self._stream)
+        self.design.learn(self.knowledge, experience, self.upcoming, self._stream)
         self.move(experience.next_aleatoric_state)
         self.t += 1
 
@@ -138,6 +138,11 @@ class Agent:
     def now(self) -> Now:
         """What the schedule says of the step last taken (of the first, before any)."""
         return self._clock.at(max(self.t, 1))
+
+    @property
+    def upcoming(self) -> Now:
+        """What the schedule says of the step that comes next."""
+        return self._clock.at(self.t + 1)
 
     @property
     def policy(self) -> Table:

@@ -89,7 +89,7 @@ def _read(data: bytes) -> tuple[Any, dict[str, Any]]:
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array, which is never larger than what was given: nothing is compressed, and a header is not believed."""
+    """Read one array, never larger than what was given: nothing is compressed, and a header is not believed."""
     if entry.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"{entry.filename} is compressed")
     buffer = io.BytesIO(archive.read(entry))

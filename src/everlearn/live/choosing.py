@@ -60,7 +60,7 @@ def greedy(agent: Agent, aleatoric_state: int, mask: int) -> int:
 
 
 def proposal(agent: Agent, mask: int) -> int:
-    """Return what the design chooses; where that is not allowed, the best that is, ties broken by the agent's stream."""
+    """Return what the design chooses; where that is not allowed, the best that is, ties broken by a draw."""
     chosen = agent.choose()
     if mask >> chosen & 1:
         return chosen

@@ -6,46 +6,34 @@ together.  One process at a time holds the directory.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from everlearn._version import __version__
-from everlearn.errors import Corrupt, LiveError, SnapshotError, StoreFull
+from everlearn.errors import LiveError, require
 from everlearn.files import make_folder
 from everlearn.live.core import Core
+from everlearn.live.database import FILE, connect, errors, put_in_place
 from everlearn.live.entry import Entry
-from everlearn.live.setup import Setup, reopened
+from everlearn.live.migration import migrate
+from everlearn.live.reader import Enrolled, Reader, Snapshot
+from everlearn.live.schema import INSERT_AGENT, INSERT_ROW, INSERT_SNAPSHOT, SCHEMA, begin, digest, version
+from everlearn.live.setup import Setup
+from everlearn.live.wal import refuse_damage
 from everlearn.locks import working
 
-FILE = "everlearn.db"
-SCHEMA = 1
+NEWEST = 3
+"""How many of the newest snapshots can be recovered from: the journal is kept from the oldest of these on."""
 
-TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE agents (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, setup TEXT NOT NULL, created REAL NOT NULL);
-CREATE TABLE journal (
-    agent INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, step INTEGER NOT NULL, mode INTEGER NOT NULL,
-    at REAL NOT NULL, state INTEGER NOT NULL, allowed BLOB, proposed INTEGER, executed INTEGER, observation INTEGER,
-    reward REAL, following INTEGER NOT NULL, payload BLOB, PRIMARY KEY (agent, seq)
-) WITHOUT ROWID;
-CREATE TABLE snapshots (
-    agent INTEGER NOT NULL, seq INTEGER NOT NULL, step INTEGER NOT NULL, at REAL NOT NULL, more TEXT NOT NULL,
-    state BLOB NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (agent, seq)
-);
-"""
-
-_INSERT = f"INSERT INTO journal VALUES ({','.join('?' * (1 + len(Entry._fields)))})"
-_COLUMNS = ", ".join(Entry._fields)
+Execute = Callable[..., sqlite3.Cursor]
 
 
-class Store:
+class Store(Reader):
     """A directory of durable agents, held by this process until it is closed.
 
     Examples
@@ -66,109 +54,86 @@ class Store:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = Path(directory)
+        make_folder(Path(directory))
         self._held = ExitStack()
-        make_folder(self.directory)
-        self._held.enter_context(working(self.directory))
+        self._held.enter_context(working(Path(directory)))
         try:
-            self.connection = connect(self.directory / FILE)
-            self._held.callback(self.connection.close)
-            with self._errors():
-                self._begin()
+            super().__init__(directory)
         except BaseException:
             self._held.close()
             raise
 
+    def _connect(self) -> sqlite3.Connection:
+        put_in_place(self.directory)
+        refuse_damage(self.path)
+        with errors(self.path):
+            return connect(self.path)
+
     def _begin(self) -> None:
-        found = self.connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0]
-        if not found:
-            versions = f"INSERT INTO meta VALUES ('schema', '{SCHEMA}'), ('everlearn', '{__version__}');"
-            self.connection.executescript(f"BEGIN; {TABLES} {versions} COMMIT;")
+        found = version(self.connection)
+        if found is None:
+            begin(self.connection)
+        elif 0 < found < SCHEMA:
+            self.connection.close()
+            migrate(self.directory, found)
+            self.connection = connect(self.directory / FILE)
+        else:
+            self._refuse(found)
 
     def close(self) -> None:
         """Let go of the directory."""
+        if getattr(self, "connection", None) is not None:
+            super().close()
         self._held.close()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
-
-    def names(self) -> list[str]:
-        """Return the names of the agents."""
-        return [name for (name,) in self.connection.execute("SELECT name FROM agents ORDER BY name")]
 
     def create(self, name: str, setup: Setup) -> Core:
         """Make a new agent; it is on disk when this returns."""
-        core = Core(setup)
+        Core(setup)  # what cannot be made is refused before anything is written
         with self.transaction() as run:
             if run("SELECT 1 FROM agents WHERE name = ?", (name,)).fetchone():
                 raise LiveError(f"{self.directory}: there is an agent {name!r} already")
-            made = run("INSERT INTO agents (name, setup, created) VALUES (?,?,?)", (name, setup.encoded(), time.time()))
-            core.number = made.lastrowid or 0
-            self._put_snapshot(run, core)
+            number = run("SELECT coalesce(max(id), 0) + 1 FROM agents").fetchone()[0]
+            row = Enrolled(number, name, setup.encoded(), setup.face(), time.time(), "")
+            run(INSERT_AGENT, (*row[:-1], digest(*row[:-1])))
+            core = Core(setup, number)
+            _insert_snapshot(run, core)
         return core
 
-    def open(self, name: str, given: dict[str, Any] | None = None) -> Core:
-        """Return an agent as it was after the last row of its journal."""
-        with self._errors():
-            row = self.connection.execute("SELECT id, setup FROM agents WHERE name = ?", (name,)).fetchone()
-        if row is None:
-            raise LiveError(f"{self.directory}: there is no agent {name!r}")
-        core = Core(reopened(row[1], given or {}))
-        core.number = row[0]
-        self._recover(core)
-        return core
+    def open(self, name: str, given: dict[str, Any] | None = None, looking: bool = False) -> Core:
+        """Return an agent as it was after the last row of its journal, ready to go on."""
+        return super().open(name, given, looking)
 
-    def _recover(self, core: Core) -> None:
-        seq, more, state, digest = self.connection.execute(
-            "SELECT seq, more, state, sha256 FROM snapshots WHERE agent = ? ORDER BY seq DESC LIMIT 1", (core.number,)
-        ).fetchone()
-        if hashlib.sha256(more.encode() + state).hexdigest() != digest:
-            raise Corrupt(f"{self.directory / FILE}: snapshot at row {seq} of agent {core.number} is damaged")
-        try:
-            core.restore(seq, json.loads(more), state)
-        except SnapshotError as error:
-            raise LiveError(str(error)) from None
-        for entry in self.rows(core.number, seq + 1):
-            core.apply(entry)
-
-    def rows(self, agent: int, first: int = 1) -> Iterator[Entry]:
-        """Yield the rows of an agent's journal in order."""
-        query = f"SELECT {_COLUMNS} FROM journal WHERE agent = ? AND seq >= ? ORDER BY seq"  # noqa: S608
-        for row in self.connection.execute(query, (agent, first)):
-            yield Entry(*row)
-
-    def recorded(self, agent: int, step: int) -> Entry | None:
-        """Return the row of an observation by its step, as far as the journal reaches."""
-        query = f"SELECT {_COLUMNS} FROM journal WHERE agent = ? AND step = ? AND kind < 2"  # noqa: S608
-        row = self.connection.execute(query, (agent, step)).fetchone()
-        return None if row is None else Entry(*row)
+    def delete(self, name: str) -> None:
+        """Remove an agent and everything that is recorded of it."""
+        number = self.enrolled(name).number
+        with self.transaction() as run:
+            run("DELETE FROM journal WHERE agent = ?", (number,))
+            run("DELETE FROM snapshots WHERE agent = ?", (number,))
+            run("DELETE FROM agents WHERE id = ?", (number,))
 
     def append(self, entries: Iterable[tuple[int, Entry]], snapshots: Iterable[Core] = ()) -> None:
         """Commit rows of any agents, and snapshots, in one transaction: when this returns they are on disk."""
         listed, taken = list(entries), list(snapshots)
         if len(listed) == 1 and not taken:
-            with self._errors():
-                self.connection.execute(_INSERT, (listed[0][0], *listed[0][1]))
+            with errors(self.path):
+                self.connection.execute(INSERT_ROW, (listed[0][0], *listed[0][1]))
             return
         with self.transaction() as run:
-            self.connection.executemany(_INSERT, ((agent, *entry) for agent, entry in listed))
+            self.connection.executemany(INSERT_ROW, ((agent, *entry) for agent, entry in listed))
             for core in taken:
-                self._put_snapshot(run, core)
+                _insert_snapshot(run, core)
+                _thin_out(run, core)
+        for core in taken:
+            core.snapped()
 
-    def _put_snapshot(self, run: Any, core: Core) -> None:
-        more, state = core.dump()
-        text = json.dumps(more)
-        digest = hashlib.sha256(text.encode() + state).hexdigest()
-        row = (core.number, core.seq, core.step, time.time(), text, state, digest)
-        run("INSERT OR REPLACE INTO snapshots VALUES (?,?,?,?,?,?,?)", row)
+    def roll_back(self, core: Core, step: int) -> Entry:
+        """Return the entry of going back to the snapshot of a step; it is yet to be appended and applied."""
+        return core.roll_back(self.snapshot_at(core.number, step).state)
 
     @contextmanager
-    def transaction(self) -> Iterator[Any]:
+    def transaction(self) -> Iterator[Execute]:
         """Commit at the end, or nothing at all; yields what executes statements."""
-        with self._errors():
+        with errors(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection.execute
@@ -178,28 +143,37 @@ class Store:
                     self.connection.execute("ROLLBACK")
                 raise
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Say in the terms of this project what SQLite raises."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise translated(error, self.directory / FILE) from error
+
+def _insert_snapshot(run: Execute, core: Core) -> None:
+    more, state = core.dump()
+    number = run("SELECT coalesce(max(number), -1) + 1 FROM snapshots WHERE agent = ?", (core.number,)).fetchone()[0]
+    row = Snapshot(core.number, core.seq, number, core.step, time.time(), json.dumps(more), state, "")
+    run(INSERT_SNAPSHOT, (*row[:-1], digest(*row[:-1])))
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Open a database in which a commit is on disk when it returns."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
+def _thin_out(run: Execute, core: Core) -> None:
+    """Remove snapshots that are crowded, and rows of the journal that are not to be retained."""
+    listed = run("SELECT number, seq FROM snapshots WHERE agent = ? ORDER BY number", (core.number,)).fetchall()
+    newest = listed[-1][0]
+    for number, seq in listed:
+        if not is_kept(number, newest):
+            run("DELETE FROM snapshots WHERE agent = ? AND seq = ?", (core.number, seq))
+    if core.setup.retain is not None:
+        needed = [seq for number, seq in listed if is_kept(number, newest)][-NEWEST:]
+        bound = (core.number, needed[0], core.step - core.setup.retain)
+        run("DELETE FROM journal WHERE agent = ? AND seq <= ? AND step <= ?", bound)
 
 
-def translated(error: sqlite3.Error, path: Path) -> LiveError:
-    """Return the error of this project for one of SQLite."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
-        return StoreFull(f"{path}: the disk is full; nothing was changed: make room, and try the same again")
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return Corrupt(f"{path}: {error}; see what can be saved with: everlearn check {path.parent}")
-    return LiveError(f"{path}: {error}")
+def is_kept(number: int, newest: int) -> bool:
+    """Tell whether a snapshot is kept: the first, the newest four, and of older ones ever fewer.
+
+    Snapshot n, counted from 0, is kept while fewer than 4 times its greatest power of two have come after it.
+
+    Examples
+    --------
+    >>> [number for number in range(101) if is_kept(number, 100)]
+    [0, 32, 48, 64, 72, 80, 88, 92, 94, 96, 97, 98, 99, 100]
+
+    """
+    require(number <= newest, "number", number, "there is none so new")
+    return number == 0 or newest - number < 4 * (number & -number)
