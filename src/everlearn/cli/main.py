@@ -160,6 +160,39 @@ def leaderboard(
 
 
 @app.command()
+def serve(
+    data: Annotated[str, typer.Option(metavar="DIR", help="Where the agents are kept.")],
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; other than loopback, with a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 for any.")] = 8321,
+    token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A file of tokens, one a line; read again on SIGHUP.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name by which requests may call it; may be repeated.")
+    ] = None,
+    max_agents: Annotated[int | None, typer.Option(help="How many agents there may be; 1000.")] = None,
+    max_body: Annotated[int | None, typer.Option(help="Bytes of a request; 1048576.")] = None,
+    max_state: Annotated[int | None, typer.Option(help="Bytes of an agent state to import; 67108864.")] = None,
+    max_labels: Annotated[int | None, typer.Option(help="Actions or observations of an agent; 10000.")] = None,
+    max_states: Annotated[int | None, typer.Option(help="Aleatoric states of an agent; 100000.")] = None,
+    max_values: Annotated[int | None, typer.Option(help="States times actions of an agent; 1000000.")] = None,
+    max_rows: Annotated[int | None, typer.Option(help="Rows of a table in a setup; 100000.")] = None,
+    max_waiting: Annotated[int | None, typer.Option(help="Requests that may wait for the disk; 1024.")] = None,
+    max_connections: Annotated[int | None, typer.Option(help="Connections at a time; 1000.")] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Serve durable agents over HTTP, until SIGTERM or Ctrl-C."""
+    from everlearn.cli.serve import serve_until_told
+
+    most = (max_agents, max_body, max_state, max_labels, max_states, max_values, max_rows, max_waiting, max_connections)
+    names = ("agents", "body", "state", "labels", "states", "values", "rows", "waiting", "connections")
+    limits = dict(zip(names, most, strict=True))
+    serve_until_told(data, (host, port), token_file, allow_host or [], limits, log_level)
+
+
+@app.command()
 def reproduce(
     out: Annotated[str, typer.Option(help="Where to put the figures.")] = "reproduction",
     runs: Annotated[str, typer.Option(help="How many independent runs of each agent.")] = "200",
