@@ -214,3 +214,68 @@ def claims(as_json: AsJson = False) -> None:
     from everlearn.cli.claims import check_and_print
 
     check_and_print(as_json)
+
+
+AgentName = Annotated[str | None, typer.Option(metavar="NAME", help="Which agent, where there are several.")]
+Directory = Annotated[str, typer.Argument(metavar="DIR", help="A directory of durable agents.")]
+
+
+@app.command()
+def backup(
+    directory: Directory,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to put the copy; a file that is there is replaced.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy a directory of durable agents to a file, while it may be in use, and check the copy."""
+    from everlearn.cli.live import backup_and_print
+
+    backup_and_print(directory, file, as_json)
+
+
+@app.command()
+def check(
+    directory: Directory,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Make a sound file of what can be trusted; the damaged one is kept.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a directory of durable agents; exits with 1 where something is damaged."""
+    from everlearn.cli.live import check_and_print
+
+    check_and_print(directory, repair, as_json)
+
+
+@app.command()
+def journal(
+    directory: Directory,
+    agent: AgentName = None,
+    first: Annotated[int | None, typer.Option("--from", metavar="STEP", help="The first step.")] = None,
+    last: Annotated[int | None, typer.Option("--to", metavar="STEP", help="The last step.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a durable agent did and saw, a line a step; --json gives JSON lines."""
+    from everlearn.cli.live import journal_and_print
+
+    journal_and_print(directory, agent, first, last, as_json)
+
+
+@app.command()
+def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
+    """Print the greedy policy of a durable agent, for a controller that must run without it."""
+    from everlearn.cli.live import policy_and_print
+
+    policy_and_print(directory, agent, as_json)
+
+
+@app.command()
+def warm(
+    directory: Directory,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A log: CSV with a header, or JSON lines (.jsonl).")],
+    agent: AgentName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a durable agent learn from a log of the past: observation, action and reward."""
+    from everlearn.cli.live import warm_and_print
+
+    warm_and_print(directory, file, agent, as_json)
