@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.clock import Carry, Clock
+from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design
-from everlearn.agents.snapshot import dump, parse, read, write
+from everlearn.agents.snapshot import check_algorithmic, check_arrays, dump, parse, read, write
 from everlearn.errors import InputError, SnapshotError
 from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
@@ -164,7 +164,7 @@ class Agent:
 
     def take(self) -> AgentState:
         """Return a copy of the whole agent state."""
-        block, carry = self._clock.carry
+        block, carry = self._clock.carry(max(self.t, 1))
         algorithmic = {
             "t": self.t,
             "seed": self.seed,
@@ -177,21 +177,31 @@ class Agent:
         return AgentState(self.aleatoric_state, epistemic, algorithmic)
 
     def put(self, state: AgentState) -> None:
-        """Put the agent into a state that :meth:`take` returned, here or elsewhere."""
+        """Put the agent into a state that :meth:`take` returned, here or elsewhere; refused, nothing is changed."""
         fields = arrays(self.knowledge)
         shapes = {name: array.shape for name, array in fields.items()}
         if (found := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
             raise SnapshotError(f"the agent state has arrays {found}, the design {self.design.name!r} has {shapes}")
-        algorithmic, clock = state.algorithmic, dict(state.algorithmic["clock"])
+        check_arrays(state.epistemic, fields)
+        algorithmic = state.algorithmic
+        check_algorithmic(algorithmic)
+        clock = self._wound(algorithmic["t"], dict(algorithmic["clock"]))
         pending = algorithmic["pending"]
         aleatoric_state = self.interface.state(state.aleatoric)
         self._pending = None if pending is None else self.interface.action(as_label(pending))
         for name, array in fields.items():
             array[...] = state.epistemic[name]
-        self._aleatoric_state = aleatoric_state
+        self._aleatoric_state, self._clock = aleatoric_state, clock
         self.t, self.seed, self.run = algorithmic["t"], algorithmic["seed"], algorithmic["run"]
         put_words(self._stream, np.array(algorithmic["stream"], dtype=np.uint64))
-        self._clock.wind(clock.pop("block"), Carry(**clock))
+
+    def _wound(self, t: int, carried: dict[str, Any]) -> Clock:
+        clock, block = Clock(self.design.schedule), carried.pop("block")
+        near = (max(t, 1) - 1) // BLOCK, t // BLOCK
+        if self.design.schedule is not None and block not in near:
+            raise SnapshotError(f"the agent state has block {block} of its clock at t = {t}; it would be {near[0]}")
+        clock.wind(block, Carry(**carried))
+        return clock
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole agent state to a file, whole or not at all.

@@ -72,13 +72,63 @@ def parse(data: bytes, name: str) -> tuple[AgentState, dict[str, Any]]:
         remedy = "use a newer everlearn" if newer else "it was not saved by everlearn"
         raise SnapshotError(f"{name}: schema version {schema!r}, this everlearn reads {SCHEMA}; {remedy}")
     missing = [key for key in ("identity", "aleatoric", "algorithmic") if key not in text]
-    missing += [key for key in _ALGORITHMIC if key not in text.get("algorithmic", {})]
+    mappings = [text.get(key, {}) for key in ("identity", "algorithmic")]
+    if not all(isinstance(mapping, dict) for mapping in mappings):
+        raise SnapshotError(f"{name}: not a whole agent state (a part of it is no mapping)")
+    missing += [key for key in _ALGORITHMIC if key not in mappings[1]]
     if missing:
         raise SnapshotError(f"{name}: not a whole agent state ({missing[0]!r} is missing)")
-    return AgentState(as_label(text["aleatoric"]), arrays, text["algorithmic"]), text["identity"]
+    try:
+        aleatoric = as_label(text["aleatoric"])
+    except RecursionError:
+        raise SnapshotError(f"{name}: not a whole agent state (its aleatoric state is no label)") from None
+    return AgentState(aleatoric, arrays, text["algorithmic"]), text["identity"]
 
 
 _ALGORITHMIC = ("t", "seed", "run", "pending", "stream", "clock")
+_CLOCK = {"block", "level", "level_error", "scale", "exponent"}
+
+LATEST = 2**53
+"""The latest t at which t + 1 is another number in double precision."""
+
+
+def check_algorithmic(found: dict[str, Any]) -> None:
+    """Refuse what no agent could have as its algorithmic state.
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> check_algorithmic(el.Agent("service-station").take().algorithmic)
+
+    """
+    numbers = all(_is_whole(found[key]) for key in ("seed", "run")) and _is_whole(found["t"], LATEST)
+    four = isinstance(found["stream"], list) and len(found["stream"]) == 4
+    words = four and all(_is_whole(word, 2**64) for word in found["stream"])
+    clock = found["clock"]
+    whole_clock = isinstance(clock, dict) and set(clock) == _CLOCK and _is_whole(clock["block"], LATEST)
+    carried = whole_clock and all(_is_finite(clock[key]) for key in _CLOCK - {"block"}) and clock["scale"] != 0
+    for key, fine in (("t, seed or run", numbers), ("stream", words), ("clock", carried)):
+        if not fine:
+            raise SnapshotError(f"the agent state has a {key} that no agent has")
+
+
+def check_arrays(found: dict[str, NDArray[Any]], wanted: dict[str, NDArray[Any]]) -> None:
+    """Refuse arrays of other types than those of a design, and what is no number."""
+    for name, array in wanted.items():
+        given = found[name]
+        if given.dtype != array.dtype:
+            raise SnapshotError(f"the agent state has {given.dtype} in {name!r}, the design has {array.dtype}")
+        if given.dtype.kind == "f" and np.isnan(given).any():
+            raise SnapshotError(f"the agent state has what is no number in {name!r}")
+
+
+def _is_whole(value: object, below: float = math.inf) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < below
+
+
+def _is_finite(value: object) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) < 2.0**1000  # type: ignore[arg-type]  # a number
 
 
 def _read(data: bytes) -> tuple[Any, dict[str, Any]]:

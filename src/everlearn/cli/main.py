@@ -223,7 +223,7 @@ Directory = Annotated[str, typer.Argument(metavar="DIR", help="A directory of du
 @app.command()
 def backup(
     directory: Directory,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to put the copy; a file that is there is replaced.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to put the copy; what is there is replaced.")],
     as_json: AsJson = False,
 ) -> None:
     """Copy a directory of durable agents to a file, while it may be in use, and check the copy."""

@@ -37,6 +37,9 @@ from everlearn.protocol import Experience, Label
 
 LOG = logging.getLogger("everlearn.live")
 
+FAILURES = (ArithmeticError, LookupError, TypeError)
+"""What a design may raise that was given numbers it cannot handle, or that is wrong."""
+
 
 class Core:
     """An agent with modes and allowed actions, which counts what it takes in.
@@ -115,7 +118,7 @@ class Core:
             require(may != 0, "allowed", bin(mask), "leaves no action that the setup allows in this state")
         try:
             chosen = greedy(agent, agent.situation, may) if self._mode == FROZEN else proposal(agent, may)
-        except ArithmeticError as error:
+        except FAILURES as error:
             raise LiveError(f"the design {agent.design.name!r} could not act: {error!r}") from error
         agent.pending, self.asked = chosen, mask
         return chosen
@@ -249,7 +252,7 @@ class Core:
     def _learn(self, experience: Experience) -> None:
         try:
             self.agent.learn(experience)
-        except ArithmeticError as error:  # the same again on replay, so that what is recovered is still the same
+        except FAILURES as error:  # the same again on replay, so that what is recovered is still the same
             LOG.error("step %d: the design %r could not learn: %r", self.step + 1, self.agent.design.name, error)
             self.agent.move(experience.next_aleatoric_state)
 
