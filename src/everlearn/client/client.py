@@ -15,13 +15,16 @@ from types import TracebackType
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from everlearn.client.connection import Connection, Unreachable, as_label
+from everlearn.client.connection import Connection, ServiceError, Unreachable, as_label
 from everlearn.client.fallback import Fallback, make_fallback
 from everlearn.client.line import Line
 from everlearn.errors import InputError, require
 
 Label: TypeAlias = Any
 """An int, a str or a tuple of labels."""
+
+NEVER = (409, 422)
+"""What an observation is refused with that contradicts what is recorded, or that cannot be used."""
 
 _LOG = logging.getLogger("everlearn.client")
 
@@ -160,8 +163,12 @@ class Client:
     def close(self) -> int:
         """Tell what is still kept, within the deadline; return how many observations could not be told and are lost."""
         self._line.insist()
-        self._tell(time.monotonic() + self.deadline)
-        self._line.connection.close()
+        try:
+            self._tell(time.monotonic() + self.deadline)
+        except ServiceError as error:
+            _LOG.warning("%s: %s", self.agent, error)
+        finally:
+            self._line.connection.close()
         if self._kept:
             _LOG.warning("%s: %d observations could not be told and are lost", self.agent, len(self._kept))
         return len(self._kept)
@@ -217,11 +224,22 @@ class Client:
             if first is None:
                 return None
             self._step = int(first["step"])
-        answer = self._ask(operation, {"step": self._step, **entry, **more}, ends)
+        try:
+            answer = self._ask(operation, {"step": self._step, **entry, **more}, ends)
+        except ServiceError as error:
+            self._drop(error)
+            raise
         if answer is not None:
             self._kept.popleft()
             self._step += 1
         return answer
+
+    def _drop(self, error: ServiceError) -> None:
+        """Keep no longer what the service will never take; which step is due, it will say when it is asked."""
+        if error.status in NEVER:
+            self._kept.popleft()
+            self._step = None
+            self.lost += 1
 
     def _ask(self, operation: str, body: dict[str, Any], ends: float) -> dict[str, Any] | None:
         given = {key: value for key, value in body.items() if value is not None}
