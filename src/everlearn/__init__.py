@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.regret import regret
     from everlearn.api import compare, run, tune
+    from everlearn.client import Client
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
@@ -45,6 +46,7 @@ _WHERE = {
     "AgentState": "protocol",
     "AleatoricPolicy": "agents.policies",
     "AleatoricState": "aleatoric.state",
+    "Client": "client",
     "Design": "agents.design",
     "Environment": "protocol",
     "EverlearnError": "errors",
@@ -86,6 +88,7 @@ __all__ = [
     "AgentState",
     "AleatoricPolicy",
     "AleatoricState",
+    "Client",
     "Design",
     "Environment",
     "EverlearnError",
