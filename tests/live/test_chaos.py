@@ -23,7 +23,9 @@ def run_until_killed(directory: Path, steps: int, after: float) -> tuple[int, in
     """Let a process go on, kill it after some seconds; return with how many steps it began, and the last it told of."""
     paths = os.pathsep.join([str(ROOT), *sys.path])
     command = [sys.executable, "-m", "tests.live.killed", str(directory), str(steps)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": paths}, cwd=ROOT) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": paths}, cwd=ROOT
+    ) as process:
         begun = process.stdout.readline().split()
         time.sleep(after)
         process.kill()

@@ -56,7 +56,7 @@ def test_functions_are_given_again_and_the_rest_must_agree(tmp_path):
     with el.live(tmp_path, **QUEUE, reward=profit) as agent:
         agent.act()
         assert agent.observe("busy") == 1.0
-    with pytest.raises(InputError, match=r"reward: None; was given as a function; give it again"):
+    with pytest.raises(InputError, match=r"reward: None; was given as a function or an object; give it again"):
         el.live(tmp_path)
     with pytest.raises(LiveError, match=r"seed: it was created with 3, and 4 is given now"):
         el.live(tmp_path, reward=profit, seed=4)

@@ -65,7 +65,8 @@ def test_a_full_disk_loses_nothing(small_disk, tmp_path):
 
 def test_killed_on_a_full_disk_everything_acknowledged_is_there(small_disk, tmp_path):
     code = (
-        "import os, sys; sys.path.insert(0, os.getcwd()); import everlearn as el; from tests.live.test_full_disk import fill\n"
+        "import os, sys; sys.path.insert(0, os.getcwd())\n"
+        "import everlearn as el; from tests.live.test_full_disk import fill\n"
         "agent = el.live(sys.argv[1], task='service-station', seed=1)\n"
         "fill(agent); print(agent.step, flush=True); os.kill(os.getpid(), 9)"
     )

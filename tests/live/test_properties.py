@@ -1,4 +1,4 @@
-"""Any interleaving of what can be done to a durable agent, interrupted anywhere, is the uninterrupted one bit for bit."""
+"""Whatever is done to a durable agent, in any order and interrupted anywhere, it is the uninterrupted one."""
 
 from __future__ import annotations
 

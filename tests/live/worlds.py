@@ -1,4 +1,4 @@
-"""What the tests of durable agents share: a stream of a station that depends on step and action alone, and comparisons."""
+"""What tests of durable agents share: a stream that depends on step and action alone, and comparisons."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import closing
 from typing import Any
 
 import typer
@@ -112,8 +111,9 @@ def policy_and_print(directory: str, agent: str | None, as_json: bool) -> None:
 
 def warm_and_print(directory: str, file: str, agent: str | None, as_json: bool) -> None:
     """Let an agent learn from a log of the past."""
-    with closing(Store(directory)) as store:
-        core = store.open(_one(store.names(), directory, agent))
+    name = _named(directory, agent)
+    with Store(directory) as store:
+        core = store.open(name)
         copy, entries = warmed(core, read_log(file, core))
         store.append([(copy.number, entry) for entry in entries], [copy])
     if as_json:
@@ -123,12 +123,9 @@ def warm_and_print(directory: str, file: str, agent: str | None, as_json: bool) 
 
 
 def _named(directory: str, agent: str | None) -> str:
-    with Reader(directory) as reader:
-        return _one(reader.names(), directory, agent)
-
-
-def _one(names: list[str], directory: str, agent: str | None) -> str:
     """Return the agent that is meant: the one that is named, or the only one there is."""
+    with Reader(directory) as reader:
+        names: list[str] = reader.names()
     if agent is not None:
         return agent
     if len(names) != 1:

@@ -11,8 +11,7 @@ from typing import Any
 from everlearn.errors import InputError, LiveError
 from everlearn.files import make_folder
 from everlearn.live.checking import check_file
-from everlearn.live.database import FILE, connect_to_read, errors, sync
-from everlearn.live.migration import remove
+from everlearn.live.database import FILE, connect_to_read, errors, remove, sync
 
 
 def backup(directory: str | os.PathLike[str], file: str | os.PathLike[str]) -> dict[str, Any]:

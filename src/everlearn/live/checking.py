@@ -23,6 +23,9 @@ from everlearn.locks import working
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError, TypeError, ValueError, KeyError, OverflowError)
 """What reading a damaged row may raise."""
 
+WITHOUT = "without rows up to, agent "
+"""Under this key and its number ``meta`` says of an agent that a repair could save none of its rows up to one."""
+
 LISTED = 100
 """How many findings of one kind are listed."""
 
@@ -138,6 +141,8 @@ def _agent(connection: sqlite3.Connection, path: Path, enrolled: Enrolled, findi
     checks: dict[int, int] = {0: first_check(enrolled.number)}
     snapshots = _snapshots(connection, path, enrolled, checks, found)
     rows, last = _rows(connection, path, enrolled, checks, found)
+    without = connection.execute("SELECT value FROM meta WHERE key = ?", (f"{WITHOUT}{enrolled.number}",)).fetchone()
+    last = max(last, int(without[0]) if without else 0)
     if snapshots and max(checks) > last:
         what = f"rows {last + 1} to {max(checks)} are missing"
         found.append(Finding(path.name, "journal", enrolled.name, last + 1, what))

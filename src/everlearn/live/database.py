@@ -97,6 +97,12 @@ def _move(source: Path, target: Path) -> None:
         sync_directory(source.parent)
 
 
+def remove(path: Path) -> None:
+    """Remove a database and what SQLite keeps beside it: what an interrupted attempt left."""
+    for suffix in ("", *BESIDE):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
 def sync(path: Path) -> None:
     """See that what is in a file is on the disk."""
     with path.open("rb+") as file:

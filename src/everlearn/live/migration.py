@@ -11,7 +11,7 @@ import sqlite3
 from pathlib import Path
 
 from everlearn.live.core import Core
-from everlearn.live.database import FILE, NEW, connect, connect_to_read, errors, put_in_place, sync
+from everlearn.live.database import FILE, NEW, connect, connect_to_read, errors, put_in_place, remove, sync
 from everlearn.live.entry import checked, first_check
 from everlearn.live.reader import Enrolled, Snapshot
 from everlearn.live.schema import INSERT_AGENT, INSERT_ROW, INSERT_SNAPSHOT, begin, digest
@@ -42,12 +42,6 @@ def migrate(directory: Path, found: int) -> None:
     made.replace(directory / NEW)
     before = put_in_place(directory)
     LOG.warning("%s: brought from schema version %d up to date; the old file is kept as %s", old, found, before)
-
-
-def remove(path: Path) -> None:
-    """Remove what an interrupted attempt left."""
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _from_1(source: sqlite3.Connection, target: sqlite3.Connection) -> None:

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from everlearn.errors import EverlearnError, LiveError
-from everlearn.live.checking import UNREADABLE, check_file
+from everlearn.live.checking import UNREADABLE, WITHOUT, check_file
 from everlearn.live.core import Core
-from everlearn.live.database import FILE, NEW, connect, connect_to_read, put_in_place, sync
+from everlearn.live.database import FILE, NEW, connect, connect_to_read, put_in_place, remove, sync
 from everlearn.live.entry import Entry, checked, first_check
-from everlearn.live.migration import remove
 from everlearn.live.reader import Enrolled, Snapshot
 from everlearn.live.schema import COLUMNS, INSERT_AGENT, INSERT_ROW, INSERT_SNAPSHOT, begin, digest, version
 from everlearn.live.setup import reopened
@@ -135,6 +134,8 @@ def _save(source: sqlite3.Connection, target: sqlite3.Connection, saved: list[di
             continue
         target.execute(INSERT_AGENT, (*enrolled[:-1], digest(*enrolled[:-1])))
         target.executemany(INSERT_ROW, ((core.number, *entry) for entry in rows))
+        if not rows and core.seq:
+            target.execute("INSERT INTO meta VALUES (?, ?)", (f"{WITHOUT}{core.number}", str(core.seq)))
         _put_snapshots(target, core, snapshots)
         known = _greatest(source, core.number)
         counted = {"name": enrolled.name, "step": core.step, "rows": len(rows), "lost_rows": max(known - core.seq, 0)}

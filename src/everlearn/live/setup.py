@@ -119,8 +119,8 @@ class Setup:
         design, schedule = (
             getattr(self.objects, key) if document[key] == FUNCTION else document[key] for key in ("agent", "schedule")
         )
-        if design is None or (schedule is None and document["schedule"] is not None):
-            raise LiveError("agent: its design or schedule was given as an object; give it again")
+        lacking = design is None or (schedule is None and document["schedule"] is not None)
+        require(not lacking, "agent", None, "its design or schedule was given as an object; give it again")
         agent = Agent(self.task, design, schedule=schedule, seed=document["seed"], parameters=chosen)
         if self.allowed:
             self._leave_out(agent)
@@ -177,6 +177,8 @@ def reopened(stored: str, face: str | None, given: dict[str, Any], looking: bool
     if looking and face is not None:
         return Setup(document, None, json.loads(face))
     named = {key: value for key, value in given.items() if value is not None}
+    for key, value in document.items():
+        require(value != FUNCTION or key in named, key, None, "was given as a function or an object; give it again")
     if not named:
         return Setup(document)
     declared = {key: value for key, value in document.items() if value != FUNCTION}

@@ -15,10 +15,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from everlearn.errors import LiveError, require
+from everlearn.errors import Corrupt, LiveError, require
 from everlearn.files import make_folder
 from everlearn.live.core import Core
-from everlearn.live.database import FILE, connect, errors, put_in_place
+from everlearn.live.database import FILE, NEW, connect, errors, put_in_place, remove, sync
 from everlearn.live.entry import Entry
 from everlearn.live.migration import migrate
 from everlearn.live.reader import Enrolled, Reader, Snapshot
@@ -65,15 +65,30 @@ class Store(Reader):
 
     def _connect(self) -> sqlite3.Connection:
         put_in_place(self.directory)
-        refuse_damage(self.path)
         with errors(self.path):
+            if not self.path.exists():
+                self._make()
+            refuse_damage(self.path)
             return connect(self.path)
+
+    def _make(self) -> None:
+        """Make the file, whole or not at all, so that one without tables is known to be damaged."""
+        if self.path.with_name(f"{FILE}-wal").exists():
+            raise Corrupt(f"{self.path}: it is gone, and its write-ahead log is there; put it back, or a backup")
+        made = self.directory / f"{NEW}.part"
+        remove(made)
+        fresh = connect(made)
+        begin(fresh)
+        fresh.close()
+        sync(made)
+        made.replace(self.directory / NEW)
+        put_in_place(self.directory)
 
     def _begin(self) -> None:
         found = version(self.connection)
         if found is None:
-            begin(self.connection)
-        elif 0 < found < SCHEMA:
+            raise Corrupt(f"{self.path}: there are no tables in it; put a backup in its place")
+        if 0 < found < SCHEMA:
             self.connection.close()
             migrate(self.directory, found)
             self.connection = connect(self.directory / FILE)

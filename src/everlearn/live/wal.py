@@ -40,12 +40,26 @@ def refuse_damage(path: Path) -> None:
 
     One commit at the end that cannot be read is what a power cut leaves of one that was never acknowledged.
     """
+    refuse_truncation(path)
     found = inspect(path)
     if found is None or (found.lost <= 1 and not found.missing):
         return
     what = f"{found.lost} commits after frame {found.frames}" if found.lost else f"{found.missing} frames at its end"
     remedy = f"to go on with what is left: everlearn check {path.parent} --repair"
     raise Corrupt(f"{path}-wal: {what} cannot be read; {remedy}")
+
+
+def refuse_truncation(path: Path) -> None:
+    """Refuse a database that is shorter than its header says, where no log could have the rest."""
+    log = path.with_name(path.name + "-wal")
+    if not path.exists() or (log.exists() and log.stat().st_size > 0):
+        return
+    with path.open("rb") as file:
+        header, size = file.read(100), path.stat().st_size
+    page = int.from_bytes(header[16:18], "big") if len(header) == 100 else 0
+    if size < int.from_bytes(header[28:32], "big") * page or 0 < len(header) < 100:
+        remedy = f"see what can be saved with: everlearn check {path.parent}"
+        raise Corrupt(f"{path}: it is {size:,} bytes long, and was longer; {remedy}")
 
 
 def inspect(path: Path) -> Log | None:
