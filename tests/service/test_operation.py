@@ -7,11 +7,13 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
@@ -111,10 +113,15 @@ class TestEnd:
             assert told[name] > 0
             assert found[name] in (told[name], told[name] + 1)  # the last answer may not have come through
 
-    def test_the_directory_is_free_afterwards(self, start):
+    def test_the_directory_is_free_afterwards_and_has_nothing_to_replay(self, start):
         service = start()
+        service.create("station")
+        for step in range(1, 4):
+            service.post("/v1/agents/station/observe", {"step": step, "observation": "arrival"})
         service.stop()
-        assert start(directory=service.directory).call("GET", "/readyz").status == 200
+        again = start()
+        steps = [one["step"] for one in again.call("GET", "/v1/agents/station/snapshots").json["snapshots"]]
+        assert steps == [0, 3]
 
 
 def test_many_requests_are_one_transaction(service):
@@ -236,6 +243,25 @@ def fill(path) -> None:
                 pass
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 24576)
+
+
+def test_an_agent_that_is_damaged_does_not_stop_the_others(start):
+    service = start()
+    for name in ("good", "bad"):
+        service.create(name)
+        for step in range(1, 4):
+            service.post(f"/v1/agents/{name}/observe", {"step": step, "observation": "arrival"})
+    service.kill()
+    with closing(sqlite3.connect(service.directory / "everlearn.db")) as database:
+        number = database.execute("SELECT id FROM agents WHERE name = 'bad'").fetchone()[0]
+        database.execute("UPDATE journal SET reward = 0.123 WHERE agent = ? AND step = 2", (number,))
+        database.commit()
+    again = start()
+    assert any(entry["message"] == "agent cannot be opened" for entry in again.log)
+    assert again.post("/v1/agents/good/act")["step"] == 4
+    reply = again.call("POST", "/v1/agents/bad/act")
+    assert (reply.status, reply.json["error"]) == (500, "corrupt")
+    assert str(service.directory) not in reply.json["message"]
 
 
 class TestWatching:

@@ -28,6 +28,7 @@ class Agents:
         self.cores: dict[str, Core] = {}
         self.names = set(self.store.names())
         self._unopened = sorted(self.names)
+        self._changed: set[Core] = set()
 
     def core(self, name: str) -> Core:
         """Return an agent, recovered from the disk where that was not done yet."""
@@ -55,7 +56,7 @@ class Agents:
         if name not in self.names:
             raise Missing(f"there is no agent {name}")
         self.store.delete(name)
-        self.cores.pop(name, None)
+        self._changed.discard(self.cores.pop(name, None))  # type: ignore[arg-type]  # it may not have been opened
         self.names.discard(name)
 
     def write(self, core: Core, entry: Entry) -> None:
@@ -66,11 +67,17 @@ class Agents:
     def apply(self, core: Core, entry: Entry) -> None:
         """Do what an entry says that is on disk; take a snapshot where one is due."""
         core.apply(entry)
+        self._changed.add(core)
         if core.due:
-            try:
-                self.store.append([], [core])
-            except LiveError as error:  # the journal has it all: recovery takes longer, nothing is lost
-                log(logging.ERROR, "snapshot failed", agent=core.number, error=str(error))
+            self._snapshot([core])
+
+    def _snapshot(self, cores: list[Core]) -> None:
+        try:
+            self.store.append([], cores)
+        except LiveError as error:  # the journal has it all: recovery takes longer, nothing is lost
+            log(logging.ERROR, "snapshot failed", agents=[core.number for core in cores], error=str(error))
+        else:
+            self._changed.difference_update(cores)
 
     def append(self, entries: list[Any]) -> None:
         """Write entries of several agents in one transaction."""
@@ -89,7 +96,9 @@ class Agents:
         return bool(self._unopened)
 
     def close(self) -> None:
-        """Let go of the directory."""
+        """Take a snapshot of what changed, so that the next start has nothing to replay; let go of the directory."""
+        if self._changed:
+            self._snapshot(sorted(self._changed, key=lambda core: core.number))
         self.store.close()
 
 
