@@ -81,7 +81,7 @@ EXECUTED = [
     ROOT / "README.md",
     *(
         DOCS / f"{page}.md"
-        for page in ("agents", "api", "gymnasium", "own-agent", "tasks", "theory", "tune", "tutorial")
+        for page in ("agents", "api", "gymnasium", "live", "own-agent", "tasks", "theory", "tune", "tutorial")
     ),
 ]
 

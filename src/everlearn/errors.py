@@ -173,6 +173,10 @@ class Conflict(LiveError):  # noqa: N818 - reads as what it is
         self.recorded = recorded
         super().__init__(message)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with its data."""
+        return type(self), (str(self), self.expected, self.recorded)
+
 
 class Corrupt(LiveError):  # noqa: N818 - reads as what it is
     """What is on disk is damaged; the message names the file and the place in it."""

@@ -89,6 +89,20 @@ def test_it_is_raised_soon_after_a_fall():
     assert max(delays) < 25
 
 
+@pytest.mark.parametrize(("fall", "expected"), [(2, 8.6), (3, 6.0)])
+def test_how_soon_depends_on_the_size_of_the_fall(fall, expected):
+    """The mean delay over 200 normal streams, in batches; that of one varies by about 3, so that 4 errors are 0.9."""
+    rng, delays = np.random.default_rng(5), []
+    for _ in range(200):
+        gauge = fed(Gauge(batch=1), rng.standard_normal(150))
+        before, step = gauge.alarms, 150
+        while gauge.alarms == before:
+            step += 1
+            gauge.add(float(rng.standard_normal()) - fall, step)
+        delays.append(step - 150)
+    assert np.mean(delays) == pytest.approx(expected, abs=0.9)
+
+
 def test_rewards_that_rise_raise_no_alarm():
     assert fed(Gauge(batch=1, rarity=50), np.arange(5000.0)).alarms == 0
 

@@ -271,3 +271,10 @@ def test_the_alarm_is_part_of_what_is_recovered(tmp_path):
         expected = whole(agent.core)
     with el.live(tmp_path) as agent:
         assert whole(agent.core) == expected
+
+
+def test_the_package_is_the_function():
+    from everlearn.live import durable, live
+
+    assert el.live.live is live is durable.live
+    assert callable(el.live)

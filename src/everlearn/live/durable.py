@@ -102,7 +102,7 @@ def live(
 
 
 class Live:
-    """A durable agent, made by :func:`live`.  Use it from one thread at a time; calls from several wait for each other.
+    """A durable agent, made by ``everlearn.live``.  Calls from several threads wait for each other.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class Live:
             the aleatoric state that followed, where the setup has states given
         step:
             the number of the step that is meant, for callers who repeat what may have been taken in already: the same
-            content changes nothing, other content is a :class:`everlearn.errors.Conflict`
+            content changes nothing, other content is a :exc:`everlearn.errors.Conflict`
 
         """
         with self._lock:
