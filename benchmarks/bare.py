@@ -19,10 +19,8 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from everlearn.live.entry import Entry
-from everlearn.live.store import TABLES, connect
-
-INSERT = f"INSERT INTO journal VALUES ({','.join('?' * (1 + len(Entry._fields)))})"
+from everlearn.live.database import connect
+from everlearn.live.schema import INSERT_ROW, begin
 
 
 class Step(BaseModel):
@@ -39,7 +37,7 @@ class Writer:
     def __init__(self, directory: Path) -> None:
         self.waiting: queue.Queue[tuple[tuple[Any, ...], asyncio.Future[None]]] = queue.Queue()
         self.connection: sqlite3.Connection = connect(directory / "bare.db")
-        self.connection.executescript(TABLES)
+        begin(self.connection)
         threading.Thread(target=self.work, daemon=True).start()
 
     def work(self) -> None:
@@ -49,7 +47,7 @@ class Writer:
             while not self.waiting.empty():
                 group.append(self.waiting.get_nowait())
             self.connection.execute("BEGIN IMMEDIATE")
-            self.connection.executemany(INSERT, [row for row, _ in group])
+            self.connection.executemany(INSERT_ROW, [row for row, _ in group])
             self.connection.execute("COMMIT")
             loop = group[0][1].get_loop()
             loop.call_soon_threadsafe(answer, [future for _, future in group])
@@ -68,7 +66,7 @@ def make_app(directory: Path) -> FastAPI:
 
     @app.post("/v1/agents/{name}/step")
     async def step(name: str, body: Step) -> dict[str, Any]:
-        row = (int(name[1:]), body.step, 0, body.step, 0, time.time(), 0, None, 0, 0, 0, 1.0, 1, None)
+        row = (int(name[1:]), body.step, 0, body.step, 0, time.time(), 0, None, 0, 0, 0, 1.0, 1, None, 2**31)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         writer.waiting.put((row, future))
         await future

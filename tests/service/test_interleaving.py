@@ -27,7 +27,7 @@ stories = st.lists(st.sampled_from(OBSERVATIONS), min_size=1, max_size=12)
 calls = st.tuples(st.sampled_from(NAMES), st.integers(0, 14), st.sampled_from(["act", "observe", "step"]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     told=st.fixed_dictionaries(dict.fromkeys(NAMES, stories)), order=st.lists(calls, max_size=80), ordered=st.booleans()
 )

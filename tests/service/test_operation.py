@@ -77,6 +77,17 @@ class TestStart:
         (tmp_path / "file").write_text("")
         assert str(tmp_path / "file") in refused("--data", str(tmp_path / "file"), "--port", "0")
 
+    @pytest.mark.parametrize("keep", [50, 5000])
+    def test_a_database_that_is_damaged(self, start, keep):
+        service = start()
+        service.create("station")
+        service.kill()
+        for path in service.directory.glob("everlearn.db-*"):
+            path.unlink()
+        path = service.directory / "everlearn.db"
+        path.write_bytes(b"\x55" * keep)
+        assert str(path) in refused("--data", str(service.directory), "--port", "0")
+
 
 class TestEnd:
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

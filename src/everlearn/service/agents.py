@@ -56,7 +56,7 @@ class Agents:
         if name not in self.names:
             raise Missing(f"there is no agent {name}")
         self.store.delete(name)
-        self._changed.discard(self.cores.pop(name, None))  # type: ignore[arg-type]  # it may not have been opened
+        self._changed.discard(self.cores.pop(name, None))
         self.names.discard(name)
 
     def write(self, core: Core, entry: Entry) -> None:

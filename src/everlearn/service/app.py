@@ -112,8 +112,8 @@ def _add_operation(app: FastAPI, committer: Committer[Agents]) -> None:
     )
     async def prometheus() -> Response:
         """Return requests, commits, queue, and the progress of each agent."""
-        agents = await committer.do(None, management.gauges)
-        gauges = {"waiting": committer.waiting, "waiting_most": committer.most, "agents": len(agents)}
+        count, agents = await committer.do(None, management.gauges)
+        gauges = {"waiting": committer.waiting, "waiting_most": committer.most, "agents": count}
         return Response(metrics.text({**gauges, "ready": committer.ready}, agents), media_type=CONTENT_TYPE)
 
 

@@ -19,6 +19,10 @@ from everlearn.service.settings import MOST_DEPTH, Settings
 OPEN = frozenset({"/healthz", "/readyz"})
 """What may be asked without a token: whether the service is there."""
 
+OCTETS = b"application/octet-stream"
+MOST_STATES = 2
+"""How many agent states, which are large, are taken in at a time."""
+
 _HEADERS = [
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -46,6 +50,7 @@ class Guard:
         self, app: ASGIApp, settings: Settings, metrics: Metrics, is_state: Callable[[str, str], bool]
     ) -> None:
         self.app, self.settings, self.metrics, self.is_state = app, settings, metrics, is_state
+        self._room = asyncio.Semaphore(MOST_STATES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; anything but HTTP is refused."""
@@ -59,8 +64,11 @@ class Guard:
         try:
             headers = dict(scope["headers"])  # names are in lower case; of several the last counts
             self._admit(scope, headers)
-            body = await self._body(scope, headers, receive)
-            await self.app(scope, _again(body, receive), answer)
+            if self.is_state(scope["method"], scope["path"]):
+                async with self._room:
+                    await self._serve(scope, headers, receive, answer, self.settings.limits.state)
+            else:
+                await self._serve(scope, headers, receive, answer, self.settings.limits.body)
         except Refused as refused:
             await answer.refuse(refused)
         except Exception:
@@ -85,10 +93,14 @@ class Guard:
             if not self.settings.tokens.accept(given):
                 raise Refused(401, "token", "a token is needed, as in Authorization: Bearer TOKEN", [_CHALLENGE])
 
-    async def _body(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+    async def _serve(
+        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, answer: _Answer, most: int
+    ) -> None:
+        body = await self._body(headers, receive, most)
+        await self.app(scope, _again(body, receive), answer)
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive, most: int) -> bytes:
         """Read the whole body, as far as the limits go."""
-        state = self.is_state(scope["method"], scope["path"])
-        most = self.settings.limits.state if state else self.settings.limits.body
         declared = headers.get(b"content-length")
         if declared is None and b"transfer-encoding" not in headers:
             return b""
@@ -98,7 +110,7 @@ class Guard:
                 body = await _read(receive, most)
         except TimeoutError:
             raise Refused(408, "slow", "the body did not arrive in time", [(b"connection", b"close")]) from None
-        if not state and await _is_deep(body):
+        if headers.get(b"content-type") != OCTETS and await _is_deep(body):
             raise Refused(422, "input", f"JSON is nested deeper than {MOST_DEPTH}")
         return body
 

@@ -73,6 +73,6 @@ def page(agents: Agents, name: str, steps: tuple[int, int | None], after: int, l
     return audit.page(agents.store, agents.core(name), *steps, after, limit)
 
 
-def gauges(agents: Agents) -> dict[str, dict[str, float]]:
-    """Return the numbers of each agent for Prometheus."""
-    return {name: views.gauges(core) for name, core in sorted(agents.cores.items())}
+def gauges(agents: Agents) -> tuple[int, dict[str, dict[str, float]]]:
+    """Return how many agents there are, and the numbers of those that are loaded, for Prometheus."""
+    return len(agents.names), {name: views.gauges(core) for name, core in sorted(agents.cores.items())}

@@ -16,7 +16,7 @@ _STR = Annotated[str, StringConstraints(strict=True, max_length=200)]
 Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100)]")
 """An int, a str, or a list of labels, which stands for a tuple."""
 
-Scalar = Annotated[bool, Field(strict=True)] | Annotated[float, Field(allow_inf_nan=False)] | _STR
+Scalar = Annotated[bool, Field(strict=True)] | _INT | Annotated[float, Field(allow_inf_nan=False)] | _STR
 Scalars = Annotated[list[Scalar], Field(max_length=100)]
 Labels = Annotated[list[Label], Field(min_length=1, max_length=100_000)]
 Rows = Annotated[list[Annotated[list[Any], Field(min_length=2, max_length=4)]], Field(max_length=1_000_000)]
