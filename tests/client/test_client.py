@@ -284,6 +284,13 @@ class TestFallback:
         for row in table["actions"]:
             assert make_fallback(table).choose(row["state"], None, None) == row["action"]
 
+    def test_and_tells_how_the_state_follows(self, service):
+        with Client(service.url, "windowed", deadline=20) as client:
+            setup = {"actions": ["off", "on"], "observations": ["low", "high"], "reward_range": [0, 1]}
+            client.create({**setup, "aleatoric": "window:2"})
+            policy = make_fallback(client.policy())
+        assert policy.follow(("low", "low"), "on", "high", None) == ("low", "high")
+
     def test_what_is_no_table_is_refused(self):
         with pytest.raises(InputError, match="give a policy table"):
             make_fallback({"actions": []})

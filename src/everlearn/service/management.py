@@ -50,8 +50,9 @@ def roll_back(agents: Agents, name: str, step: int) -> dict[str, Any]:
 
 
 def policy(agents: Agents, name: str) -> dict[str, Any]:
-    """Return the greedy policy of an agent."""
-    return {"name": name, **views.policy_table(agents.core(name))}
+    """Return the greedy policy of an agent, and how its aleatoric state follows, for a controller that runs alone."""
+    core = agents.core(name)
+    return {"name": name, "aleatoric": core.setup.document["aleatoric"], **views.policy_table(core)}
 
 
 def export(agents: Agents, name: str) -> bytes:

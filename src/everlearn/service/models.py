@@ -212,6 +212,7 @@ class Policy(BaseModel):
     """The greedy policy of an agent as a table."""
 
     name: str
+    aleatoric: Any = Field(description="How the aleatoric state follows, as in the setup; `task` where a task says so.")
     step: int
     t: int
     agent: str
