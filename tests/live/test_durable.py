@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import everlearn as el
 from everlearn.errors import Conflict, Held, InputError, LiveError, RewardError, SnapshotError
@@ -271,6 +274,50 @@ def test_the_alarm_is_part_of_what_is_recovered(tmp_path):
         expected = whole(agent.core)
     with el.live(tmp_path) as agent:
         assert whole(agent.core) == expected
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_interrupted_between_disk_and_memory_it_reads_from_the_disk_again(tmp_path, monkeypatch, moment):
+    apply = Core.apply
+
+    def interrupted(core, entry):
+        if moment == "after":
+            apply(core, entry)
+        raise KeyboardInterrupt
+
+    with el.live(tmp_path / "one", task="service-station", seed=1) as one:
+        advance(one, 10)
+        one.act()
+        with monkeypatch.context() as patch:
+            patch.setattr(Core, "apply", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                one.observe(seen(11, one.act()))
+        advance(one, 20)
+        with el.live(tmp_path / "other", task="service-station", seed=1) as other:
+            advance(other, 20)
+            assert whole(one.core) == whole(other.core)
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5))
+@settings(max_examples=25)
+def test_any_reward_comes_back_from_the_disk_as_it_was(rewards):
+    with tempfile.TemporaryDirectory() as folder:
+        given = {**QUEUE, "reward_range": (-1e300, 1e300)}
+        with el.live(folder, **given) as agent:
+            for reward in (*rewards, -0.0, 5e-324, 1.0):
+                agent.act()
+                assert agent.observe("busy", reward=reward) == reward
+            expected = whole(agent.core)
+        with el.live(folder) as agent:
+            assert whole(agent.core) == expected
+
+
+def test_numbers_that_no_journal_has_are_no_step(tmp_path):
+    with el.live(tmp_path, task="service-station") as agent:
+        with pytest.raises(LiveError, match="a number is larger than it can hold"):
+            agent.rollback(10**30)
+        with pytest.raises(LiveError, match="a number is larger than it can hold"):
+            list(agent.journal(first=10**30))
 
 
 def test_the_package_is_the_function():

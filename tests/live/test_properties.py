@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,13 +54,30 @@ def asked_again(agent: Any, pending: int | None, asked: Any) -> None:
         assert agent.core.propose(asked) == pending
 
 
-@given(
-    design=st.sampled_from(DESIGNS),
-    every=st.sampled_from([1, 3, 1000]),
-    operations=st.lists(st.tuples(OPERATIONS, st.sampled_from(["", "", "reopen", "crash"])), min_size=5, max_size=40),
-)
-@settings(max_examples=40)
+LIVES = {
+    "design": st.sampled_from(DESIGNS),
+    "every": st.sampled_from([1, 3, 1000]),
+    "operations": st.lists(
+        st.tuples(OPERATIONS, st.sampled_from(["", "", "reopen", "crash"])), min_size=5, max_size=40
+    ),
+}
+
+
+@given(**LIVES)
+@settings(max_examples=20)
 def test_interrupted_is_uninterrupted(design, every, operations):
+    live_both(design, every, operations)
+
+
+@pytest.mark.soak
+@given(**LIVES)
+@settings(max_examples=500)
+def test_interrupted_is_uninterrupted_five_hundred_times(design, every, operations):
+    live_both(design, every, operations)
+
+
+def live_both(design, every, operations) -> None:
+    """Do the same to two agents, of which one is interrupted, and compare them after each."""
     setup = {"task": "service-station", "agent": design, "seed": 4, "snapshot_every": every}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

@@ -72,7 +72,7 @@ def _print_agents(agents: list[dict[str, Any]]) -> None:
 def journal_and_print(directory: str, agent: str | None, first: int | None, last: int | None, as_json: bool) -> None:
     """Print the rows of a journal as they are read: a line each, as JSON if asked."""
     for row in export(directory, _named(directory, agent), first, last):
-        sys.stdout.write((json.dumps(row, ensure_ascii=False) if as_json else _line(row)) + "\n")
+        sys.stdout.write((json.dumps(row) if as_json else _line(row)) + "\n")
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 from everlearn.errors import Corrupt
 from everlearn.live.core import Core
-from everlearn.live.entry import checked
+from everlearn.live.database import errors
+from everlearn.live.entry import Entry, checked
 from everlearn.live.reader import Reader
 from everlearn.live.setup import reopened
 from everlearn.live.views import described
@@ -52,14 +53,20 @@ def page(reader: Reader, core: Core, first: int, last: int | None, after: int, l
     begin = max(after + 1, first)  # rows are numbered no lower than steps
     found: list[dict[str, Any]] = []
     check: int | None = None
-    for entry in reader.rows(core.number, begin):
-        if check is not None and entry.check != checked(check, *entry[:-1]):
-            raise Corrupt(f"{reader.path}: table journal: agent {core.number}: row {entry.seq} is damaged")
-        check = entry.check
-        if last is not None and entry.step > last:
-            break
-        if entry.step >= first:
-            found.append(described(core, entry))
-        if len(found) == limit:
-            break
+    with errors(reader.path):
+        for entry in reader.rows(core.number, begin):
+            check = _follows(reader, core, entry, check)
+            if last is not None and entry.step > last:
+                break
+            if entry.step >= first:
+                found.append(described(core, entry))
+            if len(found) == limit:
+                break
     return found
+
+
+def _follows(reader: Reader, core: Core, entry: Entry, check: int | None) -> int:
+    """See that a row follows on the one before it; return its check."""
+    if check is not None and entry.check != checked(check, *entry[:-1]):
+        raise Corrupt(f"{reader.path}: table journal: agent {core.number}: row {entry.seq} is damaged")
+    return entry.check

@@ -10,7 +10,7 @@ import numpy as np
 from everlearn.agents.agent import Agent
 from everlearn.errors import InputError, require
 from everlearn.labels import as_label
-from everlearn.protocol import Label
+from everlearn.protocol import Label, Table
 from everlearn.randomness import choose
 
 
@@ -46,17 +46,40 @@ def row_of_values(agent: Agent, aleatoric_state: int) -> list[float] | None:
 def weights(agent: Agent, aleatoric_state: int) -> list[float]:
     """Return what a greedy choice goes by: values, or else the probabilities of the design's policy."""
     values = row_of_values(agent, aleatoric_state)
-    if values is not None:
-        return values
+    return table_of_weights(agent)[aleatoric_state].tolist() if values is None else values
+
+
+def table_of_weights(agent: Agent) -> Table:
+    """Return what a greedy choice goes by in every state.
+
+    Examples
+    --------
+    >>> table_of_weights(Agent("service-station", "always")).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+
+    """
+    if row_of_values(agent, 0) is not None:
+        return np.asarray(agent.knowledge.cells[:, : agent.interface.actions])
     if agent.design.policy is None:
         raise InputError("agent", agent.design.name, "tells neither values nor a policy; it cannot act greedily")
-    return agent.policy[aleatoric_state].tolist()  # type: ignore[no-any-return]
+    return agent.policy
 
 
 def greedy(agent: Agent, aleatoric_state: int, mask: int) -> int:
     """Return the first of the best actions of a mask; nothing is drawn."""
-    found = weights(agent, aleatoric_state)
-    return max((a for a in range(agent.interface.actions) if mask >> a & 1), key=found.__getitem__)
+    return best_of(weights(agent, aleatoric_state), mask)
+
+
+def best_of(row: list[float], mask: int) -> int:
+    """Return the first of the greatest entries of a row that a mask allows.
+
+    Examples
+    --------
+    >>> best_of([3.0, 2.0, 2.0], 0b110)
+    1
+
+    """
+    return max((a for a in range(len(row)) if mask >> a & 1), key=row.__getitem__)
 
 
 def proposal(agent: Agent, mask: int) -> int:

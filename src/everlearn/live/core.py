@@ -146,7 +146,7 @@ class Core:
         else:
             require(reward is None, "reward", reward, "follows from the setup; leave it out")
         self.agent.upcoming  # noqa: B018 - a schedule that leaves its domain says so now, before anything is written
-        return self.entry(kind, self.step + 1, action, index, earned, following)
+        return self.entry(kind, self.step + 1, action, index, earned + 0.0, following)  # SQLite keeps no -0.0
 
     def _executed(self, executed: Label | None) -> int:
         if executed is not None:

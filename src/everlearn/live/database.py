@@ -53,6 +53,8 @@ def errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translated(error, path) from error
+    except OverflowError:
+        raise LiveError(f"{path}: a number is larger than it can hold") from None
 
 
 def translated(error: sqlite3.Error, path: Path) -> LiveError:

@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from everlearn.errors import Conflict, LiveError, StoreFull
@@ -115,6 +116,7 @@ class Live:
 
     def __init__(self, directory: str | os.PathLike[str], **setup: Any) -> None:
         self._lock = threading.RLock()
+        self._setup, self._sure = setup, True
         self.store = Store(directory)
         try:
             there = NAME in self.store.names()
@@ -123,12 +125,20 @@ class Live:
             self.store.close()
             raise
 
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Let one thread in at a time; what an interruption left half done is read from the disk again."""
+        with self._lock:
+            if not self._sure:
+                self.core, self._sure = self.store.open(NAME, self._setup), True
+            yield
+
     def act(self, allowed: Iterable[Label] | None = None) -> Label:
         """Return the action for the step that is due; asked again before ``observe``, it returns the same.
 
         ``allowed`` narrows this one choice.
         """
-        with self._lock:
+        with self._held():
             return self.core.act(allowed)
 
     def observe(
@@ -157,7 +167,7 @@ class Live:
             content changes nothing, other content is a :exc:`everlearn.errors.Conflict`
 
         """
-        with self._lock:
+        with self._held():
             if step is not None and step != self.core.next_step:
                 return self._recorded(step, observation, executed, reward, state)
             entry = self.core.prepare(observation, executed, reward, state)
@@ -180,8 +190,14 @@ class Live:
         return entry.reward  # type: ignore[return-value]  # an observation has one
 
     def _commit(self, entry: Entry) -> None:
-        self.store.append([(self.core.number, entry)])
-        self.core.apply(entry)
+        try:
+            self._sure = False
+            self.store.append([(self.core.number, entry)])
+            self.core.apply(entry)
+            self._sure = True
+        except StoreFull:
+            self._sure = True
+            raise
         if self.core.due:
             self._snapshot_if_there_is_room()
 
@@ -225,7 +241,7 @@ class Live:
         self._change_mode("shadow")
 
     def _change_mode(self, mode: str) -> None:
-        with self._lock:
+        with self._held():
             if mode != self.core.mode:
                 self._commit(self.core.change_mode(mode))
 
@@ -244,7 +260,7 @@ class Live:
             the aleatoric state in which the log begins; the present one unless given
 
         """
-        with self._lock:
+        with self._held():
             rows = read_log(log, self.core) if isinstance(log, str | os.PathLike) else log
             copy, entries = warmed(self.core, rows, start)
             self.store.append([(copy.number, entry) for entry in entries], [copy])
@@ -253,13 +269,13 @@ class Live:
 
     def snapshot(self) -> int:
         """Take a snapshot now, and return its step."""
-        with self._lock:
+        with self._held():
             self.store.append([], [self.core])
             return self.core.step
 
     def snapshots(self) -> list[dict[str, Any]]:
         """Return which snapshots there are, the oldest first."""
-        with self._lock:
+        with self._held():
             return self.store.snapshots(self.core.number)
 
     def rollback(self, step: int) -> None:
@@ -267,12 +283,12 @@ class Live:
 
         The aleatoric state stays the present one, since the world has not gone back; steps are counted on.
         """
-        with self._lock:
+        with self._held():
             self._commit(self.store.roll_back(self.core, step))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent state to a file, as :meth:`everlearn.Agent.save` does."""
-        with self._lock, replacing(path) as file:
+        with self._held(), replacing(path) as file:
             file.write(self.core.export_state())
 
     def load(self, path: str | os.PathLike[str]) -> None:
@@ -282,17 +298,17 @@ class Live:
                 data = file.read()
         except OSError as error:
             raise LiveError(f"{os.fspath(path)}: {error.strerror}") from None
-        with self._lock:
+        with self._held():
             self._commit(self.core.import_state(data))
 
     def policy(self) -> dict[str, Any]:
         """Return the greedy policy as a table, as JSON can hold it."""
-        with self._lock:
+        with self._held():
             return views.policy_table(self.core)
 
     def inspect(self) -> dict[str, Any]:
         """Return what it is at and what it knows, as JSON can hold it."""
-        with self._lock:
+        with self._held():
             return views.inspect(self.core)
 
     def journal(self, first: int | None = None, last: int | None = None) -> Iterator[dict[str, Any]]:

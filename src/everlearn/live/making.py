@@ -20,6 +20,9 @@ GIVEN = "given"
 FUNCTION = {"function": True}
 """What stands in a document for a function or an object, which only Python can give."""
 
+LARGEST = 1e300
+"""The largest reward, whose range can still be computed."""
+
 LONGEST = 100
 """The longest window."""
 
@@ -62,7 +65,7 @@ def _labels(given: object, argument: str) -> tuple[Label, ...]:
 
 def _range(given: object) -> tuple[float, float]:
     pair = list(given) if isinstance(given, list | tuple) else []
-    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in pair)
+    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) and abs(end) <= LARGEST for end in pair)
     require(len(pair) == 2 and numbers, "reward_range", given, "give two finite numbers, the lower first")
     return pair[0], pair[1]
 

@@ -15,7 +15,8 @@ from everlearn.agents.agent import Agent, whole
 from everlearn.agents.design import Design
 from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.errors import InputError, LiveError, require
+from everlearn.errors import InputError, LabelError, LiveError, require
+from everlearn.labels import encode
 from everlearn.live.drift import Gauge
 from everlearn.live.making import FUNCTION, GIVEN, face_of, make_live_task, task_of_face
 from everlearn.live.tables import finder, rows
@@ -51,6 +52,9 @@ OBJECTS: dict[str, tuple[type, ...]] = {
     "schedule": (Schedule,),
 }
 """What may be given as an object in Python, and of which types; the reward may be any function."""
+
+MOST_STEPS = 2**53
+"""The most steps that can be asked for: whatever is counted stays exact."""
 
 LEAVES_OUT = ("growing-horizon", "discounted", "optimistic-q", "differential-q", "r-learning", "q-learning")
 """The designs that leave out an action whose value is minus infinity, both in choosing and in the maximum over the next
@@ -98,9 +102,10 @@ class Setup:
             isinstance(self.document["parameters"], dict), "parameters", self.document["parameters"], "give a mapping"
         )
         self.task = make_live_task(self.document, self.objects) if face is None else task_of_face(face)
-        self.snapshot_every = whole(self.document["snapshot_every"], "snapshot_every", least=1)
+        _check_text(self.task)
+        self.snapshot_every = _steps(self.document["snapshot_every"], "snapshot_every")
         retain = self.document["retain"]
-        self.retain = None if retain is None else whole(retain, "retain", least=1)
+        self.retain = None if retain is None else _steps(retain, "retain")
         self.gives_reward = self.document["reward"] == GIVEN
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and self.document["observations"] == self.document["states"]
@@ -137,7 +142,7 @@ class Setup:
 
     def encoded(self) -> str:
         """Return the document as text."""
-        return json.dumps(self.document, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(self.document, separators=(",", ":"))
 
     def face(self) -> str | None:
         """Return what is needed to replay and to look where objects are not given; None where all is declared."""
@@ -189,6 +194,21 @@ def reopened(stored: str, face: str | None, given: dict[str, Any], looking: bool
         if value != document.get(key, DEFAULTS[key]):
             raise LiveError(f"{key}: it was created with {document.get(key)!r}, and {value!r} is given now")
     return again
+
+
+def _steps(given: object, argument: str) -> int:
+    number = whole(given, argument, least=1)
+    require(number <= MOST_STEPS, argument, given, f"give at most {MOST_STEPS:,}")
+    return number
+
+
+def _check_text(task: Task) -> None:
+    """Refuse labels that no file can hold: halves of characters."""
+    for labels, argument in ((task.actions, "actions"), (task.observations, "observations"), (task.states, "states")):
+        try:
+            encode(labels).encode()
+        except UnicodeEncodeError as error:
+            raise LabelError(argument, ascii(error.object[error.start]), "is half a character") from None
 
 
 def _drift(given: object) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from everlearn._version import __version__
 from everlearn.labels import encode
-from everlearn.live.choosing import greedy
+from everlearn.live.choosing import best_of, table_of_weights
 from everlearn.live.core import Core
 from everlearn.live.entry import IMPORT, KINDS, MODE, MODES, ROLLBACK, Entry, unpacked
 from everlearn.protocol import Label
@@ -30,10 +30,10 @@ def policy_table(core: Core) -> dict[str, Any]:
 
     """
     agent = core.agent
-    known = agent.inspect()
+    known, found = agent.inspect(), table_of_weights(agent).tolist()
     rows = []
     for index, state in enumerate(agent.task.states):
-        action = greedy(agent, index, core.may(index))
+        action = best_of(found[index], core.may(index))
         value, count = (_entry(known, name, index, action) for name in ("Q", "N"))
         rows.append({"state": state, "action": agent.task.actions[action], "value": value, "count": count})
     return {
