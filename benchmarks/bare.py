@@ -35,7 +35,7 @@ class Writer:
     """Commits rows in groups, as the service does."""
 
     def __init__(self, directory: Path) -> None:
-        self.waiting: queue.Queue[tuple[tuple[Any, ...], asyncio.Future[None]]] = queue.Queue()
+        self.waiting: queue.SimpleQueue[tuple[tuple[Any, ...], asyncio.Future[None]]] = queue.SimpleQueue()
         self.connection: sqlite3.Connection = connect(directory / "bare.db")
         begin(self.connection)
         threading.Thread(target=self.work, daemon=True).start()

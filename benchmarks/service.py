@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-ROUNDS = 5
-SECONDS = 3.0
+ROUNDS = 15
+SECONDS = 1.0
 MANY = 64
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -254,6 +255,28 @@ def fill(path) -> None:
                 pass
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 24576)
+
+
+def test_a_backup_that_was_made_while_it_ran_can_be_served(start, tmp_path):
+    """As the runbook says: back up, lose everything, restore, check, start."""
+    service = start()
+    service.create("station")
+    for step in range(1, 12):
+        service.post("/v1/agents/station/step", {"step": step, "observation": "arrival"})
+    command, copy = COMMAND[:-1], tmp_path / "copy.db"
+    subprocess.run([*command, "backup", str(service.directory), str(copy)], check=True, capture_output=True)
+    before = service.call("GET", "/v1/agents/station").json
+    service.post("/v1/agents/station/step", {"step": 12, "observation": "arrival"})  # this one will be lost
+    service.kill()
+    restored = tmp_path / "restored"
+    restored.mkdir()
+    shutil.copy(copy, restored / "everlearn.db")
+    subprocess.run([*command, "check", str(restored)], check=True, capture_output=True)
+    again = start(directory=restored)
+    again.post("/v1/agents/station/act")
+    assert again.call("GET", "/v1/agents/station").json == before
+    reply = again.call("POST", "/v1/agents/station/step", {"step": 13, "observation": "arrival"})
+    assert (reply.status, reply.json["expected"]) == (409, 12)
 
 
 def test_an_agent_that_is_damaged_does_not_stop_the_others(start):

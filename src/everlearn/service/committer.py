@@ -101,7 +101,7 @@ class Committer(Generic[K]):
         self.healthy = True
         self.settled = False
         self._open = open_keeper
-        self._queue: queue.Queue[_Job[K] | None] = queue.Queue()
+        self._queue: queue.SimpleQueue[_Job[K] | None] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._began: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="committer", daemon=True)
