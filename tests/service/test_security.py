@@ -125,14 +125,9 @@ class TestLimits:
         with socket.create_connection(("127.0.0.1", guarded.port), timeout=10) as connection:
             head = f"POST /v1/agents HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
             connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
-            answer = b""
-            try:
-                for _ in range(20):
-                    connection.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
-                while part := connection.recv(4096):
-                    answer += part
-            except (ConnectionResetError, BrokenPipeError):
-                pass
+            for _ in range(5):  # a little more than is taken, and no more: what lay unread would reset the connection
+                connection.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
+            answer = connection.recv(4096)
             assert b" 413 " in answer
 
     def test_a_body_that_does_not_come_is_not_waited_for(self):

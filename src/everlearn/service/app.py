@@ -58,10 +58,10 @@ def make_app(committer: Committer[Agents], settings: Settings) -> Guard:
         telemetry=_SILENT,  # type: ignore[arg-type]  # a typed dictionary
     )
     add_handlers(app)
-    add_routes(app, committer, settings.limits)
+    direct = add_routes(app, committer, settings.limits)
     _add_operation(app, committer)
     _add_security(app, settings)
-    return Guard(app, settings, committer.metrics, is_state)
+    return Guard(direct, settings, committer.metrics, is_state)
 
 
 def is_state(method: str, path: str) -> bool:

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Scope
 
 from everlearn.errors import Conflict, Corrupt, EverlearnError, InputError, LiveError, SnapshotError, StoreFull
 from everlearn.service.agents import Missing, Taken
@@ -53,6 +54,18 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(Exception, on_surprise)
+
+
+async def answer_to(scope: Scope, error: Exception) -> Answer:
+    """Answer an error that the framework did not see."""
+    request = Request(scope)
+    if isinstance(error, EverlearnError | Busy):
+        return await on_error(request, error)
+    if isinstance(error, RequestValidationError):
+        return await on_invalid(request, error)
+    if isinstance(error, HTTPException):
+        return await on_http(request, error)
+    return await on_surprise(request, error)
 
 
 async def on_error(request: Request, error: Exception) -> Answer:

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
@@ -17,7 +16,7 @@ from everlearn.errors import InputError
 from everlearn.service import management, operations
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer
-from everlearn.service.direct import Direct
+from everlearn.service.direct import Direct, Endpoint
 from everlearn.service.logs import log
 from everlearn.service.models import (
     NAME,
@@ -48,15 +47,17 @@ PAGE = 1_000
 """Rows of a journal that are read at once; other requests have their turn between pages."""
 
 
-def add_routes(app: FastAPI, committer: Committer[Agents], limits: Limits) -> None:
-    """Add all paths under /v1, first those that are asked at every step, since they are looked up in order."""
-    _add_stream(app, committer)
+def add_routes(app: FastAPI, committer: Committer[Agents], limits: Limits) -> Direct:
+    """Add all paths under /v1; return the application around it that serves those that are asked at every step."""
+    ways = _add_stream(app, committer)
     _add_agents(app, committer, limits)
     _add_control(app, committer)
     _add_documents(app, committer)
+    return Direct(app, ways)
 
 
-def _add_stream(app: FastAPI, committer: Committer[Agents]) -> None:
+def _add_stream(app: FastAPI, committer: Committer[Agents]) -> dict[str, tuple[Endpoint, Any]]:
+    @app.post("/v1/agents/{name}/act", tags=["stream"], summary="Ask for an action", **answers(Acted))
     async def act(name: Name, body: ActIn | None = None) -> Response:
         """Return the action for the step that is due, and the number of that step.
 
@@ -65,6 +66,7 @@ def _add_stream(app: FastAPI, committer: Committer[Agents]) -> None:
         asked = body or ActIn(allowed=None)
         return Answer(await committer.do(name, lambda agents: operations.act(agents, name, asked)))
 
+    @app.post("/v1/agents/{name}/observe", tags=["stream"], summary="Tell what happened", **answers(Observed))
     async def observe(name: Name, body: ObserveIn) -> Response:
         """Take in what was observed at the step that is due. It is on disk when this answers.
 
@@ -73,19 +75,12 @@ def _add_stream(app: FastAPI, committer: Committer[Agents]) -> None:
         """
         return Answer(await committer.do(name, lambda agents: operations.observe(agents, name, body)))
 
+    @app.post("/v1/agents/{name}/step", tags=["stream"], summary="Tell, then ask", **answers(Stepped))
     async def step(name: Name, body: StepIn) -> Response:
         """Do as `observe` and then as `act`, in one request."""
         return Answer(await committer.do(name, lambda agents: operations.step(agents, name, body)))
 
-    _add_direct(app, step, "Tell, then ask", Stepped)
-    _add_direct(app, observe, "Tell what happened", Observed)
-    _add_direct(app, act, "Ask for an action", Acted)
-
-
-def _add_direct(app: FastAPI, endpoint: Callable[..., Any], summary: str, model: type[BaseModel]) -> None:
-    path = f"/v1/agents/{{name}}/{endpoint.__name__}"
-    declared = {"tags": ["stream"], "summary": summary, **answers(model)}
-    app.router.add_api_route(path, endpoint, methods=["POST"], route_class_override=Direct, **declared)
+    return {"step": (step, StepIn), "observe": (observe, ObserveIn), "act": (act, ActIn | None)}
 
 
 def _add_agents(app: FastAPI, committer: Committer[Agents], limits: Limits) -> None:
