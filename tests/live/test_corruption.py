@@ -154,6 +154,16 @@ def test_a_damaged_snapshot_is_passed_over_and_said_so(closed, truth, tmp_path, 
     assert opened(place) == truth[STEPS]
 
 
+def test_however_little_is_retained_two_damaged_snapshots_can_be_borne(tmp_path):
+    with el.live(tmp_path / "agent", **SETUP, retain=1) as agent:
+        advance(agent, STEPS)
+        expected = whole(agent.core)
+        assert len(list(agent.journal())) == 100
+    for seq in (STEPS, STEPS - 50):
+        execute(tmp_path / "agent", "UPDATE snapshots SET state = zeroblob(10) WHERE seq = ?", seq)
+    assert opened(tmp_path / "agent") == expected
+
+
 def test_without_any_snapshot_the_journal_is_enough(closed, truth, tmp_path):
     place = copy(closed, tmp_path)
     connection = sqlite3.connect(place / "everlearn.db", isolation_level=None)

@@ -174,6 +174,30 @@ def test_what_was_asked_for_stands_across_a_change_of_mode_and_a_crash(tmp_path)
         assert whole(agent.core) == expected
 
 
+@pytest.mark.parametrize("change", ["freeze", "shadow", "rollback", "load"])
+def test_what_was_asked_for_stands_whatever_is_changed(tmp_path, change):
+    with el.live(tmp_path / "agent", task="service-station", seed=1) as agent:
+        agent.save(tmp_path / "state.npz")
+        for step in range(1, 40):
+            asked = agent.act(["slow"] if step % 2 else ["fast"])
+            arguments = {"rollback": [0], "load": [tmp_path / "state.npz"]}.get(change, [])
+            getattr(agent, change)(*arguments)
+            assert agent.act() == asked
+            agent.observe("nothing", executed=asked)
+            assert next(agent.journal(first=step, last=step))["proposed"] == asked
+            agent.learn()
+
+
+@pytest.mark.parametrize("mode", ["freeze", "shadow"])
+def test_a_mode_is_part_of_a_snapshot(tmp_path, mode):
+    with el.live(tmp_path, task="service-station", seed=1) as agent:
+        getattr(agent, mode)()
+        agent.snapshot()
+        expected = agent.mode
+    with el.live(tmp_path) as agent:
+        assert agent.mode == expected != "learn"
+
+
 def test_a_rollback_takes_back_what_was_learned_and_not_the_world(tmp_path):
     with el.live(tmp_path, task="service-station", seed=1) as agent:
         advance(agent, 50)

@@ -27,4 +27,5 @@ def whole(core: Core) -> dict[str, Any]:
     """Return all that an agent is, to the last bit; not when it was made, nor what depends on that."""
     more, state = core.dump()
     del more["check"]
-    return {**more, "state": state, "seq": core.seq}
+    seen = {"mode": core.mode, "t": core.t, "step": core.step, "asked": core.asked, "pending": core.agent.pending}
+    return {**more, **seen, "state": state, "seq": core.seq}
