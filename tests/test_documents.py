@@ -32,11 +32,15 @@ PAGES = (
     "gymnasium",
     "index",
     "leaderboard",
+    "live",
     "notation",
     "own-agent",
     "paper",
     "practical",
     "reproduce",
+    "runbook",
+    "security",
+    "service",
     "tasks",
     "theory",
     "tune",
@@ -78,7 +82,7 @@ EXECUTED = [
     ROOT / "README.md",
     *(
         DOCS / f"{page}.md"
-        for page in ("agents", "api", "gymnasium", "own-agent", "tasks", "theory", "tune", "tutorial")
+        for page in ("agents", "api", "gymnasium", "live", "own-agent", "tasks", "theory", "tune", "tutorial")
     ),
 ]
 
