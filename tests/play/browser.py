@@ -1,4 +1,4 @@
-"""Chromium without a window, driven through its DevTools protocol: no driver to download, and everything it asks for is seen."""
+"""Chromium without a window, driven through its DevTools protocol: no driver is needed, and every request is seen."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def wait_for(ready: Callable[[], Any], seconds: float = 20.0, what: str = "what 
 
 
 class Tab:
-    """A tab of the browser: it opens addresses, evaluates expressions, clicks, types, and remembers what it asked for."""
+    """A tab of the browser: it opens, evaluates, clicks and types, and remembers what the page asked for."""
 
     def __init__(self, address: str) -> None:
         self._socket = connect(address, max_size=None, open_timeout=20)

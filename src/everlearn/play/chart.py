@@ -1,4 +1,4 @@
-"""The curve: cumulative average reward over logarithmic time, with known lines, as SVG that says in words what it shows."""
+"""The curve: cumulative average reward over logarithmic time, with known lines, as SVG that tells itself in words."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def draw(curves: Sequence[Curve], lines: Mapping[str, float], width: float = 720
         f'width="{frame.right - frame.left + 6}" height="{frame.bottom - frame.top + 12}"/></clipPath>',
         *_known(frame, lines),
         *(_curve(frame, number, one) for number, one in enumerate(curves)),
+        *_names(frame, lines),
         "</svg>",
     ]
     return "".join(parts)
@@ -143,23 +144,29 @@ def _axes(frame: _Frame) -> list[str]:
         anchor = "end" if decade == frame.decades else "middle"
         at = x + 6 if anchor == "end" else x
         parts.append(f'<text class="tick" x="{at:.1f}" y="{frame.bottom + 18}" text-anchor="{anchor}">')
-        parts.append(f"{10**decade:,}</text>" if decade <= 3 else f'10<tspan dy="-5" class="power">{decade}</tspan></text>')
+        parts.append(
+            f"{10**decade:,}</text>" if decade <= 3 else f'10<tspan dy="-5" class="power">{decade}</tspan></text>'
+        )
     middle = (frame.left + frame.right) / 2
     parts.append(f'<text class="axis" x="{middle:.1f}" y="{frame.bottom + 35}" text-anchor="middle">time step</text>')
     return parts
 
 
 def _known(frame: _Frame, lines: Mapping[str, float]) -> list[str]:
-    """Return each known line with its name above it, at the left, where it is before curves come to lie."""
+    return [
+        f'<line class="known" x1="{frame.left}" x2="{frame.right}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        for y in (frame.y(value) for _, value in merged(lines))
+    ]
+
+
+def _names(frame: _Frame, lines: Mapping[str, float]) -> list[str]:
+    """Return the names of known lines, at the left, where curves are soonest gone from; none lies on another."""
     parts = []
-    lowest = -math.inf
+    last = -math.inf
     for name, value in merged(lines):
-        y = frame.y(value)
-        above = y - 6 if y - 6 - lowest > 15 else y + 14
-        lowest = above
-        parts.append(f'<line class="known" x1="{frame.left}" x2="{frame.right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="name" x="{frame.right - 4}" y="{above:.1f}" text-anchor="end">')
-        parts.append(f"{escape(name)} {value:.3g}</text>")
+        y = max(frame.y(value) - 6, last + 15)
+        last = y
+        parts.append(f'<text class="name" x="{frame.left + 6}" y="{y:.1f}">{escape(name)} {value:.3g}</text>')
     return parts
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from nicegui import ui
 
 from everlearn.agents.registry import AGENTS, DEFAULT_SCHEDULE, SCHEDULES, takes_schedule
 from everlearn.play.components import Text, button, named
-from everlearn.play.configuration import MOST, Configuration, Contender, settable, written
+from everlearn.play.configuration import MOST, Configuration
+from everlearn.play.contender import Contender, settable, written
 from everlearn.tasks.registry import TASKS
+
+Change: TypeAlias = Callable[[str], Awaitable[bool]]
+"""Applies what was chosen or typed, and tells whether it was taken."""
+
+_OPENED = "(event) => { event.stopPropagation(); emit(event.target.open); }"
 
 SUGGESTED = (
     Contender(),
@@ -26,10 +33,9 @@ SUGGESTED = (
 class Choices:
     """The controls of a configuration; every change is applied at once, or refused and taken back."""
 
-    def __init__(
-        self, read: Callable[[], Configuration], apply: Callable[[Configuration], Awaitable[bool]]
-    ) -> None:
+    def __init__(self, read: Callable[[], Configuration], apply: Callable[[Configuration], Awaitable[bool]]) -> None:
         self._read, self._apply = read, apply
+        self._opened: set[str] = set()
 
     def refresh(self) -> None:
         """Show what holds now."""
@@ -62,7 +68,9 @@ class Choices:
             with ui.element("h3"):
                 named(one.label, "the paper's" if one.is_of_the_paper else "")
                 if len(shown.contenders) > 1:
-                    remove = button("close", f"Remove {one.label}", lambda: self._remove(number)).props("flat round dense")
+                    remove = button("close", f"Remove {one.label}", lambda: self._remove(number)).props(
+                        "flat round dense"
+                    )
                     remove.classes("remove quiet")
             with ui.element("div").classes("fields"):
                 self._select("agent", list(AGENTS), one.agent, lambda name: self._set_agent(number, name))
@@ -81,74 +89,92 @@ class Choices:
         kind: str,
         name: str | None,
         chosen: Mapping[str, Any],
-        change: Callable[[str, str], Awaitable[None]],
+        change: Callable[[str, str], Awaitable[bool]],
         title: str,
     ) -> None:
         known = settable(kind, name)
         if not known:
             return
-        with ui.element("fieldset"):
-            Text("legend", title)
-            with ui.element("div").classes("fields"):
-                for key, default in known.items():
-                    self._field(
-                        key.partition(".")[2].replace("_", " "),
-                        written(chosen[key]) if key in chosen else "",
-                        written(default),
-                        lambda text, key=key: change(key, text),  # type: ignore[misc]
-                    )
+        with self._settings(title), ui.element("div").classes("fields"):
+            for key, default in known.items():
+                self._field(
+                    key.partition(".")[2].replace("_", " "),
+                    written(chosen[key]) if key in chosen else "",
+                    written(default),
+                    lambda text, key=key: change(key, text),  # type: ignore[misc]
+                )
 
-    def _select(
-        self, label: str, options: list[str], value: str, change: Callable[[str], Awaitable[None]]
-    ) -> None:
-        ui.select(options, value=value, label=label, on_change=lambda event: change(event.value)).props(
-            f'outlined dense options-dense aria-label="{label}"'
-        )
+    @contextmanager
+    def _settings(self, title: str) -> Iterator[None]:
+        """Hold fields behind a fold, which stays as it was when the choices are built anew."""
+        with ui.element("details").classes("settings") as fold:
+            fold.props("open" if title in self._opened else "")
+            fold.on("toggle", lambda event: self._note(title, event.args is True), js_handler=_OPENED)
+            with ui.element("summary"):
+                Text("span", title)
+            yield
 
-    def _field(self, label: str, value: str, default: str, change: Callable[[str], Awaitable[None]]) -> None:
+    def _note(self, title: str, opened: bool) -> None:
+        (self._opened.add if opened else self._opened.discard)(title)
+
+    def _select(self, label: str, options: list[str], value: str, change: Change) -> None:
+        made = ui.select(options, value=value, label=label).props(f'outlined dense options-dense aria-label="{label}"')
+
+        async def changed() -> None:
+            if made.value != value and not await change(str(made.value)):
+                made.set_value(value)
+
+        made.on_value_change(changed)
+
+    def _field(self, label: str, value: str, default: str, change: Change) -> None:
         """Put down a field that is read when it is left or Enter is pressed; empty, it has its default."""
         field = ui.input(label, value=value, placeholder=default).props(
             f'outlined dense stack-label aria-label="{label}" maxlength=200'
         )
-        field.on("change", lambda: change(str(field.value or "")))
+        held = value
 
-    async def _change(self, configuration: Configuration) -> None:
-        if not await self._apply(configuration):
-            self.refresh()
+        async def changed() -> None:
+            nonlocal held
+            given = str(field.value or "")
+            if given != held and await change(given):
+                held = given
+            field.set_value(held)
 
-    async def _set_task(self, name: str) -> None:
-        await self._change(replace(self._read(), task=name, task_parameters={}))
+        field.on("change", changed)
 
-    async def _set_seed(self, text: str) -> None:
-        await self._change(replace(self._read(), seed=text or Configuration().seed))  # type: ignore[arg-type]  # checked
+    async def _set_task(self, name: str) -> bool:
+        return await self._apply(replace(self._read(), task=name, task_parameters={}))
 
-    async def _set_task_parameter(self, key: str, text: str) -> None:
+    async def _set_seed(self, text: str) -> bool:
+        return await self._apply(replace(self._read(), seed=text or Configuration().seed))  # type: ignore[arg-type]  # checked
+
+    async def _set_task_parameter(self, key: str, text: str) -> bool:
         shown = self._read()
-        await self._change(replace(shown, task_parameters=_with(shown.task_parameters, key, text)))
+        return await self._apply(replace(shown, task_parameters=_with(shown.task_parameters, key, text)))
 
-    async def _set_agent(self, number: int, name: str) -> None:
+    async def _set_agent(self, number: int, name: str) -> bool:
         schedule = DEFAULT_SCHEDULE if takes_schedule(name) else None
-        await self._change(_put(self._read(), number, Contender(name, schedule)))
+        return await self._apply(_put(self._read(), number, Contender(name, schedule)))
 
-    async def _set_schedule(self, number: int, name: str) -> None:
+    async def _set_schedule(self, number: int, name: str) -> bool:
         one = self._read().contenders[number]
-        await self._change(_put(self._read(), number, Contender(one.agent, name)))
+        return await self._apply(_put(self._read(), number, Contender(one.agent, name)))
 
-    async def _set_parameter(self, number: int, key: str, text: str) -> None:
+    async def _set_parameter(self, number: int, key: str, text: str) -> bool:
         one = self._read().contenders[number]
-        await self._change(_put(self._read(), number, replace(one, parameters=_with(one.parameters, key, text))))
+        return await self._apply(_put(self._read(), number, replace(one, parameters=_with(one.parameters, key, text))))
 
-    async def _add(self) -> None:
+    async def _add(self) -> bool:
         shown = self._read()
         there = {one.label for one in shown.contenders}
         first = [] if any(one.is_of_the_paper for one in shown.contenders) else [SUGGESTED[0]]
         added = next(one for one in (*first, *SUGGESTED[1:]) if one.label not in there)
-        await self._change(replace(shown, contenders=(*shown.contenders, added)))
+        return await self._apply(replace(shown, contenders=(*shown.contenders, added)))
 
-    async def _remove(self, number: int) -> None:
+    async def _remove(self, number: int) -> bool:
         shown = self._read()
         left = tuple(one for place, one in enumerate(shown.contenders) if place != number)
-        await self._change(replace(shown, contenders=left))
+        return await self._apply(replace(shown, contenders=left))
 
 
 def _put(shown: Configuration, number: int, one: Contender) -> Configuration:

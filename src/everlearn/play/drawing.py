@@ -32,10 +32,11 @@ def generic(stream: Stream, explained: Explanation | None) -> str:
     here, number = stream.aleatoric_state, len(stream.task.states)
     name = show(stream.task.states[here])
     parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(say(stream, explained))}" class="drawing">',
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="drawing" ',
+        f'aria-label="{escape(say(stream, explained))}">',
         *(_nodes(stream) if number <= MOST_NODES else _strip(here, number)),
         f'<text class="caption" x="{WIDTH / 2}" y="{HEIGHT - 78}" text-anchor="middle">'
-        f"{escape(_short(name))}</text>",
+        f"state {escape(_short(name))}</text>",
         *_told(explained),
         "</svg>",
     ]
@@ -68,7 +69,9 @@ def _nodes(stream: Stream) -> list[str]:
         text = show(stream.task.states[s])
         if len(text) <= 3 and pitch >= 24:
             shade = "inside here" if s == here else "inside"
-            parts.append(f'<text class="{shade}" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{escape(text)}</text>')
+            parts.append(
+                f'<text class="{shade}" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{escape(text)}</text>'
+            )
     return parts
 
 
@@ -78,7 +81,7 @@ def _strip(here: int, number: int) -> list[str]:
     return [
         f'<rect class="node" x="20" y="74" width="{WIDTH - 40}" height="22" rx="11"/>',
         f'<circle class="node here" cx="{x:.1f}" cy="85" r="14"/>',
-        f'<text class="small" x="20" y="124">1</text>',
+        '<text class="small" x="20" y="124">1</text>',
         f'<text class="small" x="{WIDTH - 20}" y="124" text-anchor="end">{number:,} states</text>',
     ]
 

@@ -16,7 +16,7 @@ _PAINTING = threading.Lock()
 
 
 def png(race: Race, lines: Mapping[str, float]) -> bytes:
-    """Return the curves as a picture, in the style of every other figure.
+    r"""Return the curves as a picture, in the style of every other figure.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def png(race: Race, lines: Mapping[str, float]) -> bytes:
     >>> race = Workshop().race(Configuration())
     >>> race.advance(100)
     >>> png(race, {"optimum": 0.5})[:4]
-    b'\\x89PNG'
+    b'\x89PNG'
 
     """
     from matplotlib.figure import Figure

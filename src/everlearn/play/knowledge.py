@@ -77,7 +77,7 @@ def say_state(stream: Stream, s: int) -> str:
     """Return what to call an aleatoric state; those of the station have words."""
     label = stream.task.states[s]
     if stream.task.name == "service-station" and label in (0, 1):
-        return f"{label}: {('nobody', 'customer')[int(label)]}"  # type: ignore[call-overload, arg-type]
+        return f"{label}: {('nobody', 'customer')[int(label)]}"
     return show(label)
 
 
@@ -97,9 +97,7 @@ def numbers(design_has_schedule: bool, now: Now, step_size: float | None) -> lis
     return [(symbol, "–" if value is None else f"{value:.4g}", name) for symbol, value, name in told]
 
 
-def _cell(
-    known: Known, before: Known | None, names: Sequence[str | None], row: int, action: int
-) -> str:
+def _cell(known: Known, before: Known | None, names: Sequence[str | None], row: int, action: int) -> str:
     parts = []
     for name, kind in zip(names, ("value", "count"), strict=True):
         if name is None:
@@ -127,6 +125,6 @@ def _others(known: Known) -> str:
     said = [
         f"<div><dt>{escape(name)}</dt><dd>{', '.join(f'{value:.4g}' for value in np.ravel(array))}</dd></div>"
         for name, array in known.tables.items()
-        if name not in (*UPPER, *LOWER) and array.size <= MOST_ROWS
+        if name not in (*UPPER, *LOWER) and array.ndim < 2 and array.size <= MOST_ROWS
     ]
     return f'<dl class="others">{"".join(said)}</dl>' if said else ""

@@ -11,10 +11,10 @@ FASTEST = 0
 SPEEDS = (1, 3, 10, 30, 100, 1_000, 10_000, 100_000, 1_000_000, FASTEST)
 """Steps a second that can be chosen."""
 
-SECONDS_A_DECADE = 4.0
+SECONDS_A_DECADE = 3.0
 """How long a decade takes at least on logarithmic time, where speed grows with it."""
 
-SLICE = 0.03
+SLICE = 0.02
 """Seconds between two looks at a stream that runs."""
 
 
@@ -35,11 +35,11 @@ class Pace:
     >>> [pace.due(t=0, seconds=0.15) for _ in range(4)]
     [1, 2, 1, 2]
     >>> Pace(speed=10, growing=True).due(t=10**6, seconds=0.1)
-    57564
+    76752
 
     """
 
-    speed: int = 3
+    speed: int = 10
     growing: bool = False
     measured: float = 0.0
     """Steps a second that the engine took of late; 0 while that is not known."""

@@ -15,11 +15,16 @@ from everlearn.play.components import Screen, Text, button, fold, named, place
 from everlearn.play.configuration import Configuration
 from everlearn.play.pace import SPEEDS, say
 from everlearn.play.session import Parts, Session
+from everlearn.registry import locate, summary
+from everlearn.tasks.registry import TASKS
 
 STORIES = {
     "service-station": "Slow service is free today, and keeps customers away tomorrow. Will the agent find out?",
 }
 """What a newcomer is told of a task, where its summary is not enough."""
+
+STAGES = {1: "alone", 2: "several", 3: "three", 4: "several"}
+"""How agents stand side by side, for each number of them."""
 
 
 class Page:
@@ -77,7 +82,7 @@ class Page:
     @ui.refreshable_method
     def _stage(self) -> None:
         number = len(self.configuration.contenders)
-        with ui.element("section").classes(f"stage {'alone' if number == 1 else 'several'}"):
+        with ui.element("section").classes(f"stage {STAGES[number]}"):
             with ui.element("figure").classes("card curve"):
                 Text("figcaption", "Average reward so far")
                 place("chart")
@@ -179,27 +184,23 @@ class Page:
             self._refuse(str(error))
             self._name_button()
             return False
-        other_task = (checked.task, checked.task_parameters) != (
-            self.configuration.task,
-            self.configuration.task_parameters,
-        )
-        self.configuration = checked
+        before, self.configuration = self.configuration, checked
         self._refuse("")
-        self._lay_out_anew()
+        self._lay_out_anew(_kinds(before) != _kinds(checked))
         self._address()
         await self.session.paint()
         if running:
             self.session.run()
         self._name_button()
-        if other_task:
-            self.show({"theory": picture.theory(None)})
         await self._tell_theory()
         return True
 
-    def _lay_out_anew(self) -> None:
+    def _lay_out_anew(self, choices_too: bool = True) -> None:
+        """Build what depends on the agents; the choices only where others can be made, since somebody may be typing."""
         self._stage.refresh()
         self._each.refresh()
-        self.choices.refresh()
+        if choices_too:
+            self.choices.refresh()
         self._tell_story()
         self.session.forget_shown()
 
@@ -220,14 +221,14 @@ class Page:
         self.speed.props(f'aria-valuetext="{text}"')
 
     def _name_button(self) -> None:
-        running = self.session.running
-        self.run_button.set_text("Pause" if running else "Run")
-        self.run_button.props(f'icon={"pause" if running else "play_arrow"} aria-label="{"Pause" if running else "Run"}"')
+        name, icon = ("Pause", "pause") if self.session.running else ("Run", "play_arrow")
+        self.run_button.set_text(name)
+        self.run_button.props(f'icon={icon} aria-label="{name}"')
 
     def _tell_story(self) -> None:
         story = STORIES.get(self.configuration.task)
         if story is None or self.configuration.task_parameters:
-            story = f"{self.configuration.task}: watch an agent learn on one endless stream of experience."
+            story = summary(locate(self.configuration.task, TASKS, "task"))
         self.story.set_text(story)
 
     def _refuse(self, refusal: str) -> None:
@@ -258,3 +259,9 @@ class Page:
     def _save_spec(self) -> None:
         if self.session.race is not None:
             ui.download.content(self.configuration.spec(self.session.race.t or 1_000_000), "everlearn.toml")
+
+
+def _kinds(configuration: Configuration) -> tuple[object, ...]:
+    """Return on what it depends which choices there are."""
+    agents = tuple((one.agent, one.schedule, one.is_of_the_paper) for one in configuration.contenders)
+    return configuration.task, configuration.seed, agents

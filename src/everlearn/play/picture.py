@@ -39,9 +39,7 @@ class Painter:
     def paint(self, race: Race) -> dict[str, str]:
         """Return every part of the picture by the name of its place."""
         contenders = race.configuration.contenders
-        curves = [
-            Curve(one.label, *stream.recorded()) for one, stream in zip(contenders, race.streams, strict=True)
-        ]
+        curves = [Curve(one.label, *stream.recorded()) for one, stream in zip(contenders, race.streams, strict=True)]
         width = min(max(self.width, NARROWEST), WIDEST)
         height = HEIGHT_NARROW if width < chart.NARROW else HEIGHT
         parts = {

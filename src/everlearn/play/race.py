@@ -32,7 +32,7 @@ class Race:
 
     Examples
     --------
-    >>> from everlearn.play.configuration import read_query
+    >>> from everlearn.play.reading import read_query
     >>> race = Workshop().race(read_query("task=riverswim&2.agent=always&2.agent.policy=right"))
     >>> race.advance(1000)
     >>> race.t, [stream.t for stream in race.streams]
@@ -71,7 +71,9 @@ class Workshop:
     def race(self, configuration: Configuration) -> Race:
         """Return a race from the beginning; what cannot be made is refused."""
         task, table = self._task(configuration)
-        streams = [Stream(task, one.design(), configuration.seed, table, self.engine) for one in configuration.contenders]
+        streams = [
+            Stream(task, one.design(), configuration.seed, table, self.engine) for one in configuration.contenders
+        ]
         return Race(configuration, task, streams)
 
     def facts(self, configuration: Configuration) -> Facts:

@@ -1,4 +1,4 @@
-"""The server of the page: on loopback unless told otherwise, for a bounded number of pages, and for its own page alone."""
+"""The server of the page: on loopback unless told otherwise, and for no more pages than it can bear."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from nicegui import Client, app, ui
 from everlearn.engine.compiled import cores
 from everlearn.errors import EverlearnError, InputError
 from everlearn.play.components import Text
-from everlearn.play.configuration import Configuration, read_query
+from everlearn.play.configuration import Configuration
 from everlearn.play.page import Page
 from everlearn.play.race import Workshop
+from everlearn.play.reading import read_query
 from everlearn.play.session import Session
 
 MOST_PAGES = 32

@@ -1,4 +1,4 @@
-"""A race that somebody watches: it runs, pauses and steps, and shows itself as fast as it is looked at and no faster."""
+"""A race that somebody watches: it runs, pauses and steps, and is painted as often as somebody looks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Session:
             return None
         found = await self._in_thread(lambda: self.workshop.facts(race.configuration))
         if race is self.race:
-            self.painter.lines = found.lines
+            self.painter.lines = dict(found.lines)
             await self.paint()
         return found
 
@@ -141,7 +141,7 @@ class Session:
     async def _advance(self, steps: int) -> None:
         """Take steps, and paint where somebody looks, in one go; nothing else may touch the race meanwhile."""
         async with self._busy:
-            race, wanted = self.race, self.wanting
+            race = self.race
             if race is None:
                 return
 
@@ -149,7 +149,7 @@ class Session:
                 began = time.perf_counter()
                 race.advance(steps)
                 self.pace.took(steps, time.perf_counter() - began)
-                return self.painter.paint(race) if wanted else None
+                return self.painter.paint(race) if self.wanting else None  # by now somebody may look again
 
             parts = await self._in_thread(work)
         if parts is not None:

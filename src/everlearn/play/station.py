@@ -93,8 +93,8 @@ def say(condition: Condition) -> str:
     Examples
     --------
     >>> say(Condition(True, 2, "slow", 0.0, 1, 1.0, (), 12))
-    'The service station works slow. A customer has been there for 2 steps. The longest of the last 12 services took 1 step,
-    so the next customer comes with probability 1.'
+    'The service station works slow. A customer has been there for 2 steps. The longest of the last 12 services took
+    1 step, so the next customer comes with probability 1.'
 
     """
     mode = "has not begun" if condition.mode is None else f"works {condition.mode}"
@@ -148,7 +148,8 @@ def _building(condition: Condition) -> list[str]:
 def _speed_lines() -> list[str]:
     """Draw haste behind the one who serves."""
     return [
-        f'<line class="dash" x1="{46 + 4 * k}" x2="{60 + 4 * k}" y1="{112 + 9 * k}" y2="{112 + 9 * k}"/>' for k in range(3)
+        f'<line class="dash" x1="{46 + 4 * k}" x2="{60 + 4 * k}" y1="{112 + 9 * k}" y2="{112 + 9 * k}"/>'
+        for k in range(3)
     ]
 
 
@@ -202,9 +203,8 @@ def _reputation(condition: Condition) -> list[str]:
         f'<text class="small" x="{right}" y="{FLOOR + 20}" text-anchor="end">{condition.window} ago</text>',
     ]
     remembered, pitch = dict(condition.services), (right - left) / condition.window
-    for ago in range(1, condition.window + 1):
-        parts.append(_service(left + pitch * (ago - 0.5), pitch, remembered.get(ago)))
-    return parts
+    places = range(1, condition.window + 1)
+    return parts + [_service(left + pitch * (ago - 0.5), pitch, remembered.get(ago)) for ago in places]
 
 
 def _service(x: float, pitch: float, steps: int | None) -> str:

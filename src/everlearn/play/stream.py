@@ -1,4 +1,4 @@
-"""One stream of experience to watch: it is advanced by any number of steps, at the speed of the engine, and can be read.
+"""One stream of experience to watch: advanced by any number of steps at the speed of the engine, and open to view.
 
 Most steps are taken by the compiled engine, in blocks.  The last of every advance is interpreted, on the same arrays
 and the same random streams, so that it can be told what happened in it.  Both give the same to the last bit, so that
@@ -187,7 +187,7 @@ class Stream:
 
 
 def _rows(knowledge: Knowledge, rows: Sequence[int] | None) -> Knowledge:
-    """Return a copy of some rows of every array, for a design that is by state; of whole arrays, where none is named."""
+    """Return a copy of some rows of every array, of a design that is by state; of all, where none is named."""
     return knowledge._replace(
         **{name: array.copy() if rows is None else array[list(rows)] for name, array in arrays(knowledge).items()}
     )
