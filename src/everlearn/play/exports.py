@@ -54,7 +54,7 @@ def data(race: Race) -> str:
     >>> race = Workshop().race(Configuration())
     >>> race.advance(2)
     >>> data(race).splitlines()
-    ['t,"growing-horizon, smooth"', '1,1.0', '2,0.5']
+    ['t,"growing-horizon, smooth"', '1,1.0', '2,0.75']
 
     """
     written = io.StringIO()

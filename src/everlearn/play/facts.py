@@ -50,7 +50,7 @@ def find_facts(task: Task) -> Facts:
     >>> from everlearn.tasks.registry import make_task
     >>> found = find_facts(make_task("riverswim"))
     >>> [(fact.name, fact.value) for fact in found.facts][:2]
-    [('λ*', '0.428685'), ('best aleatoric policy', 'right everywhere')]
+    [('λ*', '0.428622'), ('best aleatoric policy', 'right everywhere')]
     >>> list(found.lines)
     ['optimum', 'always right', 'always left']
 

@@ -17,6 +17,9 @@ SECONDS_A_DECADE = 3.0
 SLICE = 0.02
 """Seconds between two looks at a stream that runs."""
 
+FIRST = 256
+"""How many steps the first slice has at most."""
+
 
 @dataclass
 class Pace:
@@ -34,7 +37,7 @@ class Pace:
     >>> pace = Pace(speed=10)
     >>> [pace.due(t=0, seconds=0.15) for _ in range(4)]
     [1, 2, 1, 2]
-    >>> Pace(speed=10, growing=True).due(t=10**6, seconds=0.1)
+    >>> Pace(speed=10, growing=True, measured=1e7).due(t=10**6, seconds=0.1)
     76752
 
     """
@@ -56,14 +59,14 @@ class Pace:
         return min(steps, self._most())
 
     def took(self, steps: int, seconds: float) -> None:
-        """Learn how long steps took; a slice is never more than twice as long as the one before."""
+        """Learn how long steps took."""
         if steps > 0:
             speed = steps / max(seconds, 1e-6)
             self.measured = speed if self.measured == 0 else 0.5 * (self.measured + speed)
 
     def _most(self) -> int:
-        """Return how many steps fit into a slice; no clock is read before the first."""
-        return max(1, int(self.measured * SLICE)) if self.measured else 256
+        """Return how many steps fit into a slice; while nothing is known of the speed, a few."""
+        return max(1, int(self.measured * SLICE)) if self.measured else FIRST
 
 
 def say(speed: int) -> str:

@@ -9,12 +9,13 @@ from typing import Any
 from nicegui import Client, events, ui
 
 from everlearn.errors import EverlearnError
-from everlearn.play import exports, picture
+from everlearn.play import picture
 from everlearn.play.choices import Choices
 from everlearn.play.components import Screen, Text, button, fold, named, place
 from everlearn.play.configuration import Configuration
 from everlearn.play.pace import SPEEDS, say
 from everlearn.play.session import Parts, Session
+from everlearn.play.sharing import share
 from everlearn.registry import locate, summary
 from everlearn.tasks.registry import TASKS
 
@@ -33,7 +34,6 @@ class Page:
     def __init__(self, client: Client, configuration: Configuration, refusal: str = "") -> None:
         self.client, self.configuration, self.refusal = client, configuration, refusal
         self.session: Session
-        self._lines: dict[str, float] = {}
 
     def build(self, session: Session) -> None:
         """Lay out everything; what is painted comes when the browser has connected."""
@@ -123,7 +123,7 @@ class Page:
             with fold("What theory says of this task", "school"):
                 place("theory").classes("scroll")
             with fold("Share and export", "ios_share"):
-                self._sharing()
+                share(lambda: self.session)
 
     @ui.refreshable_method
     def _each(self, *names: str) -> None:
@@ -136,15 +136,6 @@ class Page:
                             named(one.label)
                     for name in names:
                         place(f"{name}{row}", "dl" if name == "numbers" else "div").classes(name)
-
-    def _sharing(self) -> None:
-        Text("p", "The address of this page carries everything that you chose: whoever opens it sees the same.")
-        with ui.element("div").classes("buttons"):
-            button("link", "Copy the address", self._copy, "Copy the address").props("outline")
-            button("image", "Curve as PNG", self._save_picture, "Curve as PNG").props("outline")
-            button("table_view", "Curve as CSV", self._save_data, "Curve as CSV").props("outline")
-            button("description", "Experiment as TOML", self._save_spec, "Experiment as TOML").props("outline")
-        Text("p", "Run the experiment with: everlearn experiment run everlearn.toml --out DIR").classes("quiet")
 
     async def _looked(self, event: events.GenericEventArguments) -> None:
         width = event.args.get("width") if isinstance(event.args, dict) else None
@@ -243,22 +234,6 @@ class Page:
         self.dark.value = {None: True, True: False, False: None}[self.dark.value]
         names = {None: "contrast", True: "dark_mode", False: "light_mode"}
         self.theme.props(f"icon={names[self.dark.value]}")
-
-    def _copy(self) -> None:
-        ui.run_javascript("navigator.clipboard && navigator.clipboard.writeText(location.href)")
-        ui.notify("The address is copied.", position="bottom")
-
-    def _save_picture(self) -> None:
-        if self.session.race is not None:
-            ui.download.content(exports.png(self.session.race, self.session.painter.lines), "everlearn.png")
-
-    def _save_data(self) -> None:
-        if self.session.race is not None:
-            ui.download.content(exports.data(self.session.race), "everlearn.csv")
-
-    def _save_spec(self) -> None:
-        if self.session.race is not None:
-            ui.download.content(self.configuration.spec(self.session.race.t or 1_000_000), "everlearn.toml")
 
 
 def _kinds(configuration: Configuration) -> tuple[object, ...]:

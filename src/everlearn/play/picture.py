@@ -92,7 +92,8 @@ def write_out(told: Explanation | None) -> str:
         for one in told.changes
     )
     heads = "".join(f"<th scope='col'>{name}</th>" for name in ("", "before", "after"))
-    return f"{happened}<p>What it changed for that state and action:</p><table class='terms'><tr>{heads}</tr>{rows}</table>"
+    changed = f"<table class='terms'><tr>{heads}</tr>{rows}</table>"
+    return f"{happened}<p>What it changed for that state and action:</p>{changed}"
 
 
 def _equation(told: Explanation, update: Update) -> str:
@@ -100,7 +101,8 @@ def _equation(told: Explanation, update: Update) -> str:
     alpha, tau = update.step_size, update.horizon
     symbols = (
         f"{pair} ← min( <i class='clip'>τ</i>, (1 − <i class='rate'>α</i>) · <i class='old'>Q</i> + "
-        "<i class='rate'>α</i> · ( <i class='reward'>r</i> + <i class='next'>γ max Q′</i> + <i class='bonus'>bonus</i> ) )"
+        "<i class='rate'>α</i> · ( <i class='reward'>r</i> + <i class='next'>γ max Q′</i> + "
+        "<i class='bonus'>bonus</i> ) )"
     )
     values = (
         f"= min( <i class='clip'>{tau:.5g}</i>, {1 - alpha:.4g} · <i class='old'>{update.value:.5g}</i> + "

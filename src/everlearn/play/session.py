@@ -105,18 +105,21 @@ class Session:
             self.painter.width = width
             await self.paint()
 
+    async def read(self, work: Callable[[Race], Found]) -> Found | None:
+        """Return what is made of the race as it stands; it waits meanwhile."""
+        async with self._busy:
+            race = self.race
+            return None if race is None else await self._in_thread(lambda: work(race))
+
     def forget_shown(self) -> None:
         """Show everything anew: the places were emptied."""
         self._sent = {}
 
     async def paint(self) -> None:
         """Show what changed."""
-        async with self._busy:
-            if self.race is None:
-                return
-            race = self.race
-            parts = await self._in_thread(lambda: self.painter.paint(race))
-        self._send(parts)
+        parts = await self.read(self.painter.paint)
+        if parts is not None:
+            self._send(parts)
 
     async def _run(self) -> None:
         last = time.monotonic()
