@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import statistics
-import time
 
 import everlearn as el
-from tests.play.browser import Tab, running_browser, running_page, wait_for
+from tests.play.browser import Tab, running_browser, running_page
+from tests.play.measuring import measure
 
 ROUNDS = 3
 SECONDS = 3.0
@@ -18,7 +18,8 @@ STEPS = 20_000_000
 def looking() -> list[dict[str, str]]:
     """Let the page run as fast as it goes and the engine alone, in turns; compare within each round."""
     rows = []
-    with running_page() as address, running_browser() as browser:
+    with running_page() as page, running_browser() as browser:
+        address = page.address
         tab = browser.tab()
         tab.size(1280, 860)
         paints = [_first_paint(tab, f"{address}?speed=fastest") for _ in range(3)]
@@ -43,28 +44,6 @@ def _round(tab: Tab, address: str, agents: int) -> tuple[float, float, float]:
     return updates, steps * agents, steps / alone
 
 
-def measure(tab: Tab, address: str, seconds: float) -> tuple[float, float]:
-    """Return updates a second and steps a second of a page that runs, once it is under way."""
-    tab.open(address)
-    tab.press(" ", " ")
-    wait_for(lambda: _steps(tab) > 1_000_000, 60, "a million steps")
-    began, steps, shown = time.perf_counter(), _steps(tab), _shown(tab)
-    time.sleep(seconds)
-    took = time.perf_counter() - began
-    found = (_shown(tab) - shown) / took, (_steps(tab) - steps) / took
-    tab.press(" ", " ")
-    wait_for(lambda: "Run" in tab.text(".run"), 20, "a pause")
-    return found
-
-
 def _first_paint(tab: Tab, address: str) -> float:
     tab.open(address)
     return float(tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")) / 1000
-
-
-def _steps(tab: Tab) -> int:
-    return int(tab.text("[data-part=time]").replace(",", "") or 0)
-
-
-def _shown(tab: Tab) -> int:
-    return int(tab.evaluate("document.body.dataset.shown") or 0)

@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from websockets.sync.client import connect
 
 ROOT = Path(__file__).parents[2]
+START = "from everlearn.cli.main import main; main()"
 
 
 def chromium() -> str | None:
@@ -40,7 +41,8 @@ class Tab:
     """A tab of the browser: it opens, evaluates, clicks and types, and remembers what the page asked for."""
 
     def __init__(self, address: str) -> None:
-        self._socket = connect(address, max_size=None, open_timeout=20)
+        self._held = ExitStack()
+        self._socket = self._held.enter_context(connect(address, max_size=None, open_timeout=20))
         self._number = 0
         self.requests: list[str] = []
         self.complaints: list[str] = []
@@ -131,7 +133,7 @@ class Tab:
     def close(self) -> None:
         """Close the tab."""
         self.call("Page.close")
-        self._socket.close()
+        self._held.close()
 
 
 class Browser:
@@ -165,17 +167,37 @@ def running_browser() -> Iterator[Browser]:
             process.wait(20)
 
 
+class Served:
+    """A page that is served, and what the server had to complain about."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self.process, self._log = process, log
+        line = wait_for(self._said, 40, "a page that is served")
+        self.address = line.partition("the page is at ")[2].partition(";")[0]
+
+    def _said(self) -> str:
+        lines = self._log.read_text().splitlines()
+        if self.process.poll() is not None:
+            raise AssertionError("\n".join(lines))
+        return lines[0] if lines else ""
+
+    def complaints(self) -> str:
+        """Return all that was said after the first line."""
+        return "\n".join(self._log.read_text().splitlines()[1:])
+
+
 @contextmanager
-def running_page(*options: str) -> Iterator[str]:
-    """Run ``everlearn play`` as a user does, on a free port; yield its address."""
-    command = [sys.executable, "-c", "from everlearn.cli.main import main; main()", "play", "--port", "0", "--no-open"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen([*command, *options], env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert "the page is at " in line, line + process.stderr.read()
-        yield line.partition("the page is at ")[2].partition(";")[0]
-    finally:
-        process.terminate()
-        process.wait(20)
+def running_page(before: str = "") -> Iterator[Served]:
+    """Run ``everlearn play`` as a user does, on a free port; ``before`` that other code."""
+    command = [sys.executable, "-c", f"{before}\n{START}", "play", "--port", "0", "--no-open"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        with log.open("w") as written:
+            process = subprocess.Popen(command, env=environment, stdout=written, stderr=written, cwd=folder)
+        try:
+            yield Served(process, log)
+        finally:
+            process.terminate()
+            process.wait(20)
+            assert [path.name for path in Path(folder).iterdir()] == ["log"], "it left something behind"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -50,7 +51,7 @@ def test_names_of_lines_do_not_lie_on_each_other():
     svg = draw([], {f"line {k}": 0.1 + 0.001 * k for k in range(5)} | {"far": 0.9})
     heights = sorted(float(y) for y in re.findall(r'class="name" x="[^"]+" y="([^"]+)"', svg))
     assert len(heights) == 6
-    assert all(below - above >= 14.9 for above, below in zip(heights, heights[1:], strict=False))
+    assert all(below - above >= 14.9 for above, below in pairwise(heights))
 
 
 def test_it_says_in_words_what_it_shows():

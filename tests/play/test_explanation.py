@@ -15,7 +15,7 @@ from everlearn.play.stream import Stream
 from everlearn.tasks.registry import make_task
 
 TASKS = {name: make_task(name) for name in ("service-station", "riverswim")}
-TABLES = {name: make_table(task) for name, task in TASKS.items()}
+TABLES = {name: make_table(task, eager=64) for name, task in TASKS.items()}
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def pool():
 
 def watch(pool, agent="growing-horizon", task="service-station", **parameters) -> Stream:
     made = make_task(task, parameters)
-    return Stream(made, make_design(agent, duration=1000), 1, make_table(made), pool)
+    return Stream(made, make_design(agent, duration=1000), 1, make_table(made, eager=64), pool)
 
 
 def test_a_step_changes_one_count_and_marks_it(pool):

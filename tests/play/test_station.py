@@ -16,7 +16,7 @@ from everlearn.tasks.registry import make_task
 
 def watch(task_parameters=None, policy="slow", task="service-station") -> Stream:
     made = make_task(task, task_parameters)
-    return Stream(made, make_design("always", {"policy": policy}), 1, make_table(made), ThreadPoolExecutor(1))
+    return Stream(made, make_design("always", {"policy": policy}), 1, make_table(made, eager=64), ThreadPoolExecutor(1))
 
 
 def test_what_is_drawn_is_what_happened():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from nicegui import ui
+from nicegui import events, ui
 from nicegui.elements.mixins.text_element import TextElement
 
 
@@ -53,3 +53,14 @@ def button(icon: str, hint: str, press: Callable[[], Any], text: str = "") -> ui
     """Return a button; without a text it is told by its hint."""
     made = ui.button(text, icon=icon, on_click=press, color=None)
     return made.props(f'no-caps aria-label="{text or hint}" title="{hint}"')
+
+
+def slider(name: str, number: int, chosen: int, change: Callable[[int], Any]) -> ui.element:
+    """Return a slider over so many places; that of the browser, which every key and every screen reader knows."""
+    made = ui.element("input").props(f'type=range min=0 max={number - 1} step=1 value={chosen} aria-label="{name}"')
+
+    def moved(event: events.GenericEventArguments) -> None:
+        if isinstance(event.args, int) and 0 <= event.args < number:
+            change(event.args)
+
+    return made.on("input", moved, js_handler="(event) => emit(Number(event.target.value))")

@@ -11,7 +11,7 @@ from nicegui import Client, events, ui
 from everlearn.errors import EverlearnError
 from everlearn.play import picture
 from everlearn.play.choices import Choices
-from everlearn.play.components import Screen, Text, button, fold, named, place
+from everlearn.play.components import Screen, Text, button, fold, named, place, slider
 from everlearn.play.configuration import Configuration
 from everlearn.play.pace import SPEEDS, say
 from everlearn.play.session import Parts, Session
@@ -39,7 +39,7 @@ class Page:
         """Lay out everything; what is painted comes when the browser has connected."""
         self.session = session
         self.dark = ui.dark_mode(None)
-        with ui.element("main"):
+        with ui.element("div").classes("page"):
             self._header()
             self.alert = Text("p").classes("alert").props('role="alert"')
             self._stage()
@@ -102,11 +102,9 @@ class Page:
                 Text("span", "step ")
                 place("time", "b")
             with ui.element("div").classes("speed"):
-                index = SPEEDS.index(self.configuration.speed)
-                self.speed = ui.slider(min=0, max=len(SPEEDS) - 1, step=1, value=index, on_change=self._change_speed)
-                self.speed.props('aria-label="Speed" snap markers')
+                self.speed = slider("Speed", len(SPEEDS), SPEEDS.index(self.configuration.speed), self._set_speed)
                 self.speed_text = Text("span", "").classes("quiet")
-                self.growing = ui.switch("ever faster", value=self.configuration.growing, on_change=self._change_speed)
+                self.growing = ui.switch("ever faster", value=self.configuration.growing, on_change=self._set_growing)
         self._name_speed()
 
     def _folds(self) -> None:
@@ -199,12 +197,17 @@ class Page:
         facts = await self.session.facts()
         self.show({"theory": picture.theory(facts)})
 
-    def _change_speed(self) -> None:
-        speed = SPEEDS[int(self.speed.value)]
-        self.configuration = replace(self.configuration, speed=speed, growing=bool(self.growing.value))
+    def _set_speed(self, place: int) -> None:
+        self._go(SPEEDS[place], self.configuration.growing)
+
+    def _go(self, speed: int, growing: bool) -> None:
+        self.configuration = replace(self.configuration, speed=speed, growing=growing)
         self.session.set_speed(self.configuration)
         self._name_speed()
         self._address()
+
+    def _set_growing(self, event: events.ValueChangeEventArguments[bool]) -> None:
+        self._go(self.configuration.speed, bool(event.value))
 
     def _name_speed(self) -> None:
         text = say(self.configuration.speed)

@@ -115,7 +115,7 @@ def make_app(local: bool) -> Any:
     inside = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     threads.submit(_warm_up, workshop)
 
-    @ui.page("/", title=_TITLE, dark=None)
+    @ui.page("/", title=_TITLE, dark=None, language="en-US")
     def index(request: Request, client: Client) -> None:
         ui.add_css(_STYLE)
         if len(pages) >= MOST_PAGES:
