@@ -8,7 +8,7 @@ import everlearn as el
 from tests.play.browser import Tab, running_browser, running_page
 from tests.play.measuring import measure
 
-ROUNDS = 3
+ROUNDS = 5
 SECONDS = 3.0
 """How long each is measured in a round."""
 

@@ -27,13 +27,13 @@ def chromium() -> str | None:
     return next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
 
 
-def wait_for(ready: Callable[[], Any], seconds: float = 20.0, what: str = "what was waited for") -> Any:
+def wait_for(ready: Callable[[], Any], seconds: float, what: str, pause: float = 0.03) -> Any:
     """Return what is ready as soon as it is; the machine may be slow."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := ready():
             return found
-        time.sleep(0.03)
+        time.sleep(pause)
     raise AssertionError(f"after {seconds} s there is not {what}")
 
 

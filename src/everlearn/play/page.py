@@ -206,7 +206,7 @@ class Page:
         self._name_speed()
         self._address()
 
-    def _set_growing(self, event: events.ValueChangeEventArguments[bool]) -> None:
+    def _set_growing(self, event: events.ValueChangeEventArguments[bool | None]) -> None:
         self._go(self.configuration.speed, bool(event.value))
 
     def _name_speed(self) -> None:

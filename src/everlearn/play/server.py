@@ -29,6 +29,9 @@ from everlearn.play.session import Session
 MOST_PAGES = 32
 """How many pages may be open at once."""
 
+RECONNECT = 5.0
+"""For how many seconds a page that lost its connection is waited for, before it is let go."""
+
 Scope: TypeAlias = MutableMapping[str, Any]
 _STYLE = Path(__file__).with_name("style.css")
 _TITLE = "everlearn: watch it learn"
@@ -131,7 +134,7 @@ def make_app(local: bool) -> Any:
         tailwind=False,
         message_history_length=50,
         show_welcome_message=False,
-        reconnect_timeout=5.0,
+        reconnect_timeout=RECONNECT,
     )
     app.on_shutdown(lambda: threads.shutdown(wait=False, cancel_futures=True))
     return Doors(inside, local)
