@@ -85,8 +85,10 @@ class Tab:
 
     def open(self, address: str) -> None:
         """Go to an address, and wait until the curve is drawn."""
+        self.evaluate("window.left = true")
         self.call("Page.navigate", url=address)
-        wait_for(lambda: self.evaluate("!!document.querySelector('svg.chart')"), 30, f"a curve at {address}")
+        there = "!window.left && !!document.querySelector('svg.chart')"
+        wait_for(lambda: self.evaluate(there), 30, f"a curve at {address}")
 
     def size(self, width: int, height: int, *, dark: bool = False, scale: float = 1.0) -> None:
         """Be so large, and prefer light or dark."""

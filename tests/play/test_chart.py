@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import combinations
 from xml.etree import ElementTree
 
 import pytest
@@ -47,11 +47,24 @@ def test_a_curve_lies_on_a_line_of_its_value():
     assert [y for _, y in drawn] == pytest.approx(known(svg), abs=0.11)
 
 
+def boxes(svg: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r'class="name" x="([^"]+)" y="([^"]+)"', svg)]
+
+
 def test_names_of_lines_do_not_lie_on_each_other():
-    svg = draw([], {f"line {k}": 0.1 + 0.001 * k for k in range(5)} | {"far": 0.9})
-    heights = sorted(float(y) for y in re.findall(r'class="name" x="[^"]+" y="([^"]+)"', svg))
-    assert len(heights) == 6
-    assert all(below - above >= 14.9 for above, below in pairwise(heights))
+    found = boxes(draw([], {f"line {k}": 0.1 + 0.001 * k for k in range(5)} | {"far": 0.9}))
+    assert len(found) == 6
+    for (x, y), (other_x, other_y) in combinations(found, 2):
+        assert abs(y - other_y) >= 15.9 or abs(x - other_x) > 100
+
+
+def test_names_of_lines_stand_where_curves_are_not():
+    early = Curve("", list(range(1, 60)), [0.55] * 59)
+    [(left, _)] = boxes(draw([Curve("", [1], [0.0])], {"optimum": 0.5}))
+    [(right, y)] = boxes(draw([early], {"optimum": 0.5}))
+    assert left < 100
+    [drawn] = points(draw([early], {"optimum": 0.5}))
+    assert all(x < right or not y - 13 <= curve_y <= y + 3 for x, curve_y in drawn)
 
 
 def test_it_says_in_words_what_it_shows():

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from everlearn.play.pace import FASTEST, FIRST, SECONDS_A_DECADE, SLICE, SPEEDS, Pace
+from everlearn.play.pace import FASTEST, LEAST, SECONDS_A_DECADE, SLICE, SPEEDS, Pace
 
 
 @pytest.mark.parametrize("speed", [1, 3, 10, 30, 100, 1000])
@@ -28,16 +28,25 @@ def test_a_growing_speed_makes_a_decade_take_as_long_as_any_other():
 
 def test_as_fast_as_it_goes_is_what_fits_into_a_slice():
     pace = Pace(FASTEST)
-    assert pace.due(0, 1.0) == FIRST
+    assert pace.due(0, 1.0) == LEAST
     pace.took(10_000, 0.001)
     assert pace.due(0, 1.0) == 10_000_000 * SLICE
 
 
 def test_what_cannot_be_kept_up_with_does_not_pile_up():
-    pace = Pace(1_000_000, measured=1000.0)
-    assert [pace.due(0, 1.0) for _ in range(3)] == [1000 * SLICE] * 3
+    pace = Pace(1_000_000, measured=500_000.0)
+    assert [pace.due(0, 1.0) for _ in range(3)] == [500_000 * SLICE] * 3
 
 
 def test_speeds_go_from_one_step_a_second_to_the_engine():
     assert (SPEEDS[0], SPEEDS[-1]) == (1, FASTEST)
     assert list(SPEEDS[:-1]) == sorted(SPEEDS[:-1])
+
+
+def test_a_slow_start_is_not_taken_for_the_speed_of_the_engine():
+    """Where a slice takes a millisecond whatever its length, and a microsecond a step: it comes to full slices soon."""
+    pace = Pace(FASTEST)
+    for _ in range(12):
+        steps = pace.due(0, 1.0)
+        pace.took(steps, 0.001 + 1e-6 * steps)
+    assert pace.due(0, 1.0) > 0.9 * SLICE / 1e-6

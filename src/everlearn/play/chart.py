@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from everlearn.figures.style import PALETTE
 
@@ -66,7 +67,7 @@ def draw(curves: Sequence[Curve], lines: Mapping[str, float], width: float = 720
         f'width="{frame.right - frame.left + 6}" height="{frame.bottom - frame.top + 12}"/></clipPath>',
         *_known(frame, lines),
         *(_curve(frame, number, one) for number, one in enumerate(curves)),
-        *_names(frame, lines),
+        *_names(frame, lines, curves),
         "</svg>",
     ]
     return "".join(parts)
@@ -159,15 +160,44 @@ def _known(frame: _Frame, lines: Mapping[str, float]) -> list[str]:
     ]
 
 
-def _names(frame: _Frame, lines: Mapping[str, float]) -> list[str]:
-    """Return the names of known lines, at the left, where curves are soonest gone from; none lies on another."""
+def _names(frame: _Frame, lines: Mapping[str, float], curves: Sequence[Curve]) -> list[str]:
+    """Return the names of known lines: above or below them, at either end, where they hide least of the curves."""
+    points = [(frame.x(t), frame.y(value)) for one in curves for t, value in zip(one.times, one.averages, strict=True)]
+    taken: list[_Box] = []
     parts = []
-    last = -math.inf
     for name, value in merged(lines):
-        y = max(frame.y(value) - 6, last + 15)
-        last = y
-        parts.append(f'<text class="name" x="{frame.left + 6}" y="{y:.1f}">{escape(name)} {value:.3g}</text>')
+        text = f"{name} {value:.3g}"
+        box = min(_boxes(frame, frame.y(value), len(text)), key=lambda one: one.cost(points, taken, frame))
+        taken.append(box)
+        parts.append(f'<text class="name" x="{box.left:.1f}" y="{box.top + 13:.1f}">{escape(text)}</text>')
     return parts
+
+
+class _Box(NamedTuple):
+    """Where a name may stand."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def cost(self, points: Sequence[tuple[float, float]], taken: Sequence[_Box], frame: _Frame) -> float:
+        """Tell how bad it would be: another name there is worst, then outside, then the points that it hides."""
+        hidden = sum(self.left <= x <= self.right and self.top <= y <= self.bottom for x, y in points)
+        met = sum(self.top < one.bottom and one.top < self.bottom and self._beside(one) for one in taken)
+        outside = self.bottom > frame.bottom or self.top < frame.top - 8
+        return hidden + 1000.0 * met + 500.0 * outside
+
+    def _beside(self, other: _Box) -> bool:
+        return self.left < other.right and other.left < self.right
+
+
+def _boxes(frame: _Frame, y: float, letters: int) -> list[_Box]:
+    """Return the places about a line, the best first; then others below, should names crowd each other."""
+    wide = 7.4 * letters
+    lefts = frame.left + 6, frame.right - wide
+    tops = y - 19, y + 3, *(y + 18 * k for k in range(1, 6)), *(y - 18 * k for k in range(2, 6))
+    return [_Box(left, top, left + wide, top + 16) for top in tops for left in lefts]
 
 
 def _curve(frame: _Frame, number: int, curve: Curve) -> str:

@@ -17,8 +17,9 @@ SECONDS_A_DECADE = 3.0
 SLICE = 0.02
 """Seconds between two looks at a stream that runs."""
 
-FIRST = 256
-"""How many steps the first slice has at most."""
+LEAST = 1024
+"""How many steps a slice may have whatever the speed: the engine needs about as long for a thousand as for one, so
+that its speed is not to be judged by fewer."""
 
 
 @dataclass
@@ -65,8 +66,8 @@ class Pace:
             self.measured = speed if self.measured == 0 else 0.5 * (self.measured + speed)
 
     def _most(self) -> int:
-        """Return how many steps fit into a slice; while nothing is known of the speed, a few."""
-        return max(1, int(self.measured * SLICE)) if self.measured else FIRST
+        """Return how many steps fit into a slice."""
+        return max(LEAST, int(self.measured * SLICE))
 
 
 def say(speed: int) -> str:

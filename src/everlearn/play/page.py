@@ -90,7 +90,9 @@ class Page:
                 with ui.element("figure").classes(f"card scene agent{row}"):
                     with ui.element("figcaption"):
                         named(one.label, "the paper's" if number > 1 and one.is_of_the_paper else "")
-                        place(f"score{row}", "b").classes("score").props('title="average reward so far"')
+                        with ui.element("span").classes("score"):
+                            Text("span", "average ")
+                            place(f"score{row}", "b")
                     place(f"drawing{row}")
 
     def _controls(self) -> None:

@@ -122,7 +122,8 @@ def make_app(local: bool) -> Any:
     def index(request: Request, client: Client) -> None:
         ui.add_css(_STYLE)
         if len(pages) >= MOST_PAGES:
-            Text("p", f"{MOST_PAGES} pages are open already. Close one, and reload this one.").classes("alert")
+            at_once = f"{MOST_PAGES} page{'s' if MOST_PAGES > 1 else ''}"
+            Text("p", f"No more than {at_once} may be open at once. Close one, and reload this one.").classes("alert")
             return
         pages.add(client.id)
         _open(client, request.url.query, workshop, threads, pages)

@@ -160,7 +160,7 @@ def _customer(condition: Condition) -> list[str]:
     kind = "customer" if condition.present else "gone"
     return [
         *_person(164, STREET, kind, scale=1.45),
-        f'<text class="small" x="190" y="{STREET - 16}">{word}</text>',
+        f'<text class="small" x="187" y="{STREET - 16}">{word}</text>',
     ]
 
 
@@ -170,10 +170,10 @@ def _crowd(condition: Condition) -> list[str]:
     parts = []
     for place in range(FIGURES):
         kind = "passer" if place < number else "passer away"
-        parts += _person(300 + 26 * place, STREET, kind, scale=0.95)
+        parts += _person(297 + 25 * place, STREET, kind, scale=0.95)
     shown = f"{condition.arrival:.0%}"
-    parts.append(f'<text class="small" x="352" y="{STREET - 70}" text-anchor="middle">next customer</text>')
-    parts.append(f'<text class="told" x="352" y="{STREET - 52}" text-anchor="middle">{shown} likely</text>')
+    parts.append(f'<text class="small" x="347" y="{STREET - 70}" text-anchor="middle">next customer</text>')
+    parts.append(f'<text class="told" x="347" y="{STREET - 52}" text-anchor="middle">{shown} likely</text>')
     return parts
 
 

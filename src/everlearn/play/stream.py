@@ -27,7 +27,7 @@ from everlearn.tasks.task import Task
 LONGEST = 10**12
 """Where a stream on the page ends: a day or so at full speed, and beyond any figure."""
 
-INTERPRETED = 64
+INTERPRETED = 8
 """Up to how many steps are not worth calling the compiled engine for."""
 
 
