@@ -76,6 +76,5 @@ def test_every_agent_has_something_to_show(pool, agent):
     assert "<td>" in text or "<dd>" in text
 
 
-def test_without_a_schedule_there_is_no_horizon(pool):
-    stream = watch(pool, "q-learning")
-    assert [value for _, value, _ in numbers(False, stream.now, None)] == ["–"] * 4
+def test_before_the_first_step_there_is_no_step_size(pool):
+    assert [value for _, value, _ in numbers(watch(pool).now, None)] == ["1.5", "0.3333", "0.3663", "–"]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import NamedTuple
 
 from everlearn.figures.style import PALETTE
@@ -162,7 +163,7 @@ def _known(frame: _Frame, lines: Mapping[str, float]) -> list[str]:
 
 def _names(frame: _Frame, lines: Mapping[str, float], curves: Sequence[Curve]) -> list[str]:
     """Return the names of known lines: above or below them, at either end, where they hide least of the curves."""
-    points = [(frame.x(t), frame.y(value)) for one in curves for t, value in zip(one.times, one.averages, strict=True)]
+    points = [point for one in curves for point in _dense(frame, one)]
     taken: list[_Box] = []
     parts = []
     for name, value in merged(lines):
@@ -171,6 +172,18 @@ def _names(frame: _Frame, lines: Mapping[str, float], curves: Sequence[Curve]) -
         taken.append(box)
         parts.append(f'<text class="name" x="{box.left:.1f}" y="{box.top + 13:.1f}">{escape(text)}</text>')
     return parts
+
+
+def _dense(frame: _Frame, curve: Curve) -> list[tuple[float, float]]:
+    """Return points on a curve, with some between those that lie far apart, as the first ones do."""
+    points = [(frame.x(t), frame.y(value)) for t, value in zip(curve.times, curve.averages, strict=True)]
+    between = [
+        (x + (next_x - x) * k / 6, y + (next_y - y) * k / 6)
+        for (x, y), (next_x, next_y) in pairwise(points)
+        if next_x - x > 6 or abs(next_y - y) > 12
+        for k in range(1, 6)
+    ]
+    return points + between
 
 
 class _Box(NamedTuple):

@@ -81,19 +81,19 @@ def say_state(stream: Stream, s: int) -> str:
     return show(label)
 
 
-def numbers(design_has_schedule: bool, now: Now, step_size: float | None) -> list[tuple[str, str, str]]:
+def numbers(now: Now, step_size: float | None) -> list[tuple[str, str, str]]:
     """Return horizon, discount, optimism and step size now: a symbol, a value and a name each.
 
     Examples
     --------
     >>> from everlearn.agents.clock import Clock
     >>> from everlearn.agents.schedule import smooth
-    >>> numbers(True, Clock(smooth()).at(32), 0.5)[0]
+    >>> numbers(Clock(smooth()).at(32), 0.5)[0]
     ('τ', '3', 'horizon')
 
     """
-    values = (now.horizon, now.discount, now.optimism) if design_has_schedule else (None, None, None)
-    told = zip("τγβα", (*values, step_size), ("horizon", "discount", "optimism", "step size"), strict=True)
+    values = (now.horizon, now.discount, now.optimism, step_size)
+    told = zip("τγβα", values, ("horizon", "discount", "optimism", "step size"), strict=True)
     return [(symbol, "–" if value is None else f"{value:.4g}", name) for symbol, value, name in told]
 
 

@@ -103,6 +103,7 @@ class Page:
             with ui.element("div").classes("clock"):
                 Text("span", "step ")
                 place("time", "b")
+                self.status = Text("span").classes("status").props('role="status"')
             with ui.element("div").classes("speed"):
                 self.speed = slider("Speed", len(SPEEDS), SPEEDS.index(self.configuration.speed), self._set_speed)
                 self.speed_text = Text("span", "").classes("quiet")
@@ -168,6 +169,7 @@ class Page:
         """Show another configuration from the beginning; refused, what was there stays."""
         running = self.session.running
         await self.session.pause()
+        self.status.set_text("preparing…")
         try:
             checked = configuration.checked()
             await self.session.open(checked)
@@ -175,6 +177,8 @@ class Page:
             self._refuse(str(error))
             self._name_button()
             return False
+        finally:
+            self.status.set_text("")
         before, self.configuration = self.configuration, checked
         self._refuse("")
         self._lay_out_anew(_kinds(before) != _kinds(checked))

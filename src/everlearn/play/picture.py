@@ -53,7 +53,7 @@ class Painter:
     def _of(self, number: int, stream: Stream) -> dict[str, str]:
         told, known = explain(stream), knowledge.look(stream)
         alpha = None if told is None or told.update is None else told.update.step_size
-        now = knowledge.numbers(stream.design.schedule is not None, stream.now, alpha)
+        now = [] if stream.design.schedule is None else knowledge.numbers(stream.now, alpha)
         score = f"{stream.total_reward / stream.t:.4f}" if stream.t else "–"
         return {
             "drawing": drawing.draw(stream, told),

@@ -12,7 +12,7 @@ from everlearn.engine.compiled import cores
 from everlearn.engine.table import ArrayTable, PairTable, make_table
 from everlearn.play.configuration import Configuration
 from everlearn.play.facts import Facts, find_facts
-from everlearn.play.stream import LONGEST, Stream
+from everlearn.play.stream import INTERPRETED, LONGEST, Stream
 from everlearn.registry import plain
 from everlearn.tasks.task import Task
 
@@ -20,6 +20,9 @@ Found = TypeVar("Found")
 
 MOST_KEPT = 8
 """How many tasks are kept with their tables and what is known of them, for all who look."""
+
+COMPILED = INTERPRETED + 2
+"""So many steps compile an agent, before anybody waits for it to run."""
 
 PAIRS = 300_000
 """How many pairs of a memory and an aleatoric state a task may be expanded to."""
@@ -71,9 +74,10 @@ class Workshop:
     def race(self, configuration: Configuration) -> Race:
         """Return a race from the beginning; what cannot be made is refused."""
         task, table = self._task(configuration)
-        streams = [
-            Stream(task, one.design(), configuration.seed, table, self.engine) for one in configuration.contenders
-        ]
+        designs = [one.design() for one in configuration.contenders]
+        for design in designs:
+            Stream(task, design, 0, table, self.engine).advance(COMPILED)
+        streams = [Stream(task, design, configuration.seed, table, self.engine) for design in designs]
         return Race(configuration, task, streams)
 
     def facts(self, configuration: Configuration) -> Facts:
