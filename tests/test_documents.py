@@ -35,6 +35,7 @@ PAGES = (
     "notation",
     "own-agent",
     "paper",
+    "play",
     "reproduce",
     "tasks",
     "theory",
