@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from everlearn.figures.style import PALETTE
+from everlearn.protocol import Table
 
 NARROW = 520
 """Below this width there is less room for labels."""
@@ -163,27 +165,36 @@ def _known(frame: _Frame, lines: Mapping[str, float]) -> list[str]:
 
 def _names(frame: _Frame, lines: Mapping[str, float], curves: Sequence[Curve]) -> list[str]:
     """Return the names of known lines: above or below them, at either end, where they hide least of the curves."""
-    points = [point for one in curves for point in _dense(frame, one)]
+    points = np.concatenate([np.empty((0, 2)), *(_dense(frame, one) for one in curves if one.times)])
     taken: list[_Box] = []
     parts = []
     for name, value in merged(lines):
         text = f"{name} {value:.3g}"
-        box = min(_boxes(frame, frame.y(value), len(text)), key=lambda one: one.cost(points, taken, frame))
+        box = _best(_boxes(frame, frame.y(value), len(text)), points, taken, frame)
         taken.append(box)
         parts.append(f'<text class="name" x="{box.left:.1f}" y="{box.top + 13:.1f}">{escape(text)}</text>')
     return parts
 
 
-def _dense(frame: _Frame, curve: Curve) -> list[tuple[float, float]]:
-    """Return points on a curve, with some between those that lie far apart, as the first ones do."""
-    points = [(frame.x(t), frame.y(value)) for t, value in zip(curve.times, curve.averages, strict=True)]
-    between = [
-        (x + (next_x - x) * k / 6, y + (next_y - y) * k / 6)
-        for (x, y), (next_x, next_y) in pairwise(points)
-        if next_x - x > 6 or abs(next_y - y) > 12
-        for k in range(1, 6)
-    ]
-    return points + between
+def _dense(frame: _Frame, curve: Curve) -> Table:
+    """Return points on a curve, a few pixels apart."""
+    x = np.array([frame.x(t) for t in curve.times])
+    y = np.array([frame.y(value) for value in curve.averages])
+    places = np.linspace(0, len(x) - 1, 4 * len(x))
+    whole = np.arange(len(x))
+    return np.column_stack([np.interp(places, whole, x), np.interp(places, whole, y)])
+
+
+def _best(boxes: Sequence[_Box], points: Table, taken: Sequence[_Box], frame: _Frame) -> _Box:
+    """Return the first box that costs nothing, or else the one that costs least."""
+    best, least = boxes[0], math.inf
+    for box in boxes:
+        cost = box.cost(points, taken, frame)
+        if cost < least:
+            best, least = box, cost
+        if cost == 0:
+            break
+    return best
 
 
 class _Box(NamedTuple):
@@ -194,12 +205,13 @@ class _Box(NamedTuple):
     right: float
     bottom: float
 
-    def cost(self, points: Sequence[tuple[float, float]], taken: Sequence[_Box], frame: _Frame) -> float:
+    def cost(self, points: Table, taken: Sequence[_Box], frame: _Frame) -> float:
         """Tell how bad it would be: another name there is worst, then outside, then the points that it hides."""
-        hidden = sum(self.left <= x <= self.right and self.top <= y <= self.bottom for x, y in points)
+        x, y = points.T
+        hidden = np.count_nonzero((x >= self.left) & (x <= self.right) & (y >= self.top) & (y <= self.bottom))
         met = sum(self.top < one.bottom and one.top < self.bottom and self._beside(one) for one in taken)
         outside = self.bottom > frame.bottom or self.top < frame.top - 8
-        return hidden + 1000.0 * met + 500.0 * outside
+        return float(hidden) + 1000.0 * met + 500.0 * outside
 
     def _beside(self, other: _Box) -> bool:
         return self.left < other.right and other.left < self.right
