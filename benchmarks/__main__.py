@@ -13,6 +13,7 @@ from benchmarks.experiments import durability
 from benchmarks.live import durable
 from benchmarks.networks import by_network
 from benchmarks.service import over_http
+from benchmarks.play import looking
 from benchmarks.size import by_size
 from benchmarks.start import waiting
 from benchmarks.theory import growth
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "live": ("A durable agent: against bare commits of the same row, in recovery, and in memory", durable),
     "service": ("Over HTTP against a bare endpoint that does the same commit, and 64 agents against one", over_http),
     "theory": ("Exact computation, one core", growth),
+    "play": ("The page in Chromium, the paper's agent on the station at full speed; medians of five rounds", looking),
     "start": ("How long a person waits", waiting),
 }
 

@@ -37,6 +37,7 @@ PAGES = (
     "own-agent",
     "paper",
     "practical",
+    "play",
     "reproduce",
     "runbook",
     "security",

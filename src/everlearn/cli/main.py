@@ -193,6 +193,18 @@ def serve(
 
 
 @app.command()
+def play(
+    port: Annotated[str, typer.Option(help="The port; 0 for any that is free.")] = "8090",
+    host: Annotated[str, typer.Option(help="Where to listen; others can reach anything but loopback.")] = "127.0.0.1",
+    opened: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
+) -> None:
+    """Open a page where you watch an agent learn, and try others; it needs no network."""
+    from everlearn.cli.play import play as serve_page
+
+    serve_page(host, port, opened)
+
+
+@app.command()
 def reproduce(
     out: Annotated[str, typer.Option(help="Where to put the figures.")] = "reproduction",
     runs: Annotated[str, typer.Option(help="How many independent runs of each agent.")] = "200",

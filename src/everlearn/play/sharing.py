@@ -1,0 +1,43 @@
+"""Sharing what is seen: the address, the curve as a picture and as data, and the spec of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nicegui import ui
+
+from everlearn.play import exports
+from everlearn.play.components import Text, button
+from everlearn.play.race import Race
+from everlearn.play.session import Session
+
+STEPS = 1_000_000
+"""How long the experiment is to be where nothing has been run yet."""
+
+
+def share(session: Callable[[], Session]) -> None:
+    """Put down what can be taken away."""
+
+    async def save(name: str, make: Callable[[Race], bytes | str]) -> None:
+        made = await session().read(make)
+        if made is not None:
+            ui.download.content(made, f"everlearn.{name}")
+
+    def picture(race: Race) -> bytes:
+        return exports.png(race, session().painter.lines)
+
+    def spec(race: Race) -> str:
+        return race.configuration.spec(race.t or STEPS)
+
+    Text("p", "The address of this page carries everything that you chose: whoever opens it sees the same.")
+    with ui.element("div").classes("buttons"):
+        button("link", "Copy the address", _copy, "Copy the address").props("outline")
+        button("image", "Curve as PNG", lambda: save("png", picture), "Curve as PNG").props("outline")
+        button("table_view", "Curve as CSV", lambda: save("csv", exports.data), "Curve as CSV").props("outline")
+        button("description", "Experiment as TOML", lambda: save("toml", spec), "Experiment as TOML").props("outline")
+    Text("p", "Run the experiment with: everlearn experiment run everlearn.toml --out DIR").classes("quiet")
+
+
+def _copy() -> None:
+    ui.run_javascript("navigator.clipboard && navigator.clipboard.writeText(location.href)")
+    ui.notify("The address is copied.", position="bottom")
