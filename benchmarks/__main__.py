@@ -29,7 +29,7 @@ BENCHMARKS = {
     ),
     "experiments": ("The paper's experiment over 1.5e7 steps, 200 runs of three agents, start to tables", durability),
     "cluster": ("What a leg of a cluster moves and costs, the paper's agent on the station, two workers here", sizing),
-    "live": ("A durable agent: against bare commits of the same row, in recovery, and in memory", durable),
+    "live": ("A durable agent: speed, recovery and memory", durable),
     "service": ("Over HTTP against a bare endpoint that does the same commit, and 64 agents against one", over_http),
     "theory": ("Exact computation, one core", growth),
     "play": ("The page in Chromium, the paper's agent on the station at full speed; medians of five rounds", looking),

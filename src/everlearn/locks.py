@@ -65,9 +65,7 @@ def _take(file: IO[str], kind: int, directory: Path) -> None:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         who = _holder(file)
-        raise Held(
-            f"{directory}: another process works there{who}; wait for it, or give another directory"
-        ) from None
+        raise Held(f"{directory}: another process works there{who}; wait for it, or give another directory") from None
 
 
 def _holder(file: IO[str]) -> str:

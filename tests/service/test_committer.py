@@ -185,6 +185,29 @@ def test_what_cannot_be_opened_is_said_at_the_start():
         Committer(failing, waiting=1, metrics=Metrics()).start()
 
 
+def test_a_thread_that_ends_lets_nobody_wait(book, caplog):
+    """Not an error of one request, such as the end of memory: everybody is told, and nobody is let in any more."""
+    made = Committer(lambda: book, waiting=8, metrics=Metrics())
+    made.start()
+
+    def ending(_book):
+        raise SystemExit
+
+    async def ask():
+        tasks = [made.do("a", ending), *(made.do(f"b{n}", writing(n)) for n in range(3))]
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(answer, Busy) for answer in done)
+        with pytest.raises(Busy):
+            await made.do("a", writing(9))
+
+    asyncio.run(ask())
+    made.close()
+    assert not made.alive
+    assert not made.ready
+    assert book.closed
+    assert "the committer has ended" in caplog.text
+
+
 def test_idle_time_is_used_until_there_is_nothing_left(book):
     left = [3]
 

@@ -18,6 +18,12 @@ from contextlib import closing
 
 import pytest
 
+from everlearn.live.core import Core
+from everlearn.service import operations
+from everlearn.service.agents import Agents
+from everlearn.service.models import ObserveIn
+from everlearn.service.settings import Limits
+from everlearn.service.setups import remote_setup
 from tests.service.conftest import COMMAND, STATION
 
 
@@ -277,6 +283,22 @@ def test_a_backup_that_was_made_while_it_ran_can_be_served(start, tmp_path):
     assert again.call("GET", "/v1/agents/station").json == before
     reply = again.call("POST", "/v1/agents/station/step", {"step": 13, "observation": "arrival"})
     assert (reply.status, reply.json["expected"]) == (409, 12)
+
+
+def test_an_agent_whose_memory_falls_behind_the_disk_is_read_again(tmp_path, monkeypatch):
+    """What is on disk counts: the request fails, and repeated it is acknowledged."""
+    agents = Agents(tmp_path / "data", Limits())
+    agents.create("station", remote_setup(STATION, Limits()))
+    body = ObserveIn(step=1, observation="arrival")
+    prepared = operations.observe(agents, "station", body)
+    agents.append([prepared.entry])
+    with monkeypatch.context() as patched:
+        patched.setattr(Core, "apply", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            prepared.then()
+    assert operations.observe(agents, "station", body)["step"] == 1
+    assert agents.core("station").next_step == 2
+    agents.close()
 
 
 def test_an_agent_that_is_damaged_does_not_stop_the_others(start):

@@ -66,10 +66,18 @@ class Agents:
 
     def apply(self, core: Core, entry: Entry) -> None:
         """Do what an entry says that is on disk; take a snapshot where one is due."""
-        core.apply(entry)
+        try:
+            core.apply(entry)
+        except BaseException:  # memory is behind the disk: what is on disk counts, and is read again
+            self._forget(core)
+            raise
         self._changed.add(core)
         if core.due:
             self._snapshot([core])
+
+    def _forget(self, core: Core) -> None:
+        self.cores = {name: kept for name, kept in self.cores.items() if kept is not core}
+        self._changed.discard(core)
 
     def _snapshot(self, cores: list[Core]) -> None:
         try:

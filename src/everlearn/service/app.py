@@ -91,8 +91,10 @@ def _add_operation(app: FastAPI, committer: Committer[Agents]) -> None:
 
     @app.get("/healthz", tags=["operation"], summary="Is it there?", **answers(Alive))
     async def healthz() -> Response:
-        """Say that the process is there; no token is needed."""
-        return Answer({"status": "ok"})
+        """Say that the process is there and not beyond help; no token is needed."""
+        if committer.alive:
+            return Answer({"status": "ok"})
+        return problem(503, "dead", "nothing will be answered any more; start the service again")
 
     @app.get("/readyz", tags=["operation"], summary="Can it serve?", **answers(Alive))
     async def readyz() -> Response:

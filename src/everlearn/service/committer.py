@@ -120,9 +120,14 @@ class Committer(Generic[K]):
         return self._queue.qsize()
 
     @property
+    def alive(self) -> bool:
+        """Whether the thread is there; without it nothing will ever be answered."""
+        return self._thread.is_alive()
+
+    @property
     def ready(self) -> bool:
         """Whether observations can be taken in: all agents are loaded, and the last commit succeeded."""
-        return self.healthy and self.settled and self._thread.is_alive() and not self._closing.is_set()
+        return self.healthy and self.settled and self.alive and not self._closing.is_set()
 
     async def do(self, agent: str | None, work: Callable[[K], Any]) -> Any:
         """Have work done in the thread; what it returns or raises is returned or raised here.
@@ -150,11 +155,22 @@ class Committer(Generic[K]):
             self._began.put(error)
             return
         self._began.put(None)
+        batch: list[_Job[K]] | None = []
         try:
             while (batch := self._take(keeper)) is not None:
                 self._serve(keeper, batch)
+        except BaseException as error:
+            log(logging.CRITICAL, "the committer has ended; start the service again", error=repr(error))
+            self._fail(batch or [])
         finally:
             keeper.close()
+
+    def _fail(self, batch: list[_Job[K]]) -> None:
+        """Take no more, and tell those who wait to come again."""
+        self._closing.set()
+        while not self._queue.empty():
+            batch += [job for job in (self._queue.get(),) if job is not None]
+        _deliver([(job.future, None, Busy()) for job in batch])
 
     def _take(self, keeper: K) -> list[_Job[K]] | None:
         """Return all that waits, up to a bound; where nothing does, do what can wait, then wait; None at the end."""

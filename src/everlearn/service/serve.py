@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import signal
 import socket
@@ -85,7 +84,7 @@ def _run(server: uvicorn.Server, listener: socket.socket, began: Callable[[], No
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _ended)
     began()
-    asyncio.run(server.serve(sockets=[listener]))
+    server.run(sockets=[listener])
 
 
 def _ended(_number: int, _frame: FrameType | None) -> Any:
