@@ -52,7 +52,7 @@ class Session:
 
     async def open(self, configuration: Configuration) -> None:
         """Begin a race, in the place of the one that there was; refused, that one stays."""
-        race = await self._in_thread(lambda: self.workshop.race(configuration))
+        race = await self._in_thread(lambda: self.workshop.race(configuration), self.workshop.preparing)
         async with self._busy:
             self.race, self.painter = race, Painter(self.painter.width, race.task.references)
             self._sent = {}
@@ -68,15 +68,15 @@ class Session:
         race = self.race
         if race is None:
             return None
-        found = await self._in_thread(lambda: self.workshop.facts(race.configuration))
+        found = await self._in_thread(lambda: self.workshop.facts(race.configuration), self.workshop.preparing)
         if race is self.race:
             self.painter.lines = dict(found.lines)
             await self.paint()
         return found
 
     def run(self) -> None:
-        """Run until told to pause."""
-        if self.race is not None and not self.running:
+        """Run until told to pause; not yet opened, as soon as it is."""
+        if not self.running and not self.closed:
             self.running = True
             self._loop = asyncio.create_task(self._run())
 
@@ -122,6 +122,8 @@ class Session:
             self._send(parts)
 
     async def _run(self) -> None:
+        while self.running and self.race is None and not self.closed:
+            await asyncio.sleep(SLICE)
         last = time.monotonic()
         try:
             while self.running and self.race is not None and not self.race.is_over:
@@ -165,5 +167,5 @@ class Session:
             self.wanting = False
             self._show(changed)
 
-    async def _in_thread(self, work: Callable[[], Found]) -> Found:
-        return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+    async def _in_thread(self, work: Callable[[], Found], threads: Executor | None = None) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(threads or self.threads, work)
