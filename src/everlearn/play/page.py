@@ -36,6 +36,7 @@ class Page:
         self.client, self.configuration, self.refusal = client, configuration, refusal
         self.session: Session
         self._applying = asyncio.Lock()
+        self._told: object = None
 
     def build(self, session: Session) -> None:
         """Lay out everything; what is painted comes when the browser has connected."""
@@ -204,8 +205,12 @@ class Page:
         self.session.forget_shown()
 
     async def _tell_theory(self) -> None:
-        facts = await self.session.facts()
-        self.show({"theory": picture.theory(facts)})
+        shown = self.configuration
+        asked = shown.task, shown.task_parameters
+        if asked != self._told:
+            self._told = asked
+            self.show({"theory": picture.theory(None)})
+        self.show({"theory": picture.theory(await self.session.facts())})
 
     def _set_speed(self, place: int) -> None:
         self._go(SPEEDS[place], self.configuration.growing)
