@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,12 @@ def choose(tab: Tab, label: str, value: str) -> None:
     wait_for(lambda: tab.evaluate(f"!!{find}"), 10, f"{value} among what can be chosen")
     tab.evaluate(f"{find}.setAttribute('data-wanted', '')")
     tab.click("[data-wanted]")
+
+
+def give_file(tab: Tab, path: Path) -> None:
+    """Choose a file, as if in the window that the browser opens for that."""
+    found = tab.call("Runtime.evaluate", expression="document.querySelector('input[type=file]')")
+    tab.call("DOM.setFileInputFiles", files=[str(path)], objectId=found["result"]["objectId"])
 
 
 def test_the_first_screen_has_one_curve_one_station_and_one_big_button(tab, page):
@@ -327,6 +334,13 @@ def test_what_theory_says_and_what_can_be_taken_away(tab, page, tmp_path):
         path = tmp_path / f"everlearn.{kind.lower()}"
         wait_for(lambda path=path: path.exists() and path.stat().st_size, 20, path.name)
         assert path.read_bytes().startswith(begin)
+    tab.open(f"{page}?task=riverswim")
+    unfold(tab, "Share and export")
+    give_file(tab, tmp_path / "everlearn.toml")
+    wait_for(lambda: "task=service-station" in tab.evaluate("location.href"), 10, "what the experiment describes")
+    (tmp_path / "bad.toml").write_text("steps = 1\ntask = 3")
+    give_file(tab, tmp_path / "bad.toml")
+    wait_for(lambda: "agent: None; is missing" in tab.text(".alert"), 10, "a refusal")
 
 
 def test_whoever_chooses_stays_where_they_are(tab, page):

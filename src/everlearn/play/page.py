@@ -15,6 +15,7 @@ from everlearn.play.choices import Choices, Edit
 from everlearn.play.components import Name, Screen, Text, button, fold, place, slider
 from everlearn.play.configuration import Configuration
 from everlearn.play.pace import SPEEDS, say
+from everlearn.play.reading import read_text
 from everlearn.play.session import Parts, Session
 from everlearn.play.sharing import share
 from everlearn.registry import locate, summary
@@ -127,7 +128,7 @@ class Page:
             with fold("What theory says of this task", "school"):
                 place("theory").classes("scroll")
             with fold("Share and export", "ios_share"):
-                share(lambda: self.session)
+                share(lambda: self.session, self._read)
 
     @ui.refreshable_method
     def _each(self, *names: str) -> None:
@@ -167,6 +168,9 @@ class Page:
 
     async def _restart(self) -> None:
         await self._apply(lambda shown: shown)
+
+    async def _read(self, spec: str) -> bool:
+        return await self._apply(lambda shown: replace(read_text(spec), speed=shown.speed, growing=shown.growing))
 
     async def _apply(self, edit: Edit) -> bool:
         """Show another configuration from the beginning, one after the other; refused, what was there stays."""
