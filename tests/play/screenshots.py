@@ -23,13 +23,12 @@ def main() -> None:
         tab.size(390, 844, scale=2)
         _run(tab, alone, 300_000)
         _take(tab, IMAGES / "play-narrow.png")
-        tab.size(1280, 1560, dark=True)
+        tab.size(1280, 1670, dark=True)
         _run(tab, f"{alone}&2.agent=growing-horizon&2.schedule=practical", 300_000)
-        for title in ("See what", "Explain"):
-            tab.evaluate(
-                "[...document.querySelectorAll('details.fold')]"
-                f".find(e => e.querySelector('summary').innerText.includes('{title}')).open = true"
-            )
+        tab.evaluate(
+            "[...document.querySelectorAll('details.fold')]"
+            ".find(e => e.querySelector('summary').innerText.includes('See what')).open = true"
+        )
         _take(tab, IMAGES / "play-dark.png")
 
 

@@ -51,6 +51,11 @@ def test_a_view_that_would_be_imported_is_refused():
         differing("task", "alternating", {"aleatoric": "os:getcwd"})
 
 
+def test_every_task_can_be_seen_in_another_way():
+    assert settable("task", "alternating") == {"task.aleatoric": "natural"}
+    assert "task.window" in settable("task", "service-station")
+
+
 def test_only_the_agent_of_the_paper_as_printed_is_the_papers():
     assert Contender("growing-horizon", "change-points").is_of_the_paper
     assert not Contender("growing-horizon", "practical").is_of_the_paper

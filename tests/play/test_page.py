@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,12 @@ def choose(tab: Tab, label: str, value: str) -> None:
     wait_for(lambda: tab.evaluate(f"!!{find}"), 10, f"{value} among what can be chosen")
     tab.evaluate(f"{find}.setAttribute('data-wanted', '')")
     tab.click("[data-wanted]")
+
+
+def give_file(tab: Tab, path: Path) -> None:
+    """Choose a file, as if in the window that the browser opens for that."""
+    found = tab.call("Runtime.evaluate", expression="document.querySelector('input[type=file]')")
+    tab.call("DOM.setFileInputFiles", files=[str(path)], objectId=found["result"]["objectId"])
 
 
 def test_the_first_screen_has_one_curve_one_station_and_one_big_button(tab, page):
@@ -327,3 +334,39 @@ def test_what_theory_says_and_what_can_be_taken_away(tab, page, tmp_path):
         path = tmp_path / f"everlearn.{kind.lower()}"
         wait_for(lambda path=path: path.exists() and path.stat().st_size, 20, path.name)
         assert path.read_bytes().startswith(begin)
+    tab.open(f"{page}?task=riverswim")
+    unfold(tab, "Share and export")
+    give_file(tab, tmp_path / "everlearn.toml")
+    wait_for(lambda: "task=service-station" in tab.evaluate("location.href"), 10, "what the experiment describes")
+    (tmp_path / "bad.toml").write_text("steps = 1\ntask = 3")
+    give_file(tab, tmp_path / "bad.toml")
+    wait_for(lambda: "agent: None; is missing" in tab.text(".alert"), 10, "a refusal")
+
+
+def test_whoever_chooses_stays_where_they_are(tab, page):
+    """Choosing another schedule builds other fields; the keyboard stays at what was chosen."""
+    tab.open(page)
+    unfold(tab, "Change the task")
+    choose(tab, "schedule", "fixed")
+    wait_for(lambda: "schedule=fixed" in tab.evaluate("location.href"), 10, "another schedule")
+    at = "document.activeElement.getAttribute('aria-label')"
+    wait_for(lambda: tab.evaluate(at) == "schedule", 10, "the focus where it was")
+
+
+def test_two_changes_in_a_row_are_both_kept(tab, page):
+    """Even where the first is still being prepared when the second comes."""
+    tab.open(page)
+    unfold(tab, "Change the task")
+    tab.click(".contender .settings summary")
+    for label, text in (("horizon scale", "3"), ("optimism scale", "0.5")):
+        tab.click(f"[aria-label='{label}']")
+        tab.call("Input.insertText", text=text)
+    tab.press("Enter", "\r")
+    wanted = {"schedule.horizon_scale": 3.0, "schedule.optimism_scale": 0.5}
+
+    def carried() -> object:
+        return read_query(tab.evaluate("location.search")).contenders[0].parameters
+
+    wait_for(lambda: carried() == wanted, 10, f"{wanted} in the address")
+    assert "horizon_scale 3, optimism_scale 0.5" in tab.text(".contender h3")
+    assert "the paper's" not in tab.text(".contender h3")

@@ -71,6 +71,9 @@ def test_whatever_is_sent_is_read_or_refused(text):
     ("spec", "message"),
     [
         ("steps = ", "is not TOML"),
+        ("a = " + "[" * 9000, "is not TOML"),
+        ("#" * 20_001, "give at most 20,000 characters"),
+        ('steps = 1\ntask = "os:system"\nagent = "always"', "the page takes registered names alone"),
         ('steps = 1\ntask = ["riverswim", "t-maze"]\nagent = "always"', "the page shows one task"),
         ('steps = 1\nagent = "always"\n[[task]]\nname = "garnet"\nfamily.seed = 3', "shows no families"),
         (

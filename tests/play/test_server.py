@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 import socket
 import urllib.error
 import urllib.request
@@ -81,8 +82,8 @@ def test_an_address_that_cannot_be_is_refused(host, port):
         listen(host, port)
 
 
-def test_pages_are_bounded_and_freed(browser):
-    """One page may be open; a second is told so; when the first has gone, it may come."""
+def test_pages_are_bounded_and_freed_and_end_with_the_server(browser):
+    """One page may be open; a second is told so; when the first has gone, it may come.  Interrupted, all end."""
     with running_page("import everlearn.play.server as server; server.MOST_PAGES, server.RECONNECT = 1, 0.5") as served:
         first, second = browser.tab(), browser.tab()
         first.open(served.address)
@@ -96,5 +97,9 @@ def test_pages_are_bounded_and_freed(browser):
             return said[0] == "Run"
 
         wait_for(let_in, 40, "room for another", pause=1.0)
-        second.close()
+        wait_for(lambda: second.evaluate("!!document.querySelector('svg.chart')"), 30, "a curve")
+        second.press(" ", " ")
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(20) in (0, 130)
         assert served.complaints() == ""
+        second.close()

@@ -144,3 +144,53 @@ def test_a_page_that_is_gone_stops_and_lets_everything_go(workshop):
         assert (watcher.session.race, watcher.session.running, len(watcher.shown)) == (None, False, shown)
 
     asyncio.run(scenario())
+
+
+def test_pressing_in_haste_leaves_one_that_runs_or_none(workshop):
+    """Run and pause many times, without waiting for either: in the end it does what was said last."""
+
+    async def scenario():
+        watcher = Watcher(workshop)
+        session = watcher.session
+        await session.open(FAST)
+        for _ in range(5):
+            session.run()
+            await asyncio.sleep(0)
+            pausing = asyncio.create_task(session.pause())
+            await asyncio.sleep(0)
+            session.run()
+            await asyncio.sleep(0.005)
+        await asyncio.wait_for(pausing, 10)
+        assert session.running
+        await asyncio.wait_for(session.pause(), 10)
+        t = session.race.t
+        await asyncio.sleep(0.2)
+        assert (session.race.t, session.running) == (t, False)
+        others = [one for one in asyncio.all_tasks() if one is not asyncio.current_task()]
+        assert others == []
+
+    asyncio.run(scenario())
+
+
+def test_run_before_it_is_opened_runs_as_soon_as_it_is(workshop):
+    async def scenario():
+        watcher = Watcher(workshop)
+        watcher.session.run()
+        await watcher.session.open(FAST)
+        while watcher.session.race.t < 1000:
+            await asyncio.sleep(0.01)
+        await watcher.session.close()
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+def test_a_page_that_goes_while_it_is_opened_leaves_nothing(workshop):
+    async def scenario():
+        watcher = Watcher(workshop)
+        opening = asyncio.create_task(watcher.session.open(FAST))
+        await asyncio.sleep(0)
+        await watcher.session.close()
+        await opening
+        assert (watcher.session.race, watcher.shown) == (None, [])
+
+    asyncio.run(scenario())

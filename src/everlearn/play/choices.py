@@ -10,10 +10,13 @@ from typing import Any, TypeAlias
 from nicegui import ui
 
 from everlearn.agents.registry import AGENTS, DEFAULT_SCHEDULE, SCHEDULES, takes_schedule
-from everlearn.play.components import Text, button, named
+from everlearn.play.components import Name, Text, button
 from everlearn.play.configuration import MOST, Configuration
 from everlearn.play.contender import Contender, settable, written
 from everlearn.tasks.registry import TASKS
+
+Edit: TypeAlias = Callable[[Configuration], Configuration]
+"""Makes another configuration of the one that is shown when its turn has come."""
 
 Change: TypeAlias = Callable[[str], Awaitable[bool]]
 """Applies what was chosen or typed, and tells whether it was taken."""
@@ -33,14 +36,20 @@ SUGGESTED = (
 class Choices:
     """The controls of a configuration; every change is applied at once, or refused and taken back."""
 
-    def __init__(self, read: Callable[[], Configuration], apply: Callable[[Configuration], Awaitable[bool]]) -> None:
+    def __init__(self, read: Callable[[], Configuration], apply: Callable[[Edit], Awaitable[bool]]) -> None:
         self._read, self._apply = read, apply
         self._opened: set[str] = set()
+        self._names: dict[int, Name] = {}
 
     def refresh(self) -> None:
-        """Show what holds now."""
+        """Build everything anew, for other choices."""
         self.first.refresh()
         self.others.refresh()
+
+    def rename(self) -> None:
+        """Name the agents anew; whoever is typing is not disturbed."""
+        for number, one in enumerate(self._read().contenders):
+            self._names[number].tell(one)
 
     @ui.refreshable_method
     def first(self) -> None:
@@ -66,7 +75,7 @@ class Choices:
         one = shown.contenders[number]
         with ui.element("div").classes(f"contender agent{number}"):
             with ui.element("h3"):
-                named(one.label, "the paper's" if one.is_of_the_paper else "")
+                self._names[number] = Name(one)
                 if len(shown.contenders) > 1:
                     remove = button("close", f"Remove {one.label}", lambda: self._remove(number)).props(
                         "flat round dense"
@@ -143,43 +152,56 @@ class Choices:
         field.on("change", changed)
 
     async def _set_task(self, name: str) -> bool:
-        return await self._apply(replace(self._read(), task=name, task_parameters={}))
+        return await self._apply(lambda shown: replace(shown, task=name, task_parameters={}))
 
     async def _set_seed(self, text: str) -> bool:
-        return await self._apply(replace(self._read(), seed=text or Configuration().seed))  # type: ignore[arg-type]  # checked
+        given: Any = text or Configuration().seed  # made a number where everything is checked
+        return await self._apply(lambda shown: replace(shown, seed=given))
 
     async def _set_task_parameter(self, key: str, text: str) -> bool:
-        shown = self._read()
-        return await self._apply(replace(shown, task_parameters=_with(shown.task_parameters, key, text)))
+        return await self._apply(lambda shown: replace(shown, task_parameters=_with(shown.task_parameters, key, text)))
 
     async def _set_agent(self, number: int, name: str) -> bool:
         schedule = DEFAULT_SCHEDULE if takes_schedule(name) else None
-        return await self._apply(_put(self._read(), number, Contender(name, schedule)))
+        return await self._apply(lambda shown: _put(shown, number, lambda _: Contender(name, schedule)))
 
     async def _set_schedule(self, number: int, name: str) -> bool:
-        one = self._read().contenders[number]
-        return await self._apply(_put(self._read(), number, Contender(one.agent, name)))
+        return await self._apply(lambda shown: _put(shown, number, lambda one: Contender(one.agent, name)))
 
     async def _set_parameter(self, number: int, key: str, text: str) -> bool:
-        one = self._read().contenders[number]
-        return await self._apply(_put(self._read(), number, replace(one, parameters=_with(one.parameters, key, text))))
+        def changed(one: Contender) -> Contender:
+            return replace(one, parameters=_with(one.parameters, key, text))
+
+        return await self._apply(lambda shown: _put(shown, number, changed))
 
     async def _add(self) -> bool:
-        shown = self._read()
-        there = {one.label for one in shown.contenders}
-        first = [] if any(one.is_of_the_paper for one in shown.contenders) else [SUGGESTED[0]]
-        added = next(one for one in (*first, *SUGGESTED[1:]) if one.label not in there)
-        return await self._apply(replace(shown, contenders=(*shown.contenders, added)))
+        return await self._apply(lambda shown: replace(shown, contenders=(*shown.contenders, suggested(shown))))
 
     async def _remove(self, number: int) -> bool:
-        shown = self._read()
-        left = tuple(one for place, one in enumerate(shown.contenders) if place != number)
-        return await self._apply(replace(shown, contenders=left))
+        return await self._apply(
+            lambda shown: replace(shown, contenders=shown.contenders[:number] + shown.contenders[number + 1 :])
+        )
 
 
-def _put(shown: Configuration, number: int, one: Contender) -> Configuration:
+def suggested(shown: Configuration) -> Contender:
+    """Return what to compare with: the paper's, where it is not there, or else another that is not.
+
+    Examples
+    --------
+    >>> suggested(Configuration(contenders=(Contender("always", None),))).is_of_the_paper
+    True
+    >>> suggested(Configuration()).label
+    'growing-horizon, practical'
+
+    """
+    there = {one.label for one in shown.contenders}
+    begin = 1 if any(one.is_of_the_paper for one in shown.contenders) else 0
+    return next(one for one in SUGGESTED[begin:] if one.label not in there)
+
+
+def _put(shown: Configuration, number: int, change: Callable[[Contender], Contender]) -> Configuration:
     contenders = [*shown.contenders]
-    contenders[number] = one
+    contenders[number] = change(contenders[number])
     return replace(shown, contenders=tuple(contenders))
 
 

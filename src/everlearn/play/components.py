@@ -9,6 +9,8 @@ from typing import Any
 from nicegui import events, ui
 from nicegui.elements.mixins.text_element import TextElement
 
+from everlearn.play.contender import Contender
+
 
 class Screen(ui.element, component="screen.js"):
     """Puts painted parts into their places in the browser, and says when they were seen and what was pressed."""
@@ -41,12 +43,19 @@ def place(name: str, tag: str = "div") -> ui.element:
     return ui.element(tag).props(f'data-part="{name}"')
 
 
-def named(label: str, badge: str = "") -> None:
-    """Put down the name of an agent, with its colour before it."""
-    ui.element("span").classes("chip").props('aria-hidden="true"')
-    Text("span", label).classes("label")
-    if badge:
-        Text("span", badge).classes("badge")
+class Name:
+    """The name of an agent, with its colour before it, and a badge where it is the paper's."""
+
+    def __init__(self, one: Contender) -> None:
+        ui.element("span").classes("chip").props('aria-hidden="true"')
+        self.label = Text("span").classes("label")
+        self.badge = Text("span", "the paper's").classes("badge")
+        self.tell(one)
+
+    def tell(self, one: Contender) -> None:
+        """Name an agent."""
+        self.label.set_text(one.label)
+        self.badge.set_visibility(one.is_of_the_paper)
 
 
 def button(icon: str, hint: str, press: Callable[[], Any], text: str = "") -> ui.button:

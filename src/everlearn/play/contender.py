@@ -93,7 +93,8 @@ def settable(kind: str, name: str | None) -> dict[str, Any]:
     if name is None:
         return {}
     known = parameters(locate(name, _REGISTRIES[kind], kind))
-    return {f"{kind}.{one.name}": one.default for one in known.values() if one.name != "schedule"}
+    found = {f"{kind}.{one.name}": one.default for one in known.values() if one.name != "schedule"}
+    return {**found, "task.aleatoric": "natural"} if kind == "task" else found
 
 
 def written(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -10,10 +11,11 @@ from nicegui import Client, events, ui
 
 from everlearn.errors import EverlearnError
 from everlearn.play import picture
-from everlearn.play.choices import Choices
-from everlearn.play.components import Screen, Text, button, fold, named, place, slider
+from everlearn.play.choices import Choices, Edit
+from everlearn.play.components import Name, Screen, Text, button, fold, place, slider
 from everlearn.play.configuration import Configuration
 from everlearn.play.pace import SPEEDS, say
+from everlearn.play.reading import read_text
 from everlearn.play.session import Parts, Session
 from everlearn.play.sharing import share
 from everlearn.registry import locate, summary
@@ -34,6 +36,8 @@ class Page:
     def __init__(self, client: Client, configuration: Configuration, refusal: str = "") -> None:
         self.client, self.configuration, self.refusal = client, configuration, refusal
         self.session: Session
+        self._applying = asyncio.Lock()
+        self._told: object = None
 
     def build(self, session: Session) -> None:
         """Lay out everything; what is painted comes when the browser has connected."""
@@ -89,7 +93,7 @@ class Page:
             for row, one in enumerate(self.configuration.contenders):
                 with ui.element("figure").classes(f"card scene agent{row}"):
                     with ui.element("figcaption"):
-                        named(one.label, "the paper's" if number > 1 and one.is_of_the_paper else "")
+                        Name(one)
                         with ui.element("span").classes("score"):
                             Text("span", "average ")
                             place(f"score{row}", "b")
@@ -98,7 +102,7 @@ class Page:
     def _controls(self) -> None:
         with ui.element("section").classes("controls").props('aria-label="Run the agent"'):
             self.run_button = button("play_arrow", "Run", self._toggle, "Run").props("unelevated").classes("run")
-            self.step_button = button("skip_next", "Take one step", self._step, "Step").props("outline")
+            button("skip_next", "Take one step", self._step, "Step").props("outline")
             button("replay", "Start again from step 0", self._restart, "Restart").props("outline")
             with ui.element("div").classes("clock"):
                 Text("span", "step ")
@@ -124,7 +128,7 @@ class Page:
             with fold("What theory says of this task", "school"):
                 place("theory").classes("scroll")
             with fold("Share and export", "ios_share"):
-                share(lambda: self.session)
+                share(lambda: self.session, self._read)
 
     @ui.refreshable_method
     def _each(self, *names: str) -> None:
@@ -134,7 +138,7 @@ class Page:
                 with ui.element("div").classes(f"agent{row} scroll"):
                     if several:
                         with ui.element("h3"):
-                            named(one.label)
+                            Name(one)
                     for name in names:
                         place(f"{name}{row}", "dl" if name == "numbers" else "div").classes(name)
 
@@ -163,45 +167,54 @@ class Page:
         self._name_button()
 
     async def _restart(self) -> None:
-        await self._apply(self.configuration)
+        await self._apply(lambda shown: shown)
 
-    async def _apply(self, configuration: Configuration) -> bool:
-        """Show another configuration from the beginning; refused, what was there stays."""
-        running = self.session.running
-        await self.session.pause()
-        self.status.set_text("preparing…")
-        try:
-            checked = configuration.checked()
-            await self.session.open(checked)
-        except EverlearnError as error:
-            self._refuse(str(error))
-            self._name_button()
-            return False
-        finally:
-            self.status.set_text("")
-        before, self.configuration = self.configuration, checked
-        self._refuse("")
-        self._lay_out_anew(_kinds(before) != _kinds(checked))
-        self._address()
-        await self.session.paint()
-        if running:
-            self.session.run()
-        self._name_button()
+    async def _read(self, spec: str) -> bool:
+        return await self._apply(lambda shown: replace(read_text(spec), speed=shown.speed, growing=shown.growing))
+
+    async def _apply(self, edit: Edit) -> bool:
+        """Show another configuration from the beginning, one after the other; refused, what was there stays."""
+        async with self._applying:
+            running = self.session.running
+            await self.session.pause()
+            self.status.set_text("preparing…")
+            try:
+                await self._open(edit(self.configuration).checked())
+            except EverlearnError as error:
+                self._refuse(str(error))
+                return False
+            finally:
+                self.status.set_text("")
+                self._name_button()
+            if running:
+                self.session.run()
+                self._name_button()
         await self._tell_theory()
         return True
+
+    async def _open(self, configuration: Configuration) -> None:
+        await self.session.open(configuration)
+        before, self.configuration = self.configuration, configuration
+        self._refuse("")
+        self._lay_out_anew(_kinds(before) != _kinds(configuration))
+        self._address()
+        await self.session.paint()
 
     def _lay_out_anew(self, choices_too: bool = True) -> None:
         """Build what depends on the agents; the choices only where others can be made, since somebody may be typing."""
         self._stage.refresh()
         self._each.refresh()
-        if choices_too:
-            self.choices.refresh()
+        (self.choices.refresh if choices_too else self.choices.rename)()
         self._tell_story()
         self.session.forget_shown()
 
     async def _tell_theory(self) -> None:
-        facts = await self.session.facts()
-        self.show({"theory": picture.theory(facts)})
+        shown = self.configuration
+        asked = shown.task, shown.task_parameters
+        if asked != self._told:
+            self._told = asked
+            self.show({"theory": picture.theory(None)})
+        self.show({"theory": picture.theory(await self.session.facts())})
 
     def _set_speed(self, place: int) -> None:
         self._go(SPEEDS[place], self.configuration.growing)
@@ -247,5 +260,4 @@ class Page:
 
 def _kinds(configuration: Configuration) -> tuple[object, ...]:
     """Return on what it depends which choices there are."""
-    agents = tuple((one.agent, one.schedule, one.is_of_the_paper) for one in configuration.contenders)
-    return configuration.task, configuration.seed, agents
+    return configuration.task, *((one.agent, one.schedule) for one in configuration.contenders)

@@ -110,7 +110,7 @@ def _equation(told: Explanation, update: Update) -> str:
         f"<i class='next'>{update.discount:.5g} · {update.following:.5g}</i> + "
         f"<i class='bonus'>{update.bonus:.4g}</i> ) )"
     )
-    result = f"= min( {tau:.5g}, {update.unclipped:.6g} ) = <b>{update.after:.6g}</b>"
+    result = f"= min( {tau:.6g}, {update.unclipped:.6g} ) = <b>{update.after:.6g}</b>"
     rows = "".join(
         f"<tr><th scope='row'><i class='{kind}'>{symbol}</i></th><td>{value:.6g}</td><td>{escape(source)}</td></tr>"
         for symbol, kind, value, source in _sources(told, update)

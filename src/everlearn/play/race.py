@@ -21,6 +21,9 @@ Found = TypeVar("Found")
 MOST_KEPT = 8
 """How many tasks are kept with their tables and what is known of them, for all who look."""
 
+PREPARING = 4
+"""How many tasks are made or looked into at once; whoever watches another does not wait for that."""
+
 COMPILED = INTERPRETED + 2
 """So many steps compile an agent, before anybody waits for it to run."""
 
@@ -63,10 +66,11 @@ class Race:
 
 
 class Workshop:
-    """What all pages share: the threads of the engine, and tasks with their tables."""
+    """What all pages share: threads, and tasks with their tables."""
 
     def __init__(self) -> None:
         self.engine = ThreadPoolExecutor(cores(), thread_name_prefix="engine")
+        self.preparing = ThreadPoolExecutor(PREPARING, thread_name_prefix="preparing")
         self._tasks: OrderedDict[Hashable, Any] = OrderedDict()
         self._facts: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock, self._facts_lock = threading.Lock(), threading.Lock()

@@ -18,7 +18,7 @@ from everlearn.play.contender import DURATION, Contender
 from everlearn.play.pace import FASTEST
 from everlearn.registry import convert
 
-LONGEST_QUERY, LONGEST_VALUE = 4000, 200
+LONGEST_QUERY, LONGEST_VALUE, LONGEST_SPEC = 4000, 200, 20_000
 _OWN = ("task", "seed", "speed", "growing")
 _THEIRS = ("agent", "schedule")
 
@@ -84,9 +84,10 @@ def read_configuration(spec: Spec) -> Configuration:
 
 def read_text(text: str) -> Configuration:
     """Return what a spec in TOML describes."""
+    require(len(text) <= LONGEST_SPEC, "spec", f"{text[:40]}...", f"give at most {LONGEST_SPEC:,} characters")
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError("spec", f"{text[:40]}...", f"is not TOML: {error}") from None
     return read_configuration(read_spec(document))
 

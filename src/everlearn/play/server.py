@@ -9,6 +9,7 @@ import threading
 import webbrowser
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -116,7 +117,7 @@ def make_app(local: bool) -> Any:
     threads = ThreadPoolExecutor(2 * cores() + 2, thread_name_prefix="page")
     pages: set[str] = set()
     inside = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    threads.submit(_warm_up, workshop)
+    workshop.preparing.submit(_warm_up, workshop)
 
     @ui.page("/", title=_TITLE, dark=None, language="en-US")
     def index(request: Request, client: Client) -> None:
@@ -137,7 +138,8 @@ def make_app(local: bool) -> Any:
         show_welcome_message=False,
         reconnect_timeout=RECONNECT,
     )
-    app.on_shutdown(lambda: threads.shutdown(wait=False, cancel_futures=True))
+    for pool in (threads, workshop.preparing):
+        app.on_shutdown(partial(pool.shutdown, wait=False, cancel_futures=True))
     return Doors(inside, local)
 
 

@@ -49,11 +49,14 @@ class Session:
         self._sent: dict[str, str] = {}
         self._busy = asyncio.Lock()
         self._loop: asyncio.Task[None] | None = None
+        self._turn = 0  # whoever was told to pause ends, even where another has begun to run since
 
     async def open(self, configuration: Configuration) -> None:
         """Begin a race, in the place of the one that there was; refused, that one stays."""
-        race = await self._in_thread(lambda: self.workshop.race(configuration))
+        race = await self._in_thread(lambda: self.workshop.race(configuration), self.workshop.preparing)
         async with self._busy:
+            if self.closed:
+                return
             self.race, self.painter = race, Painter(self.painter.width, race.task.references)
             self._sent = {}
         self.set_speed(configuration)
@@ -68,21 +71,23 @@ class Session:
         race = self.race
         if race is None:
             return None
-        found = await self._in_thread(lambda: self.workshop.facts(race.configuration))
+        found = await self._in_thread(lambda: self.workshop.facts(race.configuration), self.workshop.preparing)
         if race is self.race:
             self.painter.lines = dict(found.lines)
             await self.paint()
         return found
 
     def run(self) -> None:
-        """Run until told to pause."""
-        if self.race is not None and not self.running:
+        """Run until told to pause; not yet opened, as soon as it is."""
+        if not self.running and not self.closed:
             self.running = True
-            self._loop = asyncio.create_task(self._run())
+            self._turn += 1
+            self._loop = asyncio.create_task(self._run(self._turn))
 
     async def pause(self) -> None:
         """Pause, and wait until it has."""
         self.running = False
+        self._turn += 1
         if self._loop is not None:
             await self._loop
 
@@ -121,10 +126,12 @@ class Session:
         if parts is not None:
             self._send(parts)
 
-    async def _run(self) -> None:
+    async def _run(self, turn: int) -> None:
+        while self._turn == turn and self.race is None:
+            await asyncio.sleep(SLICE)
         last = time.monotonic()
         try:
-            while self.running and self.race is not None and not self.race.is_over:
+            while self._turn == turn and self.race is not None and not self.race.is_over:
                 await asyncio.sleep(0)
                 began = time.monotonic()
                 steps = self.pace.due(self.race.t, began - last)
@@ -136,7 +143,8 @@ class Session:
                     await asyncio.sleep(spare)
         except EverlearnError as error:
             self._say(str(error))
-        self.running = False
+        if self._turn == turn:
+            self.running = False
         if not self.closed:
             await self.paint()
             self._say("")
@@ -165,5 +173,5 @@ class Session:
             self.wanting = False
             self._show(changed)
 
-    async def _in_thread(self, work: Callable[[], Found]) -> Found:
-        return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+    async def _in_thread(self, work: Callable[[], Found], threads: Executor | None = None) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(threads or self.threads, work)

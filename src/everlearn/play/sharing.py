@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
-from nicegui import ui
+from nicegui import events, ui
 
 from everlearn.play import exports
 from everlearn.play.components import Text, button
@@ -15,8 +15,11 @@ STEPS = 1_000_000
 """How long the experiment is to be where nothing has been run yet."""
 
 
-def share(session: Callable[[], Session]) -> None:
-    """Put down what can be taken away."""
+_READ = "(event) => event.target.files[0]?.text().then((text) => { event.target.value = ''; emit(text); })"
+
+
+def share(session: Callable[[], Session], read: Callable[[str], Awaitable[object]]) -> None:
+    """Put down what can be taken away, and what brings it back: ``read`` is called with the text of a spec."""
 
     async def save(name: str, make: Callable[[Race], bytes | str]) -> None:
         made = await session().read(make)
@@ -36,6 +39,15 @@ def share(session: Callable[[], Session]) -> None:
         button("table_view", "Curve as CSV", lambda: save("csv", exports.data), "Curve as CSV").props("outline")
         button("description", "Experiment as TOML", lambda: save("toml", spec), "Experiment as TOML").props("outline")
     Text("p", "Run the experiment with: everlearn experiment run everlearn.toml --out DIR").classes("quiet")
+
+    async def opened(event: events.GenericEventArguments) -> None:
+        if isinstance(event.args, str):
+            await read(event.args)
+
+    with ui.element("label").classes("file"):
+        Text("span", "Show what an experiment describes: ")
+        chosen = ui.element("input").props('type=file accept=".toml" aria-label="Show what an experiment describes"')
+        chosen.on("change", opened, js_handler=_READ)
 
 
 def _copy() -> None:
