@@ -12,8 +12,8 @@ from benchmarks.engine import against_c
 from benchmarks.experiments import durability
 from benchmarks.live import durable
 from benchmarks.networks import by_network
-from benchmarks.service import over_http
 from benchmarks.play import looking
+from benchmarks.service import over_http
 from benchmarks.size import by_size
 from benchmarks.start import waiting
 from benchmarks.theory import growth
