@@ -54,6 +54,15 @@ def free_port() -> int:
 def endure(directory: Path, kills: int, seed: int) -> None:
     """Step through kills; then see that all that was acknowledged is there, and that the agent is as if nothing was."""
     killer = Killer(directory / "served", free_port(), kills, seed)
+    try:
+        state, steps = _endure(killer, seed)
+    finally:
+        if killer.service.process.poll() is None:
+            killer.service.kill()
+    assert_same_state(state, undisturbed(directory / "alone", seed, steps))
+
+
+def _endure(killer: Killer, seed: int) -> tuple[bytes, int]:
     station, combined, acknowledged = world(seed), random.Random(seed), []
     with Client(killer.service.url, "station", deadline=60) as client:
         client.create(SETUP)
@@ -75,7 +84,7 @@ def endure(directory: Path, kills: int, seed: int) -> None:
     found = [(row["executed"], row["observation"]) for row in map(json.loads, journal)]
     assert found == acknowledged
     assert service.stop() == 0
-    assert_same_state(state, undisturbed(directory / "alone", seed, len(acknowledged)))
+    return state, len(acknowledged)
 
 
 def undisturbed(directory: Path, seed: int, steps: int) -> bytes:

@@ -20,7 +20,10 @@ MOST_PLANNED = 10_000
 """Values (states squared times actions) over which an agent that plans may plan, since all agents wait meanwhile."""
 PLANNING = ("tsde", "ucrl2")
 
-_VIEW = re.compile(r"memory|window:\d{1,3}(\+actions)?")
+MOST_OF_A_TASK = 10_000
+"""How large a number among the parameters of a task may be: large tasks take long to make, and others wait for it."""
+
+_VIEW = re.compile(r"window:[1-4](\+actions)?")
 
 
 def remote_setup(document: dict[str, Any], limits: Limits) -> Setup:
@@ -61,7 +64,10 @@ def _check_parameters(parameters: Mapping[str, Any]) -> None:
         require(plain, key, value, "give a number, a string, true or false, or a list of these")
         if key == "task.aleatoric":
             fine = isinstance(value, str) and _VIEW.fullmatch(value) is not None
-            require(fine, key, value, "give memory, window:K or window:K+actions")
+            require(fine, key, value, "give window:K or window:K+actions, with K from 1 to 4")
+        elif key.startswith("task."):
+            small = all(not isinstance(part, int | float) or abs(part) <= MOST_OF_A_TASK for part in listed)
+            require(small, key, value, f"numbers up to {MOST_OF_A_TASK:,} are taken here")
 
 
 def _check_sizes(document: Mapping[str, Any], limits: Limits) -> None:
