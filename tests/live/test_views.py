@@ -45,8 +45,8 @@ def test_the_policy_is_what_a_frozen_agent_does(tmp_path):
 def test_what_is_forbidden_has_no_value():
     core = Core(make_setup(task="service-station", allowed={1: ["slow"]}))
     seen = inspect(core)
-    assert seen["values"][1]["fast"] is None
-    assert seen["values"][0]["fast"] is not None
+    assert seen["values"][1]["actions"]["fast"] is None
+    assert seen["values"][0]["actions"]["fast"] is not None
     assert policy_table(core)["actions"][1]["action"] == "slow"
 
 
@@ -57,8 +57,8 @@ def test_inspect_tells_where_it_stands(tmp_path):
         seen = agent.inspect()
     plain = el.Agent("service-station", seed=1)
     assert (seen["step"], seen["t"], seen["mode"], seen["pending"]) == (100, 100, "learn", asked)
-    assert seen["counts"][0].keys() == {"state", "fast", "slow"}
-    assert sum(row["fast"] + row["slow"] for row in seen["counts"]) == 100
+    assert seen["counts"][0]["actions"].keys() == {"fast", "slow"}
+    assert sum(sum(row["actions"].values()) for row in seen["counts"]) == 100
     assert seen["horizon"] == plain.design.schedule.horizon(100)
     assert seen["optimism"] == plain.design.schedule.optimism(100)
     assert seen["drift"]["alarms"] == 0

@@ -26,7 +26,7 @@ def policy_table(core: Core) -> dict[str, Any]:
     >>> from everlearn.live.setup import make_setup
     >>> table = policy_table(Core(make_setup(task="service-station", seed=1)))
     >>> table["actions"][0]
-    {'state': 0, 'action': 'fast', 'value': 2.5, 'count': 0.0}
+    {'state': 0, 'action': 'fast', 'value': 13.0, 'count': 0.0}
 
     """
     agent = core.agent
@@ -55,7 +55,7 @@ def inspect(core: Core) -> dict[str, Any]:
     >>> from everlearn.live.setup import make_setup
     >>> seen = inspect(Core(make_setup(task="service-station", seed=1)))
     >>> seen["step"], seen["horizon"], seen["values"][0]
-    (0, 1.5, {'state': 0, 'fast': 2.5, 'slow': 2.5})
+    (0, 12.0, {'state': 0, 'actions': {'fast': 13.0, 'slow': 13.0}})
 
     """
     agent, gauge = core.agent, core.gauge
@@ -141,7 +141,7 @@ def _by_label(core: Core, table: Any) -> list[dict[str, Any]] | None:
         return None
     names = [label if isinstance(label, str) else encode(label) for label in task.actions]
     return [
-        {"state": state, **{name: _finite(value) for name, value in zip(names, row, strict=True)}}
+        {"state": state, "actions": {name: _finite(value) for name, value in zip(names, row, strict=True)}}
         for state, row in zip(task.states, table.tolist(), strict=True)
     ]
 

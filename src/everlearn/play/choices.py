@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 from nicegui import ui
 
-from everlearn.agents.registry import AGENTS, DEFAULT_SCHEDULE, SCHEDULES, takes_schedule
+from everlearn.agents.registry import AGENTS, SCHEDULES, takes_schedule
 from everlearn.play.components import Name, Text, button
 from everlearn.play.configuration import MOST, Configuration
-from everlearn.play.contender import Contender, settable, written
+from everlearn.play.contender import SHOWN, Contender, settable, written
 from everlearn.tasks.registry import TASKS
 
 Edit: TypeAlias = Callable[[Configuration], Configuration]
@@ -162,7 +162,7 @@ class Choices:
         return await self._apply(lambda shown: replace(shown, task_parameters=_with(shown.task_parameters, key, text)))
 
     async def _set_agent(self, number: int, name: str) -> bool:
-        schedule = DEFAULT_SCHEDULE if takes_schedule(name) else None
+        schedule = SHOWN if takes_schedule(name) else None
         return await self._apply(lambda shown: _put(shown, number, lambda _: Contender(name, schedule)))
 
     async def _set_schedule(self, number: int, name: str) -> bool:

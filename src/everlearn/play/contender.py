@@ -13,13 +13,16 @@ from typing import Any
 
 from everlearn.agents.agent import split
 from everlearn.agents.design import Design
-from everlearn.agents.registry import AGENTS, DEFAULT_SCHEDULE, SCHEDULES, make_design, takes_schedule
+from everlearn.agents.registry import AGENTS, SCHEDULES, make_design, takes_schedule
 from everlearn.errors import InputError, UnknownName, require
 from everlearn.registry import convert, locate, parameters
 from everlearn.tasks.registry import TASKS
 
 DURATION = 1_000_000
 """What an agent is told that must be told how long it will run; a stream has no end."""
+
+SHOWN = "smooth"
+"""The schedule of an agent of which none is named: the paper's, whose agent the page is there to show at work."""
 
 _REGISTRIES = {"task": TASKS, "agent": AGENTS, "schedule": SCHEDULES}
 _VIEW = re.compile(r"natural|memory|window:[0-9]+(\+actions)?")
@@ -39,14 +42,14 @@ class Contender:
     """
 
     agent: str = "growing-horizon"
-    schedule: str | None = DEFAULT_SCHEDULE
+    schedule: str | None = SHOWN
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def checked(self) -> Contender:
         """Return the same with every value of its own type and defaults left out; what is unknown is refused."""
         refuse_unknown("agent", self.agent)
         takes = takes_schedule(self.agent)
-        schedule = self.schedule or (DEFAULT_SCHEDULE if takes else None)
+        schedule = self.schedule or (SHOWN if takes else None)
         if schedule is not None:
             require(takes, "schedule", schedule, f"the agent {self.agent!r} takes no schedule; leave it out")
             refuse_unknown("schedule", schedule)

@@ -104,7 +104,7 @@ def explain(stream: Stream) -> Explanation | None:
     >>> from everlearn.tasks.registry import make_task
     >>> task = make_task("service-station")
     >>> with ThreadPoolExecutor(2) as pool:
-    ...     stream = Stream(task, make_design("growing-horizon"), 1, make_table(task), pool)
+    ...     stream = Stream(task, make_design("growing-horizon", schedule="smooth"), 1, make_table(task), pool)
     ...     stream.advance(1)
     >>> found = explain(stream)
     >>> found.observation, found.update.step_size, found.update.reward, round(found.update.bonus, 4)

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from everlearn.agents.agent import whole
+from everlearn.agents.registry import AGENTS, DEFAULT_SCHEDULE, takes_schedule
 from everlearn.errors import InputError, UnknownName, require
 from everlearn.experiments.spec import Spec, read_spec
 from everlearn.play.configuration import Configuration
@@ -70,7 +71,7 @@ def read_configuration(spec: Spec) -> Configuration:
     require(not task.family, f"{task.key}.family", dict(task.family), "the page shows no families; name one member")
     contenders = []
     for one in spec.agents:
-        schedule = _single(one.schedules, f"{one.key}.schedule")
+        schedule = _single(one.schedules, f"{one.key}.schedule") or _default_schedule(str(one.given))
         chosen = {f"agent.{name}": _single(values, f"{one.key}.{name}") for name, values in one.parameters.items()}
         chosen |= {
             f"schedule.{name}": _single(values, f"{one.key}.{name}") for name, values in one.schedule_parameters.items()
@@ -80,6 +81,11 @@ def read_configuration(spec: Spec) -> Configuration:
         contenders.append(Contender(str(one.given), schedule, chosen))
     settings = {f"task.{name}": _single(values, f"{task.key}.{name}") for name, values in task.parameters.items()}
     return Configuration(str(task.given), settings, tuple(contenders), spec.seed).checked()
+
+
+def _default_schedule(agent: str) -> str | None:
+    """Return the schedule of an agent of which a spec names none, which is not the one that the page shows first."""
+    return DEFAULT_SCHEDULE if agent in AGENTS and takes_schedule(agent) else None
 
 
 def read_text(text: str) -> Configuration:
