@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CONSTRAINTS := requirements/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test soak bench docs clean python
+.PHONY: help reproduce test soak bench docs clean python chromium
 
 help:  ## Say what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -13,7 +13,7 @@ help:  ## Say what can be made
 reproduce: $(VENV)/.runtime  ## Reproduce the paper's experiment and say where the figures are
 	$(BIN)/everlearn reproduce --out reproduction
 
-test: $(VENV)/.development  ## Lint, types, import contracts, documentation, doctests and tests
+test: $(VENV)/.development chromium  ## Lint, types, import contracts, documentation, doctests and tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -24,7 +24,7 @@ test: $(VENV)/.development  ## Lint, types, import contracts, documentation, doc
 soak: $(VENV)/.development  ## The same laws at full counts: what is too long for every change
 	$(BIN)/pytest -n 2 -m soak tests
 
-bench: $(VENV)/.development  ## Measure speed, as ratios within one run
+bench: $(VENV)/.development chromium  ## Measure speed, as ratios within one run
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.development  ## Build the documentation, strictly
@@ -39,6 +39,14 @@ python:
 	  echo "everlearn needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo missing)." >&2; \
 	  echo "Name another with: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
 
+# The page is tested in a real browser. Found, or installed where we may; else the tests skip it, and say so aloud.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends chromium; } || { \
+	  echo "chromium is missing and cannot be installed here: the page will NOT be tested in a browser." >&2; \
+	  echo "Install it with your package manager (Debian: apt-get install chromium), and run this again." >&2; }
+
 $(BIN)/pip: | python
 	$(PYTHON) -m venv $(VENV)
 
@@ -48,5 +56,5 @@ $(VENV)/.runtime: pyproject.toml $(CONSTRAINTS) | $(BIN)/pip
 	@touch $@
 
 $(VENV)/.development: pyproject.toml $(CONSTRAINTS) | $(BIN)/pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[cluster,dev,docs,gymnasium]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[cluster,dev,docs,gymnasium,play,service]'
 	@touch $(VENV)/.runtime $@

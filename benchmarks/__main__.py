@@ -10,7 +10,10 @@ from rich.table import Table
 from benchmarks.designs import by_design
 from benchmarks.engine import against_c
 from benchmarks.experiments import durability
+from benchmarks.live import durable
 from benchmarks.networks import by_network
+from benchmarks.play import looking
+from benchmarks.service import over_http
 from benchmarks.size import by_size
 from benchmarks.start import waiting
 from benchmarks.theory import growth
@@ -26,7 +29,10 @@ BENCHMARKS = {
     ),
     "experiments": ("The paper's experiment over 1.5e7 steps, 200 runs of three agents, start to tables", durability),
     "cluster": ("What a leg of a cluster moves and costs, the paper's agent on the station, two workers here", sizing),
+    "live": ("A durable agent: speed, recovery and memory", durable),
+    "service": ("Over HTTP against a bare endpoint that does the same commit, and 64 agents against one", over_http),
     "theory": ("Exact computation, one core", growth),
+    "play": ("The page in Chromium, the paper's agent on the station at full speed; medians of five rounds", looking),
     "start": ("How long a person waits", waiting),
 }
 

@@ -32,11 +32,16 @@ PAGES = (
     "gymnasium",
     "index",
     "leaderboard",
+    "live",
     "notation",
     "own-agent",
     "paper",
     "practical",
+    "play",
     "reproduce",
+    "runbook",
+    "security",
+    "service",
     "tasks",
     "theory",
     "tune",
@@ -78,7 +83,7 @@ EXECUTED = [
     ROOT / "README.md",
     *(
         DOCS / f"{page}.md"
-        for page in ("agents", "api", "gymnasium", "own-agent", "tasks", "theory", "tune", "tutorial")
+        for page in ("agents", "api", "gymnasium", "live", "own-agent", "tasks", "theory", "tune", "tutorial")
     ),
 ]
 

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from everlearn import errors
-from everlearn.errors import EverlearnError, InputError, ScheduleError, SnapshotError, UnknownName, require
+from everlearn.errors import Conflict, EverlearnError, InputError, ScheduleError, SnapshotError, UnknownName, require
 
 CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
 
@@ -72,3 +72,8 @@ def test_errors_travel_between_processes(error):
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert str(again) == str(error)
+
+
+def test_a_conflict_travels_with_what_is_recorded():
+    error = pickle.loads(pickle.dumps(Conflict("step 3 is recorded", 4, {"observation": "busy"})))
+    assert (str(error), error.expected, error.recorded) == ("step 3 is recorded", 4, {"observation": "busy"})

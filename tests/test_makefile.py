@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,28 @@ def test_a_missing_python_is_told_what_is_needed(tmp_path):
     done = make("python", f"PYTHON={tmp_path / 'none'}")
     assert done.returncode != 0
     assert "everlearn needs Python 3.11 or later" in done.stderr
+
+
+def test_a_browser_that_is_missing_is_said_aloud_and_stops_nothing(tmp_path):
+    """With nothing on the path but what the recipe itself needs, and nobody who may install anything."""
+    for name, script in (("id", "echo 1000"), ("sh", 'exec /bin/sh "$@"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    program = shutil.which("make")
+    assert program is not None
+    environment = {"PATH": str(tmp_path)}
+    done = subprocess.run(
+        [program, "chromium"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0
+    assert "the page will NOT be tested in a browser" in done.stderr
+
+
+def test_a_browser_that_is_there_is_found():
+    if shutil.which("chromium") is None:
+        pytest.skip("there is no chromium here")
+    done = make("chromium")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_this_python_will_do():

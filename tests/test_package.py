@@ -72,7 +72,8 @@ import importlib, pkgutil, types
 import everlearn
 for found in pkgutil.walk_packages(everlearn.__path__, "everlearn."):
     importlib.import_module(found.name)
-shadowed = [name for name in everlearn.__all__ if isinstance(getattr(everlearn, name), types.ModuleType)]
+public = {name: getattr(everlearn, name) for name in everlearn.__all__}
+shadowed = [name for name, value in public.items() if isinstance(value, types.ModuleType) and not callable(value)]
 assert not shadowed, shadowed
 assert everlearn.run.__module__ == "everlearn.api" and everlearn.task.__module__ == "everlearn.tasks.define"
 """

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.regret import regret
     from everlearn.api import compare, run, tune
+    from everlearn.client import Client
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
+    from everlearn.live.durable import Live, live
     from everlearn.protocol import AgentState, Environment, Experience, Now
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
@@ -44,12 +46,14 @@ _WHERE = {
     "AgentState": "protocol",
     "AleatoricPolicy": "agents.policies",
     "AleatoricState": "aleatoric.state",
+    "Client": "client",
     "Design": "agents.design",
     "Environment": "protocol",
     "EverlearnError": "errors",
     "Experience": "protocol",
     "Experiment": "experiments.experiment",
     "Interface": "tasks.interface",
+    "Live": "live.durable",
     "Model": "environments.model",
     "Now": "protocol",
     "Result": "results.result",
@@ -64,6 +68,7 @@ _WHERE = {
     "compare": "api",
     "from_gymnasium": "adapters.task",
     "last_observation": "aleatoric.state",
+    "live": "live",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
     "run": "api",
@@ -83,12 +88,14 @@ __all__ = [
     "AgentState",
     "AleatoricPolicy",
     "AleatoricState",
+    "Client",
     "Design",
     "Environment",
     "EverlearnError",
     "Experience",
     "Experiment",
     "Interface",
+    "Live",
     "Model",
     "Now",
     "Result",
@@ -102,6 +109,7 @@ __all__ = [
     "compare",
     "from_gymnasium",
     "last_observation",
+    "live",
     "mdp",
     "regret",
     "run",
@@ -117,7 +125,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'everlearn' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"everlearn.{_WHERE[name]}"), name)
+    module = importlib.import_module(f"everlearn.{_WHERE[name]}")
+    value = module if name == _WHERE[name] else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -15,7 +15,12 @@
     ├── CompilationError             a design's functions cannot be compiled
     ├── TableFull                    more pairs were visited than may be expanded
     ├── SnapshotError                a saved agent state that cannot be read or does not fit
-    └── StoreError                   a directory of results that cannot be read, written or added to
+    ├── StoreError                   a directory of results that cannot be read, written or added to
+    │   └── Held                     another process works there
+    └── LiveError                    a durable agent cannot do what was asked
+        ├── Conflict                 a step that is recorded with other content, or is not the one that is due
+        ├── Corrupt                  what is on disk is damaged: it names the file and the place
+        └── StoreFull                the disk is full; nothing was changed, and the same can be tried again
 """
 
 from __future__ import annotations
@@ -139,6 +144,46 @@ class SnapshotError(EverlearnError):
 
 class StoreError(EverlearnError):
     """A directory of results that cannot be read, written or added to; the message names the file."""
+
+
+class Held(StoreError):  # noqa: N818 - reads as what it is
+    """A directory in which another process works."""
+
+
+class LiveError(EverlearnError):
+    """A durable agent cannot do what was asked, or its directory cannot be used as it is."""
+
+
+class Conflict(LiveError):  # noqa: N818 - reads as what it is
+    """A step that is recorded with other content, or that is not the one that is due.
+
+    Parameters
+    ----------
+    message:
+        what is wrong, in a line
+    expected:
+        the number of the step that is due
+    recorded:
+        what is recorded of the step that was named, by label, where it is past
+
+    """
+
+    def __init__(self, message: str, expected: int, recorded: dict[str, Any] | None = None) -> None:
+        self.expected = expected
+        self.recorded = recorded
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with its data."""
+        return type(self), (str(self), self.expected, self.recorded)
+
+
+class Corrupt(LiveError):  # noqa: N818 - reads as what it is
+    """What is on disk is damaged; the message names the file and the place in it."""
+
+
+class StoreFull(LiveError):  # noqa: N818 - reads as what it is
+    """The disk is full.  Nothing was changed, and the same can be tried again."""
 
 
 def _again(kind: type[InputError], message: str, data: dict[str, Any]) -> InputError:

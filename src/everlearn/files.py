@@ -44,7 +44,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
-        _sync_directory(target.parent)
+        sync_directory(target.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -65,10 +65,11 @@ def make_folder(folder: Path) -> None:
     if not folder.exists():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        _sync_directory(folder.parent)
+        sync_directory(folder.parent)
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """See that what was made, renamed or removed in a directory is on the disk."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -35,8 +35,18 @@ def test_blocks_begin_at_fixed_places():
     clock, found = Clock(smooth()), []
     for t in (1, 4096, 4097, 8192, 8193):
         clock.at(t)
-        found.append(clock.carry[0])
+        found.append(clock.carry(t)[0])
     assert found == [0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_wound_to_the_block_of_a_step_it_tells_of_that_step_and_the_next(name):
+    whole, again = Clock(SCHEDULES[name]()), Clock(SCHEDULES[name]())
+    before, after = whole.at(2 * BLOCK), whole.at(2 * BLOCK + 1)
+    index, carry = whole.carry(2 * BLOCK)
+    assert index == 1
+    again.wind(index, carry)
+    assert (again.at(2 * BLOCK), again.at(2 * BLOCK + 1)) == (before, after)
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -119,7 +129,7 @@ def test_the_product_of_count_scales_neither_vanishes_nor_overflows(factors):
 def test_a_wound_clock_tells_identical_rows(name, t):
     whole, resumed = Clock(SCHEDULES[name]()), Clock(SCHEDULES[name]())
     whole.at(t)
-    index, carry = whole.carry
+    index, carry = whole.carry(t)
     saved = json.loads(json.dumps({"index": index, **carry._asdict()}))
     resumed.wind(saved.pop("index"), Carry(**saved))
     for later in (t, t + 1, t + BLOCK, t + 2 * BLOCK):

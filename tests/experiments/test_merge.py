@@ -12,7 +12,7 @@ from everlearn.experiments.directory import Directory
 from everlearn.experiments.execute import Shard, execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.merge import merge
-from everlearn.results.lock import working
+from everlearn.locks import working
 from tests.experiments.small import RANDOM, described, interrupted, made, tables
 
 

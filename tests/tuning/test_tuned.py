@@ -12,7 +12,7 @@ import pytest
 import everlearn as el
 from everlearn.errors import InputError, StoreError
 from everlearn.experiments.spec import read_spec
-from everlearn.results.lock import working
+from everlearn.locks import working
 from everlearn.tuning.snippet import toml
 from tests.experiments.small import world
 

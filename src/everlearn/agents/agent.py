@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.clock import Carry, Clock
+from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design
-from everlearn.agents.snapshot import read, write
+from everlearn.agents.snapshot import check_algorithmic, check_arrays, dump, parse, read, write
 from everlearn.errors import InputError, SnapshotError
 from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
@@ -79,8 +79,7 @@ class Agent:
     def act(self) -> Label:
         """Return the action for the next step.  Asked again before ``observe``, it returns the same."""
         if self._pending is None:
-            now = self._clock.at(self.t + 1)
-            self._pending = int(self.design.act(self.knowledge, self._aleatoric_state, now, self._stream))
+            self._pending = self.choose()
         return self.task.actions[self._pending]
 
     def observe(self, observation: Label, executed: Label | None = None) -> float:
@@ -94,11 +93,22 @@ class Agent:
         index = self.interface.observation(observation)
         following, reward = self.interface.step(self._aleatoric_state, action, index)
         learned = self.task.reward.learned(reward)
-        experience = Experience(self._aleatoric_state, action, index, learned, following)
-        self.design.learn(self.knowledge, experience, self._clock.at(self.t + 1), self._stream)
-        self._aleatoric_state, self._pending = following, None
-        self.t += 1
+        self.learn(Experience(self._aleatoric_state, action, index, learned, following))
         return reward
+
+    def choose(self) -> int:
+        """Return the index of the action that the design chooses now; asked again, it chooses anew."""
+        return int(self.design.act(self.knowledge, self._aleatoric_state, self.upcoming, self._stream))
+
+    def learn(self, experience: Experience) -> None:
+        """Learn from one step in indices, for those who evaluate f and r themselves."""
+        self.design.learn(self.knowledge, experience, self.upcoming, self._stream)
+        self.move(experience.next_aleatoric_state)
+        self.t += 1
+
+    def move(self, following: int) -> None:
+        """Go to another aleatoric state and learn nothing; the clock stands still."""
+        self._aleatoric_state, self._pending = following, None
 
     @property
     def aleatoric_state(self) -> Label:
@@ -106,9 +116,33 @@ class Agent:
         return self.task.states[self._aleatoric_state]
 
     @property
+    def situation(self) -> int:
+        """The index of S_t."""
+        return self._aleatoric_state
+
+    @property
+    def pending(self) -> int | None:
+        """The index of the action that was asked for and not yet followed by an observation."""
+        return self._pending
+
+    @pending.setter
+    def pending(self, action: int | None) -> None:
+        self._pending = action
+
+    @property
+    def stream(self) -> np.random.Generator:
+        """What the agent draws from."""
+        return self._stream
+
+    @property
     def now(self) -> Now:
         """What the schedule says of the step last taken (of the first, before any)."""
         return self._clock.at(max(self.t, 1))
+
+    @property
+    def upcoming(self) -> Now:
+        """What the schedule says of the step that comes next."""
+        return self._clock.at(self.t + 1)
 
     @property
     def policy(self) -> Table:
@@ -131,7 +165,7 @@ class Agent:
 
     def take(self) -> AgentState:
         """Return a copy of the whole agent state."""
-        block, carry = self._clock.carry
+        block, carry = self._clock.carry(max(self.t, 1))
         algorithmic = {
             "t": self.t,
             "seed": self.seed,
@@ -144,21 +178,31 @@ class Agent:
         return AgentState(self.aleatoric_state, epistemic, algorithmic)
 
     def put(self, state: AgentState) -> None:
-        """Put the agent into a state that :meth:`take` returned, here or elsewhere."""
+        """Put the agent into a state that :meth:`take` returned, here or elsewhere; refused, nothing is changed."""
         fields = arrays(self.knowledge)
         shapes = {name: array.shape for name, array in fields.items()}
         if (found := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
             raise SnapshotError(f"the agent state has arrays {found}, the design {self.design.name!r} has {shapes}")
-        algorithmic, clock = state.algorithmic, dict(state.algorithmic["clock"])
+        check_arrays(state.epistemic, fields)
+        algorithmic = state.algorithmic
+        check_algorithmic(algorithmic)
+        clock = self._wound(algorithmic["t"], dict(algorithmic["clock"]))
         pending = algorithmic["pending"]
         aleatoric_state = self.interface.state(state.aleatoric)
         self._pending = None if pending is None else self.interface.action(as_label(pending))
         for name, array in fields.items():
             array[...] = state.epistemic[name]
-        self._aleatoric_state = aleatoric_state
+        self._aleatoric_state, self._clock = aleatoric_state, clock
         self.t, self.seed, self.run = algorithmic["t"], algorithmic["seed"], algorithmic["run"]
         put_words(self._stream, np.array(algorithmic["stream"], dtype=np.uint64))
-        self._clock.wind(clock.pop("block"), Carry(**clock))
+
+    def _wound(self, t: int, carried: dict[str, Any]) -> Clock:
+        clock, block = Clock(self.design.schedule), carried.pop("block")
+        near = (max(t, 1) - 1) // BLOCK, t // BLOCK
+        if self.design.schedule is not None and block not in near:
+            raise SnapshotError(f"the agent state has block {block} of its clock at t = {t}; it would be {near[0]}")
+        clock.wind(block, Carry(**carried))
+        return clock
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole agent state to a file, whole or not at all.
@@ -173,18 +217,30 @@ class Agent:
         True
 
         """
-        write(path, self.take(), self._identity())
+        write(path, self.take(), self.identity)
+
+    def dump(self) -> bytes:
+        """Return what :meth:`save` writes."""
+        return dump(self.take(), self.identity)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Go on from a file that :meth:`save` wrote, exactly as if never stopped."""
-        state, identity = read(path)
-        for key, value in self._identity().items():
+        self._restore(*read(path), os.fspath(path))
+
+    def restore(self, data: bytes, name: str = "agent state") -> None:
+        """Go on from what :meth:`dump` returned; ``name`` is what it is called in errors."""
+        self._restore(*parse(data, name), name)
+
+    def _restore(self, state: AgentState, identity: dict[str, Any], name: str) -> None:
+        for key, value in self.identity.items():
             if identity.get(key) != value:
                 found = identity.get(key)
-                raise SnapshotError(f"{os.fspath(path)}: it was saved with {key} {found!r}; this agent has {value!r}")
+                raise SnapshotError(f"{name}: it was saved with {key} {found!r}; this agent has {value!r}")
         self.put(state)
 
-    def _identity(self) -> dict[str, Any]:
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a saved agent state must agree with."""
         schedule = self.design.schedule
         return {
             "task": self.task.name,

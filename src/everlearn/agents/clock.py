@@ -203,7 +203,7 @@ class Clock:
     def __init__(self, schedule: Schedule | None) -> None:
         self.schedule = schedule
         self._index = -1
-        self._carry = self._next = Carry()
+        self._carry = self._next = self._last = Carry()
         self._rows: list[Now] = []
         self._before: list[Now] = []
 
@@ -220,21 +220,25 @@ class Clock:
             self._turn(self.schedule)
         return self._rows[t - self._rows[0].t]
 
-    @property
-    def carry(self) -> tuple[int, Carry]:
-        """The index of the current block, and what was carried into it."""
+    def carry(self, t: int) -> tuple[int, Carry]:
+        """Return the index of the block of step t, which is the current one or the one before, and its carry.
+
+        Wound there, the clock tells of t and of all that follows.
+        """
+        if self._before and (t - 1) // BLOCK == self._index - 1:
+            return self._index - 1, self._last
         return max(self._index, 0), self._carry
 
     def wind(self, index: int, carry: Carry) -> None:
         """Set the clock to the beginning of a block."""
-        self._index, self._next, self._rows = index - 1, carry, []
+        self._index, self._next, self._rows, self._before = index - 1, carry, [], []
         if self.schedule is not None:
             self._turn(self.schedule)
 
     def _turn(self, schedule: Schedule) -> None:
         begin = (self._index + 1) * BLOCK + 1
         block, following = evaluate(schedule, range(begin, begin + BLOCK), self._next)
-        self._carry, self._next, self._index = self._next, following, self._index + 1
+        self._last, self._carry, self._next, self._index = self._carry, self._next, following, self._index + 1
         steps = range(begin, begin + BLOCK)
         self._before = self._rows
         self._rows = [Now(*row) for row in zip(steps, *(column.tolist() for column in block[1:]), strict=True)]

@@ -45,11 +45,21 @@ class Reward:
 
     def __call__(self, aleatoric_state: Label, action: Label, observation: Label) -> float:
         """Return the reward in the task's own units, checked."""
-        reward = self.function(aleatoric_state, action, observation)
-        where = f"reward of {(aleatoric_state, action, observation)!r}"
+        labels = aleatoric_state, action, observation
+        return self.check(self.function(*labels), f"reward of {labels!r}")
+
+    def check(self, reward: object, where: str = "reward") -> float:
+        """Return a reward as a number, or say what is wrong with it.
+
+        Examples
+        --------
+        >>> Reward(lambda s, a, o: 0, low=-2, high=2).check(1)
+        1.0
+
+        """
         try:
-            reward = float(reward)
-        except (TypeError, ValueError):
+            reward = float(reward)  # type: ignore[arg-type]  # what is no number is refused
+        except (TypeError, ValueError, OverflowError):
             raise RewardError(where, reward, "must be a number") from None
         if not math.isfinite(reward):
             raise RewardError(where, reward, "must be finite")

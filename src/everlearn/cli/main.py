@@ -160,6 +160,51 @@ def leaderboard(
 
 
 @app.command()
+def serve(
+    data: Annotated[str, typer.Option(metavar="DIR", help="Where the agents are kept.")],
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; other than loopback, with a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 for any.")] = 8321,
+    token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A file of tokens, one a line; read again on SIGHUP.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name by which requests may call it; may be repeated.")
+    ] = None,
+    max_agents: Annotated[int | None, typer.Option(help="How many agents there may be; 1000.")] = None,
+    max_body: Annotated[int | None, typer.Option(help="Bytes of a request; 1048576.")] = None,
+    max_state: Annotated[int | None, typer.Option(help="Bytes of an agent state to import; 67108864.")] = None,
+    max_labels: Annotated[int | None, typer.Option(help="Actions or observations of an agent; 10000.")] = None,
+    max_states: Annotated[int | None, typer.Option(help="Aleatoric states of an agent; 100000.")] = None,
+    max_values: Annotated[int | None, typer.Option(help="States times actions of an agent; 1000000.")] = None,
+    max_rows: Annotated[int | None, typer.Option(help="Rows of a table in a setup; 100000.")] = None,
+    max_waiting: Annotated[int | None, typer.Option(help="Requests that may wait for the disk; 1024.")] = None,
+    max_connections: Annotated[int | None, typer.Option(help="Connections at a time; 1000.")] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Serve durable agents over HTTP, until SIGTERM or Ctrl-C."""
+    from everlearn.cli.serve import serve_until_told
+
+    most = (max_agents, max_body, max_state, max_labels, max_states, max_values, max_rows, max_waiting, max_connections)
+    names = ("agents", "body", "state", "labels", "states", "values", "rows", "waiting", "connections")
+    limits = dict(zip(names, most, strict=True))
+    serve_until_told(data, (host, port), token_file, allow_host or [], limits, log_level)
+
+
+@app.command()
+def play(
+    port: Annotated[str, typer.Option(help="The port; 0 for any that is free.")] = "8090",
+    host: Annotated[str, typer.Option(help="Where to listen; others can reach anything but loopback.")] = "127.0.0.1",
+    opened: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
+) -> None:
+    """Open a page where you watch an agent learn, and try others; it needs no network."""
+    from everlearn.cli.play import play as serve_page
+
+    serve_page(host, port, opened)
+
+
+@app.command()
 def reproduce(
     out: Annotated[str, typer.Option(help="Where to put the figures.")] = "reproduction",
     runs: Annotated[str, typer.Option(help="How many independent runs of each agent.")] = "200",
@@ -181,3 +226,68 @@ def claims(as_json: AsJson = False) -> None:
     from everlearn.cli.claims import check_and_print
 
     check_and_print(as_json)
+
+
+AgentName = Annotated[str | None, typer.Option(metavar="NAME", help="Which agent, where there are several.")]
+Directory = Annotated[str, typer.Argument(metavar="DIR", help="A directory of durable agents.")]
+
+
+@app.command()
+def backup(
+    directory: Directory,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to put the copy; what is there is replaced.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy a directory of durable agents to a file, while it may be in use, and check the copy."""
+    from everlearn.cli.live import backup_and_print
+
+    backup_and_print(directory, file, as_json)
+
+
+@app.command()
+def check(
+    directory: Directory,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Make a sound file of what can be trusted; the damaged one is kept.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a directory of durable agents; exits with 1 where something is damaged."""
+    from everlearn.cli.live import check_and_print
+
+    check_and_print(directory, repair, as_json)
+
+
+@app.command()
+def journal(
+    directory: Directory,
+    agent: AgentName = None,
+    first: Annotated[int | None, typer.Option("--from", metavar="STEP", help="The first step.")] = None,
+    last: Annotated[int | None, typer.Option("--to", metavar="STEP", help="The last step.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a durable agent did and saw, a line a step; --json gives JSON lines."""
+    from everlearn.cli.live import journal_and_print
+
+    journal_and_print(directory, agent, first, last, as_json)
+
+
+@app.command()
+def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
+    """Print the greedy policy of a durable agent, for a controller that must run without it."""
+    from everlearn.cli.live import policy_and_print
+
+    policy_and_print(directory, agent, as_json)
+
+
+@app.command()
+def warm(
+    directory: Directory,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A log: CSV with a header, or JSON lines (.jsonl).")],
+    agent: AgentName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a durable agent learn from a log of the past: observation, action and reward."""
+    from everlearn.cli.live import warm_and_print
+
+    warm_and_print(directory, file, agent, as_json)

@@ -22,7 +22,7 @@ from everlearn.experiments.manifest import manifest_of
 from everlearn.experiments.spec import Spec
 from everlearn.experiments.variants import Variant, variants
 from everlearn.experiments.work import Commit, Job, jobs, work_here
-from everlearn.results.lock import gathering, working
+from everlearn.locks import gathering, working
 from everlearn.results.provenance import provenance
 from everlearn.results.store import Damaged
 

@@ -12,7 +12,7 @@ from everlearn.errors import StoreError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import gather
 from everlearn.files import replacing
-from everlearn.results.lock import gathering, working
+from everlearn.locks import gathering, working
 from everlearn.results.store import full_disk
 
 _SAME = ("steps", "runs", "seed", "per_decade")

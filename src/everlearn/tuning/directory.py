@@ -17,7 +17,7 @@ from pathlib import Path
 
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.execute import Threads, Watcher, Workforce
-from everlearn.results.lock import working
+from everlearn.locks import working
 from everlearn.results.tables import encoded, rows_table
 from everlearn.tuning.halving import Tournament
 from everlearn.tuning.snippet import snippet

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from everlearn.errors import StoreError
+from everlearn.errors import Held
 from everlearn.files import make_folder
 
 _LOCK = ".lock"
@@ -32,7 +32,7 @@ def working(directory: Path, shard: str | None = None) -> Iterator[None]:
     ...     pass
     Traceback (most recent call last):
     ...
-    everlearn.errors.StoreError: ...: another process works there (...); wait for it, or give another directory
+    everlearn.errors.Held: ...: another process works there (...); wait for it, or give another directory
 
     """
     with _opened(directory / _LOCK) as whole:
@@ -65,9 +65,7 @@ def _take(file: IO[str], kind: int, directory: Path) -> None:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         who = _holder(file)
-        raise StoreError(
-            f"{directory}: another process works there{who}; wait for it, or give another directory"
-        ) from None
+        raise Held(f"{directory}: another process works there{who}; wait for it, or give another directory") from None
 
 
 def _holder(file: IO[str]) -> str:

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import StoreError
-from everlearn.results.lock import gathering, working
+from everlearn.locks import gathering, working
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from everlearn.results.lock import working
+from everlearn.locks import working
 with working(Path(sys.argv[1]), sys.argv[2] or None):
     print("held", flush=True)
     time.sleep(600)

@@ -1,0 +1,6 @@
+"""Ask an agent that lives behind HTTP, from Python, with the standard library alone."""
+
+from everlearn.client.client import Client
+from everlearn.client.connection import ServiceError, Unreachable
+
+__all__ = ["Client", "ServiceError", "Unreachable"]

@@ -1,0 +1,72 @@
+"""The audit: every row of a journal by labels, from a directory that may be in use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from everlearn.errors import Corrupt
+from everlearn.live.core import Core
+from everlearn.live.database import errors
+from everlearn.live.entry import Entry, checked
+from everlearn.live.reader import Reader
+from everlearn.live.setup import reopened
+from everlearn.live.views import described
+
+PAGE = 1000
+"""How many rows are read at a time, so that no reader stands in the way of the log for long."""
+
+
+def export(
+    directory: str | os.PathLike[str], name: str = "agent", first: int | None = None, last: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an agent's journal whose step lies between ``first`` and ``last``, by labels.
+
+    Every row is checked against the one before it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from everlearn.live.durable import live
+    >>> directory = tempfile.mkdtemp()
+    >>> with live(directory, task="service-station", seed=1) as agent:
+    ...     _ = agent.act(), agent.observe("arrival")
+    >>> [(row["step"], row["proposed"], row["observation"]) for row in export(directory)]
+    [(1, 'fast', 'arrival')]
+
+    """
+    with Reader(directory) as reader:
+        found = reader.enrolled(name)
+        core = Core(reopened(found.setup, found.face, {}, looking=True), found.number)
+        after = -1
+        while True:
+            listed = page(reader, core, first or 0, last, after, PAGE)
+            yield from listed
+            if len(listed) < PAGE:
+                return
+            after = listed[-1]["seq"]
+
+
+def page(reader: Reader, core: Core, first: int, last: int | None, after: int, limit: int) -> list[dict[str, Any]]:
+    """Return up to ``limit`` rows by labels, those after row ``after``, with steps from ``first`` to ``last``."""
+    begin = max(after + 1, first)  # rows are numbered no lower than steps
+    found: list[dict[str, Any]] = []
+    check: int | None = None
+    with errors(reader.path):
+        for entry in reader.rows(core.number, begin):
+            check = _follows(reader, core, entry, check)
+            if last is not None and entry.step > last:
+                break
+            if entry.step >= first:
+                found.append(described(core, entry))
+            if len(found) == limit:
+                break
+    return found
+
+
+def _follows(reader: Reader, core: Core, entry: Entry, check: int | None) -> int:
+    """See that a row follows on the one before it; return its check."""
+    if check is not None and entry.check != checked(check, *entry[:-1]):
+        raise Corrupt(f"{reader.path}: table journal: agent {core.number}: row {entry.seq} is damaged")
+    return entry.check

@@ -1,0 +1,236 @@
+"""The setup of a durable agent: a JSON document that says all there is to say, and what is made of it.
+
+The same document serves Python and HTTP.  In Python f, r, the task and the design may be functions and objects too; a
+document then says that there is one, and it must be given again whenever the agent is to learn.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from everlearn.agents.agent import Agent, whole
+from everlearn.agents.design import Design
+from everlearn.agents.schedule import Schedule
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.errors import InputError, LabelError, LiveError, require
+from everlearn.labels import encode
+from everlearn.live.drift import Gauge
+from everlearn.live.making import FUNCTION, GIVEN, face_of, make_live_task, task_of_face
+from everlearn.live.tables import finder, rows
+from everlearn.registry import plain
+from everlearn.tasks.define import Definition
+from everlearn.tasks.task import Task
+
+DEFAULTS: dict[str, Any] = {
+    "task": None,
+    "actions": None,
+    "observations": None,
+    "aleatoric": "last",
+    "states": None,
+    "start": None,
+    "reward": GIVEN,
+    "reward_range": None,
+    "raw": False,
+    "agent": "growing-horizon",
+    "schedule": None,
+    "parameters": {},
+    "seed": 0,
+    "allowed": None,
+    "snapshot_every": 10_000,
+    "retain": None,
+    "drift": {},
+}
+"""Every key of a document, and what it is unless given."""
+
+OBJECTS: dict[str, tuple[type, ...]] = {
+    "task": (Task, Definition),
+    "aleatoric": (AleatoricState,),
+    "agent": (Design,),
+    "schedule": (Schedule,),
+}
+"""What may be given as an object in Python, and of which types; the reward may be any function."""
+
+MOST_STEPS = 2**53
+"""The most steps that can be asked for: whatever is counted stays exact."""
+
+LEAVES_OUT = ("growing-horizon", "discounted", "optimistic-q", "differential-q", "r-learning", "q-learning")
+"""The designs that leave out an action whose value is minus infinity, both in choosing and in the maximum over the next
+state: they keep values by state in the first columns of ``cells``, and change no value but that of what was done."""
+
+
+class Objects(NamedTuple):
+    """What a document cannot hold, by the key under which it was given."""
+
+    task: Any = None
+    aleatoric: Any = None
+    reward: Any = None
+    agent: Any = None
+    schedule: Any = None
+
+
+class Setup:
+    """What a durable agent is: its document, and the task and the agent made of it.
+
+    Parameters
+    ----------
+    document:
+        as JSON has it; see ``DEFAULTS`` for its keys
+    objects:
+        what it says is an object
+    face:
+        what :func:`everlearn.live.making.face_of` returned: enough to replay and to look, where objects are not given
+
+    Examples
+    --------
+    >>> setup = Setup({"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": [0, 1]})
+    >>> setup.task.states
+    ('start', 'idle', 'busy')
+
+    """
+
+    def __init__(
+        self, document: Mapping[str, Any], objects: Objects | None = None, face: dict[str, Any] | None = None
+    ) -> None:
+        for key in document:
+            require(key in DEFAULTS, "setup", key, f"known: {', '.join(DEFAULTS)}")
+        self.document = {**DEFAULTS, **plain(dict(document))}
+        self.objects = objects or Objects()
+        require(
+            isinstance(self.document["parameters"], dict), "parameters", self.document["parameters"], "give a mapping"
+        )
+        self.task = make_live_task(self.document, self.objects) if face is None else task_of_face(face)
+        _check_text(self.task)
+        self.snapshot_every = _steps(self.document["snapshot_every"], "snapshot_every")
+        retain = self.document["retain"]
+        self.retain = None if retain is None else _steps(retain, "retain")
+        self.gives_reward = self.document["reward"] == GIVEN
+        self.gives_state = self.document["aleatoric"] == GIVEN
+        self.observes_state = self.gives_state and self.document["observations"] == self.document["states"]
+        self.drift = _drift(self.document["drift"])
+        self.allowed = _allowed(self.document["allowed"], self.task)
+
+    @property
+    def needs_objects(self) -> bool:
+        """Whether the document alone does not say all."""
+        return any(value == FUNCTION for value in self.document.values())
+
+    def agent(self) -> Agent:
+        """Return the agent, as it is at the beginning."""
+        document = self.document
+        chosen = {key: value for key, value in document["parameters"].items() if not key.startswith("task.")}
+        design, schedule = (
+            getattr(self.objects, key) if document[key] == FUNCTION else document[key] for key in ("agent", "schedule")
+        )
+        lacking = design is None or (schedule is None and document["schedule"] is not None)
+        require(not lacking, "agent", None, "its design or schedule was given as an object; give it again")
+        agent = Agent(self.task, design, schedule=schedule, seed=document["seed"], parameters=chosen)
+        if self.allowed:
+            self._leave_out(agent)
+        return agent
+
+    def _leave_out(self, agent: Agent) -> None:
+        """Give what is forbidden the value minus infinity."""
+        known = ", ".join(LEAVES_OUT)
+        require(agent.design.name in LEAVES_OUT, "allowed", agent.design.name, f"only these can leave out: {known}")
+        for state, mask in self.allowed.items():
+            for action in range(agent.interface.actions):
+                if not mask >> action & 1:
+                    agent.knowledge.cells[state, action] = -math.inf
+
+    def encoded(self) -> str:
+        """Return the document as text."""
+        return json.dumps(self.document, separators=(",", ":"))
+
+    def face(self) -> str | None:
+        """Return what is needed to replay and to look where objects are not given; None where all is declared."""
+        return json.dumps(face_of(self.task), separators=(",", ":")) if self.needs_objects else None
+
+
+def make_setup(**given: Any) -> Setup:
+    """Return a setup from the arguments of Python, of which some may be functions or objects.
+
+    Examples
+    --------
+    >>> make_setup(task="service-station", seed=1).document["task"]
+    'service-station'
+
+    """
+    document = {key: value for key, value in given.items() if value is not None}
+    objects = {
+        key: value
+        for key, value in document.items()
+        if isinstance(value, OBJECTS.get(key, ())) or (key == "reward" and callable(value))
+    }
+    document.update(dict.fromkeys(objects, FUNCTION))
+    for key in ("aleatoric", "reward"):
+        if isinstance(document.get(key), Mapping) and key not in objects:
+            document[key] = rows(document[key], key)
+    if isinstance(document.get("allowed"), Mapping):
+        document["allowed"] = [[state, list(actions)] for state, actions in document["allowed"].items()]
+    return Setup(document, Objects(**objects))
+
+
+def reopened(stored: str, face: str | None, given: dict[str, Any], looking: bool = False) -> Setup:
+    """Return the setup that is stored, with objects given again; refuse what differs from it.
+
+    ``looking`` says that nothing new will be learned, for which a face is enough.
+    """
+    document = json.loads(stored)
+    if looking and face is not None:
+        return Setup(document, None, json.loads(face))
+    named = {key: value for key, value in given.items() if value is not None}
+    for key, value in document.items():
+        require(value != FUNCTION or key in named, key, None, "was given as a function or an object; give it again")
+    if not named:
+        return Setup(document)
+    declared = {key: value for key, value in document.items() if value != FUNCTION}
+    if document["task"] is not None:
+        declared = {key: value for key, value in declared.items() if key not in ("aleatoric", "reward")}
+    again = make_setup(**{**declared, **named})
+    for key, value in again.document.items():
+        if value != document.get(key, DEFAULTS[key]):
+            raise LiveError(f"{key}: it was created with {document.get(key)!r}, and {value!r} is given now")
+    return again
+
+
+def _steps(given: object, argument: str) -> int:
+    number = whole(given, argument, least=1)
+    require(number <= MOST_STEPS, argument, given, f"give at most {MOST_STEPS:,}")
+    return number
+
+
+def _check_text(task: Task) -> None:
+    """Refuse labels that no file can hold: halves of characters."""
+    for labels, argument in ((task.actions, "actions"), (task.observations, "observations"), (task.states, "states")):
+        try:
+            encode(labels).encode()
+        except UnicodeEncodeError as error:
+            raise LabelError(argument, ascii(error.object[error.start]), "is half a character") from None
+
+
+def _drift(given: object) -> dict[str, Any]:
+    known = ("batch", "rarity")
+    if not isinstance(given, dict) or not set(given) <= set(known):
+        raise InputError("drift", given, f"give a mapping with {' and '.join(known)}")
+    Gauge(**given)
+    return dict(given)
+
+
+def _allowed(listed: object, task: Task) -> dict[int, int]:
+    """Return for each state that restricts its actions, by index, the mask of those that are allowed."""
+    if listed is None:
+        return {}
+    require(isinstance(listed, list), "allowed", listed, "give a mapping, or rows [state, [actions]]")
+    state, action = finder(task.states, "state in allowed"), finder(task.actions, "action in allowed")
+    states = {label: index for index, label in enumerate(task.states)}
+    found: dict[int, int] = {}
+    for row in listed:  # type: ignore[attr-defined]  # a list
+        fine = isinstance(row, list) and len(row) == 2 and isinstance(row[1], list) and bool(row[1])
+        require(fine, "allowed", row, "a row is [state, [actions]], with at least one action")
+        index = states[state(row[0])]
+        require(index not in found, "allowed", row[0], "is there twice")
+        found[index] = sum(1 << place for place in {task.actions.index(action(label)) for label in row[1]})
+    return found

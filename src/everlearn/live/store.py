@@ -1,0 +1,194 @@
+"""The store: one directory, one SQLite file in it, many agents, one journal.
+
+A commit is on disk when it returns: write-ahead log, full synchronisation.  Rows of many agents can be committed
+together.  One process at a time holds the directory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from everlearn.errors import Corrupt, LiveError, require
+from everlearn.files import make_folder
+from everlearn.live.core import Core
+from everlearn.live.database import FILE, NEW, connect, errors, put_in_place, remove, sync
+from everlearn.live.entry import Entry
+from everlearn.live.migration import migrate
+from everlearn.live.reader import Enrolled, Reader, Snapshot
+from everlearn.live.schema import INSERT_AGENT, INSERT_ROW, INSERT_SNAPSHOT, SCHEMA, begin, digest, version
+from everlearn.live.setup import Setup
+from everlearn.live.wal import refuse_damage
+from everlearn.locks import working
+
+NEWEST = 3
+"""How many of the newest snapshots can be recovered from: the journal is kept from the oldest of these on."""
+
+Execute = Callable[..., sqlite3.Cursor]
+
+
+class Store(Reader):
+    """A directory of durable agents, held by this process until it is closed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from everlearn.live.setup import make_setup
+    >>> store = Store(tempfile.mkdtemp())
+    >>> core = store.create("station", make_setup(task="service-station", seed=1))
+    >>> core.act()
+    'fast'
+    >>> entry = core.prepare("arrival")
+    >>> store.append([(core.number, entry)])
+    >>> core.apply(entry)
+    >>> store.names()
+    ['station']
+    >>> store.close()
+
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        make_folder(Path(directory))
+        self._held = ExitStack()
+        self._held.enter_context(working(Path(directory)))
+        try:
+            super().__init__(directory)
+        except BaseException:
+            self._held.close()
+            raise
+
+    def _connect(self) -> sqlite3.Connection:
+        put_in_place(self.directory)
+        with errors(self.path):
+            if not self.path.exists():
+                self._make()
+            refuse_damage(self.path)
+            return connect(self.path)
+
+    def _make(self) -> None:
+        """Make the file, whole or not at all, so that one without tables is known to be damaged."""
+        if self.path.with_name(f"{FILE}-wal").exists():
+            raise Corrupt(f"{self.path}: it is gone, and its write-ahead log is there; put it back, or a backup")
+        made = self.directory / f"{NEW}.part"
+        remove(made)
+        fresh = connect(made)
+        begin(fresh)
+        fresh.close()
+        sync(made)
+        made.replace(self.directory / NEW)
+        put_in_place(self.directory)
+
+    def _begin(self) -> None:
+        found = version(self.connection)
+        if found is None:
+            raise Corrupt(f"{self.path}: there are no tables in it; put a backup in its place")
+        if 0 < found < SCHEMA:
+            self.connection.close()
+            migrate(self.directory, found)
+            self.connection = connect(self.directory / FILE)
+        else:
+            self._refuse(found)
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        if getattr(self, "connection", None) is not None:
+            super().close()
+        self._held.close()
+
+    def create(self, name: str, setup: Setup) -> Core:
+        """Make a new agent; it is on disk when this returns."""
+        Core(setup)  # what cannot be made is refused before anything is written
+        with self.transaction() as run:
+            if run("SELECT 1 FROM agents WHERE name = ?", (name,)).fetchone():
+                raise LiveError(f"{self.directory}: there is an agent {name!r} already")
+            number = run("SELECT coalesce(max(id), 0) + 1 FROM agents").fetchone()[0]
+            row = Enrolled(number, name, setup.encoded(), setup.face(), time.time(), "")
+            run(INSERT_AGENT, (*row[:-1], digest(*row[:-1])))
+            core = Core(setup, number)
+            _insert_snapshot(run, core)
+        return core
+
+    def open(self, name: str, given: dict[str, Any] | None = None, looking: bool = False) -> Core:
+        """Return an agent as it was after the last row of its journal, ready to go on."""
+        return super().open(name, given, looking)
+
+    def delete(self, name: str) -> None:
+        """Remove an agent and everything that is recorded of it."""
+        number = self.enrolled(name).number
+        with self.transaction() as run:
+            run("DELETE FROM journal WHERE agent = ?", (number,))
+            run("DELETE FROM snapshots WHERE agent = ?", (number,))
+            run("DELETE FROM agents WHERE id = ?", (number,))
+
+    def append(self, entries: Iterable[tuple[int, Entry]], snapshots: Iterable[Core] = ()) -> None:
+        """Commit rows of any agents, and snapshots, in one transaction: when this returns they are on disk."""
+        listed, taken = list(entries), list(snapshots)
+        if len(listed) == 1 and not taken:
+            with errors(self.path):
+                self.connection.execute(INSERT_ROW, (listed[0][0], *listed[0][1]))
+            return
+        with self.transaction() as run:
+            self.connection.executemany(INSERT_ROW, ((agent, *entry) for agent, entry in listed))
+            for core in taken:
+                _insert_snapshot(run, core)
+                _thin_out(run, core)
+        for core in taken:
+            core.snapped()
+
+    def roll_back(self, core: Core, step: int) -> Entry:
+        """Return the entry of going back to the snapshot of a step; it is yet to be appended and applied."""
+        return core.roll_back(self.snapshot_at(core.number, step).state)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Execute]:
+        """Commit at the end, or nothing at all; yields what executes statements."""
+        with errors(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection.execute
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+
+def _insert_snapshot(run: Execute, core: Core) -> None:
+    more, state = core.dump()
+    number = run("SELECT coalesce(max(number), -1) + 1 FROM snapshots WHERE agent = ?", (core.number,)).fetchone()[0]
+    row = Snapshot(core.number, core.seq, number, core.step, time.time(), json.dumps(more), state, "")
+    run(INSERT_SNAPSHOT, (*row[:-1], digest(*row[:-1])))
+
+
+def _thin_out(run: Execute, core: Core) -> None:
+    """Remove snapshots that are crowded, and rows of the journal that are not to be retained."""
+    listed = run("SELECT number, seq FROM snapshots WHERE agent = ? ORDER BY number", (core.number,)).fetchall()
+    newest = listed[-1][0]
+    for number, seq in listed:
+        if not is_kept(number, newest):
+            run("DELETE FROM snapshots WHERE agent = ? AND seq = ?", (core.number, seq))
+    if core.setup.retain is not None:
+        needed = [seq for number, seq in listed if is_kept(number, newest)][-NEWEST:]
+        bound = (core.number, needed[0], core.step - core.setup.retain)
+        run("DELETE FROM journal WHERE agent = ? AND seq <= ? AND step <= ?", bound)
+
+
+def is_kept(number: int, newest: int) -> bool:
+    """Tell whether a snapshot is kept: the first, the newest four, and of older ones ever fewer.
+
+    Snapshot n, counted from 0, is kept while fewer than 4 times its greatest power of two have come after it.
+
+    Examples
+    --------
+    >>> [number for number in range(101) if is_kept(number, 100)]
+    [0, 32, 48, 64, 72, 80, 88, 92, 94, 96, 97, 98, 99, 100]
+
+    """
+    require(number <= newest, "number", number, "there is none so new")
+    return number == 0 or newest - number < 4 * (number & -number)

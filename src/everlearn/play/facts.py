@@ -1,0 +1,109 @@
+"""What is known exactly of a task, said in a sentence each, and the lines that it gives to draw beside a curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from everlearn.errors import EverlearnError
+from everlearn.tasks.task import Task
+from everlearn.theory.report import Theory
+
+MOST_PAIRS = 60_000
+"""How many pairs of a memory and an aleatoric state are looked into: some seconds of work."""
+
+HORIZONS = (10.0, 100.0)
+"""At which horizons the distortion is told."""
+
+LISTED = 12
+"""Up to how many aleatoric states a policy is written out."""
+
+NEAR = 1e-9
+"""Averages closer than this are the same line."""
+
+
+class Fact(NamedTuple):
+    """A number, what it is called, and what it means."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What theory says of a task; where it is too large, why nothing is said."""
+
+    facts: tuple[Fact, ...]
+    lines: Mapping[str, float]
+    """Average rewards by name, the optimum first."""
+    refusal: str = ""
+
+
+def find_facts(task: Task) -> Facts:
+    """Compute what is known of a task.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.registry import make_task
+    >>> found = find_facts(make_task("riverswim"))
+    >>> [(fact.name, fact.value) for fact in found.facts][:2]
+    [('λ*', '0.428622'), ('best aleatoric policy', 'right everywhere')]
+    >>> list(found.lines)
+    ['optimum', 'always right', 'always left']
+
+    """
+    try:
+        theory = Theory(task, max_pairs=MOST_PAIRS)
+        return Facts(tuple(_facts(theory)), _lines(theory))
+    except EverlearnError as error:
+        return Facts((), dict(task.references), str(error))
+
+
+def _facts(theory: Theory) -> list[Fact]:
+    best, found = theory.best_aleatoric, theory.optimum
+    kept = theory.best_deterministic.exact and not best.randomised
+    near = abs(best.average_reward - found.average_reward) <= NEAR
+    lost = "nothing is lost" if near else f"it earns {best.average_reward:.6g}"
+    time = theory.averaging_time(best.policy).value
+    listed = [
+        Fact("λ*", f"{found.average_reward:.6g}", "the most that any policy earns a step in the long run"),
+        Fact(
+            "best aleatoric policy",
+            _policy(theory.written(best.policy)),
+            f"the best that sees no more than the agent does{'' if kept else ', of those searched'}; {lost}",
+        ),
+        Fact(
+            "averaging time",
+            f"{time:.4g}" if math.isfinite(time) else "∞",
+            "of that policy: over T steps its average is off by at most this / T",
+        ),
+    ]
+    for horizon in HORIZONS:
+        value = theory.distortion(horizon).value
+        meaning = "what the agent's view hides of optimal values; 0 where it hides nothing"
+        listed.append(Fact(f"distortion at horizon {horizon:g}", f"{value:.4g}", meaning))
+    return listed
+
+
+def _lines(theory: Theory) -> dict[str, float]:
+    """Return the optimum, the best of what the agent sees where that is less, and what the task tells."""
+    lines = {"optimum": theory.optimal_average_reward}
+    best = theory.best_aleatoric.average_reward
+    if abs(best - lines["optimum"]) > NEAR:
+        lines["best aleatoric policy"] = best
+    return {**lines, **{name: value for name, value in theory.task.references.items() if name != "optimum"}}
+
+
+def _policy(written: dict[str, dict[str, float]]) -> str:
+    texts = {
+        state: " or ".join(action if share == 1 else f"{action} {share:.3g}" for action, share in row.items())
+        for state, row in written.items()
+    }
+    if len(set(texts.values())) == 1:
+        return f"{next(iter(texts.values()))} everywhere"
+    if len(texts) <= LISTED:
+        return ", ".join(f"{state}: {text}" for state, text in texts.items())
+    return f"{len(texts):,} states, {len(set(texts.values()))} ways to act"

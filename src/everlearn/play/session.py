@@ -1,0 +1,177 @@
+"""A race that somebody watches: it runs, pauses and steps, and is painted as often as somebody looks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from typing import TypeAlias, TypeVar
+
+from everlearn.errors import EverlearnError
+from everlearn.play.configuration import Configuration
+from everlearn.play.facts import Facts
+from everlearn.play.pace import SLICE, Pace
+from everlearn.play.picture import Painter
+from everlearn.play.race import Race, Workshop
+
+Found = TypeVar("Found")
+
+Parts: TypeAlias = Mapping[str, str]
+"""What is shown, by the name of its place."""
+
+
+class Session:
+    """One page's race.  Everything long happens in threads; what is shown is painted between two slices of work.
+
+    Parameters
+    ----------
+    workshop:
+        what all pages share
+    threads:
+        where slices are worked off, which must not be the threads of the engine
+    show:
+        called with the parts that changed
+    say:
+        called with the error that stopped it, or with nothing when it began or ended
+
+    """
+
+    def __init__(
+        self, workshop: Workshop, threads: Executor, show: Callable[[Parts], None], say: Callable[[str], None]
+    ) -> None:
+        self.workshop, self.threads = workshop, threads
+        self._show, self._say = show, say
+        self.race: Race | None = None
+        self.painter = Painter()
+        self.pace = Pace()
+        self.running, self.wanting, self.closed = False, True, False
+        self._sent: dict[str, str] = {}
+        self._busy = asyncio.Lock()
+        self._loop: asyncio.Task[None] | None = None
+        self._turn = 0  # whoever was told to pause ends, even where another has begun to run since
+
+    async def open(self, configuration: Configuration) -> None:
+        """Begin a race, in the place of the one that there was; refused, that one stays."""
+        race = await self._in_thread(lambda: self.workshop.race(configuration), self.workshop.preparing)
+        async with self._busy:
+            if self.closed:
+                return
+            self.race, self.painter = race, Painter(self.painter.width, race.task.references)
+            self._sent = {}
+        self.set_speed(configuration)
+        await self.paint()
+
+    def set_speed(self, configuration: Configuration) -> None:
+        """Go as fast as a configuration says."""
+        self.pace.speed, self.pace.growing = configuration.speed, configuration.growing
+
+    async def facts(self) -> Facts | None:
+        """Return what is known of the task, and draw its lines from now on."""
+        race = self.race
+        if race is None:
+            return None
+        found = await self._in_thread(lambda: self.workshop.facts(race.configuration), self.workshop.preparing)
+        if race is self.race:
+            self.painter.lines = dict(found.lines)
+            await self.paint()
+        return found
+
+    def run(self) -> None:
+        """Run until told to pause; not yet opened, as soon as it is."""
+        if not self.running and not self.closed:
+            self.running = True
+            self._turn += 1
+            self._loop = asyncio.create_task(self._run(self._turn))
+
+    async def pause(self) -> None:
+        """Pause, and wait until it has."""
+        self.running = False
+        self._turn += 1
+        if self._loop is not None:
+            await self._loop
+
+    async def step(self) -> None:
+        """Take one step."""
+        await self.pause()
+        await self._advance(1)
+        await self.paint()
+
+    async def close(self) -> None:
+        """Stop, and let everything go."""
+        self.closed = True
+        await self.pause()
+        self.race = None
+
+    async def look(self, width: float | None = None) -> None:
+        """Show what is new, now or when there is something; the page says how wide it is."""
+        self.wanting = True
+        if width is not None and abs(width - self.painter.width) >= 1:
+            self.painter.width = width
+            await self.paint()
+
+    async def read(self, work: Callable[[Race], Found]) -> Found | None:
+        """Return what is made of the race as it stands; it waits meanwhile."""
+        async with self._busy:
+            race = self.race
+            return None if race is None else await self._in_thread(lambda: work(race))
+
+    def forget_shown(self) -> None:
+        """Show everything anew: the places were emptied."""
+        self._sent = {}
+
+    async def paint(self) -> None:
+        """Show what changed."""
+        parts = await self.read(self.painter.paint)
+        if parts is not None:
+            self._send(parts)
+
+    async def _run(self, turn: int) -> None:
+        while self._turn == turn and self.race is None:
+            await asyncio.sleep(SLICE)
+        last = time.monotonic()
+        try:
+            while self._turn == turn and self.race is not None and not self.race.is_over:
+                await asyncio.sleep(0)
+                began = time.monotonic()
+                steps = self.pace.due(self.race.t, began - last)
+                last = began
+                if steps:
+                    await self._advance(steps)
+                spare = SLICE - (time.monotonic() - began)
+                if spare > 0 and (steps == 0 or self.pace.speed):
+                    await asyncio.sleep(spare)
+        except EverlearnError as error:
+            self._say(str(error))
+        if self._turn == turn:
+            self.running = False
+        if not self.closed:
+            await self.paint()
+            self._say("")
+
+    async def _advance(self, steps: int) -> None:
+        """Take steps, and paint where somebody looks, in one go; nothing else may touch the race meanwhile."""
+        async with self._busy:
+            race = self.race
+            if race is None:
+                return
+
+            def work() -> Parts | None:
+                began = time.perf_counter()
+                race.advance(steps)
+                self.pace.took(steps, time.perf_counter() - began)
+                return self.painter.paint(race) if self.wanting else None  # by now somebody may look again
+
+            parts = await self._in_thread(work)
+        if parts is not None:
+            self._send(parts)
+
+    def _send(self, parts: Parts) -> None:
+        changed = {name: text for name, text in parts.items() if self._sent.get(name) != text}
+        if changed and not self.closed:
+            self._sent |= changed
+            self.wanting = False
+            self._show(changed)
+
+    async def _in_thread(self, work: Callable[[], Found], threads: Executor | None = None) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(threads or self.threads, work)

@@ -1,0 +1,257 @@
+"""The one thread that owns the store and every agent: it takes requests in groups and commits a group at once.
+
+Requests wait in a queue with a bound.  The thread takes all that wait, prepares each, writes what they bring in one
+transaction with one synchronisation of the disk, applies it, and answers.  Meanwhile the next group gathers.  So a busy
+service commits larger groups rather than more often, and the event loop never waits for the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from everlearn.service.logs import log
+from everlearn.service.metrics import Metrics
+
+MOST_TOGETHER = 256
+"""How many requests one transaction may serve."""
+
+
+class Busy(Exception):  # noqa: N818 - reads as what it is
+    """As many requests wait as may wait, or the service is ending."""
+
+
+class Keeper(Protocol):
+    """What the thread owns."""
+
+    def append(self, entries: list[Any]) -> None:
+        """Write entries in one transaction, all or none of them."""
+
+    def idle(self) -> bool:
+        """Do a little of what can wait; return whether there is more."""
+
+    def close(self) -> None:
+        """Let go of the directory."""
+
+
+K = TypeVar("K", bound=Keeper)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a request wants written: an entry that was validated, and what to do and answer when it is on disk."""
+
+    entry: Any
+    then: Callable[[], Any]
+
+
+@dataclass
+class _Job(Generic[K]):
+    """A request that waits.  Those about one agent keep their order; those about none have none."""
+
+    agent: str | None
+    work: Callable[[K], Any]
+    future: asyncio.Future[Any]
+
+
+_Answer = tuple[asyncio.Future[Any], Any, BaseException | None]
+
+
+class Committer(Generic[K]):
+    """Runs work in its thread, one piece after another, and answers in the loop that asked.
+
+    Parameters
+    ----------
+    open_keeper:
+        makes what the thread owns; called in the thread
+    waiting:
+        how many requests may wait
+    metrics:
+        where transactions are counted
+
+    Examples
+    --------
+    >>> class Book:
+    ...     pages = []
+    ...     def append(self, entries): self.pages.append(entries)
+    ...     def idle(self): return False
+    ...     def close(self): self.pages.append("closed")
+    >>> committer = Committer(Book, waiting=10, metrics=Metrics())
+    >>> committer.start()
+    >>> async def two():
+    ...     ask = [committer.do(name, lambda book, name=name: Prepared(name, str.upper(name).strip)) for name in "ab"]
+    ...     return await asyncio.gather(*ask)
+    >>> asyncio.run(two())
+    ['A', 'B']
+    >>> committer.close()
+    >>> sum(Book.pages[:-1], []), Book.pages[-1]
+    (['a', 'b'], 'closed')
+
+    """
+
+    def __init__(self, open_keeper: Callable[[], K], *, waiting: int, metrics: Metrics) -> None:
+        self.most = waiting
+        self.metrics = metrics
+        self.healthy = True
+        self.settled = False
+        self._open = open_keeper
+        self._queue: queue.SimpleQueue[_Job[K] | None] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._began: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="committer", daemon=True)
+
+    def start(self) -> None:
+        """Open what the thread owns; what goes wrong there is raised here."""
+        self._thread.start()
+        error = self._began.get()
+        if error is not None:
+            self._thread.join()
+            raise error
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return self._queue.qsize()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread is there; without it nothing will ever be answered."""
+        return self._thread.is_alive()
+
+    @property
+    def ready(self) -> bool:
+        """Whether observations can be taken in: all agents are loaded, and the last commit succeeded."""
+        return self.healthy and self.settled and self.alive and not self._closing.is_set()
+
+    async def do(self, agent: str | None, work: Callable[[K], Any]) -> Any:
+        """Have work done in the thread; what it returns or raises is returned or raised here.
+
+        Work that returns :class:`Prepared` is answered when that is on disk.
+        """
+        # The one producer is the event loop, so that nothing comes between the look and the put.
+        if self._queue.qsize() >= self.most or self._closing.is_set():
+            self.metrics.refused += 1
+            raise Busy
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._queue.put(_Job(agent, work, future))
+        return await future
+
+    def close(self) -> None:
+        """Finish what waits, then let go of everything."""
+        self._closing.set()
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            keeper = self._open()
+        except BaseException as error:
+            self._began.put(error)
+            return
+        self._began.put(None)
+        batch: list[_Job[K]] | None = []
+        try:
+            while (batch := self._take(keeper)) is not None:
+                self._serve(keeper, batch)
+        except BaseException as error:
+            log(logging.CRITICAL, "the committer has ended; start the service again", error=repr(error))
+            self._fail(batch or [])
+        finally:
+            keeper.close()
+
+    def _fail(self, batch: list[_Job[K]]) -> None:
+        """Take no more, and tell those who wait to come again."""
+        self._closing.set()
+        while not self._queue.empty():
+            batch += [job for job in (self._queue.get(),) if job is not None]
+        _deliver([(job.future, None, Busy()) for job in batch])
+
+    def _take(self, keeper: K) -> list[_Job[K]] | None:
+        """Return all that waits, up to a bound; where nothing does, do what can wait, then wait; None at the end."""
+        while not self.settled and self._queue.empty():
+            self.settled = not keeper.idle()
+        first = self._queue.get()
+        if first is None:
+            return None
+        batch = [first]
+        while len(batch) < MOST_TOGETHER:
+            try:
+                job = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if job is None:
+                self._queue.put(None)
+                break
+            batch.append(job)
+        return batch
+
+    def _serve(self, keeper: K, batch: list[_Job[K]]) -> None:
+        """Serve a batch in rounds: in each an agent takes in one observation at most, and the rest of it waits."""
+        while batch:
+            prepared: list[tuple[_Job[K], Prepared]] = []
+            answers: list[_Answer] = []
+            later: list[_Job[K]] = []
+            held: set[str] = set()
+            for job in batch:
+                if job.agent in held:
+                    later.append(job)
+                    continue
+                result, error = _attempt(job.work, keeper)
+                if isinstance(result, Prepared) and job.agent is not None:
+                    prepared.append((job, result))
+                    held.add(job.agent)
+                else:
+                    answers.append((job.future, result, error))
+            answers += self._commit(keeper, prepared)
+            _deliver(answers)
+            batch = later
+
+    def _commit(self, keeper: K, prepared: list[tuple[_Job[K], Prepared]]) -> Iterable[_Answer]:
+        """Write a group in one transaction; where that fails, each by itself, so that each fails for itself."""
+        if not prepared:
+            return []
+        began = time.perf_counter()
+        _, error = _attempt(keeper.append, [one.entry for _, one in prepared])
+        if error is None:
+            self.healthy = True
+            self.metrics.committed(len(prepared), time.perf_counter() - began)
+            return [(job.future, *_attempt(lambda then: then(), one.then)) for job, one in prepared]
+        if len(prepared) > 1:
+            return [answer for one in prepared for answer in self._commit(keeper, [one])]
+        self.healthy = False
+        self.metrics.failed_commits += 1
+        log(logging.ERROR, "commit failed", agent=prepared[0][0].agent, error=repr(error))
+        return [(prepared[0][0].future, None, error)]
+
+
+def _attempt(work: Callable[[Any], Any], argument: Any) -> tuple[Any, BaseException | None]:
+    try:
+        return work(argument), None
+    except Exception as error:
+        return None, error
+
+
+def _deliver(answers: list[_Answer]) -> None:
+    """Hand answers to the loop that waits for them, all in one call: waking it costs more than an answer does."""
+    if answers:
+        loop = answers[0][0].get_loop()
+        try:
+            loop.call_soon_threadsafe(_settle, answers)
+        except RuntimeError:  # the loop has ended, and nobody waits
+            log(logging.WARNING, "answers without a recipient", count=len(answers))
+
+
+def _settle(answers: list[_Answer]) -> None:
+    for future, result, error in answers:
+        if future.done():  # whoever asked has gone
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)

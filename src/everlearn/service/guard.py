@@ -1,0 +1,217 @@
+"""What a request must pass before anything looks at it: name, origin, token, size, patience, depth.
+
+It stands around the whole application, so that what it refuses costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from everlearn.service.metrics import Metrics
+from everlearn.service.settings import MOST_DEPTH, Settings
+
+OPEN = frozenset({"/healthz", "/readyz"})
+"""What may be asked without a token: whether the service is there."""
+
+OCTETS = b"application/octet-stream"
+MOST_STATES = 2
+"""How many agent states, which are large, are taken in at a time."""
+
+_HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+]
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"?|([\[{])|[\]}]', re.DOTALL)
+_ASIDE = 1 << 16
+"""Bytes above which a body is looked through in a thread."""
+
+
+class Refused(Exception):  # noqa: N818 - reads as what it is
+    """A request that is not let in."""
+
+    def __init__(self, status: int, error: str, message: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.error, self.message, self.headers = status, error, message, headers or []
+
+
+class Guard:
+    """An application around another, which lets in what may come in."""
+
+    def __init__(
+        self, app: ASGIApp, settings: Settings, metrics: Metrics, is_state: Callable[[str, str], bool]
+    ) -> None:
+        self.app, self.settings, self.metrics, self.is_state = app, settings, metrics, is_state
+        self._room = asyncio.Semaphore(MOST_STATES)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; anything but HTTP is refused."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        began, answer = time.perf_counter(), _Answer(send)
+        try:
+            headers = dict(scope["headers"])  # names are in lower case; of several the last counts
+            self._admit(scope, headers)
+            if self.is_state(scope["method"], scope["path"]):
+                async with self._room:
+                    await self._serve(scope, headers, receive, answer, self.settings.limits.state)
+            else:
+                await self._serve(scope, headers, receive, answer, self.settings.limits.body)
+        except Refused as refused:
+            await answer.refuse(refused)
+        except Exception:
+            # The application has logged it and answered with its number; a connection that broke needs no answer.
+            if not answer.began:
+                await answer.refuse(Refused(500, "internal", "something went wrong; the log says what"))
+        finally:
+            route = scope.get("route")
+            operation = "unknown" if route is None else f"{scope['method']} {route.path}"
+            self.metrics.requested(operation, answer.status, time.perf_counter() - began)
+
+    def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        hosts = self.settings.hosts
+        if hosts is not None and without_port(host) not in hosts:
+            raise Refused(421, "host", "this service does not go by that name; see --allow-host")
+        origin = headers.get(b"origin")
+        if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
+            raise Refused(403, "origin", "pages of other sites may not use this service")
+        if self.settings.tokens and scope["path"] not in OPEN:
+            given = headers.get(b"authorization", b"").decode("latin-1")
+            if not self.settings.tokens.accept(given):
+                raise Refused(401, "token", "a token is needed, as in Authorization: Bearer TOKEN", [_CHALLENGE])
+
+    async def _serve(
+        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, answer: _Answer, most: int
+    ) -> None:
+        body = await self._body(headers, receive, most)
+        await self.app(scope, _again(body, receive), answer)
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive, most: int) -> bytes:
+        """Read the whole body, as far as the limits go."""
+        declared = headers.get(b"content-length")
+        if declared is None and b"transfer-encoding" not in headers:
+            return b""
+        _check_length(declared, most)
+        try:
+            async with asyncio.timeout(self.settings.limits.patience):
+                body = await _read(receive, most)
+        except TimeoutError:
+            raise Refused(408, "slow", "the body did not arrive in time", [(b"connection", b"close")]) from None
+        if headers.get(b"content-type") != OCTETS and await _is_deep(body):
+            raise Refused(422, "input", f"JSON is nested deeper than {MOST_DEPTH}")
+        return body
+
+
+_CHALLENGE = (b"www-authenticate", b"Bearer")
+
+
+def _check_length(declared: bytes | None, most: int) -> None:
+    if declared is not None and (not declared.isdigit() or len(declared) > 18 or int(declared) > most):
+        raise _too_long(most)
+
+
+def _too_long(most: int) -> Refused:
+    return Refused(413, "size", f"the body is longer than {most} bytes", [(b"connection", b"close")])
+
+
+async def _read(receive: Receive, most: int) -> bytes:
+    parts, length = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refused(400, "disconnected", "the connection ended within the body")
+        parts.append(message.get("body", b""))
+        length += len(parts[-1])
+        if length > most:
+            raise _too_long(most)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what gives the body that was read, once, and then what else comes."""
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+async def _is_deep(body: bytes) -> bool:
+    if body.count(b"[") + body.count(b"{") <= MOST_DEPTH:
+        return False
+    return await asyncio.to_thread(is_deep, body) if len(body) > _ASIDE else is_deep(body)
+
+
+def is_deep(body: bytes, most: int = MOST_DEPTH) -> bool:
+    """Tell whether JSON is nested deeper than that, before anything recursive reads it.
+
+    Examples
+    --------
+    >>> is_deep(b"[[1]]", 2), is_deep(b"[[[1]]]", 2), is_deep(b'["[[[["]', 2)
+    (False, True, False)
+
+    """
+    depth = 0
+    for match in _BRACKETS.finditer(body):
+        if match[1]:
+            depth += 1
+            if depth > most:
+                return True
+        elif match[0] in b"]}":
+            depth -= 1
+    return False
+
+
+def without_port(host: str) -> str:
+    """Return the name in a Host header.
+
+    Examples
+    --------
+    >>> without_port("localhost:8321"), without_port("[::1]:8321"), without_port("127.0.0.1")
+    ('localhost', '::1', '127.0.0.1')
+
+    """
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].lower()
+
+
+class _Answer:
+    """Sends an answer on, with the headers that every answer has, and remembers its status."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 500
+        self.began = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.began, self.status = True, message["status"]
+            message["headers"] = [*message["headers"], *_HEADERS]
+        await self._send(message)
+
+    async def refuse(self, refused: Refused) -> None:
+        body = json.dumps({"error": refused.error, "message": refused.message}).encode()
+        length = (b"content-length", str(len(body)).encode())
+        headers = [(b"content-type", b"application/json"), length, *refused.headers]
+        await self({"type": "http.response.start", "status": refused.status, "headers": headers})
+        await self({"type": "http.response.body", "body": body})

@@ -1,0 +1,79 @@
+"""What operators do, in the committer's thread: inspect, change modes, roll back, import, export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from everlearn.live import audit, views
+from everlearn.service.agents import Agents, Missing
+
+
+def list_agents(agents: Agents) -> dict[str, Any]:
+    """Return every agent by name; of those that were not opened yet the name alone is known."""
+    cores = agents.cores
+    found = [
+        {
+            "name": name,
+            "step": cores[name].step if name in cores else None,
+            "mode": cores[name].mode if name in cores else None,
+        }
+        for name in sorted(agents.names)
+    ]
+    return {"agents": found}
+
+
+def inspect(agents: Agents, name: str) -> dict[str, Any]:
+    """Return what an agent is and what it knows."""
+    return {"name": name, **views.inspect(agents.core(name))}
+
+
+def change_mode(agents: Agents, name: str, mode: str) -> dict[str, Any]:
+    """Let an agent learn, freeze or shadow; the same again is not written twice."""
+    core = agents.core(name)
+    if core.mode != mode:
+        agents.write(core, core.change_mode(mode))
+    return inspect(agents, name)
+
+
+def snapshots(agents: Agents, name: str) -> dict[str, Any]:
+    """Return the snapshots of an agent."""
+    return {"snapshots": agents.store.snapshots(agents.core(name).number)}
+
+
+def roll_back(agents: Agents, name: str, step: int) -> dict[str, Any]:
+    """Let an agent know what it knew at a snapshot."""
+    core = agents.core(name)
+    if step not in {one["step"] for one in agents.store.snapshots(core.number)}:
+        raise Missing(f"there is no snapshot of step {step}")
+    agents.write(core, agents.store.roll_back(core, step))
+    return inspect(agents, name)
+
+
+def policy(agents: Agents, name: str) -> dict[str, Any]:
+    """Return the greedy policy of an agent, and how its aleatoric state follows, for a controller that runs alone."""
+    core = agents.core(name)
+    return {"name": name, "aleatoric": core.setup.document["aleatoric"], **views.policy_table(core)}
+
+
+def export(agents: Agents, name: str) -> bytes:
+    """Return the agent state of an agent."""
+    return agents.core(name).export_state()
+
+
+def import_state(agents: Agents, name: str, data: bytes) -> dict[str, Any]:
+    """Let an agent know what an exported agent state knows."""
+    core = agents.core(name)
+    agents.write(core, core.import_state(data))
+    return inspect(agents, name)
+
+
+def page(agents: Agents, name: str, steps: tuple[int, int | None], after: int, limit: int) -> list[dict[str, Any]]:
+    """Return some rows of a journal, in labels."""
+    if name not in agents.names:
+        raise Missing(f"there is no agent {name}")
+    return audit.page(agents.store, agents.core(name), *steps, after, limit)
+
+
+def gauges(agents: Agents) -> tuple[int, dict[str, dict[str, float]]]:
+    """Return how many agents there are, and the numbers of those that are loaded, for Prometheus."""
+    return len(agents.names), {name: views.gauges(core) for name, core in sorted(agents.cores.items())}

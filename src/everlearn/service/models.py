@@ -1,0 +1,228 @@
+"""What requests and answers look like; the OpenAPI description is made of these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from typing_extensions import TypeAliasType
+
+NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+"""Names of agents: nothing that means anything to a file system, a shell, SQL, HTML or Prometheus."""
+
+_INT = Annotated[int, Field(strict=True, ge=-(2**53) + 1, le=2**53 - 1)]
+_STR = Annotated[str, StringConstraints(strict=True, max_length=200)]
+
+Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100)]")
+"""An int, a str, or a list of labels, which stands for a tuple."""
+
+Scalar = Annotated[bool, Field(strict=True)] | _INT | Annotated[float, Field(allow_inf_nan=False)] | _STR
+Scalars = Annotated[list[Scalar], Field(max_length=100)]
+Labels = Annotated[list[Label], Field(min_length=1, max_length=100_000)]
+Rows = Annotated[list[Annotated[list[Any], Field(min_length=2, max_length=4)]], Field(max_length=1_000_000)]
+StepNumber = Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Body(BaseModel):
+    """What is sent; an unknown key is an error, since it is a misspelt one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SetupIn(Body):
+    """What an agent is.  All of it is optional but what `task` or its opposite needs: see docs/service.md."""
+
+    task: _STR | None = Field(
+        None, description="A task by its name in the registry; it brings all up to `reward_range`."
+    )
+    actions: Labels | None = Field(None, description="What the agent can do.", examples=[["slow", "fast"]])
+    observations: Labels | None = Field(None, description="What can be observed.", examples=[["idle", "busy"]])
+    aleatoric: _STR | Rows | dict[str, Any] = Field(
+        "last",
+        description="The aleatoric state: last, window:K, window:K+actions, given, or a table of next states.",
+    )
+    states: Labels | None = Field(None, description="The aleatoric states, where they are given.")
+    start: Label | None = Field(None, description="The aleatoric state at the beginning.")
+    reward: _STR | Rows | dict[str, Any] = Field("given", description="given (with each observation), or a table.")
+    reward_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="The least and the greatest reward.", examples=[[0, 1]]
+    )
+    raw: bool = Field(False, description="Learn from rewards as they are, not scaled to [0, 1].")
+    agent: _STR = Field("growing-horizon", description="An agent by its name in the registry.")
+    schedule: _STR | None = Field(None, description="A schedule by its name in the registry.")
+    parameters: Annotated[dict[_STR, Scalar | Scalars | None], Field(max_length=50)] = Field(
+        default_factory=dict, description="Of agent, schedule and task.", examples=[{"schedule.horizon_scale": 3}]
+    )
+    seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(0, description="Names the random stream.")
+    allowed: dict[str, Labels] | Rows | None = Field(None, description="The actions that are allowed, by state.")
+    snapshot_every: Annotated[int, Field(strict=True, ge=1, le=10**9)] = Field(10_000, description="In observations.")
+    retain: Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)] | None = Field(
+        None, description="How many steps of the journal are kept; all, unless given."
+    )
+    drift: dict[_STR, Number] = Field(
+        default_factory=dict, description="Settings of the drift alarm: see docs/live.md."
+    )
+
+
+class CreateIn(Body):
+    """A new agent."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "station", "setup": {"task": "service-station", "seed": 1}}]},
+    )
+
+    name: Annotated[str, StringConstraints(pattern=NAME)] = Field(description="How it will be called.")
+    setup: SetupIn
+
+
+class ActIn(Body):
+    """A question for an action."""
+
+    allowed: Labels | None = Field(None, description="The actions that are allowed at this step, if not all.")
+
+
+class ObserveIn(Body):
+    """What happened at a step."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"step": 1, "observation": "arrival", "executed": "fast"}]}
+    )
+
+    step: StepNumber = Field(description="The number that `act` gave.")
+    observation: Label = Field(description="What was observed.")
+    executed: Label | None = Field(None, description="What was really done, if not what `act` said.")
+    reward: Number | None = Field(None, description="What it was worth, where rewards are given.")
+    state: Label | None = Field(None, description="The aleatoric state that follows, where states are given.")
+    allowed: Labels | None = Field(None, description="What was given as `allowed` with `act` at this step, if it was.")
+
+
+class StepIn(ObserveIn):
+    """What happened at a step, and a question for the action of the next."""
+
+    next_allowed: Labels | None = Field(None, description="The actions that are allowed at the next step, if not all.")
+
+
+class ModeIn(Body):
+    """How the agent is to work."""
+
+    mode: Literal["learn", "frozen", "shadow"] = Field(
+        description="learn; frozen: act greedily, do not learn; shadow: propose and learn, others decide."
+    )
+
+
+class RollbackIn(Body):
+    """Which snapshot to go back to."""
+
+    snapshot: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(
+        description="The step of the snapshot, as the list of snapshots tells it."
+    )
+
+
+class Acted(BaseModel):
+    """The action for a step; the same until the step is observed."""
+
+    step: int = Field(description="The step that is due; `observe` must carry it.", examples=[1])
+    action: Label = Field(examples=["fast"])
+    state: Label = Field(description="The aleatoric state in which it was chosen.", examples=[0])
+    mode: str = Field(examples=["learn"])
+
+
+class Observed(BaseModel):
+    """What is recorded of a step, on disk."""
+
+    step: int
+    observation: Label
+    executed: Label
+    reward: float = Field(description="In the units of the task.")
+    state: Label = Field(description="The aleatoric state that followed.")
+
+
+class Stepped(Observed):
+    """What is recorded of a step, and the action for the next."""
+
+    next: Acted
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    error: str = Field(description="One word, for programs.", examples=["input"])
+    message: str = Field(description="One line, for people.")
+    id: str | None = Field(None, description="Of an internal error: what to look for in the log.")
+    expected: int | None = Field(None, description="Of a conflict: the step that is due.")
+    recorded: dict[str, Any] | None = Field(None, description="Of a conflict: what is recorded of that step.")
+
+
+class Listed(BaseModel):
+    """An agent in the list; step and mode are null until it is loaded."""
+
+    name: str
+    step: int | None
+    mode: str | None
+
+
+class AgentList(BaseModel):
+    """All agents."""
+
+    agents: list[Listed]
+
+
+class Created(BaseModel):
+    """An agent that there is now."""
+
+    name: str
+    created: bool = Field(description="False where it was there already with the same setup.")
+
+
+class Deleted(BaseModel):
+    """An agent that there is no more."""
+
+    name: str
+    deleted: bool
+
+
+class Agent(BaseModel):
+    """What an agent is, and what it knows."""
+
+    name: str
+    step: int = Field(description="How many observations it has taken in.")
+    t: int = Field(description="Its own time, which stands still while it is frozen.")
+    mode: str
+    aleatoric_state: Label
+    pending: Label | None = Field(description="The action that was proposed and not observed yet.")
+    horizon: float | None
+    discount: float | None
+    optimism: float | None
+    values: list[dict[str, Any]] | None = Field(description="Q, by aleatoric state and action.")
+    counts: list[dict[str, Any]] | None = Field(description="N, by aleatoric state and action.")
+    average_reward: float | None
+    recent_average: float | None
+    drift: dict[str, Any] = Field(description="The drift alarm: see docs/live.md.")
+
+
+class Snapshots(BaseModel):
+    """The snapshots of an agent, oldest first."""
+
+    snapshots: list[dict[str, Any]]
+
+
+class Policy(BaseModel):
+    """The greedy policy of an agent as a table."""
+
+    name: str
+    aleatoric: Any = Field(description="How the aleatoric state follows, as in the setup; `task` where a task says so.")
+    step: int
+    t: int
+    agent: str
+    start: Label
+    aleatoric_state: Label
+    everlearn: str
+    actions: list[dict[str, Any]] = Field(description="The greedy action, its value and its count, by state.")
+
+
+class Alive(BaseModel):
+    """That the service is there."""
+
+    status: str

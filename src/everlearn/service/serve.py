@@ -1,0 +1,91 @@
+"""The service as a process: bind, open the directory, serve, and end in order."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from everlearn._version import __version__
+from everlearn.errors import InputError
+from everlearn.service.agents import Agents
+from everlearn.service.app import make_app
+from everlearn.service.committer import Committer
+from everlearn.service.logs import log
+from everlearn.service.metrics import Metrics
+from everlearn.service.settings import Settings, is_loopback
+
+KEEP_ALIVE = 75
+"""Seconds for which a connection may lie idle."""
+GRACE = 30
+"""Seconds that requests have to end, once the service was told to."""
+
+
+def serve(directory: Path, settings: Settings) -> None:
+    """Serve the agents of a directory until SIGTERM or SIGINT; what waits then is finished first.
+
+    The address is taken first and listened on last: nobody is served before the directory is held and read.
+    """
+    with bind(settings.host, settings.port) as listener:
+        committer = Committer(
+            lambda: Agents(directory, settings.limits), waiting=settings.limits.waiting, metrics=Metrics()
+        )
+        committer.start()
+        config = uvicorn.Config(
+            make_app(committer, settings),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            lifespan="on",
+            limit_concurrency=settings.limits.connections,
+            timeout_keep_alive=KEEP_ALIVE,
+            timeout_graceful_shutdown=GRACE,
+        )
+        host, port = listener.getsockname()[:2]
+        if not is_loopback(settings.host):
+            log(logging.WARNING, "tokens travel unencrypted; put a proxy with TLS before this address", host=host)
+        _run(
+            uvicorn.Server(config),
+            listener,
+            lambda: log(logging.INFO, "serving", host=host, port=port, data=str(directory), version=__version__),
+        )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Take an address, without listening on it yet."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
+    except socket.gaierror as error:
+        raise InputError("--host", host, f"is no address of this machine: {error.strerror}") from None
+    except OSError as error:
+        raise InputError("--port", port, f"{host} cannot be used: {error.strerror}; give another") from None
+    return listener
+
+
+def _run(server: uvicorn.Server, listener: socket.socket, began: Callable[[], None]) -> None:
+    # The server raises the signals that it was ended by again when it has ended, which is for a process that goes on.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _ended)
+    began()
+    server.run(sockets=[listener])
+
+
+def _ended(_number: int, _frame: FrameType | None) -> Any:
+    return None

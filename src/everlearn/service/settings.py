@@ -1,0 +1,113 @@
+"""What the service is told when it starts: whom it trusts, and how much it takes in."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from everlearn.errors import InputError, require
+from everlearn.service.tokens import Tokens
+
+MOST_DEPTH = 16
+"""How deep JSON may be nested; a label within a table within a setup takes seven."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one request, one agent and the whole service may take.
+
+    Parameters
+    ----------
+    body, state:
+        bytes of a request, and of one that brings an agent state
+    labels, states, values, rows:
+        actions or observations of an agent, its aleatoric states, these times its actions, and the rows of a table
+    agents:
+        how many there may be
+    waiting:
+        requests that wait for the disk; more are told to come again
+    connections:
+        connections at a time
+    patience:
+        seconds in which the body of a request must have arrived
+
+    Examples
+    --------
+    >>> Limits(agents=0)
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.InputError: --max-agents: 0; give a whole number of at least 1
+
+    """
+
+    body: int = 1 << 20
+    state: int = 64 << 20
+    labels: int = 10_000
+    states: int = 100_000
+    values: int = 1_000_000
+    rows: int = 100_000
+    agents: int = 1_000
+    waiting: int = 1_024
+    connections: int = 1_000
+    patience: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ("body", "state", "labels", "states", "values", "rows", "agents", "waiting", "connections"):
+            value = getattr(self, name)
+            require(value >= 1, f"--max-{name}", value, "give a whole number of at least 1")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the service listens, to whom, and how much it takes.
+
+    Examples
+    --------
+    >>> Settings().hosts
+    ('127.0.0.1', '::1', 'localhost')
+    >>> Settings(host="0.0.0.0")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.InputError: --host: '0.0.0.0'; others can reach this address: name a file of tokens with
+    --token-file
+
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8321
+    tokens: Tokens = field(default_factory=Tokens)
+    allowed_hosts: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        require(0 <= self.port < 1 << 16, "--port", self.port, "give a whole number from 0 to 65535")
+        if not is_loopback(self.host) and not self.tokens:
+            remedy = "others can reach this address: name a file of tokens with --token-file"
+            raise InputError("--host", self.host, remedy)
+
+    @cached_property
+    def hosts(self) -> tuple[str, ...] | None:
+        """The names by which requests may call the service; any, where it has an address of its own.
+
+        On loopback this stops a page in a browser whose name was made to lead here.  Elsewhere a token is needed, which
+        such a page does not have.
+        """
+        if not is_loopback(self.host):
+            return self.allowed_hosts or None
+        return ("127.0.0.1", "::1", "localhost", *self.allowed_hosts)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address can be reached from this machine alone.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

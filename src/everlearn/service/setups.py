@@ -1,0 +1,111 @@
+"""A setup that came over HTTP: only names that are registered, and bounded before anything is made of it.
+
+In Python a setup may name ``module:attribute``.  From a request that would be running code that a stranger chose.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from everlearn.agents.registry import AGENTS, SCHEDULES
+from everlearn.errors import InputError, UnknownName, require
+from everlearn.live.setup import Setup, make_setup
+from everlearn.service.settings import Limits
+from everlearn.tasks.registry import TASKS
+
+MOST_PLANNED = 10_000
+"""Values (states squared times actions) over which an agent that plans may plan, since all agents wait meanwhile."""
+PLANNING = ("tsde", "ucrl2")
+
+MOST_OF_A_TASK = 10_000
+"""How large a number among the parameters of a task may be: large tasks take long to make, and others wait for it."""
+
+_VIEW = re.compile(r"window:[1-4](\+actions)?")
+
+
+def remote_setup(document: dict[str, Any], limits: Limits) -> Setup:
+    """Return the setup that a document describes.
+
+    Examples
+    --------
+    >>> remote_setup({"task": "service-station", "seed": 1}, Limits()).task.actions
+    ('fast', 'slow')
+    >>> remote_setup({"task": "os:system"}, Limits())
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.UnknownName: task: 'os:system'; known: access-control, ...
+
+    """
+    _check_names(document)
+    _check_parameters(document.get("parameters") or {})
+    _check_sizes(document, limits)
+    made = make_setup(**document)
+    _check_made(len(made.task.states), len(made.task.actions), str(made.document["agent"]), limits)
+    return made
+
+
+def _check_names(document: Mapping[str, Any]) -> None:
+    for key, known in (("task", TASKS), ("agent", AGENTS), ("schedule", SCHEDULES)):
+        name = document.get(key)
+        if name is not None and name not in known:
+            raise UnknownName(key, name, known)
+    for key in ("aleatoric", "reward"):
+        function = isinstance(document.get(key), Mapping) and "function" in document[key]
+        require(not function, key, "function", "functions can be given in Python only")
+
+
+def _check_parameters(parameters: Mapping[str, Any]) -> None:
+    for key, value in parameters.items():
+        listed = value if isinstance(value, list) else [value]
+        plain = all(part is None or isinstance(part, bool | int | float | str) for part in listed)
+        require(plain, key, value, "give a number, a string, true or false, or a list of these")
+        if key == "task.aleatoric":
+            fine = isinstance(value, str) and _VIEW.fullmatch(value) is not None
+            require(fine, key, value, "give window:K or window:K+actions, with K from 1 to 4")
+        elif key.startswith("task."):
+            small = all(not isinstance(part, int | float) or abs(part) <= MOST_OF_A_TASK for part in listed)
+            require(small, key, value, f"numbers up to {MOST_OF_A_TASK:,} are taken here")
+
+
+def _check_sizes(document: Mapping[str, Any], limits: Limits) -> None:
+    for key in ("actions", "observations"):
+        labels = document.get(key) or ()
+        require(len(labels) <= limits.labels, key, len(labels), f"at most {limits.labels:,} labels are taken")
+    states = document.get("states") or ()
+    require(len(states) <= limits.states, "states", len(states), f"at most {limits.states:,} are taken")
+    for key in ("aleatoric", "reward", "allowed"):
+        rows = _rows(document.get(key))
+        require(rows <= limits.rows, key, rows, f"at most {limits.rows:,} rows are taken")
+    _check_window(document, limits)
+
+
+def _check_window(document: Mapping[str, Any], limits: Limits) -> None:
+    """Refuse a window with too many contents before they are listed: n + n^2 + ... + n^K, and the empty one."""
+    kind = document.get("aleatoric")
+    found = re.fullmatch(r"window:(\d{1,3})(\+actions)?", kind) if isinstance(kind, str) else None
+    if found is None:
+        return
+    seen = len(document.get("observations") or ()) * (len(document.get("actions") or ()) if found[2] else 1)
+    log_states = int(found[1]) * math.log(max(seen, 1)) if seen > 1 else math.log(1 + int(found[1]))
+    remedy = f"so long a window has more than {limits.states:,} contents"
+    require(log_states <= math.log(limits.states), "aleatoric", kind, remedy)
+
+
+def _check_made(states: int, actions: int, agent: str, limits: Limits) -> None:
+    values = states * actions
+    require(states <= limits.states, "states", states, f"at most {limits.states:,} are taken")
+    require(actions <= limits.labels, "actions", actions, f"at most {limits.labels:,} labels are taken")
+    require(values <= limits.values, "values", values, f"at most {limits.values:,} (states times actions) are taken")
+    if agent in PLANNING and states * values > MOST_PLANNED:
+        remedy = f"this agent plans, over at most {MOST_PLANNED:,} values (states squared times actions) here"
+        raise InputError("agent", agent, remedy)
+
+
+def _rows(table: object) -> int:
+    """Return how many entries a table has, given as rows or as nested mappings."""
+    if isinstance(table, Mapping):
+        return sum(_rows(part) for part in table.values())
+    return len(table) if isinstance(table, list) else 1

@@ -1,0 +1,81 @@
+"""Bearer tokens: read from a file that others cannot read, kept as hashes, compared in constant time."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import stat
+from pathlib import Path
+
+from everlearn.errors import InputError, require
+
+SHORTEST = 16
+"""Characters of a token; ``openssl rand -hex 32`` makes 64."""
+
+
+class Tokens:
+    """The tokens that are accepted, any of them; none, and every request is.
+
+    Examples
+    --------
+    >>> tokens = Tokens(["correct-horse-battery", "staple-of-another-day"])
+    >>> tokens.accept("Bearer staple-of-another-day"), tokens.accept("Bearer guess"), tokens.accept(None)
+    (True, False, False)
+    >>> Tokens().accept(None)
+    True
+
+    """
+
+    def __init__(self, tokens: list[str] | None = None, path: Path | None = None) -> None:
+        self.path = path
+        self._digests = tuple(_digest(token) for token in tokens or ())
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Tokens:
+        """Read a file of tokens, one a line; two while one is replaced by another."""
+        return cls(_read(Path(path)), Path(path))
+
+    def reread(self) -> None:
+        """Take what the file says now; where it cannot be used, keep what there was and say why."""
+        if self.path is not None:
+            self._digests = tuple(_digest(token) for token in _read(self.path))
+
+    def __bool__(self) -> bool:
+        return bool(self._digests)
+
+    def accept(self, authorization: str | None) -> bool:
+        """Tell whether the value of the header ``Authorization`` carries a token that is known.
+
+        Digests of equal length are compared, with all that are known, so that the time does not tell how much of a
+        token was right, nor which one it was.
+        """
+        if not self._digests:
+            return True
+        scheme, _, given = (authorization or "").partition(" ")
+        digest = _digest(given.strip())
+        found = False
+        for known in self._digests:
+            found |= hmac.compare_digest(known, digest)
+        return found and scheme.lower() == "bearer"
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def _read(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            text = file.read(1 << 16)
+    except OSError as error:
+        raise InputError("--token-file", str(path), f"it cannot be read: {error.strerror}") from None
+    require(not mode & stat.S_IRWXO, "--token-file", str(path), f"anybody can read it; chmod 600 {path}")
+    tokens = [line.strip() for line in text.decode("utf-8", "surrogateescape").splitlines() if line.strip()]
+    require(bool(tokens), "--token-file", str(path), "it is empty; write one token a line")
+    short = next((number for number, token in enumerate(tokens, 1) if len(token) < SHORTEST), None)
+    require(
+        short is None, "--token-file", str(path), f"the token in line {short} is shorter than {SHORTEST} characters"
+    )
+    return tokens

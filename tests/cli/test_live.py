@@ -1,0 +1,108 @@
+"""The commands on a directory of durable agents."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+from typer.testing import CliRunner
+
+import everlearn as el
+from everlearn.cli.main import app
+from everlearn.live.setup import make_setup
+from everlearn.live.store import Store
+from tests.live.worlds import advance
+
+
+@pytest.fixture
+def directory(tmp_path):
+    with el.live(tmp_path / "agent", task="service-station", seed=1) as agent:
+        advance(agent, 30)
+        agent.freeze()
+    return tmp_path / "agent"
+
+
+def test_check_a_sound_directory(directory, call, call_json):
+    assert call("check", str(directory)) == f"{directory}: sound\nagent agent: step 30, 31 rows, 1 snapshots\n"
+    found = call_json("check", str(directory))
+    assert (found["sound"], found["findings"], found["in_use"], found["repaired"]) == (True, [], False, None)
+
+
+def test_check_one_that_is_in_use(directory, call):
+    with el.live(directory):
+        assert call("check", str(directory)).startswith(f"{directory}: sound, and in use\n")
+
+
+def test_check_and_repair_a_damaged_one(directory, call, call_json):
+    connection = sqlite3.connect(directory / "everlearn.db", isolation_level=None)
+    connection.execute("UPDATE journal SET reward = 0.125 WHERE seq = 20")
+    connection.close()
+    result = CliRunner().invoke(app, ["check", str(directory)])
+    assert result.exit_code == 1
+    assert "damaged: everlearn.db: table journal: agent agent: row 20: is damaged\n" in result.stdout
+    assert "everlearn check DIR --repair" in result.stdout
+    found = json.loads(CliRunner().invoke(app, ["check", str(directory), "--json"]).stdout)
+    assert found["findings"][0]["row"] == 20
+    repaired = call("check", str(directory), "--repair")
+    assert "agent agent: saved up to step 19, 12 rows are lost\n" in repaired
+    assert call_json("check", str(directory))["sound"]
+
+
+def test_backup(directory, tmp_path, call, call_json):
+    with el.live(directory):
+        printed = call("backup", str(directory), str(tmp_path / "copy.db"))
+    assert printed.endswith("bytes, checked\nagent agent: step 30, 31 rows, 1 snapshots\n")
+    assert call_json("backup", str(directory), str(tmp_path / "copy.db"))["agents"][0]["step"] == 30
+
+
+def test_journal(directory, call):
+    lines = call("journal", str(directory), "--from", "29").splitlines()
+    assert len(lines) == 3
+    assert lines[-1].endswith("mode frozen")
+    rows = [json.loads(line) for line in call("journal", str(directory), "--to", "5", "--json").splitlines()]
+    assert [row["step"] for row in rows] == [1, 2, 3, 4, 5]
+
+
+def test_policy(directory, call, call_json):
+    table = call_json("policy", str(directory))
+    assert [row["state"] for row in table["actions"]] == [0, 1]
+    assert call("policy", str(directory)).startswith("step 30, t = 30, growing-horizon\n")
+
+
+def test_a_function_is_not_needed_to_look(tmp_path, call_json, call):
+    setup = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": (0, 1)}
+    with el.live(tmp_path, **setup, reward=lambda s, a, o: 0.5) as agent:
+        agent.act()
+        agent.observe("x")
+    assert len(call_json("policy", str(tmp_path))["actions"]) == 3
+    assert len(call("journal", str(tmp_path)).splitlines()) == 1
+    assert call_json("check", str(tmp_path))["sound"]
+
+
+def test_warm(tmp_path, call_json, refused):
+    with el.live(tmp_path / "agent", task="service-station", seed=1):
+        pass
+    (tmp_path / "log.csv").write_text("observation,action\narrival,slow\ndeparture,fast\n")
+    assert call_json("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv")) == {"rows": 2, "step": 2, "t": 2}
+    (tmp_path / "log.csv").write_text("observation,action\narrival,slow\ndepartures,fast\n")
+    message = refused("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv"))
+    assert message.startswith("row 2 of the log: 'departures'; observation: 'departures'; known: arrival, ")
+    with el.live(tmp_path / "agent") as agent:
+        assert agent.step == 2
+        assert "another process works there" in refused("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv"))
+
+
+@pytest.mark.parametrize("command", ["check", "journal", "policy", "warm"])
+def test_a_directory_without_agents_is_refused(tmp_path, refused, command):
+    more = ["log.csv"] if command == "warm" else []
+    assert refused(command, str(tmp_path), *more) == f"{tmp_path / 'everlearn.db'}: there is no such file"
+
+
+def test_of_several_one_is_named(tmp_path, refused, call_json):
+    with Store(tmp_path) as store:
+        for name in ("one", "two"):
+            store.create(name, make_setup(task="service-station"))
+    assert refused("policy", str(tmp_path)) == f"{tmp_path}: there are 2 agents; name one with --agent: one, two"
+    assert call_json("policy", str(tmp_path), "--agent", "two")["step"] == 0
+    assert refused("policy", str(tmp_path), "--agent", "three") == f"{tmp_path}: there is no agent 'three'"

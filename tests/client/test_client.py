@@ -1,0 +1,313 @@
+"""The client: deadlines, retries, falling back, catching up; against the service and against one that misbehaves."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
+
+import pytest
+
+import everlearn as el
+from everlearn.client import Client, ServiceError, Unreachable
+from everlearn.client.fallback import TablePolicy, make_fallback
+from everlearn.errors import InputError
+from tests.service.conftest import STATION, Service
+
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    running = Service(tmp_path_factory.mktemp("client") / "data")
+    yield running
+    running.kill()
+
+
+@pytest.fixture
+def client(service, request):
+    name = request.node.name.removeprefix("test_")[:50]
+    with Client(service.url, name, deadline=20) as made:
+        made.create(STATION)
+        yield made
+
+
+def test_it_drives_an_agent_as_if_it_were_here(client):
+    twin = el.Agent("service-station", schedule="smooth", seed=1)
+    for number, observation in enumerate(["arrival", "nothing", "departure", "arrival"] * 5):
+        assert client.act() == client.act() == twin.act()
+        if number % 3:
+            assert client.observe(observation) == twin.observe(observation)
+        else:
+            twin.observe(observation)
+            assert client.step(observation) == twin.act()
+    assert client.inspect()["t"] == twin.t == 20
+    assert client.connected
+
+
+def test_what_was_executed_and_allowed(client):
+    assert client.act(allowed=["slow"]) == "slow"
+    assert client.observe("arrival", executed="fast") == 1.0
+    assert client.step("arrival", executed="slow", allowed=["fast"]) == "fast"
+    assert client.observe("nothing") == -0.5
+    assert client.inspect()["step"] == 3
+
+
+def test_two_clients_of_one_agent_are_told_of_each_other(service, client):
+    client.act()
+    with Client(service.url, client.agent) as other:
+        other.act()
+        other.observe("arrival")
+    with pytest.raises(ServiceError, match="step 1 is recorded with other content") as caught:
+        client.observe("nothing")
+    assert (caught.value.status, caught.value.error) == (409, "conflict")
+    assert caught.value.document["recorded"]["observation"] == "arrival"
+    assert (client.waiting, client.lost) == (0, 1)
+    client.act()
+    assert client.observe("departure") is not None
+    with pytest.raises(ServiceError, match="observation: 'unheard'"):
+        client.step("unheard", executed="fast")
+    assert client.step("arrival", executed="fast") in ("fast", "slow")
+    assert client.inspect()["step"] == 3
+
+
+def test_in_shadow_somebody_must_say_what_was_done(client):
+    assert client.mode("shadow")["mode"] == "shadow"
+    client.act()
+    with pytest.raises(InputError, match="name what was executed"):
+        client.observe("arrival")
+    assert client.observe("arrival", executed="slow") == 1.0
+
+
+def test_what_the_service_refuses_is_not_repeated(service):
+    with Client(service.url, "nobody", deadline=20) as client:
+        began = time.monotonic()
+        with pytest.raises(ServiceError, match="there is no agent nobody"):
+            client.act()
+        assert time.monotonic() - began < 10
+
+
+def test_nothing_was_asked_for():
+    with pytest.raises(InputError, match="nothing was asked for"):
+        Client(NOBODY, "a", fallback="off").observe("low")
+
+
+class TestAlone:
+    """Nobody answers."""
+
+    def test_without_a_fallback_that_is_an_error_within_the_deadline(self):
+        client = Client(NOBODY, "a", deadline=0.1)
+        began = time.monotonic()
+        with pytest.raises(Unreachable, match=r"a: no action within 0.1 seconds, and there is no fallback"):
+            client.act()
+        assert 0.05 < time.monotonic() - began < 2
+
+    def test_with_one_it_acts_and_keeps_what_happens(self, caplog):
+        client = Client(NOBODY, "a", deadline=0.1, fallback=lambda state, seen: "on" if seen == "low" else "off")
+        assert client.act() == "off"
+        assert client.observe("low") is None
+        assert client.act() == "on"
+        assert client.step("high") == "off"
+        assert client.waiting == 2
+        with caplog.at_level(logging.WARNING, "everlearn.client"):
+            assert client.close() == 2
+        assert "2 observations could not be told and are lost" in caplog.text
+
+    def test_a_service_that_was_not_there_is_not_waited_for_each_time(self):
+        client = Client(NOBODY, "a", deadline=0.2, fallback="off")
+        client.act()
+        began = time.monotonic()
+        for _ in range(3):
+            client.observe("low")
+            client.act()
+        assert time.monotonic() - began < 1.0
+
+    def test_what_does_not_fit_is_counted_as_lost(self):
+        client = Client(NOBODY, "a", deadline=0.02, fallback="off", backlog=3)
+        for number in range(6):
+            client.act()
+            client.observe(number)
+        assert (client.waiting, client.lost) == (3, 3)
+        assert [entry["observation"] for entry in client._kept] == [0, 4, 5]  # the first may have arrived
+
+
+def test_a_service_that_goes_and_comes_back_has_the_whole_story(start):
+    """What was done without it is told as executed, in order, and learned from."""
+    first = start()
+    client = Client(first.url, "station", deadline=0.3, fallback="slow")
+    client.create(STATION)
+    twin = el.Agent("service-station", schedule="smooth", seed=1)
+    for _ in range(3):
+        client.act()
+        client.observe("arrival")
+        twin.act()
+        twin.observe("arrival")
+    first.kill()
+    for observation in ("nothing", "arrival", "departure"):
+        assert client.act() == "slow"
+        assert client.observe(observation) is None
+        twin.act()
+        twin.observe(observation, executed="slow")
+    assert (client.waiting, client.connected) == (3, False)
+    start(port=first.port)
+    client._line.insist()
+    client.deadline = 20
+    assert client.act() == twin.act()
+    assert (client.waiting, client.lost, client.connected) == (0, 0, True)
+    found = client.inspect()
+    assert (found["step"], found["t"]) == (6, 6)
+    client.close()
+
+
+def test_a_service_that_was_away_from_the_beginning(start, tmp_path):
+    first = start()
+    with Client(first.url, "station") as maker:
+        maker.create(STATION)
+        maker.act()
+        maker.observe("arrival")
+    first.kill()
+    client = Client(first.url, "station", deadline=0.1, fallback="fast")
+    client.act()
+    client.observe("nothing")
+    start(port=first.port)
+    client._line.insist()
+    client.deadline = 20
+    client.act()
+    assert client.inspect()["step"] == 2
+    client.close()
+
+
+class Fickle(BaseHTTPRequestHandler):
+    """A service that fails in every way before it answers; it records what it was sent."""
+
+    protocol_version = "HTTP/1.1"
+    failures: ClassVar[list[str]] = []
+    received: ClassVar[list[dict]] = []
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        type(self).received.append(body)
+        failure = self.failures.pop(0) if self.failures else ""
+        if failure == "drop":
+            self.close_connection = True
+            return
+        if failure == "slow":
+            time.sleep(0.5)
+        status = int(failure) if failure.isdigit() else 200
+        step = body.get("step", 1)
+        document = {"step": step, "action": "on", "state": "low", "mode": "learn", "reward": 0.5}
+        text = b"<html>" if failure == "html" else json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_arguments):
+        pass
+
+
+@pytest.fixture
+def fickle():
+    Fickle.failures, Fickle.received = [], []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Fickle)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_request_is_repeated_with_the_same_step_until_it_is_answered(fickle):
+    with Client(fickle, "a", deadline=20) as client:
+        client.act()
+        Fickle.received.clear()
+        Fickle.failures = ["503", "drop", "500", "507", "html", "drop"]
+        assert client.observe("low") == 0.5
+    assert len(Fickle.received) == 7
+    assert all(body == {"step": 1, "observation": "low", "executed": "on"} for body in Fickle.received)
+
+
+def test_a_slow_answer_counts_as_none_and_is_asked_for_again(fickle):
+    with Client(fickle, "a", deadline=0.2, fallback="off") as client:
+        assert client.act() == "on"
+        Fickle.failures = ["slow"]
+        assert client.observe("low") is None
+        assert client.waiting == 1
+        client._line.insist()
+        client.deadline = 5
+        assert client.act() == "on"
+        assert client.waiting == 0
+    told = [body for body in Fickle.received if "observation" in body]
+    assert told == [told[0]] * 2
+
+
+@pytest.mark.parametrize("status", ["400", "401", "409", "422"])
+def test_a_refusal_is_an_error_at_once(fickle, status):
+    with Client(fickle, "a", deadline=20, fallback="off") as client:
+        Fickle.failures = [status]
+        with pytest.raises(ServiceError) as caught:
+            client.act()
+        assert caught.value.status == int(status)
+        assert not isinstance(caught.value, Unreachable)
+
+
+class TestFallback:
+    ROWS = ({"state": "low", "action": "on", "count": 2}, {"state": "high", "action": "off", "count": 9})
+
+    def table(self, aleatoric):
+        return TablePolicy({"aleatoric": aleatoric, "actions": list(self.ROWS)})
+
+    def test_an_action_that_is_not_allowed_is_not_taken(self):
+        assert self.table("last").choose("low", None, ["off"]) == "off"
+        with pytest.raises(InputError, match="it is not among those allowed"):
+            make_fallback("on").choose(None, None, ["off"])
+
+    def test_a_state_that_is_not_known_is_the_usual_one(self):
+        assert self.table("last").choose("strange", None, None) == "off"
+
+    def test_it_follows_the_state_where_it_can(self):
+        assert self.table("last").follow("high", "on", "low", None) == "low"
+        assert self.table("given").follow("high", "on", "x", "low") == "low"
+        assert self.table("window:2").follow(("a", "b"), "on", "c", None) == ("b", "c")
+        assert self.table("window:2+actions").follow(None, "on", "c", None) == (("on", "c"),)
+        assert self.table([["high", "on", "x", "low"]]).follow("high", "on", "x", None) == "low"
+        assert self.table("task").follow("high", "on", "x", None) == "high"
+
+    def test_a_table_of_the_service_is_one(self, client):
+        table = client.policy()
+        for row in table["actions"]:
+            assert make_fallback(table).choose(row["state"], None, None) == row["action"]
+
+    def test_and_tells_how_the_state_follows(self, service):
+        with Client(service.url, "windowed", deadline=20) as client:
+            setup = {"actions": ["off", "on"], "observations": ["low", "high"], "reward_range": [0, 1]}
+            client.create({**setup, "aleatoric": "window:2"})
+            policy = make_fallback(client.policy())
+        assert policy.follow(("low", "low"), "on", "high", None) == ("low", "high")
+
+    def test_what_is_no_table_is_refused(self):
+        with pytest.raises(InputError, match="give a policy table"):
+            make_fallback({"actions": []})
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "127.0.0.1:8321", "http://", "http://x?y=1"])
+def test_urls_that_are_none(url):
+    with pytest.raises(InputError, match="write http://HOST:PORT"):
+        Client(url, "a")
+
+
+def test_it_needs_the_standard_library_alone():
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['numpy', 'scipy', 'fastapi', 'typer', 'rich']))\n"
+        "from everlearn.client import Client\n"
+        "client = Client('http://127.0.0.1:9', 'a', deadline=0.05, fallback='off')\n"
+        "assert client.act() == 'off'"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,205 @@
+"""Chromium without a window, driven through its DevTools protocol: no driver is needed, and every request is seen."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from websockets.sync.client import connect
+
+ROOT = Path(__file__).parents[2]
+START = "from everlearn.cli.main import main; main()"
+
+
+def chromium() -> str | None:
+    """Return where Chromium is."""
+    return next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
+
+
+def wait_for(ready: Callable[[], Any], seconds: float, what: str, pause: float = 0.03) -> Any:
+    """Return what is ready as soon as it is; the machine may be slow."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := ready():
+            return found
+        time.sleep(pause)
+    raise AssertionError(f"after {seconds} s there is not {what}")
+
+
+class Tab:
+    """A tab of the browser: it opens, evaluates, clicks and types, and remembers what the page asked for."""
+
+    def __init__(self, address: str) -> None:
+        self._held = ExitStack()
+        self._socket = self._held.enter_context(connect(address, max_size=None, open_timeout=20))
+        self._number = 0
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: Any) -> Any:
+        """Call a method of the protocol, and return what it returns."""
+        self._number += 1
+        self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
+        while True:
+            message = json.loads(self._socket.recv(timeout=30))
+            if message.get("id") == self._number:
+                if "error" in message:
+                    raise AssertionError(f"{method}: {message['error']}")
+                return message["result"]
+            self._note(message)
+
+    def _note(self, message: dict[str, Any]) -> None:
+        parameters = message.get("params", {})
+        match message.get("method"):
+            case "Network.requestWillBeSent":
+                self.requests.append(parameters["request"]["url"])
+            case "Network.webSocketCreated":
+                self.requests.append(parameters["url"])
+            case "Runtime.exceptionThrown":
+                details = parameters["exceptionDetails"]
+                self.complaints.append(details.get("exception", {}).get("description") or details["text"])
+            case "Runtime.consoleAPICalled" if parameters["type"] in ("error", "warning", "assert"):
+                self.complaints.append(str([one.get("value", one.get("description")) for one in parameters["args"]]))
+            case "Log.entryAdded" if parameters["entry"]["level"] in ("error", "warning"):
+                self.complaints.append(f"{parameters['entry']['text']} {parameters['entry'].get('url', '')}")
+
+    def evaluate(self, expression: str) -> Any:
+        """Return the value of an expression in the page."""
+        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in found:
+            raise AssertionError(f"{expression}: {found['exceptionDetails']}")
+        return found["result"].get("value")
+
+    def open(self, address: str) -> None:
+        """Go to an address, and wait until the curve is drawn."""
+        self.evaluate("window.left = true")
+        self.call("Page.navigate", url=address)
+        there = "!window.left && !!document.querySelector('svg.chart')"
+        wait_for(lambda: self.evaluate(there), 30, f"a curve at {address}")
+
+    def size(self, width: int, height: int, *, dark: bool = False, scale: float = 1.0) -> None:
+        """Be so large, and prefer light or dark."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **metrics)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def text(self, selector: str) -> str:
+        """Return the text of an element."""
+        return self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''").strip()
+
+    def click(self, selector: str) -> None:
+        """Click the middle of an element, with the mouse."""
+        where = wait_for(lambda: self._middle(selector), 10, f"{selector} to click")
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=where[0], y=where[1], button="left", clickCount=1)
+
+    def _middle(self, selector: str) -> Any:
+        return self.evaluate(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); if (!e) return null;"
+            "e.scrollIntoView({block: 'center', behavior: 'instant'}); const b = e.getBoundingClientRect();"
+            "return b.width ? [b.x + b.width / 2, b.y + b.height / 2] : null; })()"
+        )
+
+    def press(self, key: str, text: str = "") -> None:
+        """Press a key and let it go."""
+        codes = {"Enter": 13, " ": 32, "ArrowRight": 39, "Tab": 9, ".": 190}
+        common = {"key": key, "windowsVirtualKeyCode": codes.get(key, 0)}
+        self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def type(self, selector: str, text: str) -> None:
+        """Put a text into a field in the place of what is there, and leave it with Enter."""
+        self.click(selector)
+        self.evaluate(f"document.querySelector({json.dumps(selector)}).select()")
+        self.call("Input.insertText", text=text)
+        self.press("Enter", "\r")
+
+    def screenshot(self, path: Path) -> None:
+        """Write what can be seen as PNG."""
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+
+    def close(self) -> None:
+        """Close the tab."""
+        self.call("Page.close")
+        self._held.close()
+
+
+class Browser:
+    """A browser that runs, and opens tabs."""
+
+    def __init__(self, port: int) -> None:
+        self._control = f"http://127.0.0.1:{port}/json"
+
+    def tab(self) -> Tab:
+        """Open a tab."""
+        request = urllib.request.Request(f"{self._control}/new?about:blank", method="PUT")
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return Tab(json.load(answer)["webSocketDebuggerUrl"])
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """Run Chromium without a window, with nothing kept from before and nothing left behind."""
+    program = chromium()
+    assert program is not None
+    with TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+        options += ["--remote-debugging-port=0", f"--user-data-dir={home}", "--hide-scrollbars", "about:blank"]
+        process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            noted = Path(home) / "DevToolsActivePort"
+            lines = wait_for(lambda: noted.exists() and noted.read_text().splitlines(), 40, "a browser")
+            yield Browser(int(lines[0]))
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+class Served:
+    """A page that is served, and what the server had to complain about."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self.process, self._log = process, log
+        line = wait_for(self._said, 40, "a page that is served")
+        self.address = line.partition("the page is at ")[2].partition(";")[0]
+
+    def _said(self) -> str:
+        lines = self._log.read_text().splitlines()
+        if self.process.poll() is not None:
+            raise AssertionError("\n".join(lines))
+        return lines[0] if lines else ""
+
+    def complaints(self) -> str:
+        """Return all that was said after the first line."""
+        return "\n".join(self._log.read_text().splitlines()[1:])
+
+
+@contextmanager
+def running_page(before: str = "") -> Iterator[Served]:
+    """Run ``everlearn play`` as a user does, on a free port; ``before`` that other code."""
+    command = [sys.executable, "-c", f"{before}\n{START}", "play", "--port", "0", "--no-open"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        with log.open("w") as written:
+            process = subprocess.Popen(command, env=environment, stdout=written, stderr=written, cwd=folder)
+        try:
+            yield Served(process, log)
+        finally:
+            process.terminate()
+            process.wait(20)
+            assert [path.name for path in Path(folder).iterdir()] == ["log"], "it left something behind"

@@ -1,0 +1,42 @@
+"""Several agents in step on common random numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+import everlearn as el
+from everlearn.play import race as module
+from everlearn.play.race import Workshop
+from everlearn.play.reading import read_query
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    return Workshop()
+
+
+def test_agents_that_do_the_same_meet_the_same_luck(workshop):
+    """Common random numbers: a policy and its twin, told another way, earn the same to the last bit."""
+    race = workshop.race(
+        read_query("agent=always&agent.policy=slow&2.agent=always&2.agent.policy=0=slow,1=slow&3.agent=growing-horizon")
+    )
+    race.advance(5000)
+    assert race.streams[0].recorded() == race.streams[1].recorded() != race.streams[2].recorded()
+
+
+def test_each_of_several_is_what_it_is_alone(workshop):
+    race = workshop.race(read_query("seed=4&2.agent=q-learning"))
+    race.advance(1000)
+    for stream, agent in zip(race.streams, ("growing-horizon", "q-learning"), strict=True):
+        alone = el.run("service-station", agent, steps=1000, seed=4)
+        assert stream.recorded()[1] == alone.average_reward.tolist()
+
+
+def test_tasks_are_shared_and_not_kept_for_ever(workshop, monkeypatch):
+    monkeypatch.setattr(module, "MOST_KEPT", 2)
+    one, other = (workshop.race(read_query("task=riverswim")) for _ in range(2))
+    assert one.task is other.task
+    for states in (7, 8, 9):
+        workshop.race(read_query(f"task=riverswim&task.states={states}"))
+    assert workshop.race(read_query("task=riverswim")).task is not one.task
+    assert len(workshop._tasks) == 2

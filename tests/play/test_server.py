@@ -1,0 +1,105 @@
+"""Who may reach the page, and how many."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import socket
+import urllib.error
+import urllib.request
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from everlearn.errors import InputError
+from everlearn.play.server import Doors, is_loopback, listen
+from tests.play.browser import running_page, wait_for
+
+
+def test_it_listens_on_loopback_alone_unless_told(page):
+    host, port = page.removeprefix("http://").rstrip("/").split(":")
+    assert is_loopback(host)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address for documentation; nothing is sent
+        except OSError:
+            pytest.skip("this machine has no other address")
+        own = probe.getsockname()[0]
+    if is_loopback(own):
+        pytest.skip("this machine has no other address")
+    with pytest.raises(OSError, match=r"refused|timed out"):
+        socket.create_connection((own, int(port)), timeout=2)
+
+
+def status(page: str, **headers: str) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(page, headers=headers), timeout=20) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_another_site_is_not_let_in(page):
+    own = page.removeprefix("http://").rstrip("/")
+    assert status(page) == 200
+    assert status(page, Origin=f"http://{own}") == 200
+    assert status(page, Origin="http://example.org") == 403
+    assert status(page, Host="example.org") == 403
+    socket_address = f"ws://{own}/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    with pytest.raises(InvalidStatus), connect(socket_address, origin="http://example.org", open_timeout=20):
+        pass
+
+
+@pytest.mark.parametrize(("local", "answer"), [(True, 403), (False, 200)])
+def test_only_where_others_may_reach_it_is_another_name_of_it_let_in(local, answer):
+    async def inside(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200})
+
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "headers": [(b"host", b"station.example:8090")]}
+    asyncio.run(Doors(inside, local)(scope, None, send))
+    assert sent[0]["status"] == answer
+
+
+def test_a_port_that_is_taken_is_refused_with_the_remedy():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=rf":{port}'; cannot be had: Address already in use; give another"):
+            listen("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(("host", "port"), [("127.0.0.1", 70000), ("127.0.0.1", -1), ("no.such.host.invalid", 0)])
+def test_an_address_that_cannot_be_is_refused(host, port):
+    with pytest.raises(InputError, match=r"--port|--host"):
+        listen(host, port)
+
+
+def test_pages_are_bounded_and_freed_and_end_with_the_server(browser):
+    """One page may be open; a second is told so; when the first has gone, it may come.  Interrupted, all end."""
+    with running_page("import everlearn.play.server as server; server.MOST_PAGES, server.RECONNECT = 1, 0.5") as served:
+        first, second = browser.tab(), browser.tab()
+        first.open(served.address)
+        second.call("Page.navigate", url=served.address)
+        wait_for(lambda: "No more than 1 page" in second.text("body"), 20, "a refusal")
+        first.close()
+
+        def let_in() -> bool:
+            second.call("Page.navigate", url=served.address)
+            said = wait_for(lambda: re.search("No more|Run", second.text("body")), 20, "an answer")
+            return said[0] == "Run"
+
+        wait_for(let_in, 40, "room for another", pause=1.0)
+        wait_for(lambda: second.evaluate("!!document.querySelector('svg.chart')"), 30, "a curve")
+        second.press(" ", " ")
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(20) in (0, 130)
+        assert served.complaints() == ""
+        second.close()

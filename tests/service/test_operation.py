@@ -1,0 +1,365 @@
+"""Running it: start, metrics, logs, pressure, a full disk, the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from everlearn.live.core import Core
+from everlearn.service import operations
+from everlearn.service.agents import Agents
+from everlearn.service.models import ObserveIn
+from everlearn.service.settings import Limits
+from everlearn.service.setups import remote_setup
+from tests.service.conftest import COMMAND, STATION
+
+
+def refused(*options: str, command=COMMAND, **variables: str) -> str:
+    """Start a service that must not start; return its one line."""
+    done = subprocess.run(
+        [*command, *options], capture_output=True, text=True, timeout=60, env={**os.environ, **variables}, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("everlearn: ")
+    return done.stderr.removeprefix("everlearn: ").strip()
+
+
+class TestStart:
+    def test_a_port_that_is_taken(self, tmp_path):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = str(other.getsockname()[1])
+            line = refused("--data", str(tmp_path / "data"), "--port", port)
+        assert line == f"--port: {port}; 127.0.0.1 cannot be used: Address already in use; give another"
+        assert not (tmp_path / "data").exists()
+
+    def test_a_directory_that_is_held(self, start, tmp_path):
+        service = start()
+        line = refused("--data", str(service.directory), "--port", "0")
+        assert re.search(rf"another process works there \(process {service.process.pid} on ", line)
+        assert service.call("GET", "/readyz").status == 200
+
+    def test_the_extra_is_missing(self, tmp_path):
+        hide = "import sys; sys.modules['fastapi'] = None; from everlearn.cli.main import main; main()"
+        line = refused("--data", str(tmp_path / "data"), command=[sys.executable, "-c", hide, "serve"])
+        assert line.endswith("the service needs more packages: pip install 'everlearn[service]'")
+
+    @pytest.mark.parametrize(
+        ("options", "line"),
+        [
+            (["--host", "0.0.0.0"], "--host: '0.0.0.0'; others can reach this address: name a file of tokens with"),
+            (
+                ["--host", "nowhere.invalid", "--token-file", "TOKENS"],
+                "--host: 'nowhere.invalid'; is no address of this",
+            ),
+            (["--port", "65536"], "--port: 65536; give a whole number from 0 to 65535"),
+            (["--max-agents", "0"], "--max-agents: 0; give a whole number of at least 1"),
+            (["--log-level", "loud"], "--log-level: 'loud'; known: debug, info, warning, error"),
+            (["--token-file", "none"], "--token-file: 'none'; it cannot be read: No such file or directory"),
+        ],
+    )
+    def test_options_that_cannot_be_used(self, tmp_path, options, line):
+        tokens = tmp_path / "tokens"
+        tokens.write_text("0123456789abcdef")
+        tokens.chmod(0o600)
+        named = [str(tokens) if option == "TOKENS" else option for option in options]
+        assert refused("--data", str(tmp_path / "data"), *named).startswith(line)
+
+    def test_a_data_directory_that_is_a_file(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        assert str(tmp_path / "file") in refused("--data", str(tmp_path / "file"), "--port", "0")
+
+    @pytest.mark.parametrize("keep", [50, 5000])
+    def test_a_database_that_is_damaged(self, start, keep):
+        service = start()
+        service.create("station")
+        service.kill()
+        for path in service.directory.glob("everlearn.db-*"):
+            path.unlink()
+        path = service.directory / "everlearn.db"
+        path.write_bytes(b"\x55" * keep)
+        assert str(path) in refused("--data", str(service.directory), "--port", "0")
+
+
+class TestEnd:
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_what_waits_is_finished(self, start, number):
+        """Requests that are under way when the signal comes are answered, and what they brought is on disk."""
+        service = start()
+        names = [f"a{n}" for n in range(8)]
+        for name in names:
+            service.create(name)
+        told, stop = dict.fromkeys(names, 0), threading.Event()
+
+        def work(name):
+            while not stop.is_set():
+                try:
+                    reply = service.call(
+                        "POST", f"/v1/agents/{name}/step", {"step": told[name] + 1, "observation": "arrival"}
+                    )
+                except OSError:
+                    return
+                if reply.status != 200:
+                    return
+                told[name] += 1
+
+        with ThreadPoolExecutor(8) as pool:
+            working = [pool.submit(work, name) for name in names]
+            time.sleep(0.3)
+            assert service.stop(number) == 0
+            stop.set()
+            [one.result() for one in working]
+        assert service.log[-1]["message"] == "stopped"
+        again = start()
+        found = {one["name"]: one["step"] for one in again.call("GET", "/v1/agents").json["agents"]}
+        for name in names:
+            assert told[name] > 0
+            assert found[name] in (told[name], told[name] + 1)  # the last answer may not have come through
+
+    def test_the_directory_is_free_afterwards_and_has_nothing_to_replay(self, start):
+        service = start()
+        service.create("station")
+        for step in range(1, 4):
+            service.post("/v1/agents/station/observe", {"step": step, "observation": "arrival"})
+        service.stop()
+        again = start()
+        steps = [one["step"] for one in again.call("GET", "/v1/agents/station/snapshots").json["snapshots"]]
+        assert steps == [0, 3]
+
+
+def test_many_requests_are_one_transaction(service):
+    """The group commit: fewer transactions than requests, where many come at once."""
+    names = [f"group{n}" for n in range(16)]
+    for name in names:
+        service.create(name)
+    commits, rows = service.metric("commits_total"), service.metric("rows_total")
+
+    def work(name):
+        for step in range(1, 21):
+            service.post(f"/v1/agents/{name}/observe", {"step": step, "observation": "arrival"})
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(work, names))
+    assert service.metric("rows_total") - rows == 320
+    assert service.metric("commits_total") - commits < 320
+
+
+def test_too_many_requests_are_told_to_come_again(start, tmp_path):
+    """A disk that takes its time: what does not fit into the queue is refused at once, what fits is served."""
+    code = """
+import time, everlearn.service.agents as module
+kept = module.Agents.append
+module.Agents.append = lambda self, entries: (time.sleep(0.5), kept(self, entries))[1]
+"""
+    (tmp_path / "sitecustomize.py").write_text(code)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    service = start("--max-waiting", "2", PYTHONPATH=path)
+    names = [f"a{n}" for n in range(10)]
+    for name in names:
+        service.create(name)
+
+    def work(name):
+        began = time.monotonic()
+        reply = service.call("POST", f"/v1/agents/{name}/observe", {"step": 1, "observation": "arrival"})
+        return reply, time.monotonic() - began
+
+    with ThreadPoolExecutor(10) as pool:
+        done = list(pool.map(work, names))
+    assert {reply.status for reply, _ in done} == {200, 503}
+    for reply, _ in done:
+        if reply.status == 503:
+            assert (reply.json["error"], reply.headers["retry-after"]) == ("busy", "1")
+    assert service.metric("refused_total") >= 1
+    found = {one["name"]: one["step"] for one in service.call("GET", "/v1/agents").json["agents"]}
+    assert [found[name] for name in names] == [int(reply.status == 200) for reply, _ in done]
+
+
+class TestFullDisk:
+    @pytest.fixture
+    def small(self, tmp_path):
+        """A disk of one megabyte."""
+        disk = tmp_path / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True, check=False
+        )
+        if mounted.returncode:
+            pytest.skip(f"NO SMALL DISK CAN BE MOUNTED HERE: {mounted.stderr.decode().strip()}")
+        yield disk
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+    def test_it_is_a_clear_error_that_loses_nothing(self, start, small):
+        service = start(directory=small / "data")
+        service.create("station")
+        fill(small / "ballast")
+        step, reply = 0, None
+        while reply is None or reply.status == 200:
+            step += 1
+            reply = service.call("POST", "/v1/agents/station/observe", {"step": step, "observation": "arrival"})
+        assert (reply.status, reply.json["error"]) == (507, "full")
+        assert str(small) not in reply.json["message"]
+        assert service.call("GET", "/readyz").status == 503
+        assert service.post("/v1/agents/station/act")["step"] == step  # it still acts
+        (small / "ballast").unlink()
+        sent = {"step": step, "observation": "arrival"}
+        assert service.post("/v1/agents/station/observe", sent)["step"] == step  # the same can be tried again
+        assert service.call("GET", "/readyz").status == 200
+        service.kill()
+        again = start(directory=small / "data")
+        rows = again.call("GET", "/v1/agents/station/journal").body.splitlines()
+        assert [json.loads(row)["step"] for row in rows] == list(range(1, step + 1))
+
+    def test_the_same_where_the_database_may_not_grow(self, start, tmp_path):
+        """Needs no mount: SQLite says of its own bound what it says of a full disk."""
+        code = """
+import everlearn.live.database as module, everlearn.live.store as store
+kept = module.connect
+def connect(path):
+    connection = kept(path)
+    connection.execute("PRAGMA max_page_count = 20")
+    return connection
+store.connect = connect
+"""
+        (tmp_path / "sitecustomize.py").write_text(code)
+        path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        service = start(PYTHONPATH=path)
+        service.create("station")
+        for step in range(1, 10_000):
+            reply = service.call("POST", "/v1/agents/station/observe", {"step": step, "observation": "arrival"})
+            if reply.status != 200:
+                break
+        assert (reply.status, reply.json["error"]) == (507, "full")
+        service.kill()
+        again = start()
+        assert again.post("/v1/agents/station/act")["step"] == step
+        again.post("/v1/agents/station/observe", {"step": step, "observation": "arrival"})
+
+
+def fill(path) -> None:
+    """Leave next to no room."""
+    with path.open("wb", buffering=0) as file:
+        for size in (65536, 4096):
+            try:
+                while file.write(bytes(size)) == size:
+                    pass
+            except OSError:
+                pass
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 24576)
+
+
+def test_a_backup_that_was_made_while_it_ran_can_be_served(start, tmp_path):
+    """As the runbook says: back up, lose everything, restore, check, start."""
+    service = start()
+    service.create("station")
+    for step in range(1, 12):
+        service.post("/v1/agents/station/step", {"step": step, "observation": "arrival"})
+    command, copy = COMMAND[:-1], tmp_path / "copy.db"
+    subprocess.run([*command, "backup", str(service.directory), str(copy)], check=True, capture_output=True)
+    before = service.call("GET", "/v1/agents/station").json
+    service.post("/v1/agents/station/step", {"step": 12, "observation": "arrival"})  # this one will be lost
+    service.kill()
+    restored = tmp_path / "restored"
+    restored.mkdir()
+    shutil.copy(copy, restored / "everlearn.db")
+    subprocess.run([*command, "check", str(restored)], check=True, capture_output=True)
+    again = start(directory=restored)
+    again.post("/v1/agents/station/act")
+    assert again.call("GET", "/v1/agents/station").json == before
+    reply = again.call("POST", "/v1/agents/station/step", {"step": 13, "observation": "arrival"})
+    assert (reply.status, reply.json["expected"]) == (409, 12)
+
+
+def test_an_agent_whose_memory_falls_behind_the_disk_is_read_again(tmp_path, monkeypatch):
+    """What is on disk counts: the request fails, and repeated it is acknowledged."""
+    agents = Agents(tmp_path / "data", Limits())
+    agents.create("station", remote_setup(STATION, Limits()))
+    body = ObserveIn(step=1, observation="arrival")
+    prepared = operations.observe(agents, "station", body)
+    agents.append([prepared.entry])
+    with monkeypatch.context() as patched:
+        patched.setattr(Core, "apply", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            prepared.then()
+    assert operations.observe(agents, "station", body)["step"] == 1
+    assert agents.core("station").next_step == 2
+    agents.close()
+
+
+def test_an_agent_that_is_damaged_does_not_stop_the_others(start):
+    service = start()
+    for name in ("good", "bad"):
+        service.create(name)
+        for step in range(1, 4):
+            service.post(f"/v1/agents/{name}/observe", {"step": step, "observation": "arrival"})
+    service.kill()
+    with closing(sqlite3.connect(service.directory / "everlearn.db")) as database:
+        number = database.execute("SELECT id FROM agents WHERE name = 'bad'").fetchone()[0]
+        database.execute("UPDATE journal SET reward = 0.123 WHERE agent = ? AND step = 2", (number,))
+        database.commit()
+    again = start()
+    assert any(entry["message"] == "agent cannot be opened" for entry in again.log)
+    assert again.post("/v1/agents/good/act")["step"] == 4
+    reply = again.call("POST", "/v1/agents/bad/act")
+    assert (reply.status, reply.json["error"]) == (500, "corrupt")
+    assert str(service.directory) not in reply.json["message"]
+
+
+class TestWatching:
+    def test_metrics_are_in_the_format_of_prometheus(self, service):
+        service.create("watched")
+        for step in range(1, 4):
+            service.post("/v1/agents/watched/observe", {"step": step, "observation": "arrival"})
+        reply = service.call("GET", "/metrics")
+        assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        text = reply.body.decode()
+        sample = re.compile(r'[a-z_]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? [-+0-9.e]+')
+        for line in text.splitlines():
+            assert line.startswith(("# HELP everlearn_", "# TYPE everlearn_")) or sample.fullmatch(line), line
+        assert 'everlearn_agent_step{agent="watched"} 3' in text
+        assert 'everlearn_requests_total{operation="POST /v1/agents/{name}/observe",status="200"}' in text
+        assert "everlearn_ready 1" in text
+        declared = re.findall(r"^# TYPE (\S+)", text, flags=re.MULTILINE)
+        assert len(declared) == len(set(declared))
+
+    def test_names_that_are_made_up_are_not_counted_by_name(self, service):
+        for n in range(20):
+            service.call("GET", f"/made-up-{n}")
+        text = service.call("GET", "/metrics").body.decode()
+        assert "made-up" not in text
+        assert 'operation="unknown",status="404"' in text
+
+    def test_logs_are_json_and_tell_who_was_changed(self, start):
+        service = start("--log-level", "debug")
+        service.create("logged")
+        service.call("PUT", "/v1/agents/logged/mode", {"mode": "frozen"})
+        service.call("DELETE", "/v1/agents/logged?confirm=logged")
+        service.stop()
+        told = [(entry["message"], entry.get("agent")) for entry in service.log]
+        for message in ("agent created", "mode changed", "agent deleted"):
+            assert (message, "logged") in told
+        assert all({"time", "level", "message"} <= set(entry) for entry in service.log)
+
+    def test_readiness_waits_for_every_agent(self, start):
+        service = start()
+        for n in range(3):
+            service.create(f"a{n}", {**STATION, "seed": n})
+        service.kill()
+        again = start()
+        listed = again.call("GET", "/v1/agents").json["agents"]
+        assert [one["step"] for one in listed] == [0, 0, 0]  # null, were they not loaded

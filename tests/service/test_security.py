@@ -1,0 +1,227 @@
+"""Who is let in, how much is taken, and what is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+
+import pytest
+
+from everlearn.errors import InputError
+from everlearn.service.guard import Guard, is_deep
+from everlearn.service.metrics import Metrics
+from everlearn.service.settings import Limits, Settings
+from everlearn.service.tokens import Tokens
+from tests.service.conftest import STATION, Service
+
+TOKEN, OTHER = "0123456789abcdef", "fedcba9876543210"
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """A service with a token and small limits."""
+    folder = tmp_path_factory.mktemp("guarded")
+    tokens = folder / "tokens"
+    tokens.write_text(TOKEN)
+    tokens.chmod(0o600)
+    limits = {"agents": 2, "body": 5000, "labels": 50, "states": 40, "values": 60, "rows": 8, "state": 3000}
+    options = [text for name, value in limits.items() for text in (f"--max-{name}", str(value))]
+    running = Service(folder / "data", "--token-file", str(tokens), "--allow-host", "agents.example", *options)
+    yield running
+    running.kill()
+
+
+def asked(guarded, method, path, body=None, **headers):
+    return guarded.call(method, path, body, Authorization=f"Bearer {TOKEN}", **headers)
+
+
+class TestTokens:
+    def test_without_one_nothing_is_told(self, guarded):
+        for path in ("/v1/agents", "/metrics", "/openapi.json", "/v1/agents/a/act", "/nothing"):
+            reply = guarded.call("GET", path)
+            assert (reply.status, reply.json["error"]) == (401, "token")
+            assert reply.headers["www-authenticate"] == "Bearer"
+
+    def test_a_wrong_one_is_none(self, guarded):
+        assert guarded.call("GET", "/v1/agents", Authorization=f"Bearer {OTHER}").status == 401
+
+    def test_whether_it_is_there_may_be_asked_by_anybody(self, guarded):
+        assert [guarded.call("GET", path).status for path in ("/healthz", "/readyz")] == [200, 200]
+
+    def test_with_it_all_is_open(self, guarded):
+        assert asked(guarded, "GET", "/v1/agents").status == 200
+        assert asked(guarded, "GET", "/openapi.json").json["security"] == [{"token": []}]
+
+    def test_it_can_be_replaced_while_running(self, start, tmp_path):
+        tokens = tmp_path / "tokens"
+        tokens.write_text(TOKEN)
+        tokens.chmod(0o600)
+        service = start("--token-file", str(tokens))
+        tokens.write_text(f"{TOKEN}\n{OTHER}\n")
+        service.process.send_signal(1)
+        service._wait_for("tokens reread")
+        assert service.call("GET", "/v1/agents", Authorization=f"Bearer {OTHER}").status == 200
+        tokens.chmod(0o644)
+        service.process.send_signal(1)
+        assert "anybody can read it" in service._wait_for("tokens not reread")["error"]
+        assert service.call("GET", "/v1/agents", Authorization=f"Bearer {OTHER}").status == 200
+        assert TOKEN not in json.dumps(service.log)
+
+    @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "agents.example"])
+    def test_an_address_that_others_reach_needs_one(self, host):
+        with pytest.raises(InputError, match="name a file of tokens with --token-file"):
+            Settings(host=host)
+        assert Settings(host=host, tokens=Tokens([TOKEN])).hosts is None
+
+
+class TestPages:
+    """What a page in a browser on the same machine could try."""
+
+    @pytest.mark.parametrize("host", ["evil.example", "evil.example:8321", "", "127.0.0.1.evil.example", "[::2]"])
+    def test_a_name_that_was_made_to_lead_here_is_refused(self, service, host):
+        reply = service.call("GET", "/v1/agents", Host=host)
+        assert (reply.status, reply.json["error"]) == (421, "host")
+
+    @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:8321"])
+    def test_its_own_names_are_not(self, service, host):
+        assert service.call("GET", "/v1/agents", Host=host).status == 200
+
+    def test_nor_those_that_it_was_given(self, guarded):
+        assert asked(guarded, "GET", "/v1/agents", Host="agents.example").status == 200
+
+    @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
+    def test_pages_of_other_sites_are_refused(self, service, origin):
+        assert service.call("POST", "/v1/agents/a/act", Origin=origin).status == 403
+
+    def test_no_answer_can_be_read_from_another_site(self, service):
+        for reply in (
+            service.call("GET", "/healthz"),
+            service.call("OPTIONS", "/v1/agents"),
+            service.call("GET", "/none"),
+        ):
+            assert not [name for name in reply.headers if name.lower().startswith("access-control")]
+            assert reply.headers["x-content-type-options"] == "nosniff"
+            assert reply.headers["cache-control"] == "no-store"
+            assert "default-src 'none'" in reply.headers["content-security-policy"]
+            assert "server" not in reply.headers
+
+    @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+    def test_only_json_that_says_so_is_read(self, service, kind):
+        """A page may send these kinds to any site without asking."""
+        body = {"name": "forged", "setup": STATION}
+        assert service.call("POST", "/v1/agents", body, Content_Type=kind).status in (415, 422)
+        assert service.call("POST", "/v1/agents/forged/act", {}, Content_Type=kind).status == 415
+        assert service.call("GET", "/v1/agents/forged").status == 404
+
+
+class TestLimits:
+    def test_a_long_body_is_refused_before_it_is_read(self, guarded):
+        reply = asked(guarded, "POST", "/v1/agents", b"x" * 5001)
+        assert (reply.status, reply.json["message"]) == (413, "the body is longer than 5000 bytes")
+
+    def test_and_one_that_does_not_say_how_long_it_is(self, guarded):
+        with socket.create_connection(("127.0.0.1", guarded.port), timeout=10) as connection:
+            head = f"POST /v1/agents HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+            connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+            for _ in range(5):  # a little more than is taken, and no more: what lay unread would reset the connection
+                connection.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
+            answer = connection.recv(4096)
+            assert b" 413 " in answer
+
+    def test_a_body_that_does_not_come_is_not_waited_for(self):
+        sent = []
+
+        async def receive():
+            await asyncio.sleep(60)
+
+        async def send(message):
+            sent.append(message)
+
+        guard = Guard(None, Settings(limits=Limits(patience=0.01)), Metrics(), lambda _method, _path: False)
+        headers = [(b"host", b"localhost"), (b"content-length", b"10")]
+        asyncio.run(guard({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, send))
+        assert sent[0]["status"] == 408
+        assert (b"connection", b"close") in sent[0]["headers"]
+
+    @pytest.mark.parametrize("depth", [17, 1000])
+    def test_deep_json_is_refused(self, guarded, depth):
+        body = b'{"name":"deep","setup":{"actions":' + b"[" * depth + b"]" * depth + b"}}"
+        reply = asked(guarded, "POST", "/v1/agents", body)
+        assert (reply.status, reply.json["message"]) == (422, "JSON is nested deeper than 16")
+
+    def test_brackets_in_strings_are_not_depth(self):
+        assert not is_deep(b'{"a": "' + b"[" * 100 + b'\\"' + b"{" * 100 + b'"}')
+        assert is_deep(b"[" * 17)
+        assert not is_deep(b"[]" * 1000)
+
+    @pytest.mark.parametrize(
+        ("setup", "message"),
+        [
+            ({"observations": list(range(51))}, "observations: 51; at most 50 labels are taken"),
+            ({"aleatoric": "given", "states": list(range(41))}, "states: 41; at most 40 are taken"),
+            ({"observations": list(range(35))}, "values: 72; at most 60 (states times actions) are taken"),
+            ({"reward": [[0, 0, 0, 0]] * 9}, "reward: 9; at most 8 rows are taken"),
+            (
+                {"aleatoric": "window:4", "observations": [1, 2, 3]},
+                "aleatoric: 'window:4'; so long a window has more than 40",
+            ),
+        ],
+    )
+    def test_a_large_setup_is_refused(self, guarded, setup, message):
+        base = {"actions": [0, 1], "observations": [0], "reward_range": [0, 1]}
+        reply = asked(guarded, "POST", "/v1/agents", {"name": "large", "setup": {**base, **setup}})
+        assert (reply.status, reply.json["error"]) == (422, "input")
+        assert reply.json["message"].startswith(message)
+
+    def test_there_are_only_so_many_agents(self, guarded):
+        asks = [asked(guarded, "POST", "/v1/agents", {"name": f"a{n}", "setup": STATION}) for n in range(3)]
+        assert [reply.status for reply in asks] == [201, 201, 409]
+        assert "--max-agents" in asks[-1].json["message"]
+        state = asked(guarded, "GET", "/v1/agents/a0/state").body
+        octets = {"Content_Type": "application/octet-stream"}
+        assert asked(guarded, "PUT", "/v1/agents/a0/state", state, **octets).status == 200
+        assert asked(guarded, "PUT", "/v1/agents/a0/state", bytes(3001), **octets).status == 413
+
+
+class TestLeaks:
+    @pytest.mark.parametrize(
+        ("method", "path", "body"),
+        [
+            ("POST", "/v1/agents", b"{"),
+            ("POST", "/v1/agents", b"\xff\xfe"),
+            ("POST", "/v1/agents", b'{"name": "a", "setup": {"seed": NaN}}'),
+            ("POST", "/v1/agents", b'{"name": "a", "setup": {"seed": 1e999}}'),
+            ("POST", "/v1/agents", b'{"name": "a", "setup": {"task": "\\ud800"}}'),
+            ("POST", "/v1/agents", b'{"name": "a", "setup": {"seed": ' + b"9" * 6000 + b"}}"),
+            ("POST", "/v1/agents/none/observe", b'{"step": 1, "observation": "\\u0000"}'),
+            ("GET", "/v1/agents/%00", None),
+            ("GET", "/v1/agents/none/journal?first=x", None),
+            ("TRACE", "/v1/agents", None),
+            ("GET", "/../../etc/passwd", None),
+        ],
+    )
+    def test_what_is_refused_tells_nothing_of_the_inside(self, service, method, path, body):
+        reply = service.call(method, path, body)
+        assert 400 <= reply.status < 500
+        assert set(reply.json) <= {"error", "message", "expected", "recorded"}
+        for secret in (b"Traceback", b"/src/", b".py", str(service.directory).encode(), b"sqlite", b"SELECT"):
+            assert secret not in reply.body
+
+    def test_a_long_value_is_not_repeated_whole(self, service):
+        service.create("short")
+        reply = service.call("POST", "/v1/agents/short/observe", {"step": 1, "observation": "x" * 200})
+        assert len(reply.json["message"]) <= 500
+
+    def test_what_nobody_foresaw_is_a_number_and_the_log_has_the_rest(self, start, tmp_path):
+        code = "import everlearn.service.management as m\nm.inspect = lambda *_: 1 / 0\n"
+        (tmp_path / "sitecustomize.py").write_text(code)
+        service = start(PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+        service.create("damaged")
+        reply = service.call("GET", "/v1/agents/damaged")
+        assert (reply.status, reply.json["error"]) == (500, "internal")
+        assert b"ZeroDivision" not in reply.body
+        logged = next(entry for entry in service.log if entry.get("id") == reply.json["id"])
+        assert "ZeroDivisionError" in logged["traceback"]
+        assert service.call("GET", "/healthz").status == 200
