@@ -37,7 +37,7 @@ def test_the_first_step_by_hand(pool):
 
     At the station of the paper the first customer comes for certain, and pays 1.
     """
-    stream = begin(pool)
+    stream = begin(pool, schedule="smooth")
     stream.advance(1)
     found = explain(stream)
     update = found.update
@@ -91,7 +91,7 @@ def test_what_cannot_be_told_is_left_over_for_another_bonus(pool):
 
 
 def test_an_update_that_is_not_the_papers_is_not_told_as_it(pool):
-    stream = begin(pool)
+    stream = begin(pool, schedule="smooth")
     stream.advance(300)
     stream.design = replace(stream.design, schedule=replace(stream.design.schedule, step_weight=9.0))
     found = explain(stream)

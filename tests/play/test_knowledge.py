@@ -23,7 +23,8 @@ def pool():
 
 def watch(pool, agent="growing-horizon", task="service-station", **parameters) -> Stream:
     made = make_task(task, parameters)
-    return Stream(made, make_design(agent, duration=1000), 1, make_table(made, eager=64), pool)
+    schedule = "smooth" if agent == "growing-horizon" else None
+    return Stream(made, make_design(agent, duration=1000, schedule=schedule), 1, make_table(made, eager=64), pool)
 
 
 def test_a_step_changes_one_count_and_marks_it(pool):
