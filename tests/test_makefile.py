@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["make", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    called = ["make", "--no-print-directory", *arguments]  # which it would print where make itself runs the tests
+    return subprocess.run(called, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.fixture

@@ -6,19 +6,20 @@ import pytest
 
 from everlearn.errors import UnknownName
 from everlearn.leaderboard.lineup import Reference, lineup
+from everlearn.leaderboard.settings import PAPERS
 
 
 def test_the_whole_board():
     whole = lineup()
     assert len(set(whole.tasks)) == len(whole.tasks) == 22
     assert [whole.kind(task) for task in whole.tasks] == ["training"] * 6 + ["set aside"] * 16
-    assert len(set(whole.agents)) == len(whole.agents) == 10
+    assert len(set(whole.agents)) == len(whole.agents) == 11
     assert (whole.spec.steps, whole.spec.runs, whole.spec.seed) == (1_000_000, 20, 2)
 
 
 def test_agents_and_tasks_are_named_by_label_or_by_what_they_are():
     chosen = lineup(["growing-horizon", "tsde"], ["garnet, seed 1", "t-maze", "riverswim"])
-    assert chosen.agents == ["growing-horizon, practical", "growing-horizon, smooth", "tsde"]
+    assert chosen.agents == ["growing-horizon, practical", "growing-horizon, smooth", PAPERS, "tsde"]
     assert chosen.tasks == ["riverswim", "garnet, seed 1", "riverswim, 9 states", "t-maze"]
     assert chosen.ours == "growing-horizon, practical"
 

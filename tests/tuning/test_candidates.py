@@ -47,10 +47,10 @@ def test_more_of_them_begin_with_the_same():
 
 
 def test_all_differ_and_end_where_there_are_no_more():
-    search = {"schedule.horizon_scale": [1.5, 3, 3.0, 6], "schedule.horizon_power": [0.2, 0.3]}
+    search = {"schedule.horizon_scale": [12, 24, 24.0, 48], "schedule.horizon_power": [0.05, 0.1]}
     found = settings(spec(search, candidates=100))
     assert len(found) == len({tuple(sorted(one.items())) for one in found}) == 6
-    assert found[0] == {"schedule.horizon_power": 0.2, "schedule.horizon_scale": 1.5}
+    assert found[0] == {"schedule.horizon_power": 0.05, "schedule.horizon_scale": 12.0}
 
 
 def test_purposes_have_seeds_of_their_own():

@@ -43,7 +43,7 @@ def test_the_snippet_is_an_agent_of_a_spec(tuned):
 
 def test_the_agent_can_be_compared(tuned):
     experiment = el.compare(world(), ["growing-horizon", tuned.agent], steps=50, runs=2)
-    assert [arm.agent for arm in experiment.arms] == ["growing-horizon, smooth", "tuned"]
+    assert [arm.agent for arm in experiment.arms] == ["growing-horizon, practical", "tuned"]
 
 
 @pytest.mark.parametrize("value", ['a "b" \\ c\n', 1e-05, 3, True, [1, ["x", 2.5]], {"a b": {"c": 1}}, -0.0])

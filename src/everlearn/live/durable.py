@@ -28,8 +28,8 @@ NAME = "agent"
 
 def live(
     directory: str | os.PathLike[str],
-    *,
     task: object = None,
+    *,
     actions: Iterable[Label] | None = None,
     observations: Iterable[Label] | None = None,
     aleatoric: object = None,
