@@ -17,7 +17,7 @@ from everlearn.live.entry import Entry
 from everlearn.live.schema import INSERT_ROW, begin
 from everlearn.live.store import Store
 
-ROUNDS, STEPS = 7, 1000
+ROUNDS, STEPS = 60, 200
 LONG, GROUP = 1_000_000, 1000
 OBSERVATIONS = ("arrival", "nothing", "departure", "nothing")
 
@@ -46,8 +46,8 @@ def _rates(folder: Path) -> list[dict[str, str]]:
     bare = connect(folder / "bare.db")
     begin(bare)
     seconds: dict[str, list[float]] = {"bare": [], "live": [], "memory": []}
-    with el.live(folder / "live", task="service-station", seed=1) as agent:
-        plain = el.Agent("service-station", seed=1)
+    with el.live(folder / "live", "service-station", schedule="smooth", seed=1) as agent:
+        plain = el.Agent("service-station", schedule="smooth", seed=1)
         agent.act()
         row = agent.core.prepare("arrival")
         for number in range(ROUNDS):
@@ -85,7 +85,7 @@ def _long(folder: Path) -> list[dict[str, str]]:
 
     memory = {}
     with Store(folder / "long") as store:
-        core = store.create("agent", make_setup(task="service-station", seed=1))
+        core = store.create("agent", make_setup(task="service-station", schedule="smooth", seed=1))
         entries = []
         for step in range(1, LONG):
             core.act()

@@ -73,6 +73,7 @@ class Agent:
         self.t = 0
         self._aleatoric_state = self.interface.start
         self._clock = Clock(self.design.schedule)
+        self._soon: Now | None = None
         self._stream = stream(self.seed, self.run, AGENT)
         self._pending: int | None = None
 
@@ -142,7 +143,10 @@ class Agent:
     @property
     def upcoming(self) -> Now:
         """What the schedule says of the step that comes next."""
-        return self._clock.at(self.t + 1)
+        t = self.t + 1
+        if self._soon is None or self._soon.t != t:
+            self._soon = self._clock.at(t)
+        return self._soon
 
     @property
     def policy(self) -> Table:
@@ -192,7 +196,7 @@ class Agent:
         self._pending = None if pending is None else self.interface.action(as_label(pending))
         for name, array in fields.items():
             array[...] = state.epistemic[name]
-        self._aleatoric_state, self._clock = aleatoric_state, clock
+        self._aleatoric_state, self._clock, self._soon = aleatoric_state, clock, None
         self.t, self.seed, self.run = algorithmic["t"], algorithmic["seed"], algorithmic["run"]
         put_words(self._stream, np.array(algorithmic["stream"], dtype=np.uint64))
 

@@ -67,6 +67,6 @@ def page(reader: Reader, core: Core, first: int, last: int | None, after: int, l
 
 def _follows(reader: Reader, core: Core, entry: Entry, check: int | None) -> int:
     """See that a row follows on the one before it; return its check."""
-    if check is not None and entry.check != checked(check, *entry[:-1]):
+    if check is not None and entry.check != checked(check, entry[:-1]):
         raise Corrupt(f"{reader.path}: table journal: agent {core.number}: row {entry.seq} is damaged")
     return entry.check

@@ -203,7 +203,7 @@ def _rows(
                 found.append(Finding(path.name, "journal", agent.name, last + 1, f"is missing, up to {entry.seq - 1}"))
                 check = None
             before = checks.get(entry.seq - 1, check)
-            if before is not None and entry.check != checked(before, *entry[:-1]):
+            if before is not None and entry.check != checked(before, entry[:-1]):
                 found.append(Finding(path.name, "journal", agent.name, entry.seq, "is damaged"))
             count, last, check = count + 1, entry.seq, entry.check
     except UNREADABLE as error:

@@ -70,8 +70,10 @@ class Core:
         self.asked: int | None = None
         """The mask that was given with the pending call of ``act``, if any."""
         self._mode = LEARN
+        self._prepared: Entry | None = None
         self._snapped = 0
         self._every = (1 << self.agent.interface.actions) - 1
+        self._learned = self.agent.task.reward.learned
 
     @property
     def t(self) -> int:
@@ -139,12 +141,12 @@ class Core:
         following, earned = interface.step(self.agent.situation, action, index)
         if self.setup.gives_state:
             following = self._told_state(observation, state)
-        else:
-            require(state is None, "state", state, "follows from the setup; leave it out")
+        elif state is not None:
+            raise InputError("state", state, "follows from the setup; leave it out")
         if self.setup.gives_reward:
             earned = self._told_reward(reward)
-        else:
-            require(reward is None, "reward", reward, "follows from the setup; leave it out")
+        elif reward is not None:
+            raise InputError("reward", reward, "follows from the setup; leave it out")
         self.agent.upcoming  # noqa: B018 - a schedule that leaves its domain says so now, before anything is written
         return self.entry(kind, self.step + 1, action, index, earned + 0.0, following)  # SQLite keeps no -0.0
 
@@ -208,11 +210,14 @@ class Core:
         after = state if following is None else following
         asking = (self._mode, time.time(), state, allowed, pending)
         fields = (self.seq + 1, kind, step, *asking, executed, observation, reward, after, payload)
-        return Entry(*fields, checked(self.check, *fields))
+        made = self._prepared = Entry._make((*fields, checked(self.check, fields)))
+        return made
 
     def apply(self, entry: Entry) -> None:
-        """Do what an entry says: one that was just prepared, or one that is read again."""
-        self._verify(entry)
+        """Do what an entry says: one that was just prepared, or one that is read again, which is then verified."""
+        if entry is not self._prepared:
+            self._verify(entry)
+        self._prepared = None
         if entry.is_observation:
             self._take_in(entry)
         elif entry.kind == MODE:
@@ -223,7 +228,7 @@ class Core:
 
     def _verify(self, entry: Entry) -> None:
         """See that an entry follows on what there is, and ask for what it says was asked for."""
-        if (entry.seq, entry.check) != (self.seq + 1, checked(self.check, *entry[:-1])):
+        if (entry.seq, entry.check) != (self.seq + 1, checked(self.check, entry[:-1])):
             raise Corrupt(f"journal row {entry.seq}: it is damaged, or a row before it is missing")
         agent = self.agent
         if entry.kind == OBSERVED and entry.state != agent.situation:
@@ -240,11 +245,11 @@ class Core:
         action, index, reward = entry.executed, entry.observation, entry.reward
         if action is None or index is None or reward is None or not math.isfinite(reward):
             raise Corrupt(f"journal row {entry.seq}: an observation without its parts")
-        experience = Experience(entry.state, action, index, self.agent.task.reward.learned(reward), entry.following)
         if self._mode == FROZEN or not self.may(entry.state) >> action & 1:
             self.agent.move(entry.following)
         else:
-            self._learn(experience)
+            learned = self._learned(reward)
+            self._learn(Experience(entry.state, action, index, learned, entry.following))
         self.asked = None
         if entry.kind == OBSERVED:
             self.gauge.add(reward, entry.step)

@@ -130,15 +130,20 @@ class Live:
         """Let one thread in at a time; what an interruption left half done is read from the disk again."""
         with self._lock:
             if not self._sure:
-                self.core, self._sure = self.store.open(NAME, self._setup), True
+                self._recover()
             yield
+
+    def _recover(self) -> None:
+        self.core, self._sure = self.store.open(NAME, self._setup), True
 
     def act(self, allowed: Iterable[Label] | None = None) -> Label:
         """Return the action for the step that is due; asked again before ``observe``, it returns the same.
 
         ``allowed`` narrows this one choice.
         """
-        with self._held():
+        with self._lock:
+            if not self._sure:
+                self._recover()
             return self.core.act(allowed)
 
     def observe(
@@ -167,7 +172,9 @@ class Live:
             content changes nothing, other content is a :exc:`everlearn.errors.Conflict`
 
         """
-        with self._held():
+        with self._lock:
+            if not self._sure:
+                self._recover()
             if step is not None and step != self.core.next_step:
                 return self._recorded(step, observation, executed, reward, state)
             entry = self.core.prepare(observation, executed, reward, state)
@@ -192,7 +199,7 @@ class Live:
     def _commit(self, entry: Entry) -> None:
         try:
             self._sure = False
-            self.store.append([(self.core.number, entry)])
+            self.store.append_one(self.core.number, entry)
             self.core.apply(entry)
             self._sure = True
         except StoreFull:

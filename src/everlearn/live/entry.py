@@ -62,14 +62,14 @@ def first_check(agent: int) -> int:
     return zlib.crc32(b"everlearn agent %d" % agent)
 
 
-def checked(previous: int, *fields: object) -> int:
+def checked(previous: int, fields: tuple[object, ...]) -> int:
     """Return the check of a row: a CRC-32 of all that is in it, which goes on from that of the row before.
 
     So a row that was changed, lost, moved or put in shows.  It finds accidents; it is no signature.
 
     Examples
     --------
-    >>> checked(0, 1, "busy") == checked(1, 1, "busy")
+    >>> checked(0, (1, "busy")) == checked(1, (1, "busy"))
     False
 
     """

@@ -57,7 +57,7 @@ def _rows_from_1(source: sqlite3.Connection, target: sqlite3.Connection, number:
     """Copy the rows of an agent, each with its check; return the check after each row."""
     checks = {0: first_check(number)}
     for row in source.execute(_ROWS_1, (number,)):
-        checks[row[0]] = checked(checks[row[0] - 1], *row)
+        checks[row[0]] = checked(checks[row[0] - 1], tuple(row))
         target.execute(INSERT_ROW, (number, *row, checks[row[0]]))
     return checks
 

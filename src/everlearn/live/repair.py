@@ -193,7 +193,7 @@ def _good(source: sqlite3.Connection, number: int, after: int, check: int) -> It
     try:
         for row in source.execute(query, (number, after)):
             entry = Entry(*row)
-            if entry.seq != after + 1 or entry.check != checked(check, *entry[:-1]):
+            if entry.seq != after + 1 or entry.check != checked(check, entry[:-1]):
                 return
             yield entry
             after, check = entry.seq, entry.check

@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,11 @@ class Store(Reader):
         else:
             self._refuse(found)
 
+    @cached_property
+    def cursor(self) -> sqlite3.Cursor:
+        """What rows are written through."""
+        return self.connection.cursor()
+
     def close(self) -> None:
         """Let go of the directory."""
         if getattr(self, "connection", None) is not None:
@@ -130,8 +136,7 @@ class Store(Reader):
         """Commit rows of any agents, and snapshots, in one transaction: when this returns they are on disk."""
         listed, taken = list(entries), list(snapshots)
         if len(listed) == 1 and not taken:
-            with errors(self.path):
-                self.connection.execute(INSERT_ROW, (listed[0][0], *listed[0][1]))
+            self.append_one(*listed[0])
             return
         with self.transaction() as run:
             self.connection.executemany(INSERT_ROW, ((agent, *entry) for agent, entry in listed))
@@ -140,6 +145,14 @@ class Store(Reader):
                 _thin_out(run, core)
         for core in taken:
             core.snapped()
+
+    def append_one(self, agent: int, entry: Entry) -> None:
+        """Commit one row, which SQLite does by itself; what happens at every step has no ceremony."""
+        try:
+            self.cursor.execute(INSERT_ROW, (agent, *entry))
+        except (sqlite3.Error, OverflowError):
+            with errors(self.path):
+                raise
 
     def roll_back(self, core: Core, step: int) -> Entry:
         """Return the entry of going back to the snapshot of a step; it is yet to be appended and applied."""
