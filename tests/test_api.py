@@ -64,9 +64,9 @@ def test_what_was_run_is_told():
 
 
 def test_parameters_reach_task_agent_and_schedule():
-    base = run(runs=2).total_reward
-    for given in ({"task.fast_cost": 0.1}, {"schedule.optimism_scale": 5.0}):
-        assert not np.array_equal(run(runs=2, parameters=given).total_reward, base)
+    base = run(runs=2, schedule="smooth").total_reward
+    for given in ({"task.fast_cost": 0.1}, {"schedule.optimism_scale": 5.0}, {"task.raw": "no"}):
+        assert not np.array_equal(run(runs=2, schedule="smooth", parameters=given).total_reward, base)
     fast = run(agent="always", parameters={"agent.policy": "fast"})
     assert fast.total_reward[0, -1] == 150.5
 
