@@ -106,6 +106,24 @@ def attained(value: float, best: Optimum) -> bool:
     return best.certified and value >= best.lower - ATTAINED * max(1.0, abs(best.lower))
 
 
+def projected_average(pairs: Pairs, best: Optimum) -> float:
+    """Return the average reward of doing in each aleatoric state what an optimal policy does there most of the time.
+
+    Where the aleatoric state hides nothing, that is optimal.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.service_station import service_station
+    >>> from everlearn.theory.pairs import tabulate
+    >>> pairs = tabulate(service_station(cap=3))
+    >>> round(projected_average(pairs, optimum(pairs)), 9)
+    0.5
+
+    """
+    visited = sorted(set(pairs.states.tolist()))
+    return average_reward(pairs, _deterministic(pairs, visited, _projected(pairs, best)))
+
+
 def _projected(pairs: Pairs, best: Optimum) -> NDArray[np.int64]:
     """Return for each aleatoric state the action that an optimal policy takes there most of the time."""
     chain = Chain(*pairs.under(best.policy))

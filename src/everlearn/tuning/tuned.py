@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
+from everlearn.analysis.names import written
 from everlearn.errors import InputError
 from everlearn.experiments.experiment import FIGURE_FORMATS
 from everlearn.experiments.rows import Rows
@@ -49,6 +51,14 @@ class Tuned:
         self.rungs = max(one.rung for one in standings)
         self.best: Candidate = next(one.candidate for one in standings if one.rung == self.rungs)
         self.default: Candidate = self.final[1].candidate
+
+    def __repr__(self) -> str:
+        name, score, default = self.spec.experiment.name, self.score, self.default_score
+        chosen = ", ".join(f"{key}={written(value)}" for key, value in self.best.settings.items()) or "the default"
+        return f"Tuned {name!r} in {self.path}: {chosen}, loss {score.mean:.4g} (default {default.mean:.4g})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.table()._repr_html_()}"
 
     @property
     def score(self) -> Estimate:
