@@ -33,7 +33,7 @@ def check_label(label: object, argument: str) -> Label:
         return label  # type: ignore[return-value]  # checked part by part
     converted = _converted(label)
     if not is_label(converted):
-        raise LabelError(argument, label, f"{_complaint(_unsupported_part(converted))}")
+        raise LabelError(argument, label, _complaint(_unsupported_part(converted)))
     return converted  # type: ignore[no-any-return]
 
 
@@ -45,8 +45,6 @@ def _converted(label: Any) -> Any:
 
 def _complaint(part: object) -> str:
     use = "use an int, a str or a tuple of these"
-    if part is None:
-        return f"a function that returns nothing lacks a return; {use}"
     if isinstance(part, bool | np.bool_):
         return f"bool is not supported, since True would be the same label as 1; {use}"
     return f"{type(part).__name__} is not supported, {use}"
@@ -148,6 +146,18 @@ def few(labels: Sequence[Label], most: int = 12) -> str:
 
     """
     return ", ".join(show(label) for label in labels[:most]) + (", ..." if len(labels) > most else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "action"), counted(2000, "observation")
+    ('1 action', '2,000 observations')
+
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def find(text: object, labels: Iterable[Label], argument: str) -> Label:
