@@ -1,12 +1,12 @@
 """Policies over aleatoric states (the class P-tilde of Section 1.4.2), as tables, and how a person writes one.
 
 ``0=slow,1=fast`` names an action for each aleatoric state; ``1=fast:0.5`` gives it that probability and shares the rest
-equally among the other actions; a state left out acts uniformly; a bare action is taken in every state.
+equally among the other actions; a state left out acts uniformly; a bare action, also a number, is taken in every state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,23 +59,20 @@ def policy_table(task: Task, given: Any) -> Table:
     shape = (len(task.states), len(task.actions))
     if given is None:
         return np.full(shape, 1 / shape[1])
-    if isinstance(given, str):
-        given = _parsed(task, given)
+    if isinstance(given, str) and "=" in given:
+        return _table(task, [_parsed(part) for part in _split(given)], shape)
     if isinstance(given, Mapping):
-        return _from_mapping(task, given, shape)
+        return _table(task, given.items(), shape)
+    if isinstance(given, str | int | np.integer) and not isinstance(given, bool):
+        return np.tile(_row(task, given), (shape[0], 1))
     return _checked(given, shape)
 
 
-def _parsed(task: Task, text: str) -> Mapping[Any, Any]:
-    if "=" not in text:
-        return dict.fromkeys(task.states, text)
-    rows = {}
-    for part in _split(text):
-        state, equals, action = part.partition("=")
-        if not equals:
-            raise InputError("policy", part, _REMEDY)
-        rows[state.strip()] = action.strip()
-    return rows
+def _parsed(text: str) -> tuple[str, str]:
+    state, equals, action = text.partition("=")
+    if not equals:
+        raise InputError("policy", text, _REMEDY)
+    return state.strip(), action.strip()
 
 
 def _split(text: str) -> list[str]:
@@ -90,11 +87,16 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def _from_mapping(task: Task, given: Mapping[Any, Any], shape: tuple[int, int]) -> Table:
-    table = np.full(shape, 1 / shape[1])
-    for state, choice in given.items():
-        index = task.states.index(find(state, task.states, "aleatoric state in the policy"))
-        table[index] = _row(task, choice)
+def _table(task: Task, rows: Iterable[tuple[Any, Any]], shape: tuple[int, int]) -> Table:
+    table, numbers = np.full(shape, 1 / shape[1]), {label: place for place, label in enumerate(task.states)}
+    named = set()
+    for state, choice in rows:
+        label = state if state in numbers else find(state, task.states, "aleatoric state in the policy")
+        if label in named:
+            remedy = f"the aleatoric state {show(label)} appears twice; name each state once"
+            raise InputError("policy", f"{state}={choice}", remedy)
+        named.add(label)
+        table[numbers[label]] = _row(task, choice)
     return table
 
 
