@@ -14,10 +14,11 @@ from typing import Any
 from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.reward import Reward
 from everlearn.protocol import Act, Knowledge, Learn, Now, Table
+from everlearn.registry import settings_text
 from everlearn.tasks.interface import Interface
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Design:
     """An agent before it has met a task.
 
@@ -72,6 +73,12 @@ class Design:
     duration: int | None = None
     name: str = "agent"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return one line: the name, the parameters and the schedule."""
+        settings = settings_text(self.parameters)
+        schedule = f", schedule {self.schedule.name!r}" if self.schedule else ""
+        return f"Design({self.name!r}{': ' if settings else ''}{settings}{schedule})"
 
     def scaling(self, reward: Reward) -> str:
         """Say in words what it learns from."""

@@ -64,7 +64,7 @@ class Comparison:
     better: float
     """The share of pairs in which the agent did better: earned more, or had less regret."""
     verdict: str
-    """``better`` or ``worse`` where interval and adjusted p-value agree that there is a difference, else ``unclear``."""
+    """``better`` or ``worse`` where interval and adjusted p-value agree, else ``unclear``."""
     sentence: str
     task_name: str
     agent_name: str

@@ -94,7 +94,7 @@ class Comparisons(list[Comparison]):
         tasks = list(dict.fromkeys(one.task_name for one in self))
         cells: dict[str, dict[str, list[str]]] = {}
         for one in self:
-            cells.setdefault(self._name(one), dict.fromkeys(tasks, ["-", ""]))[one.task_name] = _cell(one)
+            cells.setdefault(self._name(one), {task: ["-", ""] for task in tasks})[one.task_name] = _cell(one)
         return list(cells), tasks, cells
 
     def _name(self, one: Comparison) -> str:
@@ -111,7 +111,7 @@ class Comparisons(list[Comparison]):
         notes = [f"{marks}{less}; below each difference its {100 * self.confidence:g}% interval"]
         made = sum(one.adjusted is not None for one in self)
         if made > 1:
-            notes.append(f"p-values are adjusted for {made} comparisons (Holm); runs are paired by their random numbers")
+            notes.append(f"p-values are adjusted for {made} comparisons (Holm); pairs have the same random numbers")
         few = [one.units for one in self if cannot(one.units, max(made, 1), self.confidence)]
         if few:
             among = f" among {made} comparisons" if made > 1 else ""

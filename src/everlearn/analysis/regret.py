@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from everlearn.errors import InputError, UnknownName
+from everlearn.labels import counted
 from everlearn.protocol import Table
 from everlearn.results.references import OPTIMUM
 from everlearn.results.result import Result
@@ -32,8 +33,8 @@ class Regret(NamedTuple):
 
     def __repr__(self) -> str:
         runs, times = self.per_run.shape
-        error = "" if runs == 1 else f" (standard error {self.standard_error[-1]:.2g})"
-        return f"Regret of {runs:,} run{'s' * (runs > 1)} at {times:,} times, at the end {self.mean[-1]:.4g}{error}"
+        error = "" if runs == 1 else f", standard error {self.standard_error[-1]:.2g}"
+        return f"Regret({counted(runs, 'run')} at {counted(times, 'time')}, at the end {self.mean[-1]:.4g}{error})"
 
 
 def regret(result: Result, reference: float | str = "optimum") -> Regret:
@@ -52,7 +53,7 @@ def regret(result: Result, reference: float | str = "optimum") -> Regret:
     >>> import everlearn as el
     >>> result = el.run("service-station", "always", parameters={"agent.policy": "fast"}, steps=1000, runs=2)
     >>> regret(result)
-    Regret of 2 runs at 61 times, at the end -0.5 (standard error 0)
+    Regret(2 runs at 61 times, at the end -0.5, standard error 0)
     >>> regret(result, "always slow").mean[-1] == regret(result, result.references["always slow"]).mean[-1]
     np.True_
 

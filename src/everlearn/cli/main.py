@@ -124,12 +124,13 @@ def theory(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as in task.window=6.")
     ] = None,
+    only: Annotated[str | None, typer.Option(help="optimum: that alone, where a task is large.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute exactly what can be earned on a task, how long that takes to tell, and what the theorems promise."""
     from everlearn.cli.theory import theory_and_print
 
-    theory_and_print(task, settings or [], policy or [], horizon or [], steps or [], as_json)
+    theory_and_print(task, settings or [], policy or [], horizon or [], steps or [], only, as_json)
 
 
 @app.command()

@@ -75,6 +75,8 @@ def run_and_print(
 
 def _check_plot(plot: str) -> None:
     figure_kind(plot, "--plot")
+    if Path(plot).is_dir():
+        raise InputError("--plot", plot, "is a folder; give a file")
     if not Path(plot).parent.is_dir():
         raise InputError("--plot", plot, f"there is no folder {str(Path(plot).parent)!r}; make it first")
 

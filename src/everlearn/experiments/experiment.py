@@ -18,6 +18,7 @@ from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import recorded, results
 from everlearn.experiments.rows import Rows
 from everlearn.files import replacing
+from everlearn.labels import counted
 from everlearn.results.arm import Arm, Recorded, arms
 from everlearn.results.result import Result
 from everlearn.results.store import full_disk
@@ -54,9 +55,9 @@ class Experiment:
 
     def __repr__(self) -> str:
         kinds = {kind: len({entry[kind] for entry in self.manifest["variants"]}) for kind in ("agent", "task")}
-        counted = " on ".join(f"{number:,} {kind}{'s' * (number != 1)}" for kind, number in kinds.items())
-        runs = f"{self.manifest['runs']:,} run{'s' * (self.manifest['runs'] != 1)} of {self.manifest['steps']:,} steps"
-        return f"Experiment {self.manifest['name']!r} in {self.directory.path}: {counted}, {runs}"
+        what = " on ".join(counted(number, kind) for kind, number in kinds.items())
+        runs = f"{counted(self.manifest['runs'], 'run')} of {self.manifest['steps']:,} steps"
+        return f"Experiment({self.manifest['name']!r} in {str(self.directory.path)!r}: {what}, {runs})"
 
     def _repr_html_(self) -> str:
         try:

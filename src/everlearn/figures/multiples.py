@@ -39,8 +39,8 @@ class _Curve(NamedTuple):
 def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: Sequence[str] | None = None) -> Figure:
     """Draw the cumulative average reward over time: its mean over units, a bootstrap band, and what is known.
 
-    ``references`` names the lines to draw.  Unless given, they are all drawn, or those of the best policies alone if the
-    tasks have more than four names of lines together, which no one could tell apart.
+    ``references`` names the lines to draw.  Unless given, they are all drawn, or those of the best policies alone if
+    the tasks have more than four names of lines together, which no one could tell apart.
 
     Examples
     --------

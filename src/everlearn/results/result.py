@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from everlearn.protocol import Table
 from everlearn.results.references import References
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
     from matplotlib.axes import Axes
 
@@ -44,7 +44,7 @@ class Result:
     >>> result.per_run.shape == (3, result.times.size)
     True
     >>> print(result)
-    always on service-station: 3 runs of 1,000 steps, seed 0, average reward 0.5005 (standard error 0)
+    Result(always on service-station: 3 runs of 1,000 steps, seed 0, average reward 0.5005, standard error 0)
     optimum over all policies 0.5, best over aleatoric states 0.5, always fast 0.5, always slow 0.09094
 
     """
@@ -87,9 +87,9 @@ class Result:
     def __repr__(self) -> str:
         runs = f"{self.runs:,} run" + ("s" if self.runs > 1 else "")
         final = self.final
-        error = "" if self.runs == 1 else f" (standard error {final['standard_error']:.2g})"
+        error = "" if self.runs == 1 else f", standard error {final['standard_error']:.2g}"
         what = f"{runs} of {self.steps:,} steps, seed {self.seed}, average reward {final['mean']:.4g}{error}"
-        return f"{self.label} on {self.task}: {what}"
+        return f"Result({self.label} on {self.task}: {what})"
 
     def __str__(self) -> str:
         known = ", ".join(f"{name} {value:.4g}" for name, value in self.references.items())
@@ -184,11 +184,11 @@ class Result:
         recorded = Recorded(self.task, self.label, {}, None, runs, self.times, self.total_reward, optimum)
         return runs_table([recorded]).drop_columns(["member"])
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> Any:
         """Return every run at every recording time as a data frame of pandas, which must be installed.
 
-        The columns are ``task``, ``agent``, ``run``, ``t``, ``total_reward``, ``average_reward`` and ``regret``, which is
-        against the optimum over all policies, and empty where that is not known.
+        The columns are ``task``, ``agent``, ``run``, ``t``, ``total_reward``, ``average_reward`` and ``regret``, which
+        is against the optimum over all policies, and empty where that is not known.
 
         Examples
         --------
@@ -198,10 +198,8 @@ class Result:
         [100, 100]
 
         """
-        try:
-            import pandas  # noqa: F401, ICN001 - Arrow uses it
-        except ImportError:
-            raise InputError("to_pandas", "pandas", "is not installed; install it with: pip install pandas") from None
+        if find_spec("pandas") is None:
+            raise InputError("to_pandas", "pandas", "is not installed; install it with: pip install pandas")
         return self.to_arrow().to_pandas()
 
     def save(self, path: str | os.PathLike[str]) -> Path:

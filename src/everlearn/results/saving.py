@@ -57,7 +57,10 @@ def make_folder_for(out: str, argument: str) -> Path:
         raise InputError(argument, out, "is a file; give a folder")
     if (folder / "manifest.json").exists():
         raise InputError(argument, out, "is the folder of an experiment; give another")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(argument, out, f"the folder cannot be made ({error.strerror})") from None
     return folder
 
 
@@ -96,7 +99,9 @@ def load(path: str | os.PathLike[str]) -> Result:
     target = as_path(path)
     if target.is_dir():
         if not (target / NAME).is_file():
-            raise StoreError(f"{target}: is a folder without {NAME}; open an experiment with everlearn.Experiment(path)")
+            raise StoreError(
+                f"{target}: is a folder without {NAME}; open an experiment with everlearn.Experiment(path)"
+            )
         target /= NAME
     try:
         with target.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -128,7 +133,8 @@ def _made(target: Path, text: Any, entries: dict[str, Any]) -> Result:
     arrays = {name: entries.get(name) for name in ARRAYS}
     if wrong or not _fit(arrays, text):
         raise StoreError(f"{target}: not a whole result ({wrong[0] if wrong else 'an array'!r} is missing or damaged)")
-    return Result(**{name: text[name] for name in _KINDS}, **arrays)
+    values: dict[str, Any] = {**{name: text[name] for name in _KINDS}, **arrays}
+    return Result(**values)
 
 
 def _fit(arrays: dict[str, Any], text: dict[str, Any]) -> bool:

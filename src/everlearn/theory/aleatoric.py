@@ -60,6 +60,11 @@ class Best(NamedTuple):
     """Whether it is known to be the best deterministic one: every one was tried, or it attains lambda_*."""
     randomised: bool
 
+    def __repr__(self) -> str:
+        """Return one line: the average reward, and what was searched."""
+        kind = ", randomised" if self.randomised else ""
+        return f"Best(over aleatoric states: {self.average_reward:.10g}{kind}{'' if self.exact else ', by search'})"
+
 
 def average_reward(pairs: Pairs, policy: Table) -> float:
     """Return lambda_pi of a policy over aleatoric states, from the empty history.

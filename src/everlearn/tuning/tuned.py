@@ -8,11 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from everlearn.analysis.names import written
 from everlearn.errors import InputError
 from everlearn.experiments.experiment import FIGURE_FORMATS
 from everlearn.experiments.rows import Rows
-from everlearn.registry import plain
+from everlearn.registry import plain, settings_text
 from everlearn.tuning.candidates import Candidate
 from everlearn.tuning.halving import Standing
 from everlearn.tuning.scores import Estimate, difference, estimate, score
@@ -54,8 +53,10 @@ class Tuned:
 
     def __repr__(self) -> str:
         name, score, default = self.spec.experiment.name, self.score, self.default_score
-        chosen = ", ".join(f"{key}={written(value)}" for key, value in self.best.settings.items()) or "the default"
-        return f"Tuned {name!r} in {self.path}: {chosen}, loss {score.mean:.4g} (default {default.mean:.4g})"
+        chosen = settings_text(self.best.settings) or "the default"
+        return (
+            f"Tuned({name!r} in {str(self.path)!r}: {chosen}, loss {score.mean:.4g}, of the default {default.mean:.4g})"
+        )
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.table()._repr_html_()}"
