@@ -144,18 +144,26 @@ def write(task: Task, table: Table) -> str:
         return rows[0]
     uniform = np.ptp(table, axis=1) < 1e-12
     kept = [place for place in range(len(rows)) if not uniform[place] or table.shape[1] == 1] or [0]
-    return ",".join(f"{_quoted(task.states[place], task.states)}={rows[place]}" for place in kept)
+    return ",".join(f"{quoted(task.states[place], task.states)}={rows[place]}" for place in kept)
 
 
 def _write_row(task: Task, row: Table) -> str:
     likely = [place for place in range(len(row)) if row[place] > 1e-12]
-    names = [_quoted(task.actions[place], task.actions) for place in likely]
+    names = [quoted(task.actions[place], task.actions) for place in likely]
     if len(likely) == 1:
         return names[0]
     return "+".join(f"{name}:{row[place]:.12g}" for name, place in zip(names, likely, strict=True))
 
 
-def _quoted(label: Label, labels: Sequence[Label]) -> str:
+def quoted(label: Label, labels: Collection[Label]) -> str:
+    """Return a label as it is written in a policy: as it is, or as JSON where that could be misread.
+
+    Examples
+    --------
+    >>> quoted("slow", ["slow"]), quoted("a,b", ["a,b"]), quoted("1", [1, "1"]), quoted((0, 1), [(0, 1)])
+    ('slow', '"a,b"', '"1"', '[0,1]')
+
+    """
     if isinstance(label, str) and _PLAIN.fullmatch(label) and named(label, labels) == label:
         return label
     return json.dumps(label, ensure_ascii=False) if isinstance(label, str) else encode(label)

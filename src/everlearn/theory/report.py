@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everlearn import notebook
-from everlearn.agents.notation import write
+from everlearn.agents.notation import quoted, write
 from everlearn.agents.policies import policy_table
 from everlearn.engine.table import MOST_PAIRS
 from everlearn.errors import EverlearnError, require
@@ -172,11 +172,14 @@ class Theory:
 
     def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
         """Return the deterministic policies over aleatoric states in P_tau, where they are few enough to list."""
-        actions, states = len(self.task.actions), len(self.task.states)
-        if actions ** min(states, FEW) > FEW:
+        actions = [quoted(action, self.task.actions) for action in self.task.actions]
+        states = [quoted(state, self.task.states) for state in self.task.states]
+        if len(actions) ** min(len(states), FEW) > FEW:
             return {}
-        tables = (np.eye(actions)[list(choice)] for choice in product(range(actions), repeat=states))
-        names = (write(self.task, table) for table in tables)
+        names = (
+            ",".join(f"{state}={action}" for state, action in zip(states, choice, strict=True))
+            for choice in product(actions, repeat=len(states))
+        )
         found = {name: self.policy(name) for name in names}
         return {name: one for name, one in found.items() if one.averaging_time.value <= horizon}
 
