@@ -14,10 +14,8 @@ from everlearn.analysis.regret import Regret
 from everlearn.experiments.rows import Rows
 from tests.worlds import Pendulum, random_mdp, shop
 
-TUNING = {
-    **{"steps": 20, "runs": 2, "candidates": 2, "final_runs": 2, "task": "riverswim", "agent": "growing-horizon"},
-    "search": {"schedule.optimism_scale": [0.1, 0.2]},
-}
+TUNING = {"steps": 20, "runs": 2, "candidates": 2, "final_runs": 2, "task": "riverswim", "agent": "growing-horizon"}
+SEARCH = {"schedule.optimism_scale": [0.1, 0.2]}
 
 
 def compared() -> el.Experiment:
@@ -52,7 +50,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "Schedule": lambda: el.Agent(random_mdp(1), schedule="smooth").design.schedule,
     "Task": lambda: random_mdp(1),
     "Theory": lambda: el.Theory(random_mdp(1)),
-    "Tuned": lambda: el.tune(TUNING),
+    "Tuned": lambda: el.tune({**TUNING, "search": SEARCH}),
     # what public functions return
     "compare": lambda: compared().compare(),
     "regret": lambda: el.regret(result()),
