@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from everlearn.agents.agent import arrays
@@ -54,7 +55,7 @@ def guarded(batch: CompiledBatch, group: Group, block: Block) -> None:
     kept, guard = Kept.of(group), Guard(batch.plan.design, batch.table.interface)
     try:
         batch.through(group, block)
-    except EverlearnError:
+    except (EverlearnError, NumbaError):
         raise
     except Exception as error:
         position, lane = (int(place) for place in group.lanes.place)
