@@ -94,13 +94,7 @@ def enclosing_number():
     return closure
 
 
-IMdef changes_a_local_object(k, point):
-    k.count += 1
-    point.x = k.q[0]
-
-
-PURE = [
-    changes_a_local_object,
+IMPURE = [
     (lambda: random.random(), "random", "random.random"),
     (lambda: random.randrange(2), "random", "random.randrange"),
     (lambda: draw(), "random", "draw"),
