@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from everlearn.protocol import AgentState, Environment, Experience, Now
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
+    from everlearn.results.saving import load
     from everlearn.tasks.arrays import mdp
     from everlearn.tasks.define import task
     from everlearn.tasks.interface import Interface
@@ -69,6 +70,7 @@ _WHERE = {
     "from_gymnasium": "adapters.task",
     "last_observation": "aleatoric.state",
     "live": "live",
+    "load": "results.saving",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
     "run": "api",
@@ -110,6 +112,7 @@ __all__ = [
     "from_gymnasium",
     "last_observation",
     "live",
+    "load",
     "mdp",
     "regret",
     "run",
