@@ -24,7 +24,7 @@ def png(race: Race, lines: Mapping[str, float]) -> bytes:
     >>> from everlearn.play.race import Workshop
     >>> race = Workshop().race(Configuration())
     >>> race.advance(100)
-    >>> png(race, {"optimum": 0.5})[:4]
+    >>> png(race, {"optimum over all policies": 0.5})[:4]
     b'\x89PNG'
 
     """
@@ -54,7 +54,7 @@ def data(race: Race) -> str:
     >>> race = Workshop().race(Configuration())
     >>> race.advance(2)
     >>> data(race).splitlines()
-    ['t,"growing-horizon, smooth"', '1,1.0', '2,0.75']
+    ['t,"growing-horizon, practical"', '1,1.0', '2,0.75']
 
     """
     written = io.StringIO()

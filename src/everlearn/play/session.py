@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from everlearn.errors import EverlearnError
 from everlearn.play.configuration import Configuration
-from everlearn.play.facts import Facts
+from everlearn.play.facts import Facts, lines_of
 from everlearn.play.pace import SLICE, Pace
 from everlearn.play.picture import Painter
 from everlearn.play.race import Race, Workshop
@@ -57,7 +57,7 @@ class Session:
         async with self._busy:
             if self.closed:
                 return
-            self.race, self.painter = race, Painter(self.painter.width, race.task.references)
+            self.race, self.painter = race, Painter(self.painter.width, lines_of(race.task))
             self._sent = {}
         self.set_speed(configuration)
         await self.paint()

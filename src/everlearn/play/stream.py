@@ -16,6 +16,7 @@ import numpy as np
 
 from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
+from everlearn.blame import blame
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.table import ArrayTable, PairTable
@@ -118,17 +119,7 @@ class Stream:
 
     def known(self, states: Sequence[int]) -> dict[str, Table]:
         """Return what the agent knows of some aleatoric states, by name: Q and N, for most; else its policy."""
-        knowledge, chosen = self._group.knowledge, list(states)
-        if self.design.by_state:
-            knowledge = _rows(knowledge, chosen)
-        if self.design.inspect is None:
-            found = {} if self.design.policy is None else {"policy": self.design.policy(knowledge)}
-        else:
-            found = self.design.inspect(knowledge, self.now)
-        if self.design.by_state:
-            return found
-        number = len(self.task.states)
-        return {name: table[chosen] if table.shape[:1] == (number,) else table for name, table in found.items()}
+        return known(self.design, self.task, self._group.knowledge, self.now, states)
 
     def recorded(self) -> tuple[list[int], list[float]]:
         """Return the times until now, and the average reward until each."""
@@ -153,20 +144,22 @@ class Stream:
         put_words(self._environment, lanes.environment[0])
         put_words(self._agent, lanes.agent[0])
         s, pair = self.aleatoric_state, int(lanes.pair[0])
-        whole = None if design.by_state else _rows(knowledge, None)  # acting may change what it knows
-        action = int(design.act(knowledge, s, now, self._agent))
+        whole = None if design.by_state else copied(knowledge)  # acting may change what it knows
+        with blame(f"agent {design.name!r}: act", f"step {now.t}"):
+            action = int(design.act(knowledge, s, now, self._agent))
         outcome = self._outcome(pair, action)
         following = int(outcome["state"])
         experience = Experience(s, action, int(outcome["observation"]), float(outcome["learned"]), following)
         rows = (s, following) if design.by_state else tuple(range(len(self.task.states)))
-        before = _rows(knowledge, rows) if whole is None else whole
-        design.learn(knowledge, experience, now, self._agent)
+        before = copied(knowledge, rows) if whole is None else whole
+        with blame(f"agent {design.name!r}: learn", f"step {now.t}"):
+            design.learn(knowledge, experience, now, self._agent)
         lanes.total[0] += outcome["reward"]
         lanes.pair[0], lanes.state[0] = outcome["next"], outcome["state"]
         lanes.environment[0], lanes.agent[0] = words(self._environment), words(self._agent)
         batch.t, batch.carry = batch.t + 1, timeline.carry
         self._record()
-        after = _rows(knowledge, rows if design.by_state else None)
+        after = copied(knowledge, rows if design.by_state else None)
         self.taken = Taken(before, after, rows, experience, now, float(outcome["reward"]))
 
     def _outcome(self, pair: int, action: int) -> Any:
@@ -186,8 +179,23 @@ class Stream:
             self._group.totals[0, column] = self.total_reward
 
 
-def _rows(knowledge: Knowledge, rows: Sequence[int] | None) -> Knowledge:
-    """Return a copy of some rows of every array, of a design that is by state; of all, where none is named."""
+def known(design: Design, task: Task, knowledge: Knowledge, now: Now, states: Sequence[int]) -> dict[str, Table]:
+    """Return what an agent knows of some aleatoric states, by name: Q and N, for most; else its policy."""
+    chosen = list(states)
+    shown = copied(knowledge, chosen) if design.by_state else knowledge
+    with blame(f"agent {design.name!r}: {'policy' if design.inspect is None else 'inspect'}"):
+        if design.inspect is not None:
+            found = design.inspect(shown, now)
+        else:
+            found = {} if design.policy is None else {"policy": design.policy(shown)}
+    if design.by_state:
+        return found
+    number = len(task.states)
+    return {name: table[chosen] if table.shape[:1] == (number,) else table for name, table in found.items()}
+
+
+def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:
+    """Return a copy of every array; of some of its rows, if rows are named."""
     return knowledge._replace(
         **{name: array.copy() if rows is None else array[list(rows)] for name, array in arrays(knowledge).items()}
     )
