@@ -35,9 +35,9 @@ def main() -> None:
 def _run(tab: Tab, address: str, number: int) -> None:
     tab.open(address)
     tab.press(" ", " ")
-    wait_for(lambda: steps(tab) > number, 60, f"{number:,} steps")
+    wait_for(lambda: steps(tab) > number, f"{number:,} steps")
     tab.press(" ", " ")
-    wait_for(lambda: "Run" in tab.text(".run"), 20, "a pause")
+    wait_for(lambda: "Run" in tab.text(".run"), "a pause")
 
 
 def _take(tab: Tab, path: Path) -> None:

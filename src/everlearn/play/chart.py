@@ -190,7 +190,7 @@ def _dense(frame: _Frame, curve: Curve) -> Table:
     """Return points on a curve, a few pixels apart."""
     x = np.array([frame.x(t) for t in curve.times])
     y = np.array([frame.y(value) for value in curve.averages])
-    places = np.linspace(0, len(x) - 1, 4 * len(x))
+    places = np.linspace(0, len(x) - 1, 16 * len(x))
     whole = np.arange(len(x))
     return np.column_stack([np.interp(places, whole, x), np.interp(places, whole, y)])
 

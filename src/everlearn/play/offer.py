@@ -52,12 +52,12 @@ class Own:
     found: object
     chosen: Mapping[str, Any] = field(default_factory=dict)
 
-    def parameters(self) -> dict[str, Parameter]:
+    def parameters(self, kind: str) -> dict[str, Parameter]:
         """Return the parameters that the page may set: numbers and switches, with the defaults of this page."""
         known = parameters(self.found) if callable(self.found) else {}
         typed = {name: one._replace(kind=_kind(one)) for name, one in known.items()}
         return {
-            name: one._replace(default=convert(self.chosen.get(name, one.default), one.kind, name))
+            name: one._replace(default=convert(self.chosen.get(name, one.default), one.kind, f"{kind}.{name}"))
             for name, one in typed.items()
             if set(typing.get_args(one.kind) or (one.kind,)) <= _NUMBERS
         }
@@ -98,7 +98,7 @@ class Offer:
             return {}
         self.refuse_unknown(kind, name)
         own = self.own.get(kind, {}).get(name)
-        known = parameters(locate(name, REGISTRIES[kind], kind)) if own is None else own.parameters()
+        known = parameters(locate(name, REGISTRIES[kind], kind)) if own is None else own.parameters(kind)
         return {key: one for key, one in known.items() if key != "schedule"}
 
     def settable(self, kind: str, name: str | None) -> dict[str, Any]:

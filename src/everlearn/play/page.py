@@ -94,7 +94,7 @@ class Page:
                 with ui.element("figcaption"):
                     Text("span", "Average reward so far")
                     if len(shown) < MOST and not any(one.is_of_the_paper for one in shown):
-                        text = "Compare with the paper's agent"
+                        text = "Compare with the paper's"
                         button("compare_arrows", text, self._add_papers, text).props("flat dense").classes("compare")
                 place("chart")
             for row, one in enumerate(shown):

@@ -24,7 +24,7 @@ class Painter:
     --------
     >>> from everlearn.play.configuration import Configuration
     >>> from everlearn.play.race import Workshop
-    >>> race = Workshop().race(Configuration())
+    >>> race = Workshop().race(Configuration("riverswim"))
     >>> painter = Painter()
     >>> sorted(painter.paint(race))
     ['chart', 'drawing0', 'explained0', 'known0', 'numbers0', 'score0', 'time']
