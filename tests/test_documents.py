@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import doctest
+import importlib.util
 import linecache
 import os
 import re
@@ -12,6 +14,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -19,36 +22,13 @@ import typer
 import yaml
 
 import everlearn
+from everlearn.agents.registry import DEFAULT_SCHEDULE
 from everlearn.cli.main import app, main
+from everlearn.service.settings import Limits
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = (
-    "agents",
-    "api",
-    "cluster",
-    "command-line",
-    "concepts",
-    "decisions",
-    "experiments",
-    "gymnasium",
-    "index",
-    "leaderboard",
-    "live",
-    "notation",
-    "own-agent",
-    "paper",
-    "practical",
-    "play",
-    "reproduce",
-    "runbook",
-    "security",
-    "service",
-    "tasks",
-    "theory",
-    "tune",
-    "tutorial",
-)
+PAGES = tuple(sorted(path.stem for path in DOCS.glob("*.md")))
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *(DOCS / f"{page}.md" for page in PAGES)]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -85,7 +65,18 @@ EXECUTED = [
     ROOT / "README.md",
     *(
         DOCS / f"{page}.md"
-        for page in ("agents", "api", "gymnasium", "live", "own-agent", "tasks", "theory", "tune", "tutorial")
+        for page in (
+            "agents",
+            "api",
+            "gymnasium",
+            "live",
+            "own-agent",
+            "practical",
+            "tasks",
+            "theory",
+            "tune",
+            "tutorial",
+        )
     ),
 ]
 
@@ -162,8 +153,7 @@ def test_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) < 120
 
 
-def test_pages_exist_and_are_in_the_table_of_contents():
-    assert sorted(path.stem for path in DOCS.glob("*.md")) == sorted(PAGES)
+def test_pages_are_in_the_table_of_contents():
     contents = "\n".join(re.findall(r"^```{toctree}\n(.*?)^```$", (DOCS / "index.md").read_text(), re.DOTALL | re.M))
     listed = {line for line in contents.splitlines() if line and not line.startswith(":")}
     assert listed == set(PAGES) - {"index"}
@@ -206,7 +196,7 @@ def test_files_that_are_named_exist(document):
 
 @pytest.mark.parametrize(
     ("page", "registry"),
-    [("tasks", everlearn.TASKS), ("agents", everlearn.AGENTS), ("command-line", everlearn.SCHEDULES)],
+    [("tasks", everlearn.TASKS), ("agents", everlearn.AGENTS), ("concepts", everlearn.SCHEDULES)],
     ids=["tasks", "agents", "schedules"],
 )
 def test_every_name_is_explained(page, registry):
@@ -237,16 +227,116 @@ def test_the_table_of_tasks_is_true(name):
     assert float(distortion) == pytest.approx(theory.distortion(10).value, abs=6e-7)
 
 
-def test_every_command_and_option_is_explained():
-    text = (DOCS / "command-line.md").read_text()
-    group = typer.main.get_command(app)
+def generator() -> ModuleType:
+    """The program ``python -m docs.generate``, wherever the tests were started from."""
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.stem)
+def test_what_is_generated_is_current(document):
+    text = document.read_text()
+    remedy = f"{document.name} is out of date; run: python -m docs.generate"
+    assert generator().generated(text) == text, remedy
+    assert text.count("<!-- generated:") == text.count("<!-- end -->") == len(generator().MARKED.findall(text))
+
+
+def commands(group: Any, prefix: str = "") -> dict[str, Any]:
+    """Return every command by its full name."""
+    found = {}
     for name, command in group.commands.items():
-        assert f"## everlearn {name}" in text, name
-        section = text.partition(f"## everlearn {name}\n")[2].partition("\n## ")[0]
-        for parameter in command.params:
-            for option in parameter.opts:
-                if option.startswith("--") and option not in ("--help", "--json"):
-                    assert f"`{option}" in section, f"{name} {option}"
+        nested = commands(command, f"{prefix}{name} ") if hasattr(command, "commands") else {f"{prefix}{name}": command}
+        found |= nested
+    return found
+
+
+def test_every_command_has_a_section_with_its_options():
+    text = (DOCS / "command-line.md").read_text()
+    for name, command in commands(typer.main.get_command(app)).items():
+        assert re.search(rf"^###? everlearn {name}$", text, flags=re.MULTILINE), name
+        if {option for parameter in command.params for option in parameter.opts} - {"--help", "-h", "--json"}:
+            section = re.split(rf"^###? everlearn {name}$", text, flags=re.MULTILINE)[1].partition("\n## ")[0]
+            assert f"<!-- generated: options {name} -->" in section, name
+
+
+def counted(name: str) -> int:
+    """Return how many there are of something."""
+    from everlearn.leaderboard.lineup import lineup
+    from everlearn.paper.claims.registry import CLAIMS
+
+    board = lineup()
+    return {
+        "tasks": len(everlearn.TASKS),
+        "agents": len(everlearn.AGENTS),
+        "schedules": len(everlearn.SCHEDULES),
+        "claims": len(CLAIMS),
+        "tasks on the board": len(board.tasks),
+        "agents on the board": len(board.agents),
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("page", "pattern", "name"),
+    [
+        ("README.md", r"^- (\d+) \[tasks\]", "tasks"),
+        ("README.md", r"^- (\d+) \[agents\]", "agents"),
+        ("README.md", r"^- (\d+) schedules:", "schedules"),
+        ("README.md", r"computes (\d+) of its claims", "claims"),
+        ("docs/command-line.md", r"learns on (\d+) tasks", "tasks on the board"),
+        ("docs/own-agent.md", r"the (\d+) tasks of \[the board\]", "tasks on the board"),
+        ("docs/leaderboard.md", r"^(?:\d+) agents on (\d+) tasks", "tasks on the board"),
+        ("docs/leaderboard.md", r"^(\d+) agents on", "agents on the board"),
+    ],
+)
+def test_what_is_counted_in_prose_is_so_many(page, pattern, name):
+    found = re.findall(pattern, (ROOT / page).read_text(), flags=re.MULTILINE)
+    assert [int(number) for number in found] == [counted(name)] * max(len(found), 1)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.stem)
+def test_no_other_schedule_is_called_the_default(document):
+    prose = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for name in set(everlearn.SCHEDULES) - {DEFAULT_SCHEDULE}:
+        assert not re.search(
+            rf"`{name}`,? \(?(?:is )?the default|the default(?: schedule)?,? (?:is )?`{name}`", prose
+        ), name
+
+
+def test_what_is_run_without_a_schedule_is_shown_with_the_default_one():
+    """The sentence that an experiment from Python prints, for an agent that names none."""
+    [label] = re.findall(r"than growing-horizon, ([\w-]+)", (DOCS / "experiments.md").read_text())
+    assert label == DEFAULT_SCHEDULE
+
+
+def test_the_defaults_of_specs_are_those_of_the_program():
+    from everlearn.experiments.spec import read_spec
+    from everlearn.tuning.spec import read_tuning
+
+    spec = read_spec({"steps": 1, "task": "riverswim", "agent": "always"})
+    told = {key: row[0] for key, row in rows_of(DOCS / "experiments.md", "key").items()}
+    shown = {"runs": spec.runs, "seed": spec.seed, "engine": spec.engine, "recording.per_decade": spec.per_decade}
+    assert {key: told[key].strip('`"') for key in shown} == {key: str(value) for key, value in shown.items()}
+    assert float(told["max_pairs"].strip("`")) == spec.max_pairs
+    search = {"agent": "growing-horizon", "search": {"schedule.horizon_scale": [1, 2]}}
+    tuning = read_tuning({"steps": 1, "task": "riverswim", **search})
+    told = {key: row[0].strip('`"') for key, row in rows_of(DOCS / "tune.md", "key").items()}
+    for key in ("candidates", "factor", "final_runs", "objective"):
+        assert told[key] == str(getattr(tuning, key)), key
+    assert told["runs"] == str(tuning.experiment.runs)
+
+
+def test_the_bounds_of_the_service_are_those_of_the_program():
+    bounds = [field for field in dataclasses.fields(Limits) if field.name != "patience"]  # it has no option
+    limits = {f"--max-{field.name}": field.default for field in bounds}
+    rows = [row for row in rows_of(DOCS / "security.md", "what").values() if row[1].startswith("`--max-")]
+    units = {"KiB": 2**10, "MiB": 2**20}
+    told = {}
+    for bound, option in rows:
+        number, _, unit = bound.partition(" ")
+        told[option.strip("`")] = int(number.replace(",", "")) * units.get(unit, 1)
+    assert told == limits
 
 
 def test_every_public_name_is_in_the_reference():

@@ -220,7 +220,7 @@ class _Box(NamedTuple):
         x, y = points.T
         hidden = np.count_nonzero((x >= self.left) & (x <= self.right) & (y >= self.top) & (y <= self.bottom))
         met = sum(self.top < one.bottom and one.top < self.bottom and self._beside(one) for one in taken)
-        outside = self.bottom > frame.bottom or self.top < frame.top - 8
+        outside = self.bottom > frame.bottom or self.top < 2
         return float(hidden) + 1000.0 * met + 500.0 * outside
 
     def _beside(self, other: _Box) -> bool:
