@@ -91,10 +91,8 @@ def inspect(knowledge, now):
 
 
 def test_an_exception_in_what_the_page_alone_calls_is_told_as_the_users():
-    opening = open_with(shop(), replace(always(), inspect=inspect, name="curious"))
-    race = opening.workshop.race(opening.configuration)
     with pytest.raises(UserCodeError, match=r"agent 'curious': inspect raised AttributeError"):
-        race.streams[0].known((0, 1))
+        open_with(shop(), replace(always(), inspect=inspect, name="curious"))
 
 
 def test_a_running_event_loop_is_refused_in_one_line():

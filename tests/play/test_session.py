@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 
+import everlearn as el
 from everlearn.errors import ScheduleError
+from everlearn.play.opening import open_with
 from everlearn.play.pace import FASTEST
 from everlearn.play.race import Workshop
 from everlearn.play.reading import read_query
 from everlearn.play.session import Session
+from tests.worlds import pendulum
 
 PATIENCE = 120.0
 """Seconds after which something is taken to hang."""
@@ -111,6 +116,36 @@ def test_a_schedule_that_leaves_its_domain_stops_it_and_is_said(workshop):
 
     said = asyncio.run(scenario())
     assert "must be at least 1" in said[0]
+
+
+class Nothing(NamedTuple):
+    count: np.ndarray
+
+
+def no_action_later(knowledge, aleatoric_state, now, stream):
+    return 7 if now.t == 300 else 0
+
+
+def count(knowledge, experience, now, stream):
+    knowledge.count[0] += 1.0
+
+
+def test_a_users_own_agent_that_fails_later_stops_it_and_is_said_in_one_line():
+    design = el.Design(lambda interface: Nothing(np.zeros(1)), no_action_later, count, name="mine")
+    opening = open_with(pendulum(), design)
+
+    async def scenario():
+        watcher = Watcher(opening.workshop)
+        await watcher.session.open(replace(opening.configuration, speed=FASTEST))
+        watcher.session.run()
+        while watcher.session.running:
+            await asyncio.sleep(0.01)
+        await watcher.session.pause()
+        return watcher
+
+    watcher = asyncio.run(scenario())
+    assert watcher.said == ["agent 'mine': act returned 7 at step 300; return an index from 0 to 1", ""]
+    assert watcher.shown[-1]["time"] == "299"
 
 
 def test_what_is_refused_leaves_what_was_there(workshop):

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from everlearn.agents import growing_horizon
-from everlearn.agents.design import Design
 from everlearn.agents.growing_horizon import step_size
 from everlearn.agents.schedule import Schedule
 from everlearn.labels import show
 from everlearn.play.interpreted import Watched
-from everlearn.play.stream import Taken
-from everlearn.protocol import Knowledge, Now, Table
+from everlearn.play.stream import Taken, inspected
+from everlearn.protocol import Now, Table
 
 AGREE = 1e-9
 """How far, relative to what is computed, the update written out may be from what the agent did."""
@@ -113,7 +112,7 @@ def explain(stream: Watched) -> Explanation | None:
     if taken is None:
         return None
     seen = taken.experience
-    before, after = (_told(stream.design, knowledge, taken.now) for knowledge in (taken.before, taken.after))
+    before, after = (inspected(stream.design, knowledge, taken.now) for knowledge in (taken.before, taken.after))
     row = taken.rows.index(seen.aleatoric_state)
     changes = tuple(
         Change(name, float(table[row, seen.action]), float(after[name][row, seen.action]))
@@ -130,10 +129,6 @@ def explain(stream: Watched) -> Explanation | None:
         _update(stream, taken, before, after),
         changes,
     )
-
-
-def _told(design: Design, knowledge: Knowledge, now: Now) -> dict[str, Table]:
-    return {} if design.inspect is None else design.inspect(knowledge, now)
 
 
 def _update(stream: Watched, taken: Taken, before: dict[str, Table], after: dict[str, Table]) -> Update | None:

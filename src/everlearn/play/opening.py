@@ -12,6 +12,7 @@ from everlearn.agents.schedule import Schedule
 from everlearn.play.configuration import Configuration
 from everlearn.play.contender import Contender
 from everlearn.play.offer import DURATION, REGISTERED, REGISTRIES, Offer, Own
+from everlearn.play.picture import Painter
 from everlearn.play.race import Workshop
 from everlearn.registry import locate
 from everlearn.tasks.registry import PREFIXES, make_task
@@ -71,7 +72,9 @@ def open_with(
     )
     opening = Opening(configuration, Offer(own))
     if own:
-        opening.workshop.race(opening.configuration)
+        race = opening.workshop.race(opening.configuration)
+        race.advance(1)
+        Painter().paint(race)
     return opening
 
 

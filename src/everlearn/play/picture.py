@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+from everlearn.blame import blame
 from everlearn.play import chart, drawing, knowledge
 from everlearn.play.chart import Curve
 from everlearn.play.explanation import Explanation, Update, explain
@@ -51,6 +52,10 @@ class Painter:
         return parts
 
     def _of(self, number: int, stream: Watched) -> dict[str, str]:
+        with blame(f"agent {stream.design.name!r}: what it shows"):  # arrays of a user's own may have any shape
+            return self._painted(number, stream)
+
+    def _painted(self, number: int, stream: Watched) -> dict[str, str]:
         told, known = explain(stream), knowledge.look(stream)
         alpha = None if told is None or told.update is None else told.update.step_size
         now = [] if stream.design.schedule is None else knowledge.numbers(stream.now, alpha)

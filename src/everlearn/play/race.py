@@ -12,7 +12,7 @@ from everlearn.agents.design import Design
 from everlearn.blame import blame
 from everlearn.engine.compiled import cores
 from everlearn.engine.plan import Plan
-from everlearn.engine.runner import choose_engine
+from everlearn.engine.runner import TRIED, choose_engine
 from everlearn.engine.table import ArrayTable, PairTable, make_table
 from everlearn.errors import CompilationError
 from everlearn.play.configuration import Configuration
@@ -126,7 +126,7 @@ def _not_compiled(task: Task, design: Design, table: PairTable | ArrayTable | No
     if table is None:
         return f"the task {task.name!r} has no model"
     try:
-        choose_engine(Plan(task, design, 1, 1, 0), "compiled", table)
+        choose_engine(Plan(task, design, TRIED, 1, 0), "compiled", table)
     except CompilationError as error:
         return str(error)
     return ""

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 from everlearn.errors import EverlearnError
@@ -146,7 +147,8 @@ class Session:
         if self._turn == turn:
             self.running = False
         if not self.closed:
-            await self.paint()
+            with suppress(EverlearnError):  # if a user's own code fails here, it was told above
+                await self.paint()
             self._say("")
 
     async def _advance(self, steps: int) -> None:

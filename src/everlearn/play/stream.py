@@ -16,6 +16,7 @@ import numpy as np
 
 from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
+from everlearn.agents.own import Guard
 from everlearn.blame import blame
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
@@ -78,6 +79,7 @@ class Stream:
         plan = Plan(task, replace(design, policy=None), LONGEST, 1, seed)  # policies need not be recorded
         self.batch = CompiledBatch(plan, table, [0], 1)
         [self._group] = self.batch.groups
+        self._functions = Guard(design, table.interface) if design.own else design
         self._environment, self._agent = (np.random.Generator(np.random.SFC64(0)) for _ in range(2))
         self.taken: Taken | None = None
         self._now(0)  # refuses a schedule that is outside its domain from the beginning
@@ -144,22 +146,21 @@ class Stream:
         put_words(self._environment, lanes.environment[0])
         put_words(self._agent, lanes.agent[0])
         s, pair = self.aleatoric_state, int(lanes.pair[0])
-        whole = None if design.by_state else copied(knowledge)  # acting may change what it knows
-        with blame(f"agent {design.name!r}: act", f"step {now.t}"):
-            action = int(design.act(knowledge, s, now, self._agent))
+        by_state = works_by_state(design)
+        whole = None if by_state else copied(knowledge)  # acting may change what it knows
+        action = int(self._functions.act(knowledge, s, now, self._agent))
         outcome = self._outcome(pair, action)
         following = int(outcome["state"])
         experience = Experience(s, action, int(outcome["observation"]), float(outcome["learned"]), following)
-        rows = (s, following) if design.by_state else tuple(range(len(self.task.states)))
+        rows = (s, following) if by_state else tuple(range(len(self.task.states)))
         before = copied(knowledge, rows) if whole is None else whole
-        with blame(f"agent {design.name!r}: learn", f"step {now.t}"):
-            design.learn(knowledge, experience, now, self._agent)
+        self._functions.learn(knowledge, experience, now, self._agent)
         lanes.total[0] += outcome["reward"]
         lanes.pair[0], lanes.state[0] = outcome["next"], outcome["state"]
         lanes.environment[0], lanes.agent[0] = words(self._environment), words(self._agent)
         batch.t, batch.carry = batch.t + 1, timeline.carry
         self._record()
-        after = copied(knowledge, rows if design.by_state else None)
+        after = copied(knowledge, rows if by_state else None)
         self.taken = Taken(before, after, rows, experience, now, float(outcome["reward"]))
 
     def _outcome(self, pair: int, action: int) -> Any:
@@ -181,17 +182,27 @@ class Stream:
 
 def known(design: Design, task: Task, knowledge: Knowledge, now: Now, states: Sequence[int]) -> dict[str, Table]:
     """Return what an agent knows of some aleatoric states, by name: Q and N, for most; else its policy."""
-    chosen = list(states)
-    shown = copied(knowledge, chosen) if design.by_state else knowledge
-    with blame(f"agent {design.name!r}: {'policy' if design.inspect is None else 'inspect'}"):
-        if design.inspect is not None:
-            found = design.inspect(shown, now)
-        else:
-            found = {} if design.policy is None else {"policy": design.policy(shown)}
-    if design.by_state:
+    chosen, number = list(states), len(task.states)
+    found = inspected(design, copied(knowledge, chosen) if works_by_state(design) else knowledge, now)
+    if design.inspect is None and design.policy is not None:
+        with blame(f"agent {design.name!r}: policy"):
+            found = {"policy": np.asarray(design.policy(knowledge))}
+    elif works_by_state(design):
         return found
-    number = len(task.states)
     return {name: table[chosen] if table.shape[:1] == (number,) else table for name, table in found.items()}
+
+
+def inspected(design: Design, knowledge: Knowledge, now: Now) -> dict[str, Table]:
+    """Return what a design shows of what it knows."""
+    if design.inspect is None:
+        return {}
+    with blame(f"agent {design.name!r}: inspect"):
+        return {str(name): np.asarray(table, dtype=float) for name, table in design.inspect(knowledge, now).items()}
+
+
+def works_by_state(design: Design) -> bool:
+    """Tell whether a few rows of every array are all that a step needs, which is not proved of a user's own design."""
+    return design.by_state and not design.own
 
 
 def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:
