@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import doctest
+import importlib
 import importlib.util
 import linecache
 import os
@@ -24,7 +25,6 @@ import yaml
 import everlearn
 from everlearn.agents.registry import DEFAULT_SCHEDULE
 from everlearn.cli.main import app, main
-from everlearn.service.settings import Limits
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -212,7 +212,13 @@ def rows_of(document: Path, first: str) -> dict[str, list[str]]:
     return {row[0].strip("`"): row[1:] for row in rows}
 
 
-@pytest.mark.parametrize("name", sorted(everlearn.TASKS))
+LONG = ("drifting", "maintenance", "queueing-network", "service-station")
+"""Tasks whose exact theory takes a second or more."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in sorted(everlearn.TASKS)]
+)
 def test_the_table_of_tasks_is_true(name):
     actions, states, memories, rewards, optimum, best, distortion = rows_of(DOCS / "tasks.md", "task")[name]
     theory = everlearn.Theory(name)
@@ -261,20 +267,30 @@ def test_every_command_has_a_section_with_its_options():
             assert f"<!-- generated: options {name} -->" in section, name
 
 
-def counted(name: str) -> int:
-    """Return how many there are of something."""
-    from everlearn.leaderboard.lineup import lineup
-    from everlearn.paper.claims.registry import CLAIMS
+COUNTED = {
+    "tasks": lambda: len(everlearn.TASKS),
+    "agents": lambda: len(everlearn.AGENTS),
+    "schedules": lambda: len(everlearn.SCHEDULES),
+    "claims": lambda: len(constant("paper.claims.registry:CLAIMS")),
+    "tasks on the board": lambda: len(constant("leaderboard.lineup:lineup")().tasks),
+    "agents on the board": lambda: len(constant("leaderboard.lineup:lineup")().agents),
+    "pages at once": lambda: constant("play.server:MOST_PAGES"),
+    "rows of a table on the page": lambda: constant("play.knowledge:MOST_ROWS"),
+    "runs in a cell": lambda: constant("experiments.cells:BLOCK"),
+    "pairs of a table": lambda: constant("engine.table:SETTLED"),
+    "bootstrap resamples": lambda: constant("analysis.statistics:RESAMPLES"),
+    "permutations": lambda: constant("analysis.comparison:RESAMPLES"),
+    "steps between snapshots": lambda: constant("live.setup:DEFAULTS")["snapshot_every"],
+    "steps in a batch": lambda: constant("live.drift:BATCH"),
+    "policies that are tried": lambda: constant("theory.aleatoric:FEW"),
+}
+"""How many there are of something, from the registries and the constants of the program."""
 
-    board = lineup()
-    return {
-        "tasks": len(everlearn.TASKS),
-        "agents": len(everlearn.AGENTS),
-        "schedules": len(everlearn.SCHEDULES),
-        "claims": len(CLAIMS),
-        "tasks on the board": len(board.tasks),
-        "agents on the board": len(board.agents),
-    }[name]
+
+def constant(path: str) -> Any:
+    """Return something of a module of everlearn, which is imported only if it is needed."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(f"everlearn.{module}"), name)
 
 
 @pytest.mark.parametrize(
@@ -285,14 +301,24 @@ def counted(name: str) -> int:
         ("README.md", r"^- (\d+) schedules:", "schedules"),
         ("README.md", r"computes (\d+) of its claims", "claims"),
         ("docs/command-line.md", r"learns on (\d+) tasks", "tasks on the board"),
+        ("docs/index.md", r"learns on (\d+) tasks", "tasks on the board"),
         ("docs/own-agent.md", r"the (\d+) tasks of \[the board\]", "tasks on the board"),
         ("docs/leaderboard.md", r"^(?:\d+) agents on (\d+) tasks", "tasks on the board"),
         ("docs/leaderboard.md", r"^(\d+) agents on", "agents on the board"),
+        ("docs/play.md", r"Up to ([\d,]+) pages", "pages at once"),
+        ("docs/play.md", r"up to ([\d,]+) aleatoric states", "rows of a table on the page"),
+        ("docs/experiments.md", r"block of up to ([\d,]+) runs", "runs in a cell"),
+        ("docs/experiments.md", r"no more than\s+([\d,]+) pairs", "pairs of a table"),
+        ("docs/experiments.md", r"with replacement ([\d,]+) times", "bootstrap resamples"),
+        ("docs/experiments.md", r"beyond, ([\d,]+) of them", "permutations"),
+        ("docs/live.md", r"Every ([\d,]+) observations", "steps between snapshots"),
+        ("docs/live.md", r"batches of ([\d,]+) steps", "steps in a batch"),
+        ("docs/theory.md", r"at most ([\d,]+) of them", "policies that are tried"),
     ],
 )
 def test_what_is_counted_in_prose_is_so_many(page, pattern, name):
     found = re.findall(pattern, (ROOT / page).read_text(), flags=re.MULTILINE)
-    assert [int(number) for number in found] == [counted(name)] * max(len(found), 1)
+    assert [int(number.replace(",", "")) for number in found] == [COUNTED[name]()] * max(len(found), 1)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.stem)
@@ -328,8 +354,8 @@ def test_the_defaults_of_specs_are_those_of_the_program():
 
 
 def test_the_bounds_of_the_service_are_those_of_the_program():
-    bounds = [field for field in dataclasses.fields(Limits) if field.name != "patience"]  # it has no option
-    limits = {f"--max-{field.name}": field.default for field in bounds}
+    bounds = dataclasses.fields(constant("service.settings:Limits"))
+    limits = {f"--max-{one.name}": one.default for one in bounds if one.name != "patience"}  # which has no option
     rows = [row for row in rows_of(DOCS / "security.md", "what").values() if row[1].startswith("`--max-")]
     units = {"KiB": 2**10, "MiB": 2**20}
     told = {}

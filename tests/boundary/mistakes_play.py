@@ -87,9 +87,9 @@ MISTAKES = [
         files={},
         call=f"{PLAY} riverswin",
         answer=(
-            "task: 'riverswin'; known: access-control, aggregation, alternating, drifting, garnet, inventory, maintenance, "
-            "queueing-network, riverswim, riverswim-12, service-station, t-maze (did you mean riverswim?); or name your "
-            "own as module:attribute"
+            "task: 'riverswin'; known: access-control, aggregation, alternating, drifting, garnet, inventory, "
+            "maintenance, queueing-network, riverswim, riverswim-12, service-station, t-maze (did you mean riverswim?); "
+            "or name your own as module:attribute"
         ),
     ),
     Mistake(
