@@ -27,7 +27,7 @@ def chromium() -> str | None:
     return next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
 
 
-PATIENCE = 15.0
+PATIENCE = 120.0
 """Seconds after which something is taken to never come; the machine may be as busy as it likes."""
 
 
