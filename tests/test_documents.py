@@ -33,6 +33,7 @@ PAGES = (
     "index",
     "leaderboard",
     "live",
+    "mistakes",
     "notation",
     "own-agent",
     "paper",

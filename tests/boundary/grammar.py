@@ -77,6 +77,7 @@ LEARNING_BY_STATE = (
     "k.q[s, a] += {number} * (e.reward - k.q[s, a])",
     "k.q[s, a] += {number} * (e.reward + 0.9 * k.q[f, best_action(k.q, f)] - k.q[s, a])",
     "k.v[s] += {number} * (el.uniform(stream) - k.v[s])",
+    "k.v[s] = e.reward",
     "if k.v[s] > k.v[f]:\n    k.v[f] = k.v[s]",
     "for j in range(k.q.shape[1]):\n    k.q[s, j] *= 1 - {number} / 10",
 )
@@ -188,8 +189,8 @@ def outside(draw: Any) -> Planted:
     index = size + amount if above else -size - 1 - amount
     mistake = draw(st.sampled_from((*READS, *WRITES))).format(place=place.format(i=index), any="k.v[s]")
     if draw(st.booleans()):
-        loop = f"for j in range({index}, {index} + 2):\n    "
-        mistake = loop + draw(st.sampled_from((*READS, *WRITES))).format(place=place.format(i="j"), any="k.v[s]")
+        repeated = draw(st.sampled_from((*READS, *WRITES))).format(place=place.format(i="j"), any="k.v[s]")
+        mistake = f"for j in range({index}, {index} + 2):\n{textwrap.indent(repeated, '    ')}"
     elif place.count(",") == 0 and draw(st.booleans()):
         mistake = f"{draw(st.sampled_from(('read', 'write')))}(k.{place[2]}, {index})"
     return planted(draw, plan, mistake, (f"index {index} is out of bounds", f"size {size} "))

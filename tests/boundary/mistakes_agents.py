@@ -42,8 +42,8 @@ COMPLETE = "\n\n".join(PARTS.values())
 
 RUN = "everlearn run riverswim --agent mine:agent --steps 1e3 --runs 2 --engine {engine}"
 RANGE = "return an index from 0 to 1"
-DRAW = "draw with el.uniform(stream) or el.choose(stream, number)"
-KEEP = "keep it in an array that build returns"
+DRAW = "draw with el.uniform(stream) or el.choose(stream, n), which repeat with the seed"
+KEEP = "it could change unseen; keep it in what build returns, or make it a tuple"
 
 
 def row(title: str, answer: str, *, call: str = RUN, files: dict[str, str] | None = None, **parts: str) -> Mistake:
@@ -73,18 +73,18 @@ ACTIONS = [
     act("act returns an action out of range at a later step", "return now.t // 350", "2 at step 700"),
     act("act returns a number between two actions", "return 0.5", "0.5 at step 1"),
     act("act returns a float", "return 1.0", "1.0 at step 1"),
-    act("act returns NaN", "return np.nan", "nan at step 1"),
+    act("act returns NaN", "return np.nan", "NaN at step 1"),
     act("act returns nothing", "np.argmax(k.q[s])", "None at step 1"),
     act("act returns the name of an action", "return 'left'", "'left' at step 1"),
-    act("act returns an array", "return k.q[s]", "array([0., 0.]) at step 1"),
+    act("act returns an array", "return k.q[s]", "an array of shape (2,) at step 1"),
     row(
         "act takes too few arguments",
-        "act takes 3 arguments, but is called with 4: act(knowledge, aleatoric_state, now, stream)",
+        "act takes (k, s, stream); give a function of (knowledge, aleatoric_state, now, stream)",
         act="def act(k, s, stream):\n    return el.choose(stream, 2)\n",
     ),
     row(
         "act raises an exception",
-        "act raised ValueError at step 700: enough (mine.py, line 20)",
+        "act raised ValueError at step 700: enough (mine.py, line 19)",
         act="""\
 def act(k, s, now, stream):
     if now.t == 700:
@@ -120,7 +120,7 @@ INDICES = [
     learn("learn reads beyond an array", outside(6, 6), "k.n[e.action] = k.q[len(k.q), 0]"),
     row(
         "act reads beyond an array",
-        "act raised IndexError at step 1: index 2 is out of bounds for axis 0 with size 2 (mine.py, line 19)",
+        "act raised IndexError at step 1: index 2 is out of bounds for axis 0 with size 2 (mine.py, line 18)",
         act="def act(k, s, now, stream):\n    return 0 if k.n[2] > 0 else 1\n",
     ),
 ]
@@ -128,27 +128,28 @@ INDICES = [
 VALUES = [
     learn(
         "learn writes NaN",
-        "learn wrote nan into n[0] at step 1; check for a division by zero or an overflow",
+        "learn left NaN in n[0] at step 1; keep to finite numbers",
         "k.n[0] = np.nan",
     ),
     learn(
         "learn writes infinity",
-        "learn wrote inf into n[0] at step 1; keep to finite numbers, or declare Design(..., infinite=True)",
+        "learn left infinity in n[0] at step 1; keep to finite numbers, or declare Design(..., infinite=True)",
         "k.n[0] = np.inf",
     ),
     learn(
         "learn divides by zero",
-        "learn wrote inf into n[0] at step 1; keep to finite numbers, or declare Design(..., infinite=True)",
+        "learn raised FloatingPointError at step 1: divide by zero encountered in scalar divide (mine.py, line 22)",
         "k.n[0] = 1 / k.n[1]",
     ),
     learn(
         "learn returns new knowledge",
-        "learn returned Known at step 1; change the arrays in place and return nothing",
+        "learn returned a Known at step 1; change the arrays in place and return nothing",
         "return k._replace(n=k.n + 1)",
     ),
     learn(
         "learn replaces an array",
-        "learn assigns k.q (mine.py, line 22); change the array in place, as in k.q[...] = value",
+        "learn raised AttributeError at step 1: can't set attribute (mine.py, line 22); "
+        "change the array in place, as in k.q[...] = value",
         "k.q = k.q + 1",
     ),
     learn(
@@ -179,17 +180,17 @@ KNOWLEDGE = [
     build("build returns nothing", "None; return a NamedTuple of arrays", "None"),
     build(
         "build returns an array of objects",
-        "n as an array of objects; use an array of numbers",
+        "an array of objects as n; use arrays of numbers, numbers and tuples of numbers",
         "Known(np.zeros((6, 2)), np.array([None, None]))",
     ),
     build(
         "build returns a list as a field",
-        "n as a list; use an array, as in np.array(...), a number or a tuple of numbers",
+        "a list as n; use arrays of numbers, numbers and tuples of numbers",
         "Known(np.zeros((6, 2)), [0, 0])",
     ),
     build(
         "build returns NaN",
-        "nan in n[0]; begin with finite numbers",
+        "NaN in n[0]; keep to finite numbers",
         "Known(np.zeros((6, 2)), np.full(2, np.nan))",
     ),
     row(
@@ -199,7 +200,7 @@ KNOWLEDGE = [
     ),
     row(
         "build raises an exception",
-        "build raised AttributeError: 'Interface' object has no attribute 'number' (mine.py, line 15)",
+        "build raised AttributeError: 'Interface' object has no attribute 'number' (mine.py, line 14)",
         build="def build(interface):\n    return Known(np.zeros(interface.number), np.zeros(2))\n",
     ),
 ]
@@ -214,31 +215,31 @@ def foreign(title: str, answer: str, before: str, *body: str, **others: Any) -> 
 UNREPEATABLE = [
     foreign(
         "act draws with the random module",
-        f"act calls random.randrange (mine.py, line 22); {DRAW}",
+        f"act calls random.randrange (mine.py, line 21); {DRAW}",
         "import random\n\n\n",
         "return random.randrange(2)",
     ),
     foreign(
         "act draws with a function from the random module",
-        f"act calls random (mine.py, line 22); {DRAW}",
+        f"act calls random (mine.py, line 21); {DRAW}",
         "from random import random\n\n\n",
         "return int(random() < 0.5)",
     ),
     foreign(
         "act draws with NumPy",
-        f"act calls np.random.rand (mine.py, line 19); {DRAW}",
+        f"act calls np.random.rand (mine.py, line 18); {DRAW}",
         "",
         "return int(np.random.rand() < 0.5)",
     ),
     foreign(
         "act draws with a generator of its own",
-        f"act calls rng.integers (mine.py, line 22); {DRAW}",
+        f"act draws with rng (mine.py, line 21); {DRAW}",
         "rng = np.random.default_rng()\n\n\n",
         "return rng.integers(2)",
     ),
     foreign(
         "act imports a module to draw with",
-        f"act calls random.randrange (mine.py, line 21); {DRAW}",
+        f"act calls random (mine.py, line 18); {DRAW}",
         "",
         "import random",
         "",
@@ -246,37 +247,37 @@ UNREPEATABLE = [
     ),
     foreign(
         "act calls a function that draws",
-        f"act calls random.random (mine.py, line 22), in explore; {DRAW}",
+        f"act calls random.random (mine.py, line 21); {DRAW}",
         "import random\n\n\ndef explore():\n    return random.random() < 0.1\n\n\n",
         "return int(explore())",
     ),
     foreign(
         "act reads the clock",
-        "act calls time.time (mine.py, line 22); the time of a run is now.t",
+        "act calls time.time (mine.py, line 21); use now.t, the number of the step",
         "import time\n\n\n",
         "return int(time.time()) % 2",
     ),
     foreign(
         "act reads a global list",
-        f"act reads rates, a list that can change (mine.py, line 22); {KEEP}, or make it a tuple",
+        f"act reads rates, a list (mine.py, line 21); {KEEP}",
         "rates = [0.1, 0.2]\n\n\n",
         "return int(rates[0] > 0.1)",
     ),
     foreign(
         "act reads a global dictionary",
-        f"act reads table, a dict that can change (mine.py, line 22); {KEEP}",
+        f"act reads table, a dict (mine.py, line 21); {KEEP}",
         "table = {}\n\n\n",
         "return table.get(s, 0)",
     ),
     foreign(
         "act reads a global array",
-        f"act reads bonus, an array that can change (mine.py, line 22); {KEEP}",
+        f"act reads bonus, an array (mine.py, line 21); {KEEP}",
         "bonus = np.ones(2)\n\n\n",
         "return int(bonus[0] < 1)",
     ),
     foreign(
         "act changes a global",
-        f"act writes counter (mine.py, line 23); {KEEP}",
+        "act assigns to counter (mine.py, line 22); keep it in an array of what build returns",
         "counter = 0\n\n\n",
         "global counter",
         "counter += 1",
@@ -284,12 +285,12 @@ UNREPEATABLE = [
     ),
     row(
         "act has a list as a default argument",
-        "act has a list as a default argument (mine.py, line 18); make it a tuple",
+        f"act has a list as a default argument (mine.py, line 17); {KEEP}",
         act="def act(k, s, now, stream, past=[]):\n    return len(past) % 2\n",
     ),
     row(
         "act is a closure over a list",
-        f"act reads past, a list that can change (mine.py, line 22); {KEEP}, or make it a tuple",
+        f"act reads past, a list (mine.py, line 21); {KEEP}",
         act="""\
 def remembering():
     past = []
@@ -306,7 +307,7 @@ act = remembering()
     ),
     row(
         "act keeps something on itself",
-        f"act writes act.calls (mine.py, line 19); {KEEP}",
+        "act assigns to act.calls (mine.py, line 18); keep it in an array of what build returns",
         act="""\
 def act(k, s, now, stream):
     act.calls += 1
@@ -321,12 +322,12 @@ act.calls = 0
 DESIGNS = [
     row(
         "a design without a function",
-        "act: 'greedy'; give a function of (knowledge, aleatoric_state, now, stream)",
+        "act is 'greedy'; give a function of (knowledge, aleatoric_state, now, stream)",
         agent="agent = el.Design(build, 'greedy', learn)\n",
     ),
     row(
         "learn takes too few arguments",
-        "learn takes 2 arguments, but is called with 4: learn(knowledge, experience, now, stream)",
+        "learn takes (k, e); give a function of (knowledge, experience, now, stream)",
         learn="def learn(k, e):\n    k.n[e.action] += 1\n",
     ),
     row(
@@ -336,16 +337,33 @@ DESIGNS = [
     ),
 ]
 
-SCRIPT = "import everlearn as el\n\nfrom mine import agent\n\n"
-"""What a script that uses the agent begins with."""
+NEGATIVE = "def act(k, s, now, stream):\n    return -1\n"
+
+
+def elsewhere(title: str, name: str, text: str, call: str, shown: str, agent: str = "mine:agent") -> Mistake:
+    """The same mistake, an action of -1, by another way than ``everlearn run``."""
+    files = {name: text, "mine.py": "\n\n".join({**PARTS, "act": NEGATIVE}.values())}
+    answer = f"agent '{agent}': act returned -1 at step 1; {RANGE}"
+    return Mistake(group="agents", title=title, files=files, call=call, answer=answer, shown=shown)
+
+
+RUNNING = "el.run('riverswim', agent, steps=1000, engine=sys.argv[1])\n"
+STEPPING = "el.Agent('riverswim', agent).act()\n"
+LIVING = "el.live('kept', 'riverswim', agent='mine:agent').act()\n"
+COMPARING = 'steps = 1000\nruns = 2\n\n[[task]]\nname = "riverswim"\n\n[[agent]]\nname = "mine:agent"\n'
+SEARCHING = 'steps = 1000\nruns = 2\ncandidates = 2\n\n[[task]]\nname = "riverswim"\n\n[agent]\nname = "mine:agent"\n'
+IMPORTS = "import sys\n\nimport everlearn as el\nfrom mine import agent\n\n"
 
 ENTRANCES = [
-    act(
-        "act returns a negative number in a script",
-        "return -1",
-        "-1 at step 1",
-        call="python script.py {engine}",
-        files={"script.py": f"import sys\n\n{SCRIPT}el.run('riverswim', agent, steps=1000, engine=sys.argv[1])\n"},
+    elsewhere("a wrong action in el.run", "run.py", IMPORTS + RUNNING, "python run.py {engine}", RUNNING, "agent"),
+    elsewhere("a wrong action in el.Agent", "drive.py", IMPORTS + STEPPING, "python drive.py", STEPPING, "agent"),
+    elsewhere("a wrong action in el.live", "live.py", IMPORTS + LIVING, "python live.py", LIVING),
+    elsewhere(
+        "a wrong action in an experiment",
+        "spec.toml",
+        COMPARING,
+        "everlearn experiment run spec.toml --out results",
+        COMPARING,
     ),
 ]
 

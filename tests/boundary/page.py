@@ -40,6 +40,7 @@ Each example below replaces a part of this file, `mine.py`, which has nothing wr
 }
 
 HEADINGS = {"states": "Aleatoric states", "specs": "Experiments and searches", "live": "Durable agents"}
+HERE = "/home/you"
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json"}
 
 
@@ -57,14 +58,19 @@ def section(mistake: Mistake) -> str:
     """Return what the page says of one mistake."""
     blocks = [f"### {mistake.title[0].upper()}{mistake.title[1:]}\n"]
     if mistake.shown is not None:
-        blocks.append(fenced("python", mistake.shown))
+        name = next(name for name, text in mistake.files.items() if mistake.shown in text)
+        blocks.append(fenced(language(name, mistake.shown), mistake.shown))
     else:
         for name, text in mistake.files.items():
             caption = f"# {name}\n" if len(mistake.files) > 1 else ""
             blocks.append(fenced(language(name, text), caption + text))
-    calls = [call.replace(" --engine {engine}", "") for call in (*mistake.before, mistake.call)]
+    calls = [
+        call.replace(" --engine {engine}", "").replace(" {engine}", "").replace("{here}", HERE)
+        for call in (*mistake.before, mistake.call)
+    ]
     warnings = [f"everlearn: warning: {line}" for line in mistake.warnings]
-    answer = ("everlearn: " if mistake.call.startswith("everlearn") else "") + mistake.answer
+    answer = mistake.answer.replace("{here}", HERE)
+    answer = ("everlearn: " if mistake.call.startswith("everlearn") else "") + answer
     blocks.append(fenced("text", "\n".join([*(f"$ {call}" for call in calls), *warnings, answer])))
     return "\n".join(blocks)
 
