@@ -148,8 +148,7 @@ VALUES = [
     ),
     learn(
         "learn replaces an array",
-        "learn raised AttributeError at step 1: can't set attribute (mine.py, line 22); "
-        "change the array in place, as in k.q[...] = value",
+        "learn assigned to a field of its knowledge at step 1; write into the array, as in knowledge.q[...] = value",
         "k.q = k.q + 1",
     ),
     learn(
@@ -167,30 +166,32 @@ VALUES = [
 
 def build(title: str, answer: str, returned: str, **others: Any) -> Mistake:
     """A ``build`` of one line."""
-    return row(title, f"build returned {answer}", build=f"def build(interface):\n    return {returned}\n", **others)
+    return row(title, f"build {answer}", build=f"def build(interface):\n    return {returned}\n", **others)
 
 
 KNOWLEDGE = [
     build(
-        "build returns a dictionary", "a dict; return a NamedTuple of arrays", "{'q': np.zeros(2), 'n': np.zeros(2)}"
+        "build returns a dictionary",
+        "returned a dict; return a NamedTuple of arrays",
+        "{'q': np.zeros(2), 'n': np.zeros(2)}",
     ),
-    build("build returns a list", "a list; return a NamedTuple of arrays", "[np.zeros(2), np.zeros(2)]"),
-    build("build returns a plain tuple", "a tuple; return a NamedTuple of arrays", "np.zeros(2), np.zeros(2)"),
-    build("build returns an array", "an array; return a NamedTuple of arrays", "np.zeros((6, 2))"),
-    build("build returns nothing", "None; return a NamedTuple of arrays", "None"),
+    build("build returns a list", "returned a list; return a NamedTuple of arrays", "[np.zeros(2), np.zeros(2)]"),
+    build("build returns a plain tuple", "returned a tuple; return a NamedTuple of arrays", "np.zeros(2), np.zeros(2)"),
+    build("build returns an array", "returned an array; return a NamedTuple of arrays", "np.zeros((6, 2))"),
+    build("build returns nothing", "returned None; return a NamedTuple of arrays", "None"),
     build(
         "build returns an array of objects",
-        "an array of objects as n; use arrays of numbers, numbers and tuples of numbers",
+        "returned an array of objects as n; use arrays of numbers, numbers and tuples of numbers",
         "Known(np.zeros((6, 2)), np.array([None, None]))",
     ),
     build(
         "build returns a list as a field",
-        "a list as n; use arrays of numbers, numbers and tuples of numbers",
+        "returned a list as n; use arrays of numbers, numbers and tuples of numbers",
         "Known(np.zeros((6, 2)), [0, 0])",
     ),
     build(
         "build returns NaN",
-        "NaN in n[0]; keep to finite numbers",
+        "left NaN in n[0]; keep to finite numbers",
         "Known(np.zeros((6, 2)), np.full(2, np.nan))",
     ),
     row(
@@ -342,16 +343,30 @@ NEGATIVE = "def act(k, s, now, stream):\n    return -1\n"
 
 def elsewhere(title: str, name: str, text: str, call: str, shown: str, agent: str = "mine:agent") -> Mistake:
     """The same mistake, an action of -1, by another way than ``everlearn run``."""
-    files = {name: text, "mine.py": "\n\n".join({**PARTS, "act": NEGATIVE}.values())}
+    parts = {**PARTS, "act": NEGATIVE, "agent": FACTORY}
     answer = f"agent '{agent}': act returned -1 at step 1; {RANGE}"
+    files = {name: text, "mine.py": "\n\n".join(parts.values())}
     return Mistake(group="agents", title=title, files=files, call=call, answer=answer, shown=shown)
 
 
-RUNNING = "el.run('riverswim', agent, steps=1000, engine=sys.argv[1])\n"
-STEPPING = "el.Agent('riverswim', agent).act()\n"
+FACTORY = "def agent(*, rate: float = 0.1):\n    return el.Design(build, act, learn)\n"
+RUNNING = "el.run('riverswim', agent(), steps=1000, engine=sys.argv[1])\n"
+STEPPING = "el.Agent('riverswim', agent()).act()\n"
 LIVING = "el.live('kept', 'riverswim', agent='mine:agent').act()\n"
 COMPARING = 'steps = 1000\nruns = 2\n\n[[task]]\nname = "riverswim"\n\n[[agent]]\nname = "mine:agent"\n'
-SEARCHING = 'steps = 1000\nruns = 2\ncandidates = 2\n\n[[task]]\nname = "riverswim"\n\n[agent]\nname = "mine:agent"\n'
+SEARCHING = """\
+steps = 1000
+candidates = 2
+
+[[task]]
+name = "riverswim"
+
+[agent]
+name = "mine:agent"
+
+[search.agent]
+rate = [0.1, 0.2]
+"""
 IMPORTS = "import sys\n\nimport everlearn as el\nfrom mine import agent\n\n"
 
 ENTRANCES = [
@@ -364,6 +379,9 @@ ENTRANCES = [
         COMPARING,
         "everlearn experiment run spec.toml --out results",
         COMPARING,
+    ),
+    elsewhere(
+        "a wrong action in a search", "spec.toml", SEARCHING, "everlearn tune spec.toml --out results", SEARCHING
     ),
 ]
 

@@ -45,7 +45,7 @@ MISTAKES = [
     row(
         "a horizon that reads a global list",
         "lambda t: horizons[0]",
-        "schedule 'mine:schedule': horizon reads horizons, a list (mine.py, line 4); it could change unseen; make it a tuple",
+        "schedule 'mine:schedule': horizon reads horizons, a list (mine.py, line 4); compute it from t alone",
         before="horizons = [10.0]\n",
     ),
     row(

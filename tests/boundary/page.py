@@ -40,6 +40,9 @@ Each example below replaces a part of this file, `mine.py`, which has nothing wr
 }
 
 HEADINGS = {"states": "Aleatoric states", "specs": "Experiments and searches", "live": "Durable agents"}
+FUNCTIONS = ("act", "build", "el.live", "learn")
+"""Words with which a title may begin, and which have no capital."""
+
 HERE = "/home/you"
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json"}
 
@@ -56,7 +59,8 @@ def page(mistakes: list[Mistake]) -> str:
 
 def section(mistake: Mistake) -> str:
     """Return what the page says of one mistake."""
-    blocks = [f"### {mistake.title[0].upper()}{mistake.title[1:]}\n"]
+    first, _, rest = mistake.title.partition(" ")
+    blocks = [f"### {first if first in FUNCTIONS else first.capitalize()} {rest}\n"]
     if mistake.shown is not None:
         name = next(name for name, text in mistake.files.items() if mistake.shown in text)
         blocks.append(fenced(language(name, mistake.shown), mistake.shown))
