@@ -118,6 +118,7 @@ INDICES = [
     ),
     learn("learn writes beyond an array at a later step", outside(6, 6, step=700), "k.q[now.t // 140 + 1, 0] += 1"),
     learn("learn reads beyond an array", outside(6, 6), "k.n[e.action] = k.q[len(k.q), 0]"),
+    learn("learn reads beyond an array at a later step", outside(2, 2, step=700), "k.n[0] = k.n[now.t // 350]"),
     row(
         "act reads beyond an array",
         "act raised IndexError at step 1: index 2 is out of bounds for axis 0 with size 2 (mine.py, line 18)",
@@ -130,6 +131,12 @@ VALUES = [
         "learn writes NaN",
         "learn left NaN in n[0] at step 1; keep to finite numbers",
         "k.n[0] = np.nan",
+    ),
+    learn(
+        "learn writes NaN at a later step",
+        "learn left NaN in n[1] at step 700; keep to finite numbers",
+        "if now.t >= 700:",
+        "    k.n[1] = k.n[0] * np.nan",
     ),
     learn(
         "learn writes infinity",

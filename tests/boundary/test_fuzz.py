@@ -54,19 +54,26 @@ def unmeasured(done: Done) -> dict[str, Any]:
     return {key: value for key, value in json.loads(done.stdout).items() if key not in MEASURED}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_mistake_is_noticed(kind, runner):
-    """A few, interpreted; the last of each kind compiled too."""
-    drawn: list[Planted] = []
+def drawn(kind: str, number: int) -> list[Planted]:
+    """Return so many agents with a mistake; the same every time."""
+    agents: list[Planted] = []
 
-    @settings(max_examples=3)
+    @settings(max_examples=number)
     @given(KINDS[kind])
-    def draw(planted):
-        drawn.append(planted)
+    def draw(planted: Planted) -> None:
+        agents.append(planted)
 
     draw()
-    for number, planted in enumerate(drawn):
-        check(runner, planted, ENGINES if number == len(drawn) - 1 else ENGINES[:1])
+    return agents
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mistake_is_noticed(kind, runner):
+    """Three of each kind, which are not the simplest: all are interpreted, and one is compiled."""
+    *interpreted, compiled = drawn(kind, 20)[-3:]
+    for planted in interpreted:
+        check(runner, planted, ENGINES[:1])
+    check(runner, compiled, ENGINES)
 
 
 @pytest.mark.soak
