@@ -109,6 +109,12 @@ def outside(index: int, size: int, axis: int = 0, step: int = 1, line: int = 22)
     )
 
 
+DIVISION = row(
+    "act divides by zero at a later step",
+    "act raised ZeroDivisionError at step 700: division by zero (mine.py, line 18)",
+    act="def act(k, s, now, stream):\n    return int(1 / (700 - now.t) < 0.5)\n",
+)
+
 INDICES = [
     learn("learn writes one place beyond an array", outside(2, 2), "k.n[2] = 1"),
     learn("learn writes far beyond an array", outside(10**9, 2), "k.n[10**9] = 1"),
@@ -392,4 +398,4 @@ ENTRANCES = [
     ),
 ]
 
-MISTAKES = [*ACTIONS, *INDICES, *VALUES, *KNOWLEDGE, *UNREPEATABLE, *DESIGNS, *ENTRANCES]
+MISTAKES = [*ACTIONS, DIVISION, *INDICES, *VALUES, *KNOWLEDGE, *UNREPEATABLE, *DESIGNS, *ENTRANCES]
