@@ -23,20 +23,20 @@ RUN = (
 MEASURED = ("engine", "pairs", "seconds", "steps_per_second")
 
 
-def run(runner: Runner, here: Path, source: str, engine: str, when: int) -> Done:
-    call = RUN.format(steps=STEPS, engine=engine) + f" --set agent.when={when}"
-    return runner(call, here, {"mine.py": source})
-
-
 def check(runner: Runner, planted: Planted, engines: tuple[str, ...]) -> None:
     """Fail unless every engine notices a mistake, and all say the same; without it, all give the same result."""
+
+    def run(source: str, engine: str, when: int) -> Done:
+        call = f"{RUN} --runs {planted.runs} --engine {engine} --set agent.when={when}"
+        return runner(call, here, {"mine.py": source})
+
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        answers = {answered(run(runner, here, planted.source, engine, planted.when), here)[0] for engine in engines}
+        answers = {answered(run(planted.source, engine, planted.when), here)[0] for engine in engines}
         assert len(answers) == 1, answers
         check_line(answers.pop(), planted)
         clean = planted.clean if planted.when == NEVER else planted.source
-        results = [unmeasured(run(runner, here, clean, engine, NEVER)) for engine in engines]
+        results = [unmeasured(run(clean, engine, NEVER)) for engine in engines]
         assert all(result == results[0] for result in results)
 
 
