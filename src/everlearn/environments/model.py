@@ -113,7 +113,7 @@ class Model:
         probability = as_number(given)
         if probability is None or not 0 <= probability <= 1 + SUM_TOLERANCE:
             where = f"probability of {observation!r} {_after(memory, action)}"
-            raise ProbabilityError(where, given, "must be a number in [0, 1]")
+            raise ProbabilityError(where, given, "must be a number from 0 to 1")
         if not is_label(following):
             following = check_label(following, f"memory {_after(memory, action)}")
         return Outcome(observation, probability, following)
