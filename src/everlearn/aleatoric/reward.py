@@ -52,7 +52,7 @@ class Reward:
 
     @cached_property
     def _pure(self) -> Pure:
-        remedy = "let it depend on (s, action, observation) alone; the dynamics yield what is random"
+        remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
         return Pure(self.function, "reward", "(s, action, observation)", remedy)
 
     def __call__(self, aleatoric_state: Label, action: Label, observation: Label) -> float:

@@ -84,14 +84,15 @@ class Model:
     @cached_property
     def _pure(self) -> Pure:
         like = f"yield {self.observations[0]!r}, probability, next_memory"
-        remedy = f"do not sample: yield every outcome with its probability, as in: {like}"
+        remedy = f"yield every outcome with its probability, as in: {like}"
         return Pure(self.rho, "dynamics", "(memory, action)", remedy, _listed)
 
     def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
         """Return what can happen, checked: known observations, a distribution, memories of a supported type."""
         rows = self._pure(memory, action)
         if not isinstance(rows, list):
-            raise TaskError(f"{self._pure.name} {_after(memory, action)}", rows, f"returned it; {YIELD}")
+            where = f"{self._pure.name} {_after(memory, action)}"
+            raise TaskError(where, rows, f"was returned; {YIELD}", joint=" ")
         outcomes = [self._checked(row, memory, action) for row in rows]
         found = [outcome for outcome in outcomes if outcome.probability > 0]
         total = math.fsum(outcome.probability for outcome in found)

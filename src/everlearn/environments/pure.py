@@ -88,8 +88,8 @@ class Pure:
 
     def _refuse_impurities(self) -> None:
         for found in impurities(_code_of(self.function), (RANDOM, CLOCK, INPUT)):
-            remedy = f"must not be used, since a value is computed once and kept; {self.remedy}"
-            raise TaskError(f"{self.name} ({found.place})", found.name, remedy)
+            remedy = f"is used once and the result is kept; {self.remedy}"
+            raise TaskError(f"{self.name} ({found.place})", found.name, remedy, joint=" ")
 
 
 def is_own(function: Any) -> bool:

@@ -101,7 +101,7 @@ def _what_else(given: object, found: Any) -> str:
     """Say what was given in place of a task, and what to do."""
     kind = found if inspect.isclass(found) else type(found)
     if any(base.__module__.startswith("gymnasium") for base in kind.__mro__):
-        return "is a Gymnasium environment; pass el.from_gymnasium(function that makes it)"
+        return "is a Gymnasium environment; pass a function that makes it to el.from_gymnasium"
     if all(hasattr(found, name) for name in ("act", "learn")):
         return "is an agent; the task comes first, as in el.run(task, agent)"
     if all(hasattr(found, name) for name in ("start", "step")):
