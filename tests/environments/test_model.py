@@ -95,7 +95,9 @@ def test_a_definition_that_returns_what_it_should_yield(returned):
 
 
 def test_rows_may_be_returned_as_a_list():
-    assert len(el.Model(("go",), ("x",), 0, lambda memory, action: (("x", 0.5, 0),) * 2).outcomes(0, "go")) == 2
+    for number in (2, 3, 4):
+        rows = (("x", 1 / number, 0),) * number
+        assert len(el.Model(("go",), ("x",), 0, lambda memory, action, rows=rows: rows).outcomes(0, "go")) == number
 
 
 def test_labels_of_numpy_are_converted():

@@ -135,7 +135,7 @@ def test_what_differs_is_refused_wherever_it_is_evaluated():
             with pytest.raises(TaskError):
                 el.run(make(), parameters={"task.aleatoric": view}, steps=2, engine="reference")
     calls = itertools.count()
-    with pytest.raises(TaskError):
+    with pytest.raises(TaskError, match="aggregation '<lambda>'"):
         el.seen_through(task(), lambda memory: next(calls))
     with pytest.raises(TaskError):
         task(changing_at(2)).start(environment_stream()).step("slow")

@@ -87,8 +87,19 @@ def test_decorators_return_what_they_decorate():
     def nothing(s, action, observation):
         return 0.0
 
+    assert definition.reward("start", "fast", "busy") == 0.5
     assert definition.reward(nothing) is nothing
     assert definition.reward("start", "fast", "busy") == 0.0
+
+
+def test_functions_may_use_the_task_that_they_belong_to():
+    definition = shop()
+
+    @definition.reward
+    def share(s, action, observation):
+        return definition.actions.index(action) / len(definition.actions)
+
+    assert definition.reward("start", "fast", "busy") == 0.5
 
 
 def test_another_aleatoric_state():
