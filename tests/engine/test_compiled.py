@@ -139,7 +139,7 @@ def plan_of(task, design="always") -> Plan:
 
 def uncompilable() -> el.Design:
     def act(knowledge, aleatoric_state, now, stream):
-        return [*map(str, (aleatoric_state,))].index(str(aleatoric_state))
+        return int(f"{aleatoric_state:03d}") * 0
 
     design = make_design("always")
     return el.Design(design.build, act, design.learn, name="odd")

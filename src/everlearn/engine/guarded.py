@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from everlearn.engine.compiled import CompiledBatch, Group
 
 
+NOWHERE = -1
+"""The position of a run of which no step was begun."""
+
+
 class Failed(Exception):  # noqa: N818 - never reaches the user
     """A user's function returned what it must not."""
 
@@ -52,12 +56,15 @@ def _changing(group: Group) -> list[NDArray[Any]]:
 def guarded(batch: CompiledBatch, group: Group, block: Block) -> None:
     """Advance a group through a block; raise what the reference loop would raise."""
     kept, guard = Kept.of(group), Guard(batch.plan.design, batch.table.interface)
+    group.lanes.place[:] = NOWHERE
     try:
         batch.through(group, block)
     except EverlearnError:
         raise
     except Exception as error:
         position, lane = (int(place) for place in group.lanes.place)
+        if position == NOWHERE:  # it was not even compiled
+            raise
         reason = "it returned what it must not" if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
     else:
         if guard.is_sound(group.knowledge):
