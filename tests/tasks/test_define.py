@@ -54,6 +54,7 @@ def test_labels_are_known_before_the_reward():
     definition = el.task(actions=[0, np.int64(1)], observations=["x"], memory=0, name="mute")(lambda m, a: [])
     assert (definition.name, definition.actions, definition.observations) == ("mute", (0, 1), ("x",))
     assert repr(definition) == "Task('mute': 2 actions, 1 observation)"
+    assert not hasattr(definition, "tolist")  # which is asked of anything, and builds no task
     with pytest.raises(TaskError, match="has no reward"):
         _ = definition.states
 
