@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -92,6 +93,12 @@ def test_a_definition_that_returns_what_it_should_yield(returned):
     with pytest.raises(TaskError, match="yield") as caught:
         model.outcomes(0, "go")
     assert caught.value.value == returned
+
+
+def test_a_definition_that_never_stops(monkeypatch):
+    monkeypatch.setattr(module, "MOST_OUTCOMES", 100)
+    with pytest.raises(TaskError, match="more than 100 outcomes"):
+        el.Model(("go",), ("x",), 0, lambda memory, action: itertools.repeat(("x", 0.0, 0))).outcomes(0, "go")
 
 
 def test_rows_may_be_returned_as_a_list():
