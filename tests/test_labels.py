@@ -79,7 +79,8 @@ def test_sets_of_labels_keep_their_order():
 
 
 @pytest.mark.parametrize(
-    ("given", "value"), [("slow", "slow"), (2, 2), (None, None), ([], []), ([1, 2, np.int64(1)], 1), ([1, 2.5], 2.5)]
+    ("given", "value"),
+    [("slow", "slow"), (2, 2), (None, None), ([], []), ({1}, {1}), ([1, 2, np.int64(1)], 1), ([1, 2.5], 2.5)],
 )
 def test_sets_of_labels_that_are_refused(given, value):
     with pytest.raises(LabelError) as caught:

@@ -248,6 +248,13 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
+        title="actions in a set",
+        files=shop(labels='actions={"wait"}, observations=["idle", "busy"]'),
+        call=RUN,
+        answer="actions: {'wait'}; give a list: the order of a set differs from process to process",
+    ),
+    Mistake(
+        group="tasks",
         title="an action that is there twice",
         files=shop(labels='actions=["wait", "wait"], observations=["idle", "busy"]'),
         call=RUN,
