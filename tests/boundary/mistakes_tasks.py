@@ -388,11 +388,7 @@ def shop(memory, action):
         title="agent and task in the wrong order",
         files=script('el.run("growing-horizon", "riverswim")'),
         call="python mine.py",
-        answer=(
-            "task: 'growing-horizon'; known: access-control, aggregation, alternating, drifting, garnet, "
-            "inventory, maintenance, queueing-network, riverswim, riverswim-12, service-station, t-maze; or name "
-            "your own as module:attribute"
-        ),
+        answer="task: 'growing-horizon'; is an agent; the task comes first, as in el.run(task, agent)",
     ),
     Mistake(
         group="tasks",
