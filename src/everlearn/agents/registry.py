@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from everlearn.agents.design import Design
+from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName
 from everlearn.registry import locate, parameters, settings
@@ -89,7 +90,7 @@ def make_design(
     if isinstance(found, Design):
         if chosen:
             raise UnknownName("parameter", f"agent.{next(iter(chosen))}", [])
-        return found
+        return _checked(replace(found, name=given) if isinstance(given, str) else found)
     if not callable(found):
         raise InputError("agent", given, "is neither a design nor a function that makes one")
     if "duration" in known and chosen.get("duration") is None:
@@ -102,7 +103,13 @@ def make_design(
         raise InputError("agent", given, f"made {type(design).__name__}, not a design")
     values.pop("schedule", None)
     name = given if isinstance(given, str) else design.name
-    return replace(design, name=name, parameters=values)
+    return _checked(replace(design, name=name, parameters=values))
+
+
+def _checked(design: Design) -> Design:
+    if design.own:
+        check_design(design)
+    return design
 
 
 def takes_schedule(given: object) -> bool:
