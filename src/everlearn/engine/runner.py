@@ -12,7 +12,7 @@ import numpy as np
 from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.engine.table import EAGER, MOST_PAIRS, AnyTable, make_table
-from everlearn.errors import AgentError, CompilationError, InputError
+from everlearn.errors import AgentError, CompilationError, EverlearnError, InputError
 
 ENGINES = ("auto", "compiled", "reference")
 
@@ -75,7 +75,11 @@ def _try_compiling(plan: Plan, table: AnyTable) -> None:
         else:
             for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), table, threads=1):
                 pass
-    except NumbaError as error:
+    except EverlearnError:
+        raise
+    except Exception as error:
+        if not (plan.design.own or isinstance(error, NumbaError)):
+            raise
         raise CompilationError(f"the agent {plan.design.name!r} cannot be compiled: {_reason(error)}") from error
 
 
