@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
     from everlearn.live.durable import Live, live
+    from everlearn.play.watching import watch
     from everlearn.protocol import AgentState, Environment, Experience, Now
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
@@ -79,6 +80,7 @@ _WHERE = {
     "to_gymnasium": "adapters.export",
     "tune": "api",
     "uniform": "randomness",
+    "watch": "play.watching",
     "window": "aleatoric.state",
 }
 
@@ -121,6 +123,7 @@ __all__ = [
     "to_gymnasium",
     "tune",
     "uniform",
+    "watch",
     "window",
 ]
 

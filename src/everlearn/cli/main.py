@@ -199,6 +199,14 @@ def serve(
 
 @app.command()
 def play(
+    task: Annotated[
+        str | None, typer.Argument(help="The task to begin with: a name, gymnasium:ID, or module:attribute.")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent to begin with: a name, or module:attribute.")] = None,
+    schedule: Annotated[str | None, typer.Option(help="Its schedule: a name, or module:attribute.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as in task.window=6.")
+    ] = None,
     port: Annotated[str, typer.Option(help="The port; 0 for any that is free.")] = "8090",
     host: Annotated[str, typer.Option(help="Where to listen; others can reach anything but loopback.")] = "127.0.0.1",
     opened: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
@@ -206,7 +214,7 @@ def play(
     """Open a page where you watch an agent learn, and try others; it needs no network."""
     from everlearn.cli.play import play as serve_page
 
-    serve_page(host, port, opened)
+    serve_page(task, agent, schedule, settings or [], (host, port), opened)
 
 
 @app.command()
