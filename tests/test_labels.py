@@ -61,7 +61,7 @@ def test_sets_of_labels_keep_their_order():
     [
         ("slow", "actions: 'slow'; give a list of labels, not one string"),
         ([], "actions: []; give at least one label"),
-        ([1, 2, 1], "actions: 1; is there twice; labels must differ"),
+        ([1, 2, 1], "actions: 1 appears twice; labels must be unique"),
         ([1, 2.5], "actions: 2.5; float is not supported, use an int, a str or a tuple of these"),
     ],
 )

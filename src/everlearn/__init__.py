@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from everlearn.protocol import AgentState, Environment, Experience, Now
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
+    from everlearn.results.saving import load
     from everlearn.tasks.arrays import mdp
     from everlearn.tasks.define import task
     from everlearn.tasks.interface import Interface
@@ -70,6 +71,7 @@ _WHERE = {
     "from_gymnasium": "adapters.task",
     "last_observation": "aleatoric.state",
     "live": "live",
+    "load": "results.saving",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
     "run": "api",
@@ -112,6 +114,7 @@ __all__ = [
     "from_gymnasium",
     "last_observation",
     "live",
+    "load",
     "mdp",
     "regret",
     "run",

@@ -91,7 +91,7 @@ def test_a_window_has_all_sequences_up_to_its_length():
         (
             lambda: parity(states=(0, 0)).enumerate(("go",), (0,)),
             LabelError,
-            "states: 0; is there twice; labels must differ",
+            "states: 0 appears twice; labels must be unique",
         ),
         (lambda: el.window(0), InputError, "length of the window: 0; give at least 1"),
     ],

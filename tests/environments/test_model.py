@@ -111,7 +111,7 @@ def test_a_definition_that_returns_nothing():
     ("arguments", "message"),
     [
         (((), ("x",), 0), "actions: []; give at least one label"),
-        ((("a", "a"), ("x",), 0), "actions: 'a'; is there twice; labels must differ"),
+        ((("a", "a"), ("x",), 0), "actions: 'a' appears twice; labels must be unique"),
         ((("a",), "xy", 0), "observations: 'xy'; give a list of labels, not one string"),
         ((("a",), ("x",), None), "memory: None; NoneType is not supported, use an int, a str or a tuple of these"),
         ((("a",), ("x",), 1.5), "memory: 1.5; float is not supported, use an int, a str or a tuple of these"),

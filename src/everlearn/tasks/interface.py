@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from everlearn.errors import AleatoricStateError, LabelError, ObservationError
-from everlearn.labels import check_label, few
+from everlearn.labels import counted, few
 from everlearn.protocol import Label
+from everlearn.tasks.define import Definition, finished
 from everlearn.tasks.task import Task
 
 REMEMBERED_TRANSITIONS = 1_000_000
@@ -25,8 +26,8 @@ class Interface:
 
     """
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, given: Task | Definition) -> None:
+        self.task = task = finished(given)
         self.states = len(task.states)
         self.actions = len(task.actions)
         self.observations = len(task.observations)
@@ -36,6 +37,11 @@ class Interface:
         self._known: dict[tuple[int, int, int], tuple[int, float]] = {}
         self.start = self._state[task.aleatoric.start]
 
+    def __repr__(self) -> str:
+        """Return one line: the task, and how many labels of each kind there are."""
+        numbers = [(self.states, "aleatoric state"), (self.actions, "action"), (self.observations, "observation")]
+        return f"Interface({self.task.name!r}: {', '.join(counted(*each) for each in numbers)})"
+
     def action(self, label: Label) -> int:
         """Return the index of an action."""
         try:
@@ -43,12 +49,14 @@ class Interface:
         except (KeyError, TypeError):
             raise LabelError("action", label, f"known: {few(self.task.actions)}") from None
 
-    def observation(self, label: Label) -> int:
+    def observation(self, label: Label | None) -> int:
         """Return the index of an observation."""
         try:
-            return self._observation[label]
+            return self._observation[label]  # type: ignore[index]  # what is no label is refused
         except (KeyError, TypeError):
-            raise ObservationError("observation", label, f"declared: {few(self.task.observations)}") from None
+            nothing = "; what returned it lacks a return" if label is None else ""
+            remedy = f"declared: {few(self.task.observations)}{nothing}"
+            raise ObservationError("observation", label, remedy) from None
 
     def state(self, label: Label) -> int:
         """Return the index of an aleatoric state."""
@@ -69,7 +77,7 @@ class Interface:
     def _evaluate(self, aleatoric_state: int, action: int, observation: int) -> tuple[int, float]:
         task = self.task
         labels = task.states[aleatoric_state], task.actions[action], task.observations[observation]
-        following = check_label(task.aleatoric.update(*labels), f"aleatoric state after {labels!r}")
+        following = task.aleatoric.follow(*labels)
         if following not in self._state:
             remedy = f"f left the set of aleatoric states: {few(task.states)}; add it to states="
             raise AleatoricStateError(f"aleatoric state after {labels!r}", following, remedy)
