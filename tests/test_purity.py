@@ -111,6 +111,7 @@ IMPURE = [
     (lambda: time.time(), "clock", "time.time"),
     (lambda: clock(), "clock", "clock"),
     (lambda: datetime.datetime.now(), "clock", "datetime.datetime.now"),
+    (lambda: datetime.date.today(), "clock", "datetime.date.today"),
     (lambda: os.urandom(1), "input", "os.urandom"),
     (lambda: open("x"), "input", "open"),  # noqa: PTH123, SIM115
     (lambda: LIST[0], "mutable", "LIST"),
@@ -143,6 +144,7 @@ PURE = [
     lambda k, s: int(np.argmax(k.q[s])) + round(math.sqrt(4.0)) + abs(-3) + len(range(3)),
     lambda: NUMBER + TUPLE[0] + FROZEN[0] + POINT.x + np.inf + np.int64(3),
     lambda: Point(NUMBER),
+    lambda: datetime.date.fromordinal(1).weekday() + datetime.timedelta(days=1).days,
 ]
 
 

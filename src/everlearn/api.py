@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from everlearn.agents.agent import split, whole
-from everlearn.agents.registry import make_design
+from everlearn.agents.registry import AGENTS, make_design
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import choose_engine, simulate
 from everlearn.engine.table import MOST_PAIRS
+from everlearn.errors import require
 from everlearn.registry import plain
 from everlearn.results.references import References
 from everlearn.results.result import Result
@@ -71,6 +72,8 @@ def run(
     (np.int64(2000), True)
 
     """
+    swapped = isinstance(task, str) and task in AGENTS
+    require(not swapped, "task", task, "is an agent; the task comes first, as in el.run(task, agent)")
     chosen = split(parameters or {})
     length = whole(steps, "steps", least=1)
     made_task = make_task(task, chosen["task"])

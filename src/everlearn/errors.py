@@ -31,7 +31,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-LONGEST = 300
+LONGEST = 500
 """Characters of a value in a message: what was wrong with it is seen before."""
 
 

@@ -86,6 +86,8 @@ def check_labels(labels: Iterable[object], argument: str) -> tuple[Label, ...]:
     """
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise LabelError(argument, labels, "give a list of labels, such as [0, 1] or ['slow', 'fast']")
+    if isinstance(labels, set | frozenset):
+        raise LabelError(argument, labels, "give a list: the order of a set differs from process to process")
     checked = tuple(check_label(label, argument) for label in labels)
     if not checked:
         raise LabelError(argument, list(checked), "give at least one label")

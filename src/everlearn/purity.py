@@ -251,6 +251,8 @@ def _kind_of_call(value: Any) -> str | None:
     inside = getattr(value, "__self__", None)
     owner = inside if isinstance(inside, type) else value
     module = str(getattr(owner, "__module__", None))
+    if module == "datetime" and getattr(value, "__name__", None) not in ("now", "today", "utcnow"):
+        return None  # computing with dates reads no clock
     return _by_module(module) or (None if package(value) in TRUSTED or is_constant(value) else MUTABLE)
 
 

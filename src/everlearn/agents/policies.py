@@ -14,6 +14,7 @@ from everlearn.agents.notation import REMEDY, read, read_row, split, write
 from everlearn.errors import InputError
 from everlearn.labels import find, show
 from everlearn.protocol import History, Table
+from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
 LISTED = 120
@@ -34,8 +35,8 @@ class AleatoricPolicy:
 
     """
 
-    def __init__(self, task: Task, given: Any) -> None:
-        self.task = task
+    def __init__(self, task: object, given: Any) -> None:
+        self.task = task = make_task(task)
         self.table = policy_table(task, given)
         self._row = dict(zip(task.states, self.table, strict=True))
 

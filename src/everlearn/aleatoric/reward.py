@@ -52,7 +52,7 @@ class Reward:
 
     @cached_property
     def _pure(self) -> Pure:
-        remedy = "let it depend on (s, action, observation) alone; the dynamics yield what is random"
+        remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
         return Pure(self.function, "reward", "(s, action, observation)", remedy)
 
     def __call__(self, aleatoric_state: Label, action: Label, observation: Label) -> float:
@@ -111,5 +111,5 @@ def reward_range(given: object) -> tuple[float, float]:
     ends = list(given) if isinstance(given, Iterable) and not isinstance(given, str | dict) else []
     numbers = [number for end in ends if (number := as_number(end)) is not None]
     fine = len(ends) == len(numbers) == 2 and math.isfinite(numbers[1] - numbers[0]) and numbers[0] < numbers[1]
-    require(fine, "reward_range", given, "give two finite numbers, the lower first, such as (0, 1)")
+    require(fine, "reward_range", given, "give two finite numbers, the lower first")
     return ends[0], ends[1]

@@ -61,7 +61,7 @@ class AleatoricState:
 
     @cached_property
     def _pure(self) -> Pure:
-        remedy = "let it depend on (s, action, observation) alone; the dynamics yield what is random"
+        remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
         return Pure(self.update, "update function", "(s, action, observation)", remedy)
 
     def follow(self, aleatoric_state: Label, action: Label, observation: Label) -> Label:

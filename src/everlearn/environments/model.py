@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ from everlearn.randomness import put_words, uniform, words
 
 SUM_TOLERANCE = 1e-9
 """How far from one the probabilities of a row may add up; rounding stays far below, mistakes far above."""
+
+MOST_OUTCOMES = 1_000_000
+"""How many outcomes a row may have; more are taken for dynamics that never stop yielding."""
 
 REMEMBERED_ROWS = 200_000
 """How many validated rows an environment keeps; past that it evaluates rho again."""
@@ -84,14 +88,18 @@ class Model:
     @cached_property
     def _pure(self) -> Pure:
         like = f"yield {self.observations[0]!r}, probability, next_memory"
-        remedy = f"do not sample: yield every outcome with its probability, as in: {like}"
+        remedy = f"yield every outcome with its probability, as in: {like}"
         return Pure(self.rho, "dynamics", "(memory, action)", remedy, _listed)
 
     def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
         """Return what can happen, checked: known observations, a distribution, memories of a supported type."""
         rows = self._pure(memory, action)
         if not isinstance(rows, list):
-            raise TaskError(f"{self._pure.name} {_after(memory, action)}", rows, f"returned it; {YIELD}")
+            where = f"{self._pure.name} {_after(memory, action)}"
+            raise TaskError(where, rows, f"was returned; {YIELD}", joint=" ")
+        if len(rows) > MOST_OUTCOMES:
+            where = f"{self._pure.name} {_after(memory, action)}"
+            raise TaskError(where, rows[-1], f"is one of more than {MOST_OUTCOMES:,} outcomes; yield fewer", joint=" ")
         outcomes = [self._checked(row, memory, action) for row in rows]
         found = [outcome for outcome in outcomes if outcome.probability > 0]
         total = math.fsum(outcome.probability for outcome in found)
@@ -113,7 +121,7 @@ class Model:
         probability = as_number(given)
         if probability is None or not 0 <= probability <= 1 + SUM_TOLERANCE:
             where = f"probability of {observation!r} {_after(memory, action)}"
-            raise ProbabilityError(where, given, "must be a number in [0, 1]")
+            raise ProbabilityError(where, given, "must be a number from 0 to 1")
         if not is_label(following):
             following = check_label(following, f"memory {_after(memory, action)}")
         return Outcome(observation, probability, following)
@@ -143,7 +151,7 @@ class Model:
 def _listed(rows: Any) -> Any:
     """Return rows as a list, unless they are none: nothing, or one outcome that was returned instead of yielded."""
     one = isinstance(rows, tuple) and len(rows) == 3 and as_number(rows[1]) is not None
-    return list(rows) if isinstance(rows, Iterable) and not one else rows
+    return list(islice(rows, MOST_OUTCOMES + 1)) if isinstance(rows, Iterable) and not one else rows
 
 
 def _after(memory: Label, action: Label) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.blame import blamed, own
-from everlearn.errors import EverlearnError, TaskError, require
+from everlearn.errors import EverlearnError, TaskError
 from everlearn.purity import CLOCK, INPUT, RANDOM, Impurity, impurities, package, plain_function
 
 CAREFUL, REPEATS = 64, 8
@@ -57,7 +57,6 @@ class Pure:
         remedy: str,
         read: Callable[[Any], Any] | None = None,
     ) -> None:
-        require(callable(function), role, function, f"give a function of {arguments}")
         self.function, self.arguments, self.remedy, self._read = function, arguments, remedy, read
         self.name = f"{role} {getattr(function, '__name__', type(function).__name__)!r}"
         self.is_own, self._done = is_own(function), 0
@@ -88,8 +87,8 @@ class Pure:
 
     def _refuse_impurities(self) -> None:
         for found in impurities(_code_of(self.function), (RANDOM, CLOCK, INPUT)):
-            remedy = f"must not be used, since a value is computed once and kept; {self.remedy}"
-            raise TaskError(f"{self.name} ({found.place})", found.name, remedy)
+            remedy = f"is used once and the result is kept; {self.remedy}"
+            raise TaskError(f"{self.name} ({found.place})", found.name, remedy, joint=" ")
 
 
 def is_own(function: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.reward import reward_range as read_range
@@ -80,10 +80,10 @@ class Definition:
         return Part(self, "aleatoric", self._take_aleatoric)
 
     def _take_reward(self, *given: Any) -> Any:
-        if len(given) != 1:
+        if len(given) == 3:
             return self.finish().reward(*given)
         remedy = "decorate a function of (s, action, observation)"
-        require(callable(given[0]), f"reward of task {self.name!r}", given[0], remedy)
+        require(len(given) == 1 and callable(given[0]), f"reward of task {self.name!r}", given, remedy)
         self._reward, self._task = given[0], None
         return given[0]
 
@@ -142,21 +142,6 @@ class Part:
 
 PUBLIC = {name for name in (*(entry.name for entry in fields(Task)), *dir(Task)) if not name.startswith("_")}
 """What a task has."""
-
-
-T = TypeVar("T")
-
-
-def finished(given: Definition | T) -> Task | T:
-    """Return the task of a definition, and anything else as it is.
-
-    Examples
-    --------
-    >>> finished(7)
-    7
-
-    """
-    return given.finish() if isinstance(given, Definition) else given
 
 
 def task(

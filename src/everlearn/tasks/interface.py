@@ -5,8 +5,7 @@ from __future__ import annotations
 from everlearn.errors import AleatoricStateError, LabelError, ObservationError
 from everlearn.labels import counted, few
 from everlearn.protocol import Label
-from everlearn.tasks.define import Definition, finished
-from everlearn.tasks.task import Task
+from everlearn.tasks.registry import make_task
 
 REMEMBERED_TRANSITIONS = 1_000_000
 """How many values of f and r are kept; past that they are evaluated again."""
@@ -26,8 +25,8 @@ class Interface:
 
     """
 
-    def __init__(self, given: Task | Definition) -> None:
-        self.task = task = finished(given)
+    def __init__(self, given: object) -> None:
+        self.task = task = make_task(given)
         self.states = len(task.states)
         self.actions = len(task.actions)
         self.observations = len(task.observations)
@@ -49,14 +48,12 @@ class Interface:
         except (KeyError, TypeError):
             raise LabelError("action", label, f"known: {few(self.task.actions)}") from None
 
-    def observation(self, label: Label | None) -> int:
+    def observation(self, label: Label) -> int:
         """Return the index of an observation."""
         try:
-            return self._observation[label]  # type: ignore[index]  # what is no label is refused
+            return self._observation[label]
         except (KeyError, TypeError):
-            nothing = "; what returned it lacks a return" if label is None else ""
-            remedy = f"declared: {few(self.task.observations)}{nothing}"
-            raise ObservationError("observation", label, remedy) from None
+            raise ObservationError("observation", label, f"declared: {few(self.task.observations)}") from None
 
     def state(self, label: Label) -> int:
         """Return the index of an aleatoric state."""

@@ -15,7 +15,7 @@ from everlearn.environments.pure import is_own
 from everlearn.errors import InputError
 from everlearn.registry import locate, settings
 from everlearn.registry import parameters as known_parameters
-from everlearn.tasks.define import Definition, finished
+from everlearn.tasks.define import Definition
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import seen_through
 
@@ -66,7 +66,8 @@ def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Tas
 
 
 def _made(given: object, found: object, chosen: dict[str, Any], adapted: tuple[str, ...]) -> Task:
-    found = finished(found)
+    if isinstance(found, Definition):
+        found = found.finish()
     if isinstance(found, Task):
         if chosen:
             remedy = f"the task {found.name!r} has no parameters; define it by a function that takes them"
@@ -75,7 +76,8 @@ def _made(given: object, found: object, chosen: dict[str, Any], adapted: tuple[s
     if inspect.isclass(found) or not callable(found) or _required(found)[len(adapted) :]:
         raise InputError("task", given, _what_else(given, found))
     values = settings(found, chosen, "task")
-    task = finished(_called(given, found, adapted, values))
+    made = _called(given, found, adapted, values)
+    task = made.finish() if isinstance(made, Definition) else made
     if not isinstance(task, Task):
         raise InputError("task", given, f"made {type(task).__name__}, not a task")
     return replace(task, parameters=values)
@@ -99,7 +101,7 @@ def _what_else(given: object, found: Any) -> str:
     """Say what was given in place of a task, and what to do."""
     kind = found if inspect.isclass(found) else type(found)
     if any(base.__module__.startswith("gymnasium") for base in kind.__mro__):
-        return "is a Gymnasium environment; pass el.from_gymnasium(function that makes it)"
+        return "is a Gymnasium environment; pass a function that makes it to el.from_gymnasium"
     if all(hasattr(found, name) for name in ("act", "learn")):
         return "is an agent; the task comes first, as in el.run(task, agent)"
     if all(hasattr(found, name) for name in ("start", "step")):

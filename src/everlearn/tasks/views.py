@@ -24,7 +24,6 @@ from everlearn.errors import AleatoricStateError, InputError, ObservationError, 
 from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
-from everlearn.tasks.define import Definition, finished
 from everlearn.tasks.task import Task
 
 WAYS = "natural, memory, window:K, window:K+actions, or your own as module:attribute"
@@ -44,13 +43,13 @@ class Arrow(NamedTuple):
     """The aleatoric state that follows."""
 
 
-def seen_through(task: Task | Definition, aleatoric: object) -> Task:
+def seen_through(task: object, aleatoric: object) -> Task:
     """Return a task seen through another aleatoric state.
 
     Parameters
     ----------
     task:
-        the task
+        a task, or the name of one
     aleatoric:
         ``natural``: as it is; ``memory``: the natural state and memory itself; ``window:3``: the natural state and the
         last three observations, ``window:3+actions`` with the actions before them; an :class:`AleatoricState`, which is
@@ -70,7 +69,9 @@ def seen_through(task: Task | Definition, aleatoric: object) -> Task:
     ('new', 'begun')
 
     """
-    natural = finished(task)
+    from everlearn.tasks.registry import make_task  # which offers this to every task
+
+    natural = make_task(task)
     found = _named(aleatoric) if isinstance(aleatoric, str) else aleatoric
     if isinstance(found, str) and found == "natural":
         return natural
