@@ -634,7 +634,7 @@ STATES = [
     ),
     Mistake(
         group="states",
-        title="a policy that names a state twice",
+        title="an agent whose policy names a state twice",
         files=shop(),
         call="everlearn run shop:shop --agent always --set agent.policy=idle=wait,idle=wait --engine {engine}",
         answer="policy: 'idle=wait'; the aleatoric state idle appears twice; name each state once",
