@@ -88,8 +88,8 @@ MISTAKES = [
         call=f"{PLAY} riverswin",
         answer=(
             "task: 'riverswin'; known: access-control, aggregation, alternating, drifting, garnet, inventory, "
-            "maintenance, queueing-network, riverswim, riverswim-12, service-station, t-maze (did you mean riverswim?); "
-            "or name your own as module:attribute"
+            "maintenance, queueing-network, riverswim, riverswim-12, service-station, t-maze (did you mean riverswim?)"
+            "; or name your own as module:attribute"
         ),
     ),
     Mistake(

@@ -164,6 +164,7 @@ def test_everything_can_be_read(draw, tasks, agents):
     check_readable(draw(arms))
 
 
+@pytest.mark.soak
 def test_thirty_panels_can_be_read():
     check_readable(average_rewards([learning(task="random", task_number=number) for number in range(30)]))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from everlearn.protocol import Table
 from everlearn.tasks.registry import make_task
 from everlearn.theory import bounds
 from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_randomised
-from everlearn.theory.averaging import AveragingTime, averaging_time
+from everlearn.theory.averaging import AveragingTime, averaging_time_of
 from everlearn.theory.bounds import Bound
 from everlearn.theory.chains import Chain
 from everlearn.theory.diameter import diameter, gaps
@@ -31,16 +32,21 @@ from everlearn.theory.summary import best_rows, optimum_rows
 from everlearn.theory.values import Values, discount_of, optimal_values, policy_values
 
 
-class PolicyTheory(NamedTuple):
-    """What is known of a policy."""
+@dataclass(frozen=True)
+class PolicyTheory:
+    """What is known of a policy; its averaging time takes longest, and is computed when it is asked for."""
 
     average_reward: float
     """lambda_pi, from the empty history."""
     error: float
-    averaging_time: AveragingTime
     chain: Chain
     """The chain that it makes of the pairs: its recurrent classes, their periods and stationary distributions, and the
     gain and the bias of each start."""
+
+    @cached_property
+    def averaging_time(self) -> AveragingTime:
+        """tau_pi."""
+        return averaging_time_of(self.chain)
 
     @property
     def depends_on_start(self) -> str:
@@ -270,7 +276,7 @@ class Theory:
 
     def _over_pairs(self, policy: Table) -> PolicyTheory:
         chain = Chain(*self.pairs.under(policy))
-        return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, averaging_time(self.pairs, policy), chain)
+        return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, chain)
 
     def _once(self, key: Any, compute: Any) -> Any:
         if key not in self._known:
