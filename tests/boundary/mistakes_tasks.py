@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.boundary.mistake import Mistake
 
 RUN = "everlearn run shop:shop --steps 100 --runs 2 --engine {engine}"
@@ -648,4 +650,12 @@ STATES = [
     ),
 ]
 
-MISTAKES = [*TASKS, *REWARDS, *STATES]
+
+def with_shown(row: Mistake) -> Mistake:
+    """Return a row that shows only what is not as in the right shop: from the first such line to the last."""
+    right, lines = shop()["shop.py"].splitlines(), row.files.get("shop.py", "").splitlines()
+    wrong = [number for number, line in enumerate(lines) if line not in right]
+    return replace(row, shown="\n".join(lines[wrong[0] : wrong[-1] + 1])) if wrong else row
+
+
+MISTAKES = [with_shown(row) for row in (*TASKS, *REWARDS, *STATES)]
