@@ -105,7 +105,6 @@ MISTAKES = [
         files={"mine.py": SHOP},
         call=f"{PLAY} mine:market --set task.stalls=many",
         answer="task.stalls: 'many'; give a whole number",
-        shown='def market(*, stalls: int = 3, file: str = "prices.csv"):\n',
     ),
     Mistake(
         group="command line",
@@ -113,7 +112,6 @@ MISTAKES = [
         files={"mine.py": AGENT},
         call=f"{PLAY} riverswim --agent mine:agent",
         answer="agent 'mine:agent': act returned 2 at step 2; return an index from 0 to 1",
-        shown="def act(knowledge, aleatoric_state, now, stream):\n    return now.t\n",
     ),
     Mistake(
         group="command line",
@@ -121,7 +119,6 @@ MISTAKES = [
         files={"mine.py": AGENT, "watch.py": WATCH},
         call="python watch.py",
         answer="agent 'agent': inspect raised AttributeError: 'Counts' object has no attribute 'q' (mine.py, line 25)",
-        shown='def inspect(knowledge, now):\n    return {"Q": knowledge.q}\n',
     ),
     Mistake(
         group="command line",
@@ -136,6 +133,5 @@ MISTAKES = [
         files={"mine.py": SHOP},
         call=f"{PLAY} mine:shop",
         answer="reward of ('start', 'wait', 'busy'): 2.0; outside its range, 0.0 to 1.0; widen reward_range",
-        shown='@shop.reward\ndef profit(s, action, observation):\n    return 2.0 * (observation == "busy")\n',
     ),
 ]
