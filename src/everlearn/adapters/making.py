@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.engine.sources import source_of
 from everlearn.errors import InputError, require
+from everlearn.sources import source_of
 
 OWN = "own"
 """The time limit with which an environment is registered."""

@@ -13,8 +13,8 @@ from typing import Any
 from numba import types
 from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
 
-from everlearn.engine.sources import callees, fingerprint
 from everlearn.randomness import kept, uniform
+from everlearn.sources import callees, fingerprint
 
 INLINE = {"error_model": "numpy", "forceinline": True}
 """Calls disappear, and a division by zero gives infinity, as it does on NumPy's numbers in the reference loop."""

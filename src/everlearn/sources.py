@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.engine.holding import LIBRARIES, OTHERS, held, is_own, qualified, root
+from everlearn.holding import LIBRARIES, OTHERS, held, is_own, qualified, root
 from everlearn.labels import is_label
 
 MOST_THINGS = 10_000
