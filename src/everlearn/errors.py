@@ -12,6 +12,8 @@
     │       ├── ObservationError     an observation outside the declared set
     │       ├── AleatoricStateError  f leaves the set of aleatoric states
     │       └── RewardError          a reward that is not finite or outside its range
+    ├── AgentError                   an agent does what no agent may do
+    ├── UserCodeError                a function that the user wrote raised an exception
     ├── CompilationError             a design's functions cannot be compiled
     ├── TableFull                    more pairs were visited than may be expanded
     ├── SnapshotError                a saved agent state that cannot be read or does not fit
@@ -128,6 +130,57 @@ class AleatoricStateError(TaskError):
 
 class RewardError(TaskError):
     """A reward that is not finite, or outside the range that the task declares."""
+
+
+class AgentError(EverlearnError):
+    """An agent does what no agent may do, such as returning an action that there is not.
+
+    Parameters
+    ----------
+    agent:
+        the name of the agent
+    problem:
+        which function did what, and what to do about it
+    step:
+        the step at which it happened, where there was one
+
+    Examples
+    --------
+    >>> raise AgentError("mine:agent", "act returned -1 at step 1; return an index from 0 to 1", step=1)
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.AgentError: agent 'mine:agent': act returned -1 at step 1; return an index from 0 to 1
+
+    """
+
+    def __init__(self, agent: str, problem: str, step: int | None = None) -> None:
+        self.agent, self.problem, self.step = agent, problem, step
+        super().__init__(f"agent {agent!r}: {problem}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with its data."""
+        return type(self), (self.agent, self.problem, self.step)
+
+
+class UserCodeError(EverlearnError):
+    """A function that the user wrote raised an exception; ``frames`` is its traceback, without frames of ours.
+
+    Examples
+    --------
+    >>> raise UserCodeError("the reward of task 'shop' raised KeyError: 'busy' (shop.py, line 12)")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.UserCodeError: the reward of task 'shop' raised KeyError: 'busy' (shop.py, line 12)
+
+    """
+
+    def __init__(self, message: str, frames: str = "") -> None:
+        self.frames = frames
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with its data."""
+        return type(self), (str(self), self.frames)
 
 
 class CompilationError(EverlearnError):

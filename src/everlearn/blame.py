@@ -1,0 +1,105 @@
+"""Report an exception inside a user's own function as one line, with the traceback of the user's own frames."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from everlearn.errors import EverlearnError, UserCodeError
+
+PACKAGE = str(Path(__file__).parent) + os.sep
+"""Where our own frames are."""
+
+LIBRARIES = tuple(
+    {str(Path(sysconfig.get_path(kind))) + os.sep for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
+"""Where the frames of other libraries are."""
+
+
+@contextmanager
+def blame(what: str, at: str = "") -> Iterator[None]:
+    """Turn an exception inside the block, which calls a user's function, into a :exc:`UserCodeError`.
+
+    Parameters
+    ----------
+    what:
+        the function, as the user knows it, as in ``the reward of task 'shop'``
+    at:
+        where it was called, as in ``step 12``
+
+    Examples
+    --------
+    >>> with blame("the reward of task 'shop'"):
+    ...     {}["busy"]
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.UserCodeError: the reward of task 'shop' raised KeyError: 'busy'...
+
+    """
+    try:
+        yield
+    except EverlearnError:
+        raise
+    except Exception as error:
+        raise blamed(error, what, at) from own(error)
+
+
+def blamed(error: BaseException, what: str, at: str = "") -> UserCodeError:
+    """Return the error that reports an exception raised by a user's function.
+
+    Examples
+    --------
+    >>> str(blamed(KeyError("busy"), "agent 'mine:agent': act", "step 12"))
+    "agent 'mine:agent': act raised KeyError at step 12: 'busy'"
+
+    """
+    frames = own_frames(error.__traceback__)
+    place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+    raised = f"raised {type(error).__name__}" + (f" at {at}" if at else "")
+    text = " ".join(str(error).split())
+    return UserCodeError(f"{what} {raised}" + (f": {text}" if text else "") + place, "".join(shown(error)))
+
+
+def shown(error: BaseException) -> list[str]:
+    """Return the lines of a traceback with the user's own frames alone."""
+    frames = own_frames(error.__traceback__)
+    last = traceback.format_exception_only(error)
+    return ["Traceback (most recent call last):\n", *frames.format(), *last] if frames else last
+
+
+def own(error: BaseException) -> BaseException:
+    """Return the exception with a traceback that begins at the user's own frames, where there are any."""
+    trace = error.__traceback__
+    while trace is not None and not _is_own(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return error.with_traceback(trace) if trace is not None else error
+
+
+def own_frames(trace: TracebackType | None) -> traceback.StackSummary:
+    """Return the frames of a traceback that are neither ours nor a library's."""
+    return traceback.StackSummary.from_list([frame for frame in traceback.extract_tb(trace) if _is_own(frame.filename)])
+
+
+def _is_own(filename: str) -> bool:
+    if filename.startswith((PACKAGE, "<frozen ")):
+        return False
+    return not filename.startswith(LIBRARIES) or os.sep + "ipykernel_" in filename
+
+
+def shown_path(filename: str) -> str:
+    """Return a file name as a user would type it: relative where it is below the current directory.
+
+    Examples
+    --------
+    >>> shown_path(str(Path.cwd() / "mine.py")), shown_path("<stdin>")
+    ('mine.py', '<stdin>')
+
+    """
+    here = str(Path.cwd()) + os.sep
+    return filename.removeprefix(here) if sys.platform != "win32" else filename

@@ -1,0 +1,268 @@
+"""Find what makes a function unrepeatable: foreign randomness, clocks, other inputs, and state outside its arguments.
+
+A function and every function of the user's that it reaches are read instruction by instruction, without being called.
+What a name stands for is looked up as the function itself would: ``np.random.rand`` is found whether it was imported as
+``np``, as ``numpy.random`` or as ``rand``.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dataclasses
+import dis
+import enum
+import functools
+import importlib
+import random
+import sys
+import types
+from collections.abc import Collection, Iterator
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from everlearn.blame import shown_path
+
+RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN = "random", "clock", "input", "mutable", "written"
+"""Kinds of impurity: draws of another generator, the time of day, files and the like, and what can change unseen."""
+
+MODULES = {
+    **dict.fromkeys(("random", "secrets", "uuid", "numpy.random"), RANDOM),
+    **dict.fromkeys(("time", "datetime"), CLOCK),
+    **dict.fromkeys(("os", "io", "pathlib", "socket", "subprocess", "sys", "tempfile", "threading", "urllib"), INPUT),
+}
+"""What calling something from these modules means."""
+
+BUILTINS = dict.fromkeys(("open", "input", "id", "globals", "vars", "eval", "exec", "__import__"), INPUT)
+
+TRUSTED = {*sys.stdlib_module_names, "everlearn", "llvmlite", "numba", "numpy", "scipy"}
+"""Packages whose functions are not read."""
+
+_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_CHECK"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
+_UNKNOWN = object()
+
+
+class Impurity(NamedTuple):
+    """Something that a function reads, calls or writes beside its arguments."""
+
+    kind: str
+    name: str
+    """As the user wrote it, as in ``np.random.rand``."""
+    value: Any
+    place: str
+    """File and line."""
+
+
+def impurities(function: Any, kinds: Collection[str] = (RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN)) -> list[Impurity]:
+    """Return what makes a function unrepeatable, in the order in which it is met.
+
+    Examples
+    --------
+    >>> def noisy(x):
+    ...     return x + random.random()
+    >>> [(found.kind, found.name) for found in impurities(noisy)]
+    [('random', 'random.random')]
+
+    """
+    return [found for one in _reached(function) for found in _read(one) if found.kind in kinds]
+
+
+def package(thing: Any) -> str:
+    """Return the package that a function or a class is from.
+
+    Examples
+    --------
+    >>> package(np.mean), package(dis.dis)
+    ('numpy', 'dis')
+
+    """
+    return str(getattr(thing, "__module__", None)).partition(".")[0]
+
+
+def plain_function(thing: Any) -> Any:
+    """Return the function behind one that is wrapped: compiled, cached, partly applied, or bound to an object."""
+    while not isinstance(thing, types.FunctionType):
+        inner = next((getattr(thing, name) for name in _WRAPPED if hasattr(thing, name)), None)
+        if inner is None:
+            return thing
+        thing = inner
+    return thing
+
+
+_WRAPPED = ("py_func", "__wrapped__", "func", "__func__")
+
+
+def _reached(function: Any) -> list[types.FunctionType]:
+    """Return a function and every function of the user's that it reaches by name, each once."""
+    found: dict[types.FunctionType, None] = {}
+    queue = [plain_function(function)]
+    for one in queue:
+        if isinstance(one, types.FunctionType) and one not in found:
+            found[one] = None
+            values = (plain_function(use.value) for use in _uses(one, one.__code__))
+            queue.extend(value for value in values if _is_users(value))
+    return list(found)
+
+
+def _is_users(value: Any) -> bool:
+    return isinstance(value, types.FunctionType) and package(value) not in TRUSTED
+
+
+def _read(function: types.FunctionType) -> Iterator[Impurity]:
+    code = function.__code__
+    for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        if not is_constant(default):
+            yield Impurity(MUTABLE, f"a default argument of {function.__name__}", default, _place(code, None))
+    for use in _uses(function, code):
+        kind = WRITTEN if use.assigned else _kind(use.value)
+        if kind is not None:
+            yield Impurity(kind, use.name, use.value, _place(code, use.line))
+
+
+def _place(code: types.CodeType, line: int | None) -> str:
+    return f"{shown_path(code.co_filename)}, line {line or code.co_firstlineno}"
+
+
+class _Use(NamedTuple):
+    """A dotted name from outside that code uses, what it stands for, whether it is assigned, and the line."""
+
+    name: str
+    value: Any
+    assigned: bool
+    line: int | None
+
+
+def _uses(function: types.FunctionType, code: types.CodeType, local: dict[str, Any] | None = None) -> Iterator[_Use]:
+    """Yield what code, which is a function's or lies inside it, uses from outside."""
+    reader = _Reader(function, code, local or {})
+    for instruction in dis.get_instructions(code):
+        yield from reader.take(instruction)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _uses(function, inner, reader.known)
+
+
+class _Reader:
+    """Reads instructions in order, and follows a name from where it is loaded through its attributes."""
+
+    def __init__(self, function: types.FunctionType, code: types.CodeType, local: dict[str, Any]) -> None:
+        self.function, self.code = function, code
+        self.enclosed = dict(_enclosed(function))
+        self.known = {**self.enclosed, **local}
+        self.name, self.value, self.imported = "", _UNKNOWN, _UNKNOWN
+        self.line: int | None = None
+
+    def take(self, instruction: dis.Instruction) -> Iterator[_Use]:
+        self.line = instruction.positions.lineno if instruction.positions else self.line
+        operation, argument = instruction.opname, instruction.argval
+        if operation in _ATTRIBUTES and isinstance(self.value, types.ModuleType | type | types.FunctionType):
+            self._follow(argument)
+            return
+        if operation == "COPY":  # as in ``name.attribute += 1``, where the attribute follows
+            return
+        if self.value is not _UNKNOWN:
+            stored = operation == "STORE_ATTR"
+            yield _Use(f"{self.name}.{argument}" if stored else self.name, self.value, stored, self.line)
+        self.value = _UNKNOWN
+        if operation in _LOADS:
+            self.name, self.value = argument, self._looked_up(operation, argument)
+        elif operation in ("IMPORT_NAME", "IMPORT_FROM"):
+            whole = operation == "IMPORT_NAME"
+            self.imported = _module(argument) if whole else _member(self.imported, argument)
+            yield _Use(argument, self.imported, False, self.line)
+        elif operation.startswith(("STORE_", "DELETE_")):
+            yield from self._store(operation, argument)
+
+    def _follow(self, attribute: str) -> None:
+        """Look up an attribute; what is kept on a function can change, whatever it is."""
+        kept_on_function = isinstance(self.value, types.FunctionType) and not attribute.startswith("__")
+        self.name, self.value = f"{self.name}.{attribute}", [] if kept_on_function else _member(self.value, attribute)
+
+    def _looked_up(self, operation: str, name: str) -> Any:
+        if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
+            return self.function.__globals__.get(name, getattr(builtins, name, _UNKNOWN))
+        return self.known.get(name, _UNKNOWN)
+
+    def _store(self, operation: str, name: str) -> Iterator[_Use]:
+        outer = operation.endswith("_DEREF") and name in self.code.co_freevars and name in self.enclosed
+        if operation.endswith("_GLOBAL") or outer:
+            yield _Use(name, None, True, self.line)
+        elif self.imported is not _UNKNOWN:
+            self.known[name] = self.imported
+
+
+def _enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # enclosed, and not there yet
+            yield name, cell.cell_contents
+
+
+def _module(name: str) -> Any:
+    with contextlib.suppress(Exception):  # it will fail in the user's own call, which reports it
+        return importlib.import_module(name)
+    return _UNKNOWN
+
+
+def _member(value: Any, name: str) -> Any:
+    with contextlib.suppress(Exception):  # a lazy module that cannot import something
+        return getattr(value, name)
+    return _UNKNOWN
+
+
+def _kind(value: Any) -> str | None:
+    """Return what kind of impurity it is to use a value, or None."""
+    if isinstance(value, types.ModuleType):
+        return MODULES.get(value.__name__)
+    if isinstance(value, _GENERATORS) or isinstance(getattr(value, "__self__", None), _GENERATORS):
+        return RANDOM
+    if callable(value):
+        return _kind_of_call(value)
+    return None if is_constant(value) else MUTABLE
+
+
+_GENERATORS = random.Random | np.random.RandomState | np.random.Generator | np.random.BitGenerator
+
+
+def _kind_of_call(value: Any) -> str | None:
+    for name, kind in BUILTINS.items():
+        if value is getattr(builtins, name):
+            return kind
+    inside = getattr(value, "__self__", None)
+    owner = inside if isinstance(inside, type) else value
+    module = str(getattr(owner, "__module__", None))
+    return _by_module(module) or (None if package(value) in TRUSTED or is_constant(value) else MUTABLE)
+
+
+def _by_module(module: str) -> str | None:
+    known = {"_random": RANDOM, "posix": INPUT, "nt": INPUT, "_io": INPUT, "_datetime": CLOCK, **MODULES}
+    return next((kind for name, kind in known.items() if module == name or module.startswith(name + ".")), None)
+
+
+_CONSTANT = (
+    bool | int | float | complex | str | bytes | range | None | types.EllipsisType | type | types.ModuleType
+    | types.FunctionType | types.BuiltinFunctionType | types.MethodDescriptorType | types.GenericAlias
+    | np.generic | np.dtype | np.ufunc | enum.Enum | PurePath
+)  # fmt: skip
+
+
+def is_constant(value: Any) -> bool:
+    """Tell whether a value can never change, so that reading it is the same at every step.
+
+    Examples
+    --------
+    >>> is_constant((0.5, "idle")), is_constant([0.5]), is_constant(np.zeros(2))
+    (True, False, False)
+
+    """
+    if isinstance(value, tuple | frozenset):
+        return all(is_constant(part) for part in value)
+    if isinstance(value, np.ndarray):
+        return not value.flags.writeable and not value.dtype.hasobject
+    if isinstance(value, _CONSTANT) or hasattr(value, "py_func") or isinstance(value, functools._lru_cache_wrapper):
+        return True
+    if dataclasses.is_dataclass(value) and value.__dataclass_params__.frozen:  # type: ignore[union-attr]
+        return all(is_constant(getattr(value, one.name)) for one in dataclasses.fields(value))
+    return type(value).__module__ == "typing" or value is _UNKNOWN
