@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everlearn as el
-from everlearn.errors import Conflict, Held, InputError, LiveError, RewardError, SnapshotError
+from everlearn.errors import Changed, Conflict, Held, InputError, LiveError, RewardError, SnapshotError
 from everlearn.live.core import Core
 from tests.live.worlds import advance, seen, whole
 
@@ -61,7 +61,7 @@ def test_functions_are_given_again_and_the_rest_must_agree(tmp_path):
         assert agent.observe("busy") == 1.0
     with pytest.raises(InputError, match=r"reward: None; was given as a function or an object; give it again"):
         el.live(tmp_path)
-    with pytest.raises(LiveError, match=r"seed: it was created with 3, and 4 is given now"):
+    with pytest.raises(Changed, match="seed was 3 and is now 4"):
         el.live(tmp_path, reward=profit, seed=4)
     with el.live(tmp_path, **QUEUE, reward=profit) as agent:
         assert agent.step == 1

@@ -55,7 +55,7 @@ def test_version_1_is_brought_up_to_date(old, caplog):
 
 
 def test_reading_alone_does_not_change_it(old):
-    with pytest.raises(LiveError, match="schema version 1, this everlearn reads 2; open it once to write"):
+    with pytest.raises(LiveError, match="schema version 1, this everlearn reads 3; open it once to write"):
         Reader(old)
 
 

@@ -77,7 +77,8 @@ def journal_and_print(directory: str, agent: str | None, first: int | None, last
 
 def _line(row: dict[str, Any]) -> str:
     if row["kind"] not in ("observed", "warm"):
-        return f"{row['step']:>8}  {row['at']}  {row['kind']} {row.get('to', '')}".rstrip()
+        told = "; ".join(row.get("changes", [row.get("to", "")]))
+        return f"{row['step']:>8}  {row['at']}  {row['kind']} {told}".rstrip()
     executed = "" if row["executed"] == row["proposed"] else f" (proposed: {_shown(row['proposed'])})"
     moved = f"{_shown(row['state'])} -> {_shown(row['next_state'])}"
     told = f"{_shown(row['executed'])}{executed}, {_shown(row['observation'])}, {row['reward']:g}"
@@ -91,7 +92,7 @@ def _shown(label: Any) -> str:
 def policy_and_print(directory: str, agent: str | None, as_json: bool) -> None:
     """Print the greedy policy of an agent."""
     with Reader(directory) as reader:
-        core = reader.open(_named(directory, agent))
+        core = reader.look(_named(directory, agent))
     table = policy_table(core)
     if as_json:
         print_json(table)

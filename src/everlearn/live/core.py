@@ -13,11 +13,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from everlearn.agents.agent import Agent
-from everlearn.errors import Corrupt, InputError, LiveError, RewardError, require
+from everlearn.agents.snapshot import parse
+from everlearn.blame import blamed, own
+from everlearn.errors import Corrupt, EverlearnError, InputError, LiveError, RewardError, require
 from everlearn.labels import as_label
 from everlearn.live.choosing import greedy, mask_of, proposal
 from everlearn.live.drift import Gauge
 from everlearn.live.entry import (
+    CHANGE,
     FROZEN,
     IMPORT,
     LEARN,
@@ -26,19 +29,18 @@ from everlearn.live.entry import (
     OBSERVED,
     ROLLBACK,
     SHADOW,
+    Accepted,
     Entry,
     checked,
     first_check,
     packed,
     unpacked,
 )
+from everlearn.live.fingerprint import is_own_design
 from everlearn.live.setup import Setup
 from everlearn.protocol import Experience, Label
 
 LOG = logging.getLogger("everlearn.live")
-
-FAILURES = (ArithmeticError, LookupError, TypeError)
-"""What a design may raise that was given numbers it cannot handle, or that is wrong."""
 
 
 class Core:
@@ -69,9 +71,14 @@ class Core:
         self.check = first_check(number)
         self.asked: int | None = None
         """The mask that was given with the pending call of ``act``, if any."""
+        self.changed: dict[str, Any] | None = None
+        """The last change that was accepted: at which step, and what."""
+        self.exact = True
+        """Whether replay must come to the agent that there was; not where its functions are known to be others."""
         self._mode = LEARN
         self._prepared: Entry | None = None
         self._snapped = 0
+        self._own = is_own_design(self.agent.design)
         self._every = (1 << self.agent.interface.actions) - 1
         self._learned = self.agent.task.reward.learned
 
@@ -106,13 +113,14 @@ class Core:
             same = mask is None or mask == self.asked
             require(same, "allowed", allowed, "was not so when this step was asked for; observe it first")
             return self.agent.pending
-        return self._choose(mask)
+        return self.choose(mask)
 
     def may(self, aleatoric_state: int) -> int:
         """Return the mask of the actions that the setup allows in a state."""
         return self.setup.allowed.get(aleatoric_state, self._every)
 
-    def _choose(self, mask: int | None) -> int:
+    def choose(self, mask: int | None) -> int:
+        """Choose anew, among the actions of a mask if there is one, and return the index of the action."""
         agent = self.agent
         may = self.may(agent.situation)
         if mask is not None:
@@ -120,10 +128,18 @@ class Core:
             require(may != 0, "allowed", bin(mask), "leaves no action that the setup allows in this state")
         try:
             chosen = greedy(agent, agent.situation, may) if self._mode == FROZEN else proposal(agent, may)
-        except FAILURES as error:
-            raise LiveError(f"the design {agent.design.name!r} could not act: {error!r}") from error
+        except Exception as error:
+            raise self._failed("act", error) from own(error)
         agent.pending, self.asked = chosen, mask
         return chosen
+
+    def _failed(self, function: str, error: Exception) -> EverlearnError:
+        """Return the error that says of an exception in a function of the design what it was."""
+        if isinstance(error, EverlearnError):
+            return error
+        if self._own:
+            return blamed(error, f"agent {self.agent.design.name!r}: {function}", f"step {self.t + 1}")
+        return LiveError(f"the design {self.agent.design.name!r} could not {function}: {error!r}")
 
     def prepare(
         self,
@@ -190,6 +206,22 @@ class Core:
         tried.agent.restore(state, "agent state")
         return self.entry(IMPORT, self.step, following=tried.agent.situation, payload=state)
 
+    def take_over(self, former: Core) -> None:
+        """Go on from where another is, which was made with another setup."""
+        self.exact = False
+        self.restore(former.seq, *former.dump())
+        self.exact = True
+
+    def change(self, changes: list[str], relearned_since: int | None) -> Entry:
+        """Return the entry of accepting that what it depends on changed."""
+        return self.entry(CHANGE, self.step, payload=Accepted(changes, relearned_since, *self.dump()).payload())
+
+    def resume(self, entry: Entry) -> None:
+        """Go on from the row of a change; rows before it are not needed."""
+        accepted = Accepted.parsed(entry.payload or b"")
+        self.restore(entry.seq - 1, accepted.more, accepted.state)
+        self.apply(entry)
+
     def export_state(self) -> bytes:
         """Return the state of the agent, as ``everlearn.Agent.save`` writes it."""
         return self.agent.dump()
@@ -224,6 +256,8 @@ class Core:
             self._mode = MODES.index((entry.payload or b"").decode())
         elif entry.kind in (ROLLBACK, IMPORT):
             self._adopt(entry)
+        elif entry.kind == CHANGE:
+            self.changed = {"step": entry.step, "changes": Accepted.parsed(entry.payload or b"").changes}
         self.step, self.seq, self.check = entry.step, entry.seq, entry.check
 
     def _verify(self, entry: Entry) -> None:
@@ -234,8 +268,10 @@ class Core:
         if entry.kind == OBSERVED and entry.state != agent.situation:
             raise Corrupt(f"journal row {entry.seq}: it begins in another aleatoric state than the row before ended in")
         if entry.proposed is not None and agent.pending is None:
-            self._choose(None if entry.allowed is None else unpacked(entry.allowed))
-        if entry.proposed is not None and entry.proposed != agent.pending:
+            self.choose(None if entry.allowed is None else unpacked(entry.allowed))
+        if not self.exact:
+            agent.pending = entry.proposed
+        elif entry.proposed is not None and entry.proposed != agent.pending:
             raise Corrupt(
                 f"journal row {entry.seq}: action {entry.proposed} was proposed, and replay proposes {agent.pending}; "
                 f"the design {agent.design.name!r} is not the one that wrote it"
@@ -257,7 +293,11 @@ class Core:
     def _learn(self, experience: Experience) -> None:
         try:
             self.agent.learn(experience)
-        except FAILURES as error:  # the same again on replay, so that what is recovered is still the same
+        except Exception as error:
+            if self._own:
+                raise self._failed("learn", error) from own(error)
+            # parameters that lead to numbers it cannot compute with: the same again on replay, so that what is
+            # recovered is still the same
             LOG.error("step %d: the design %r could not learn: %r", self.step + 1, self.agent.design.name, error)
             self.agent.move(experience.next_aleatoric_state)
 
@@ -270,7 +310,7 @@ class Core:
 
     def dump(self) -> tuple[dict[str, Any], bytes]:
         """Return the whole state: what is not the agent's, and that of the agent as it is saved."""
-        more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check}
+        more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
         return {**more, "gauge": self.gauge.dump()}, self.agent.dump()
 
     def snapped(self) -> None:
@@ -279,9 +319,12 @@ class Core:
 
     def restore(self, seq: int, more: dict[str, Any], state: bytes) -> None:
         """Go on from what :meth:`dump` returned after row ``seq``."""
-        self.agent.restore(state, "snapshot")
+        if self.exact:
+            self.agent.restore(state, "snapshot")
+        else:
+            self.agent.put(parse(state, "snapshot")[0])
         self.seq, self.step, self.check = seq, more["step"], more["check"]
-        self._mode, self.asked = MODES.index(more["mode"]), more["asked"]
+        self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
         if more["gauge"] is not None:
             self.gauge.restore(more["gauge"])
         self.snapped()

@@ -6,19 +6,23 @@ import logging
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from everlearn.errors import Conflict, LiveError, StoreFull
+from everlearn.errors import AgentError, Conflict, EverlearnError, LiveError, StoreFull, UserCodeError, require
 from everlearn.files import replacing
 from everlearn.labels import as_label
 from everlearn.live import audit, views
+from everlearn.live.core import Core
+from everlearn.live.database import is_begun
 from everlearn.live.drift import Alarm
 from everlearn.live.entry import Entry
 from everlearn.live.logs import read_log, warmed
-from everlearn.live.setup import make_setup
+from everlearn.live.setup import Setup, make_setup
 from everlearn.live.store import Store
 from everlearn.protocol import Label
+from everlearn.tasks.registry import TASKS
 
 LOG = logging.getLogger("everlearn.live")
 
@@ -46,11 +50,12 @@ def live(
     snapshot_every: int | None = None,
     retain: int | None = None,
     drift: Mapping[str, Any] | None = None,
+    accept_changes: bool = False,
 ) -> Live:
     """Open the durable agent in a directory, or create it there.
 
-    To open one, its directory is enough, but for functions and objects, which must be given again; whatever else is
-    given must agree with what it was created with.
+    To open one, its directory is enough, except for functions and objects, which must be given again.  If the task, the
+    reward, the agent or anything else that is given is not what it was, that is refused, and what changed is named.
 
     Parameters
     ----------
@@ -81,6 +86,8 @@ def live(
         how many steps of the journal are kept at the least; all, unless given
     drift:
         ``{"batch": 1000, "rarity": 10000}``, see :mod:`everlearn.live.drift`
+    accept_changes:
+        resume although something changed; what changed is then written to the journal
 
     Examples
     --------
@@ -95,11 +102,20 @@ def live(
 
     """
     given = dict(locals())
-    del given["directory"]
+    del given["directory"], given["accept_changes"]
     for key in ("actions", "observations", "states"):
         if given[key] is not None and not isinstance(given[key], str):
             given[key] = list(given[key])
-    return Live(directory, **given)
+    return Live(directory, accept_changes=accept_changes, **given)
+
+
+def _check_directory(directory: object, task: object) -> None:
+    """Refuse what is no directory; most often directory and task have changed places."""
+    remedy = "the directory comes first, and then the task: el.live(DIR, task)"
+    path = isinstance(directory, str | os.PathLike) and str(directory) != ""
+    require(path, "directory", directory, remedy if task is not None else "give a path")
+    swapped = directory in TASKS and task is not None and task not in TASKS and ":" not in str(task)
+    require(not (swapped and isinstance(task, str | os.PathLike)), "directory", directory, f"is a task; {remedy}")
 
 
 class Live:
@@ -114,16 +130,24 @@ class Live:
 
     """
 
-    def __init__(self, directory: str | os.PathLike[str], **setup: Any) -> None:
+    def __init__(self, directory: str | os.PathLike[str], *, accept_changes: bool = False, **setup: Any) -> None:
         self._lock = threading.RLock()
         self._setup, self._sure = setup, True
+        _check_directory(directory, setup.get("task"))
+        fresh = None if is_begun(Path(directory)) else make_setup(**setup)
+        if fresh is not None:
+            Core(fresh)  # what cannot be made leaves nothing behind
         self.store = Store(directory)
         try:
-            there = NAME in self.store.names()
-            self.core = self.store.open(NAME, setup) if there else self.store.create(NAME, make_setup(**setup))
+            self.core = self._open(accept_changes, fresh)
         except BaseException:
             self.store.close()
             raise
+
+    def _open(self, accept: bool = False, fresh: Setup | None = None) -> Core:
+        if NAME not in self.store.names():
+            return self.store.create(NAME, fresh or make_setup(**self._setup))
+        return self.store.open(NAME, self._setup, accept=accept, remedy="to accept this, pass accept_changes=True")
 
     @contextmanager
     def _held(self) -> Iterator[None]:
@@ -134,7 +158,13 @@ class Live:
             yield
 
     def _recover(self) -> None:
-        self.core, self._sure = self.store.open(NAME, self._setup), True
+        self.core, self._sure = self._open(), True
+
+    def _go_back(self, pending: int | None, asked: int | None) -> None:
+        """Be again what is on disk, and propose again what was proposed."""
+        self._recover()
+        if pending is not None and self.core.agent.pending is None:
+            self.core.choose(asked)
 
     def act(self, allowed: Iterable[Label] | None = None) -> Label:
         """Return the action for the step that is due; asked again before ``observe``, it returns the same.
@@ -144,7 +174,11 @@ class Live:
         with self._lock:
             if not self._sure:
                 self._recover()
-            return self.core.act(allowed)
+            try:
+                return self.core.act(allowed)
+            except (AgentError, LiveError, UserCodeError):
+                self._recover()  # it may have drawn from its stream before it failed
+                raise
 
     def observe(
         self,
@@ -186,7 +220,7 @@ class Live:
         entry = self.store.recorded(self.core.number, step) if step < due else None
         if entry is None:
             raise Conflict(f"step {step} is not due, and is not recorded; step {due} is due", due)
-        row = views.described(self.core, entry)
+        row = views.described(self.core.agent.task, entry)
         told = {"observation": observation, "executed": executed, "reward": reward, "next_state": state}
         told["executed"] = row["proposed"] if executed is None else executed
         differs = [name for name, value in told.items() if value is not None and as_label(value) != row[name]]
@@ -197,14 +231,20 @@ class Live:
         return entry.reward  # type: ignore[return-value]  # an observation has one
 
     def _commit(self, entry: Entry) -> None:
+        """Do what an entry says, and write it down; if either fails, the agent is what it was, in memory and on disk.
+
+        It is done first, since a design of the user's may fail to learn from it: a row on disk can be learned from.
+        """
+        core = self.core
+        pending, asked, self._sure = core.agent.pending, core.asked, False
         try:
-            self._sure = False
-            self.store.append_one(self.core.number, entry)
-            self.core.apply(entry)
-            self._sure = True
-        except StoreFull:
-            self._sure = True
+            core.apply(entry)
+            self.store.append_one(core.number, entry)
+        except Exception:
+            with suppress(EverlearnError):  # it is then tried again before anything else is done
+                self._go_back(pending, asked)
             raise
+        self._sure = True
         if self.core.due:
             self._snapshot_if_there_is_room()
 
