@@ -300,28 +300,6 @@ def test_the_alarm_is_part_of_what_is_recovered(tmp_path):
         assert whole(agent.core) == expected
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_interrupted_between_disk_and_memory_it_reads_from_the_disk_again(tmp_path, monkeypatch, moment):
-    apply = Core.apply
-
-    def interrupted(core, entry):
-        if moment == "after":
-            apply(core, entry)
-        raise KeyboardInterrupt
-
-    with el.live(tmp_path / "one", task="service-station", seed=1) as one:
-        advance(one, 10)
-        one.act()
-        with monkeypatch.context() as patch:
-            patch.setattr(Core, "apply", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                one.observe(seen(11, one.act()))
-        advance(one, 20)
-        with el.live(tmp_path / "other", task="service-station", seed=1) as other:
-            advance(other, 20)
-            assert whole(one.core) == whole(other.core)
-
-
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5))
 @settings(max_examples=25)
 def test_any_reward_comes_back_from_the_disk_as_it_was(rewards):

@@ -52,8 +52,9 @@ def changes(before: Fingerprint, after: Fingerprint) -> list[Change]:
 def _sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
     for key in ("actions", "observations", "states"):
         old, new = (as_label(face[key]) for face in (before, after))
-        gone = [f"{label!r} is gone" for label in old if label not in set(new)]
-        fresh = [f"{label!r} is new" for label in new if label not in set(old)]
+        before_set, after_set = set(old), set(new)
+        gone = [f"{label!r} is gone" for label in old if label not in after_set]
+        fresh = [f"{label!r} is new" for label in new if label not in before_set]
         if gone or fresh:
             yield Change(f"the {key} changed: {_few([*gone, *fresh])}", final=True)
         elif old != new:
@@ -101,8 +102,9 @@ def _function(
     differ = [(place, old, new) for place, old, new in pairs if not _same(old, new)]
     if differ:
         place, old, new = differ[0]
-        shown = [" raised an error" if value is None else f" {show(value)}" for value in (old, new)]
-        first = f"{letter}{_at(place, face)!r} was{shown[0]} and is now{shown[1]}".replace(" was raised", " raised")
+        was = "raised an error" if old is None else f"was {show(old)}"
+        now = "now raises an error" if new is None else f"is now {show(new)}"
+        first = f"{letter}{_at(place, face)!r} {was} and {now}"
         yield Change(f"{what} changed: {first}{_others(len(differ) - 1, 'value')}")
     elif before["source"] != after["source"]:
         yield Change(f"the source of {what}, or of something that it uses, changed")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import numbers
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -181,9 +182,9 @@ class Core:
         return self.agent.interface.state(as_label(told))
 
     def _told_reward(self, reward: object) -> float:
-        if isinstance(reward, bool) or not isinstance(reward, int | float):
+        if isinstance(reward, bool) or not isinstance(reward, numbers.Real):
             raise RewardError("reward", reward, "the setup has rewards given: tell the reward, a number")
-        return self.agent.task.reward.check(reward)
+        return self.agent.task.reward.check(float(reward))
 
     def change_mode(self, mode: str) -> Entry:
         """Return the entry of a change of mode."""

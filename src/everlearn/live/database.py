@@ -28,7 +28,10 @@ PATIENCE = 10.0
 
 def is_begun(directory: Path) -> bool:
     """Tell whether there is a store in a directory, whole or not."""
-    return any((directory / name).exists() for name in (FILE, NEW, f"{FILE}-wal"))
+    try:
+        return any((directory / name).exists() for name in (FILE, NEW, f"{FILE}-wal"))
+    except OSError:  # a name that no file can have
+        return False
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -10,10 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from everlearn.agents.agent import whole
 from everlearn.errors import AgentError, Conflict, EverlearnError, LiveError, StoreFull, UserCodeError, require
 from everlearn.files import replacing
 from everlearn.labels import as_label
 from everlearn.live import audit, views
+from everlearn.live.arguments import check_directory, file_errors, shown
 from everlearn.live.core import Core
 from everlearn.live.database import is_begun
 from everlearn.live.drift import Alarm
@@ -22,7 +24,6 @@ from everlearn.live.logs import read_log, warmed
 from everlearn.live.setup import Setup, make_setup
 from everlearn.live.store import Store
 from everlearn.protocol import Label
-from everlearn.tasks.registry import TASKS
 
 LOG = logging.getLogger("everlearn.live")
 
@@ -103,19 +104,7 @@ def live(
     """
     given = dict(locals())
     del given["directory"], given["accept_changes"]
-    for key in ("actions", "observations", "states"):
-        if given[key] is not None and not isinstance(given[key], str):
-            given[key] = list(given[key])
     return Live(directory, accept_changes=accept_changes, **given)
-
-
-def _check_directory(directory: object, task: object) -> None:
-    """Refuse what is no directory; most often directory and task have changed places."""
-    remedy = "the directory comes first, and then the task: el.live(DIR, task)"
-    path = isinstance(directory, str | os.PathLike) and str(directory) != ""
-    require(path, "directory", directory, remedy if task is not None else "give a path")
-    swapped = directory in TASKS and task is not None and task not in TASKS and ":" not in str(task)
-    require(not (swapped and isinstance(task, str | os.PathLike)), "directory", directory, f"is a task; {remedy}")
 
 
 class Live:
@@ -132,8 +121,9 @@ class Live:
 
     def __init__(self, directory: str | os.PathLike[str], *, accept_changes: bool = False, **setup: Any) -> None:
         self._lock = threading.RLock()
-        self._setup, self._sure = setup, True
-        _check_directory(directory, setup.get("task"))
+        self._setup, self._sure, self._closed = setup, True, False
+        check_directory(directory, setup.get("task"))
+        require(isinstance(accept_changes, bool), "accept_changes", accept_changes, "give True or False")
         fresh = None if is_begun(Path(directory)) else make_setup(**setup)
         if fresh is not None:
             Core(fresh)  # what cannot be made leaves nothing behind
@@ -158,6 +148,8 @@ class Live:
             yield
 
     def _recover(self) -> None:
+        if self._closed:
+            raise LiveError(f"{self.store.directory}: the agent was closed; open it again with el.live(DIR)")
         self.core, self._sure = self._open(), True
 
     def _go_back(self, pending: int | None, asked: int | None) -> None:
@@ -209,7 +201,7 @@ class Live:
         with self._lock:
             if not self._sure:
                 self._recover()
-            if step is not None and step != self.core.next_step:
+            if step is not None and whole(step, "step", least=1) != self.core.next_step:
                 return self._recorded(step, observation, executed, reward, state)
             entry = self.core.prepare(observation, executed, reward, state)
             self._commit(entry)
@@ -308,6 +300,9 @@ class Live:
 
         """
         with self._held():
+            require(
+                isinstance(log, str | os.PathLike | Iterable), "log", shown(log), "give rows, or the name of a file"
+            )
             rows = read_log(log, self.core) if isinstance(log, str | os.PathLike) else log
             copy, entries = warmed(self.core, rows, start)
             self.store.append([(copy.number, entry) for entry in entries], [copy])
@@ -331,20 +326,17 @@ class Live:
         The aleatoric state stays the present one, since the world has not gone back; steps are counted on.
         """
         with self._held():
-            self._commit(self.store.roll_back(self.core, step))
+            self._commit(self.store.roll_back(self.core, whole(step, "step")))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent state to a file, as :meth:`everlearn.Agent.save` does."""
-        with self._held(), replacing(path) as file:
+        with self._held(), file_errors(path), replacing(path) as file:
             file.write(self.core.export_state())
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Go on from an agent state in a file, its aleatoric state included; steps are counted on."""
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123 - any path-like
-                data = file.read()
-        except OSError as error:
-            raise LiveError(f"{os.fspath(path)}: {error.strerror}") from None
+        with file_errors(path):
+            data = Path(path).read_bytes()
         with self._held():
             self._commit(self.core.import_state(data))
 
@@ -370,6 +362,7 @@ class Live:
     def close(self) -> None:
         """Let go of the directory."""
         with self._lock:
+            self._closed, self._sure = True, False
             self.store.close()
 
     def __enter__(self) -> Live:

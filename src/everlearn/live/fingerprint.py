@@ -32,8 +32,8 @@ from everlearn.tasks.task import Task
 MOST_VALUES = 10_000
 """How many values of f and of r are recorded: all, or so many evenly spaced ones."""
 
-MOST_ROWS = 1_000
-"""How many rows of the dynamics are recorded, from the memory of the empty history on."""
+MOST_OUTCOMES = 5_000
+"""How many outcomes of the dynamics are recorded, from the memory of the empty history on."""
 
 TIMES = sorted({*range(1, 65), *(2**power for power in range(21))})
 """The times at which a schedule of the user's is recorded; some take long to evaluate at later ones."""
@@ -135,14 +135,15 @@ def _dynamics(task: Task) -> dict[str, Any] | None:
 def _rows(model: Model) -> tuple[dict[str, Any], bool]:
     """Return what can happen after (memory, action), and whether that is all of it."""
     found: dict[str, Any] = {}
-    queue, known = [model.memory], {model.memory}
+    queue, known, count = [model.memory], {model.memory}, 0
     for memory, action in _pairs(queue, model.actions):
-        if len(found) == MOST_ROWS:
+        if count >= MOST_OUTCOMES:
             return found, False
         outcomes = _value(model.outcomes, memory, action)
         found[encode((memory, action))] = outcomes and [list(outcome) for outcome in outcomes]
         fresh = [outcome.memory for outcome in outcomes or () if outcome.memory not in known]
         known.update(fresh)
+        count += len(outcomes or ()) + 1
         queue.extend(dict.fromkeys(fresh))
     return found, True
 

@@ -16,16 +16,14 @@ from typing import Any, NamedTuple
 from everlearn.agents.agent import Agent, split, whole
 from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design
-from everlearn.agents.schedule import Schedule
-from everlearn.aleatoric.state import AleatoricState
 from everlearn.errors import InputError, LabelError, require
 from everlearn.labels import as_label, encode
+from everlearn.live.arguments import is_object, listed
 from everlearn.live.drift import Gauge
 from everlearn.live.fingerprint import fingerprint_of, is_own_design, is_own_schedule
 from everlearn.live.making import FUNCTION, GIVEN, make_live_task, task_of_face
 from everlearn.live.tables import finder, rows
 from everlearn.registry import plain
-from everlearn.tasks.define import Definition
 from everlearn.tasks.task import Task
 
 DEFAULTS: dict[str, Any] = {
@@ -48,14 +46,6 @@ DEFAULTS: dict[str, Any] = {
     "drift": {},
 }
 """Every key of a document, and what it is unless given."""
-
-OBJECTS: dict[str, tuple[type, ...]] = {
-    "task": (Task, Definition),
-    "aleatoric": (AleatoricState,),
-    "agent": (Design,),
-    "schedule": (Schedule,),
-}
-"""What may be given as an object in Python, and of which types; the reward may be any function."""
 
 MOST_STEPS = 2**53
 """The most steps that can be asked for: whatever is counted stays exact."""
@@ -209,17 +199,16 @@ def make_setup(**given: Any) -> Setup:
 
     """
     document = {key: value for key, value in given.items() if value is not None}
-    objects = {
-        key: value
-        for key, value in document.items()
-        if isinstance(value, OBJECTS.get(key, ())) or (key == "reward" and callable(value))
-    }
+    objects = {key: value for key, value in document.items() if is_object(key, value)}
     document.update(dict.fromkeys(objects, FUNCTION))
+    for key in ("actions", "observations", "states"):
+        if key in document:
+            document[key] = listed(document[key], key)
     for key in ("aleatoric", "reward"):
         if isinstance(document.get(key), Mapping) and key not in objects:
             document[key] = rows(document[key], key)
     if isinstance(document.get("allowed"), Mapping):
-        document["allowed"] = [[state, list(actions)] for state, actions in document["allowed"].items()]
+        document["allowed"] = [[state, listed(actions, "allowed")] for state, actions in document["allowed"].items()]
     return Setup(document, Objects(**objects))
 
 
@@ -246,15 +235,15 @@ def _drift(given: object) -> dict[str, Any]:
     return dict(given)
 
 
-def _allowed(listed: object, task: Task) -> dict[int, int]:
+def _allowed(given: object, task: Task) -> dict[int, int]:
     """Return for each state that restricts its actions, by index, the mask of those that are allowed."""
-    if listed is None:
+    if given is None:
         return {}
-    require(isinstance(listed, list), "allowed", listed, "give a mapping, or rows [state, [actions]]")
+    require(isinstance(given, list), "allowed", given, "give a mapping, or rows [state, [actions]]")
     state, action = finder(task.states, "state in allowed"), finder(task.actions, "action in allowed")
     states = {label: index for index, label in enumerate(task.states)}
     found: dict[int, int] = {}
-    for row in listed:  # type: ignore[attr-defined]  # a list
+    for row in given:  # type: ignore[attr-defined]  # a list
         fine = isinstance(row, list) and len(row) == 2 and isinstance(row[1], list) and bool(row[1])
         require(fine, "allowed", row, "a row is [state, [actions]], with at least one action")
         index = states[state(row[0])]

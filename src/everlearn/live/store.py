@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from everlearn.errors import Changed, Corrupt, LiveError, require
+from everlearn.errors import Changed, Corrupt, LiveError, SnapshotError, require
 from everlearn.files import make_folder
 from everlearn.live.changes import Change
 from everlearn.live.core import Core
@@ -57,9 +57,13 @@ class Store(Reader):
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        make_folder(Path(directory))
         self._held = ExitStack()
-        self._held.enter_context(working(Path(directory)))
+        try:
+            make_folder(Path(directory))
+            self._held.enter_context(working(Path(directory)))
+        except (OSError, ValueError) as error:
+            what = error.strerror if isinstance(error, OSError) else str(error)
+            raise LiveError(f"{os.fspath(directory)!r} cannot be used ({what}); give another directory") from None
         try:
             super().__init__(directory)
         except BaseException:
@@ -165,7 +169,11 @@ class Store(Reader):
         exact = not (former.has_own_design and any(change.learning for change in changes))
         since = None if exact else self.recovered(former, enrolled, exact).step
         past, core = self.replayed(former, enrolled, exact), Core(setup, enrolled.number)
-        core.take_over(past)
+        try:
+            core.take_over(past)
+        except SnapshotError as error:
+            words = [change.words for change in changes]
+            raise Changed(str(self.directory), words, f"what the agent knows does not fit: {error}") from None
         entry = core.change([change.words for change in changes], since if since != past.step else None)
         core.apply(entry)
         with self.transaction() as run:
