@@ -13,12 +13,10 @@ from tests.live.worlds import advance, seen, whole
 
 HALF_DONE = (
     "    # towards the reward\n",
-    "    knowledge.values[0, 0] = 77.0\n    el.uniform(stream)\n    if now.t == 8:\n        raise ValueError('lost count')\n",
+    "    knowledge.values[0, 0] = 77.0\n    el.uniform(stream)\n"
+    "    if now.t == 8:\n        raise ValueError('lost count')\n",
 )
-ACT = (
-    "    if el.uniform(stream) < 0.25:\n",
-    "    if el.uniform(stream) < (0.25 if now.t != 8 else 1 / (now.t - 8)):\n",
-)
+ACT = ("if el.uniform(stream) < 0.25:", "if el.uniform(stream) < (0.25 if now.t != 8 else 1 / (now.t - 8)):")
 
 
 def drive(agent, steps: int) -> None:

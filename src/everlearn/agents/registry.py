@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from everlearn.agents.design import Design
+from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
-from everlearn.errors import InputError, UnknownName
+from everlearn.errors import InputError, UnknownName, UserCodeError
+from everlearn.purity import impurities, package, plain_function
 from everlearn.registry import locate, parameters, settings
 
 AGENTS: dict[str, str] = {
@@ -52,7 +54,7 @@ def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Sch
     if isinstance(found, Schedule):
         if chosen:
             raise UnknownName("parameter", f"schedule.{next(iter(chosen))}", [])
-        return found
+        return _pure(replace(found, name=given) if isinstance(given, str) else found)
     if not callable(found):
         raise InputError("schedule", given, "is neither a schedule nor a function that makes one")
     values = settings(found, chosen, "schedule")
@@ -60,7 +62,21 @@ def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Sch
     if not isinstance(schedule, Schedule):
         raise InputError("schedule", given, f"made {type(schedule).__name__}, not a schedule")
     name = given if isinstance(given, str) else schedule.name
-    return replace(schedule, name=name, parameters=values)
+    return _pure(replace(schedule, name=name, parameters=values))
+
+
+def _pure(schedule: Schedule) -> Schedule:
+    """Return a schedule whose functions depend on t alone, as far as can be told without calling them."""
+    for name in ("horizon", "optimism", "value_shift", "count_scale", "formula"):
+        function = getattr(schedule, name)
+        if function is None and name == "formula":
+            continue
+        if not callable(function):
+            raise InputError(f"{name} of the schedule", function, "give a function of t")
+        for found in () if package(plain_function(function)) == "everlearn" else impurities(function):
+            said = f"schedule {schedule.name!r}: {name} uses {found.name} ({found.place})"
+            raise UserCodeError(f"{said}; a schedule is a function of t alone")
+    return schedule
 
 
 def make_design(
@@ -89,7 +105,7 @@ def make_design(
     if isinstance(found, Design):
         if chosen:
             raise UnknownName("parameter", f"agent.{next(iter(chosen))}", [])
-        return found
+        return _checked(replace(found, name=given) if isinstance(given, str) else found)
     if not callable(found):
         raise InputError("agent", given, "is neither a design nor a function that makes one")
     if "duration" in known and chosen.get("duration") is None:
@@ -102,7 +118,13 @@ def make_design(
         raise InputError("agent", given, f"made {type(design).__name__}, not a design")
     values.pop("schedule", None)
     name = given if isinstance(given, str) else design.name
-    return replace(design, name=name, parameters=values)
+    return _checked(replace(design, name=name, parameters=values))
+
+
+def _checked(design: Design) -> Design:
+    if design.own:
+        check_design(design)
+    return design
 
 
 def takes_schedule(given: object) -> bool:
