@@ -10,6 +10,7 @@ import pytest
 
 import everlearn as el
 from everlearn.errors import Changed, Corrupt, SnapshotError
+from everlearn.live import fingerprint
 from everlearn.live import store as storing
 from everlearn.live.audit import export
 from everlearn.live.checking import check
@@ -17,7 +18,7 @@ from everlearn.live.reopening import reopened
 from everlearn.live.repair import repair
 from everlearn.live.setup import make_setup
 from everlearn.tasks.registry import TASKS
-from tests.live.shops import module
+from tests.live.shops import SHOP, module
 from tests.live.worlds import whole
 
 
@@ -177,9 +178,8 @@ def test_a_schedule_of_ones_own(tmp_path, edit, words):
     with pytest.raises(Changed) as caught:
         opened(tmp_path / "agent", other, own=False)
     assert [change[: len(words)] for change in caught.value.changes] == [words]
-    opened(
-        tmp_path / "agent", module(tmp_path, ("def patience", "def wait"), ("(patience", "(wait")), own=False
-    ).close()
+    renamed = [("def patience", "def wait"), ("(patience", "(wait"), ("t: 1.0)", "t: 1.0, name='other')")]
+    opened(tmp_path / "agent", module(tmp_path, *renamed), own=False).close()
     opened(tmp_path / "agent", other, own=False, accept_changes=True).close()
     opened(tmp_path / "agent", other, own=False).close()
 
@@ -263,6 +263,35 @@ def test_a_function_that_raises_where_it_did_not_is_a_change(tmp_path, place):
         opened(place, other)
     first = "the reward changed: r('quiet', 'wait', 'busy') was 1.0 and now raises an error"
     assert caught.value.changes == [f"{first}, and 3 other values differ"]
+
+
+def test_of_too_many_values_some_are_compared_and_else_the_source(tmp_path, made, monkeypatch):
+    monkeypatch.setattr(fingerprint, "MOST_VALUES", 3)
+    monkeypatch.setattr(fingerprint, "MOST_OUTCOMES", 3)
+    opened(tmp_path / "large", made).close()
+    opened(tmp_path / "large", module(tmp_path, ("def profit(", "def earned("))).close()
+    source = "the source of {}, or of something that {}, changed"
+    for edit, words in {
+        ("return (observation", "return 0.5 * (observation"): "the reward changed: r('loud', 'wait', 'busy')",
+        ("return (observation", "return 1.0 * (observation"): source.format("the reward", "it uses"),
+        ('return "loud"', 'return "lo" + "ud"'): source.format("the state function", "it uses"),
+        ("p = 0.75", "p = 0.5 + 0.25"): source.format("the dynamics", "they use"),
+    }.items():
+        with pytest.raises(Changed) as caught:
+            opened(tmp_path / "large", module(tmp_path, edit))
+        assert [change[: len(words)] for change in caught.value.changes] == [words]
+
+
+def test_an_environment_without_a_model_is_compared_by_its_source(tmp_path):
+    world = "class World:\n    def start(self, rng): self.p = 0.5\n    def step(self, action): return 'idle'\n"
+    declared = '@el.task(actions=["wait", "sell"], observations=["idle", "busy"], reward_range=(-1, 1))\n'
+    head = SHOP[SHOP.index("@el.task") : SHOP.index("@shop.reward")]
+    edit = (head, f"{declared}{world}\nshop = World\n")
+    opened(tmp_path / "agent", module(tmp_path, edit)).close()
+    opened(tmp_path / "agent", module(tmp_path, edit)).close()
+    with pytest.raises(Changed) as caught:
+        opened(tmp_path / "agent", module(tmp_path, edit, ("self.p = 0.5", "self.p = 0.25")))
+    assert caught.value.changes == ["the source of the dynamics, or of something that they use, changed"]
 
 
 def test_accepting_keeps_all_that_was_learned(tmp_path, made, place):

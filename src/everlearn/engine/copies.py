@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from everlearn.engine.sources import callees, names_used
+from everlearn.sources import callees, names_used
 from everlearn.purity import plain_function
 from everlearn.randomness import kept, uniform
 

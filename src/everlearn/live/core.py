@@ -15,8 +15,7 @@ from typing import Any
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.snapshot import parse
-from everlearn.blame import blamed, own
-from everlearn.errors import Corrupt, EverlearnError, InputError, LiveError, RewardError, require
+from everlearn.errors import Corrupt, InputError, LiveError, RewardError, require
 from everlearn.labels import as_label
 from everlearn.live.choosing import greedy, mask_of, proposal
 from everlearn.live.drift import Gauge
@@ -37,11 +36,14 @@ from everlearn.live.entry import (
     packed,
     unpacked,
 )
-from everlearn.live.fingerprint import is_own_design
 from everlearn.live.setup import Setup
 from everlearn.protocol import Experience, Label
 
 LOG = logging.getLogger("everlearn.live")
+
+FAILURES = (ArithmeticError, LookupError, TypeError)
+"""What a design of everlearn may raise whose parameters lead to numbers that it cannot compute with.  What a design of
+the user's raises is an error of this project, and is not among these."""
 
 
 class Core:
@@ -79,7 +81,6 @@ class Core:
         self._mode = LEARN
         self._prepared: Entry | None = None
         self._snapped = 0
-        self._own = is_own_design(self.agent.design)
         self._every = (1 << self.agent.interface.actions) - 1
         self._learned = self.agent.task.reward.learned
 
@@ -129,18 +130,10 @@ class Core:
             require(may != 0, "allowed", bin(mask), "leaves no action that the setup allows in this state")
         try:
             chosen = greedy(agent, agent.situation, may) if self._mode == FROZEN else proposal(agent, may)
-        except Exception as error:
-            raise self._failed("act", error) from own(error)
+        except FAILURES as error:
+            raise LiveError(f"the design {agent.design.name!r} could not act: {error!r}") from error
         agent.pending, self.asked = chosen, mask
         return chosen
-
-    def _failed(self, function: str, error: Exception) -> EverlearnError:
-        """Return the error that says of an exception in a function of the design what it was."""
-        if isinstance(error, EverlearnError):
-            return error
-        if self._own:
-            return blamed(error, f"agent {self.agent.design.name!r}: {function}", f"step {self.t + 1}")
-        return LiveError(f"the design {self.agent.design.name!r} could not {function}: {error!r}")
 
     def prepare(
         self,
@@ -294,11 +287,7 @@ class Core:
     def _learn(self, experience: Experience) -> None:
         try:
             self.agent.learn(experience)
-        except Exception as error:
-            if self._own:
-                raise self._failed("learn", error) from own(error)
-            # parameters that lead to numbers it cannot compute with: the same again on replay, so that what is
-            # recovered is still the same
+        except FAILURES as error:  # the same again on replay, so that what is recovered is still the same
             LOG.error("step %d: the design %r could not learn: %r", self.step + 1, self.agent.design.name, error)
             self.agent.move(experience.next_aleatoric_state)
 

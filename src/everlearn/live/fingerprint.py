@@ -18,6 +18,7 @@ import numpy as np
 
 from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
+from everlearn.agents.own import build_knowledge
 from everlearn.agents.schedule import Schedule
 from everlearn.environments.model import Model
 from everlearn.holding import is_own
@@ -158,19 +159,6 @@ def _at(function: Callable[[int], Any], t: int) -> float | None:
     return None if found is None else _value(_number, found)
 
 
-def is_own_design(design: Design) -> bool:
-    """Tell whether a design is the user's, and not one of everlearn.
-
-    Examples
-    --------
-    >>> from everlearn.agents.registry import make_design
-    >>> is_own_design(make_design("growing-horizon"))
-    False
-
-    """
-    return any(is_own(function) for function in (design.build, design.act, design.learn))
-
-
 def is_own_schedule(schedule: Schedule) -> bool:
     """Tell whether a schedule is the user's, and not one of everlearn."""
     functions = (getattr(schedule, name) for name in (*FUNCTIONS, "formula"))
@@ -179,11 +167,11 @@ def is_own_schedule(schedule: Schedule) -> bool:
 
 def _agent(task: Task, design: Design) -> dict[str, Any]:
     named = {"name": design.name, "parameters": plain(dict(design.parameters))}
-    if not is_own_design(design):
+    if not design.own:
         return {**named, "functions": None, "begins": None}
     functions = {name: getattr(design, name) for name in ("act", "learn", "policy")}
     sources = {name: _source(function) for name, function in functions.items() if function is not None}
-    knowledge = design.build(Interface(task))
+    knowledge = build_knowledge(design, Interface(task))
     known = arrays(knowledge)
     begins = {name: repr(value) for name, value in knowledge._asdict().items() if name not in known}
     return {**named, "functions": sources, "begins": {**begins, **{name: _array(known[name]) for name in known}}}

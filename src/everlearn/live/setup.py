@@ -20,7 +20,7 @@ from everlearn.errors import InputError, LabelError, require
 from everlearn.labels import as_label, encode
 from everlearn.live.arguments import is_object, listed
 from everlearn.live.drift import Gauge
-from everlearn.live.fingerprint import fingerprint_of, is_own_design, is_own_schedule
+from everlearn.live.fingerprint import fingerprint_of, is_own_schedule
 from everlearn.live.making import FUNCTION, GIVEN, make_live_task, task_of_face
 from everlearn.live.tables import finder, rows
 from everlearn.registry import plain
@@ -149,7 +149,7 @@ class Setup:
         agent, timetable = before.get("agent"), before.get("schedule")
         if self.design.schedule is not None and timetable and is_own_schedule(self.design.schedule):
             self.design = replace(self.design, schedule=replace(self.design.schedule, name=timetable["name"]))
-        if agent and agent["functions"] and is_own_design(self.design):
+        if agent and agent["functions"] and self.design.own:
             self.design = replace(self.design, name=agent["name"])
 
     def agent(self) -> Agent:
