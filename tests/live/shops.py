@@ -42,7 +42,7 @@ def shop(memory, action):
 
 @shop.reward
 def profit(s, action, observation):
-    return (observation == "busy") - 0.5 * (action == "sell")
+    return 1.0 * ((observation == "busy") - 0.5 * (action == "sell"))
 
 @shop.aleatoric("quiet", ["quiet", "loud"])
 def heard(s, action, observation):

@@ -48,11 +48,11 @@ def place(tmp_path, made):
 
 CHANGES = {
     "every reward halved": (
-        ["return (observation", "return 0.5 * (observation"],
-        ["the reward changed: r('quiet', 'wait', 'busy') was 1.0 and is now 0.5, and 3 other values differ"],
+        ["return 1.0 *", "return 0.5 *"],
+        ["the reward changed: r('quiet', 'wait', 'busy') was 1.0 and is now 0.5, and 5 other values differ"],
     ),
     "one reward changed": (
-        ["return (observation", 'return 0.25 if s == "loud" and action == "wait" else (observation'],
+        ["return 1.0 *", 'return 0.25 if s == "loud" and action == "wait" else '],
         ["the reward changed: r('loud', 'wait', 'idle') was 0.0 and is now 0.25, and 1 other value differs"],
     ),
     "f changed at one triple": (
@@ -147,7 +147,7 @@ HARMLESS = {
     "the design renamed": [('name="mine"', 'name="yours"')],
     "the reward written otherwise": [("- 0.5 * (action", "- (1 / 2) * (action")],
     "states in another order": [('["quiet", "loud"]', '["loud", "quiet"]')],
-    "the last bit of a reward": [("return (observation", "return (1 + 1e-15) * (observation")],
+    "the last bit of a reward": [("return 1.0 *", "return (1 + 1e-15) *")],
 }  # fmt: skip
 
 
@@ -247,7 +247,7 @@ def test_a_named_task_that_changed_with_a_version_is_refused(tmp_path, made, mon
     monkeypatch.setitem(TASKS, "station", f"{made.__name__}:shop")
     with el.live(tmp_path / "agent", "station") as agent:
         drive(agent, 3)
-    other = module(tmp_path, ("return (observation", "return 0.5 * (observation"))
+    other = module(tmp_path, ("return 1.0 *", "return 0.5 *"))
     monkeypatch.setitem(TASKS, "station", f"{other.__name__}:shop")
     with pytest.raises(Changed):
         el.live(tmp_path / "agent")
@@ -258,7 +258,7 @@ def test_a_named_task_that_changed_with_a_version_is_refused(tmp_path, made, mon
 
 
 def test_a_function_that_raises_where_it_did_not_is_a_change(tmp_path, place):
-    other = module(tmp_path, ("return (observation", 'return 0 / (observation != "busy") + (observation'))
+    other = module(tmp_path, ("return 1.0 *", 'return 0 / (observation != "busy") + '))
     with pytest.raises(Changed) as caught:
         opened(place, other)
     first = "the reward changed: r('quiet', 'wait', 'busy') was 1.0 and now raises an error"
@@ -272,8 +272,8 @@ def test_of_too_many_values_some_are_compared_and_else_the_source(tmp_path, made
     opened(tmp_path / "large", module(tmp_path, ("def profit(", "def earned("))).close()
     source = "the source of {}, or of something that {}, changed"
     for edit, words in {
-        ("return (observation", "return 0.5 * (observation"): "the reward changed: r('loud', 'wait', 'busy')",
-        ("return (observation", "return 1.0 * (observation"): source.format("the reward", "it uses"),
+        ("return 1.0 *", "return 0.5 *"): "the reward changed: r('quiet', 'sell', 'idle')",
+        ("return 1.0 *", "return 1.0 * 1.0 *"): source.format("the reward", "it uses"),
         ('return "loud"', 'return "lo" + "ud"'): source.format("the state function", "it uses"),
         ("p = 0.75", "p = 0.5 + 0.25"): source.format("the dynamics", "they use"),
     }.items():
@@ -295,7 +295,7 @@ def test_an_environment_without_a_model_is_compared_by_its_source(tmp_path):
 
 
 def test_accepting_keeps_all_that_was_learned(tmp_path, made, place):
-    other = module(tmp_path, ("return (observation", "return 0.5 * (observation"), ("(-1, 1)", "(-2, 2)"))
+    other = module(tmp_path, ("return 1.0 *", "return 0.5 *"), ("(-1, 1)", "(-2, 2)"))
     with opened(place, made) as agent:
         asked = agent.act(["sell"])
         agent.shadow()
@@ -351,7 +351,7 @@ def test_where_learn_changed_rows_since_the_last_snapshot_are_learned_from_again
 
 @pytest.mark.parametrize("moment", ["_update", "_insert_snapshot", "_thin_out"])
 def test_interrupted_while_it_is_accepted_nothing_changed(tmp_path, made, place, monkeypatch, moment):
-    other = module(tmp_path, ("return (observation", "return 0.5 * (observation"))
+    other = module(tmp_path, ("return 1.0 *", "return 0.5 *"))
     with opened(place, made) as agent:
         expected = whole(agent.core)
 
@@ -369,7 +369,7 @@ def test_interrupted_while_it_is_accepted_nothing_changed(tmp_path, made, place,
 
 
 def test_crashed_after_it_was_accepted_it_is_there(tmp_path, place):
-    other = module(tmp_path, ("return (observation", "return 0.5 * (observation"))
+    other = module(tmp_path, ("return 1.0 *", "return 0.5 *"))
     with opened(place, other, accept_changes=True) as agent:
         shutil.copytree(place, tmp_path / "crashed")
         expected = whole(agent.core)

@@ -116,7 +116,7 @@ def test_version_2_with_a_task_of_ones_own_knew_its_labels_and_its_range(tmp_pat
     with el.live(tmp_path / "agent", made.shop) as agent:
         assert agent.step == 1
     with pytest.raises(Changed):
-        el.live(tmp_path / "agent", module(tmp_path, ("return (observation", "return 0.5 * (observation")).shop)
+        el.live(tmp_path / "agent", module(tmp_path, ("return 1.0 *", "return 0.5 *")).shop)
 
 
 def as_version_2(directory: Path) -> None:

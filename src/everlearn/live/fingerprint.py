@@ -33,7 +33,7 @@ from everlearn.tasks.task import Task
 MOST_VALUES = 10_000
 """How many values of f and of r are recorded: all, or so many evenly spaced ones."""
 
-MOST_OUTCOMES = 5_000
+MOST_OUTCOMES = 300
 """How many outcomes of the dynamics are recorded, from the memory of the empty history on."""
 
 TIMES = sorted({*range(1, 65), *(2**power for power in range(21))})
