@@ -134,6 +134,12 @@ class Live:
             self.store.close()
             raise
 
+    def __repr__(self) -> str:
+        """Return one line: the design, the task, the directory and the step."""
+        agent = self.core.agent
+        where = f"{agent.design.name!r} on {agent.task.name!r} in {str(self.store.directory)!r}"
+        return f"Live({where}, step {self.core.step:,}, {self.core.mode})"
+
     def _open(self, accept: bool = False, fresh: Setup | None = None) -> Core:
         if NAME not in self.store.names():
             return self.store.create(NAME, fresh or make_setup(**self._setup))
