@@ -106,7 +106,7 @@ MISTAKES: list[Mistake] = [
     script(
         "a design as the task",
         "import everlearn as el\nfrom own import mine\n\nel.live('agent', mine)\n",
-        "task: 'Design'; give a task, the name of one, or a function that makes one",
+        "task: Design('mine'); is an agent; the task comes first, as in el.run(task, agent)",
         own=AGENT,
     ),
     script(

@@ -7,24 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any
 
-from everlearn.agents.design import Design
-from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.errors import LiveError, require
-from everlearn.tasks.define import Definition
 from everlearn.tasks.registry import TASKS
-from everlearn.tasks.task import Task
-
-OBJECTS: dict[str, tuple[type, ...]] = {
-    "task": (Task, Definition),
-    "aleatoric": (AleatoricState,),
-    "agent": (Design,),
-    "schedule": (Schedule,),
-}
-"""What may be given as an object in Python, and of which types; or as a function that makes one of these."""
-
-NAMED = {"task": "a task", "agent": "a design", "schedule": "a schedule"}
-"""What may be given by name."""
 
 
 def shown(value: object) -> object:
@@ -40,15 +25,13 @@ def shown(value: object) -> object:
 
 
 def is_object(key: str, value: object) -> bool:
-    """Tell whether what is given under a key is a function or an object; refuse what it cannot be."""
-    if key in NAMED:
-        fine = isinstance(value, (str, *OBJECTS[key])) or callable(value)
-        require(fine, key, shown(value), f"give {NAMED[key]}, the name of one, or a function that makes one")
-        return not isinstance(value, str)
+    """Tell whether what is given under a key is a function or an object, which a document cannot hold."""
+    if key in ("task", "agent", "schedule"):
+        return not isinstance(value, str)  # what is none of these is refused by those who make them
     if key == "aleatoric":
         remedy = "a function alone has no state to begin in; give el.AleatoricState(start, function)"
         require(not callable(value), key, shown(value), remedy)
-    return isinstance(value, OBJECTS.get(key, ())) or (key == "reward" and callable(value))
+    return isinstance(value, AleatoricState) or (key == "reward" and callable(value))
 
 
 def listed(given: object, argument: str) -> list[Any]:
