@@ -187,7 +187,7 @@ def test_steps_make_another_cell_of_an_agent_that_is_told_them():
         ("return turn + STEP", "return turn - STEP"),
         ("STEP = 1", "STEP = 3"),
         ("TURNS, ORDER = (0, 1)", "TURNS, ORDER = (1, 0)"),
-        ("[0, 1]\n", "[1, 0]\n"),
+        ("((0,), (1,))\n", "((1,), (0,))\n"),
         ("np.zeros(1)", "np.ones(1)"),
         ("unused: int = 0", "unused: int = 1"),
     ],
