@@ -132,7 +132,7 @@ def _called(schedule: Schedule, function: Callable[[int], float], name: str, ste
         except Exception as error:
             raise blamed(error, f"schedule {schedule.name!r}: {name.replace(' ', '_')}", f"t = {t}") from own(error)
         try:
-            values[position] = float(value)
+            values[position] = float(value) if not isinstance(value, str) else None
         except OverflowError:
             values[position] = math.inf
         except (TypeError, ValueError):
