@@ -163,6 +163,7 @@ class _Reader:
         self.known = {**self.enclosed, **local}
         self.name, self.value, self.imported = "", _UNKNOWN, _UNKNOWN
         self.line: int | None = None
+        self.copied = ""
 
     def take(self, instruction: dis.Instruction) -> Iterator[_Use]:
         self.line = instruction.positions.lineno if instruction.positions else self.line
@@ -170,8 +171,11 @@ class _Reader:
         if operation in _ATTRIBUTES and isinstance(self.value, types.ModuleType | type | types.FunctionType):
             self._follow(argument)
             return
-        if operation == "COPY":  # as in ``name.attribute += 1``, where the attribute follows
+        if operation == "COPY":  # as in ``name.attribute += 1``, where the attribute is read and then assigned
+            self.copied = self.name if self.value is not _UNKNOWN else ""
             return
+        if operation == "STORE_ATTR" and self.value is _UNKNOWN and self.copied:
+            yield _Use(f"{self.copied}.{argument}", None, True, self.line)
         if self.value is not _UNKNOWN:
             stored = operation == "STORE_ATTR"
             yield _Use(f"{self.name}.{argument}" if stored else self.name, self.value, stored, self.line)
@@ -249,6 +253,8 @@ def _kind_of_call(value: Any) -> str | None:
     inside = getattr(value, "__self__", None)
     owner = inside if isinstance(inside, type) else value
     module = str(getattr(owner, "__module__", None))
+    if module == "datetime" and getattr(value, "__name__", None) not in ("now", "today", "utcnow"):
+        return None  # computing with dates reads no clock
     return _by_module(module) or (None if package(value) in TRUSTED or is_constant(value) else MUTABLE)
 
 

@@ -1,8 +1,8 @@
 """A process that has imported everlearn, and forks for each call: starting Python anew would take seconds.
 
-It reads one request a line, a JSON object with ``directory``, ``call`` and ``seconds``, and answers each with the exit
-status of the child (negative: the signal that ended it).  What the child wrote is in ``.stdout`` and ``.stderr`` in
-that directory.  A child does what ``everlearn`` or ``python FILE`` would do in a process of its own.
+It reads one request a line, a JSON object with ``directory``, ``call``, ``seconds`` and ``environment``, and answers
+each with the exit status of the child (negative: the signal that ended it).  What the child wrote is in ``.stdout`` and
+``.stderr`` in that directory.  A child does what ``everlearn`` or ``python FILE`` would do in a process of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -67,10 +67,11 @@ def serve() -> None:
         answers.flush()
 
 
-def perform(directory: str, call: Sequence[str], seconds: int) -> int:
+def perform(directory: str, call: Sequence[str], seconds: int, environment: Mapping[str, str]) -> int:
     """Make a call in this process, and return the exit status with which it is to end."""
     os.setpgid(0, 0)
     signal.alarm(seconds)
+    os.environ.update(environment)
     os.chdir(directory)
     redirect()
     program, *arguments = call

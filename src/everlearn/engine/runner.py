@@ -27,7 +27,9 @@ they must agree: a function of NumPy's may differ in the last bit when it is com
 
 
 PROBED = 64
-"""Pairs that are expanded for a trial of the compiler: enough to see how many outcomes a row has."""
+"""Pairs that are expanded at least, and for a trial of the compiler: enough to see how many outcomes a row has.
+
+Code is compiled for each number of outcomes, which takes far longer than expanding these pairs."""
 
 
 def choose_engine(plan: Plan, engine: str, table: AnyTable | None = None) -> str:
@@ -143,7 +145,8 @@ def simulate(
     if choose_engine(plan, engine) == "compiled":
         from everlearn.engine.compiled import simulate_compiled
 
-        table = make_table(plan.task, max_pairs, eager=min(EAGER, 1 + plan.steps * plan.runs // STEPS_WORTH_A_PAIR))
+        eager = max(PROBED, plan.steps * plan.runs // STEPS_WORTH_A_PAIR)
+        table = make_table(plan.task, max_pairs, eager=min(EAGER, eager))
         yield from simulate_compiled(plan, table, threads=threads, progress=progress)
         if expanded is not None:
             expanded(table.expanded)
