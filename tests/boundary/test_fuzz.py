@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from everlearn.engine.runner import TRIED
 from tests.boundary.answer import answered, told
-from tests.boundary.grammar import KINDS, NEVER, Planted
+from tests.boundary.grammar import KINDS, NEVER, STEPS, Planted
 from tests.boundary.mistake import ENGINES
 from tests.boundary.runner import Done, Runner
 

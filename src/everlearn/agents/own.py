@@ -227,7 +227,8 @@ class Guard:
             return np.array(value, order="C")
         if isinstance(value, int | float | np.number | np.bool_) or _is_numbers(value):
             return value
-        kind = f"an array of {_plural(value.dtype)}" if isinstance(value, np.ndarray) else _article(type(value).__name__)
+        inside = f" of {_plural(value.dtype)}" if isinstance(value, np.ndarray) else ""
+        kind = _article(type(value).__name__) + inside
         raise self._error(f"build returned {kind} as {name}; use arrays of numbers, numbers and tuples of numbers")
 
     def _blamed(self, error: Exception, function: str, t: int) -> EverlearnError:
