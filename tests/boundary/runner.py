@@ -87,14 +87,14 @@ class Runner:
         return self._zygote
 
 
-def spawn(call: str, directory: Path, files: Mapping[str, str] | None = None) -> Done:
+def spawn(call: str, directory: Path, files: Mapping[str, str] | None = None, **environment: str) -> Done:
     """Make a call in a process that is really started: what :class:`Runner` is measured by."""
     write(directory, files or {})
     program, *arguments = shlex.split(call)
     done = subprocess.run(
         [PROGRAMS[program], *arguments],
         cwd=directory,
-        env={**os.environ, **ENVIRONMENT},
+        env={**os.environ, **ENVIRONMENT, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
