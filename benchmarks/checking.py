@@ -1,7 +1,7 @@
 """What checking a user's own agent costs: the same agent compiled with checks and without, on one core.
 
-Without checks runs are advanced one after the other, as those of a design are whose arrays nobody stacks; with them they
-are stacked and each is shown its own part alone.  Both are measured in CPU time, in alternating rounds.
+Without checks runs are advanced one after the other, as those of a design are whose arrays nobody stacks; with them
+they are stacked and each is shown its own part alone.  Both are measured in CPU time, in alternating rounds.
 """
 
 from __future__ import annotations

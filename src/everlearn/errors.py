@@ -31,6 +31,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+LONGEST = 500
+"""Characters of a value in a message: what was wrong with it is seen before."""
+
 
 class EverlearnError(Exception):
     """The root of everything that everlearn raises on purpose.
@@ -58,6 +61,8 @@ class InputError(EverlearnError, ValueError):
         what was given
     remedy:
         what to do about it, in a clause
+    joint:
+        what stands between value and remedy
 
     Examples
     --------
@@ -68,15 +73,22 @@ class InputError(EverlearnError, ValueError):
 
     """
 
-    def __init__(self, argument: str, value: object, remedy: str) -> None:
+    def __init__(self, argument: str, value: object, remedy: str, joint: str = "; ") -> None:
         self.argument = argument
         self.value = value
         self.remedy = remedy
-        super().__init__(f"{argument}: {value!r}; {remedy}")
+        super().__init__(f"{argument}: {_shown(value)}{joint}{remedy}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes with the same message and data."""
         return _again, (type(self), str(self), vars(self))
+
+
+def _shown(value: object) -> str:
+    """Return a value in one line, cut where it is long."""
+    text = repr(value)
+    text = " ".join(text.split()) if "\n" in text else text
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."
 
 
 class UnknownName(InputError):  # noqa: N818 - reads as what it is

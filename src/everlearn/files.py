@@ -54,7 +54,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files of :func:`replacing` that processes left in a folder, and below, when they were killed.
+    """Remove the temporary files that :func:`replacing` left in a folder and below it when processes were killed.
 
     Only for whoever is alone there: a file that somebody is writing would be removed too.
 

@@ -34,12 +34,18 @@ PRELOADED = (
 
 
 def preload() -> None:
-    """Import what calls need, and let Numba compile once, which loads most of it; start no thread that stays."""
+    """Import what calls need; run a command and let Numba compile, which imports more; start no thread that stays."""
     import numba
     import numpy as np
+    from typer.testing import CliRunner
 
     for name in PRELOADED:
         importlib.import_module(name)
+    done = CliRunner().invoke(
+        sys.modules["everlearn.cli.main"].app, ["run", "riverswim", "--steps=1", "--engine=reference"]
+    )
+    if done.exit_code != 0:
+        raise RuntimeError(done.output)
     numba.njit(lambda array, number: array[number] + 1.0)(np.zeros(2), 1)
     gc.freeze()  # so that a child's collections leave these pages alone
     if threading.active_count() > 1:

@@ -124,6 +124,8 @@ def make_design(
 def _checked(design: Design) -> Design:
     if design.own:
         check_design(design)
+        if design.schedule is not None:
+            _pure(design.schedule)
     return design
 
 

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 from everlearn.errors import require
 from everlearn.protocol import Table
+from everlearn.registry import settings_text
 
 MOST_STEPS = 1 << 62
 """More steps than there will be."""
@@ -31,7 +32,7 @@ Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
 """From t and constants: foo1, foo2 and foo4.  Like an agent's functions, written so that it can be compiled."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schedule:
     """foo1 to foo4.  Each takes t, a whole number from 1, and returns a number.
 
@@ -84,6 +85,11 @@ class Schedule:
     unit: bool = False
     name: str = "schedule"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return one line: the name and the parameters."""
+        settings = settings_text(self.parameters)
+        return f"Schedule({self.name!r}{': ' if settings else ''}{settings})"
 
 
 def smooth(

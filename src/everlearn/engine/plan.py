@@ -13,6 +13,7 @@ from everlearn.agents.design import Design
 from everlearn.engine.times import PER_DECADE, recording_times
 from everlearn.errors import require
 from everlearn.protocol import Table
+from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
 Progress: TypeAlias = Callable[[int], None]
@@ -36,6 +37,7 @@ class Plan:
     times: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "task", make_task(self.task))
         require(self.steps >= 1, "steps", self.steps, "give at least 1")
         require(self.runs >= 1, "runs", self.runs, "give at least 1")
         object.__setattr__(self, "times", recording_times(self.steps, self.per_decade))

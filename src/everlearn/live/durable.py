@@ -125,6 +125,12 @@ class Live:
             self.store.close()
             raise
 
+    def __repr__(self) -> str:
+        """Return one line: the design, the task, the directory and the step."""
+        agent = self.core.agent
+        where = f"{agent.design.name!r} on {agent.task.name!r} in {str(self.store.directory)!r}"
+        return f"Live({where}, step {self.core.step:,}, {self.core.mode})"
+
     @contextmanager
     def _held(self) -> Iterator[None]:
         """Let one thread in at a time; what an interruption left half done is read from the disk again."""
