@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.boundary.runner import Runner
+from tests.boundary.runner import RUNNER, Runner
 
 settings.register_profile("everlearn", deadline=None, derandomize=True, database=None)
 settings.load_profile("everlearn")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def runner() -> Iterator[Runner]:
-    """One process that forks, for all tests of a worker."""
-    with Runner() as made:
-        yield made
+    """One process that forks, for all tests of a worker; it is started where one needs it."""
+    with RUNNER:
+        yield RUNNER

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 SECONDS = 240
 """How long a call may take; far longer than it does, on any machine."""
@@ -34,17 +34,7 @@ class Done(NamedTuple):
 
 
 class Runner:
-    """Makes calls by forking a process that has imported everlearn.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with Runner() as runner:
-    ...     done = runner("python fail.py", Path(tempfile.mkdtemp()), {"fail.py": "import sys; sys.exit(3)"})
-    >>> done.status
-    3
-
-    """
+    """Makes calls by forking a process that has imported everlearn, and that is started for the first of them."""
 
     def __init__(self) -> None:
         self._zygote: subprocess.Popen[str] | None = None
@@ -65,9 +55,17 @@ class Runner:
         **environment: str,
     ) -> Done:
         """Make a call in a directory, with these files in it."""
-        write(directory, files or {})
-        command = shlex.split(call)
-        request = {"directory": str(directory), "call": command, "seconds": seconds, "environment": environment}
+        status = self._begun(call, directory, files or {}, seconds, environment, background=False)
+        return Done(status, read(directory / ".stdout"), read(directory / ".stderr"))
+
+    def start(
+        self, call: str, directory: Path, files: Mapping[str, str] | None = None, **environment: str
+    ) -> Background:
+        """Make a call that is left in the background, for as long as it takes."""
+        return Background(self, self._begun(call, directory, files or {}, 0, environment, background=True))
+
+    def ask(self, **request: Any) -> Any:
+        """Send the process that forks a request, and return its answer."""
         zygote = self._started()
         assert zygote.stdin is not None
         assert zygote.stdout is not None
@@ -75,7 +73,25 @@ class Runner:
         zygote.stdin.flush()
         if not (answer := zygote.stdout.readline()):
             raise RuntimeError(f"the process that forks has died: {zygote.wait()}")
-        return Done(int(answer), read(directory / ".stdout"), read(directory / ".stderr"))
+        return json.loads(answer)
+
+    def _begun(
+        self,
+        call: str,
+        directory: Path,
+        files: Mapping[str, str],
+        seconds: int,
+        environment: Mapping[str, str],
+        background: bool,
+    ) -> int:
+        write(directory, files)
+        return self.ask(
+            directory=str(directory),
+            call=shlex.split(call),
+            seconds=seconds,
+            environment=environment,
+            background=background,
+        )
 
     def _started(self) -> subprocess.Popen[str]:
         if self._zygote is None:
@@ -85,6 +101,40 @@ class Runner:
                 [sys.executable, script], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
         return self._zygote
+
+
+RUNNER = Runner()
+"""One for all tests of a worker; it ends with them."""
+
+
+class Background:
+    """A call that is left in the background, with the methods of :class:`subprocess.Popen` that tests need."""
+
+    def __init__(self, runner: Runner, pid: int) -> None:
+        self.runner, self.pid = runner, pid
+        self.status: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit status, or None while it is at work."""
+        return self._watched(wait=False)
+
+    def wait(self) -> int:
+        """Wait for its end, and return its exit status."""
+        return self._watched(wait=True)
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.send_signal(signal.SIGKILL)
+
+    def _watched(self, wait: bool) -> Any:
+        if self.status is None:
+            self.status = self.runner.ask(process=self.pid, wait=wait)
+        return self.status
 
 
 def spawn(call: str, directory: Path, files: Mapping[str, str] | None = None, **environment: str) -> Done:

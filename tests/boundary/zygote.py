@@ -1,13 +1,16 @@
 """A process that has imported everlearn, and forks for each call: starting Python anew would take seconds.
 
-It reads one request a line, a JSON object with ``directory``, ``call``, ``seconds`` and ``environment``, and answers
-each with the exit status of the child (negative: the signal that ended it).  What the child wrote is in ``.stdout`` and
-``.stderr`` in that directory.  A child does what ``everlearn`` or ``python FILE`` would do in a process of its own.
+It reads one request a line, a JSON object, and answers each with one line.  A request to make a call has what
+:func:`begin` takes, and is answered with the exit status of the child (negative: the signal that ended it), or with its
+number where it is left in the background; a request about a child has what :func:`watch` takes.  What a child wrote is
+in ``.stdout`` and ``.stderr`` in its directory.  It does what ``everlearn`` or ``python FILE`` would do in a process of
+its own.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import importlib
 import json
@@ -30,7 +33,12 @@ PRELOADED = (
     "everlearn.engine.compiled",
     "everlearn.experiments.execute",
     "everlearn.live.durable",
+    "everlearn.service.app",
+    "everlearn.service.serve",
 )
+
+PR_SET_PDEATHSIG = 1
+"""Asks Linux to send a child a signal when its parent ends."""
 
 
 def preload() -> None:
@@ -57,14 +65,28 @@ def serve() -> None:
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     for line in requests:
         request = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            leave(perform(**request))
-        _, status = os.waitpid(child, 0)
-        with suppress(ProcessLookupError):  # what it started, and left behind
-            os.killpg(child, signal.SIGKILL)
-        answers.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        answers.write(f"{json.dumps(watch(**request) if 'process' in request else begin(**request))}\n")
         answers.flush()
+
+
+def begin(background: bool, **request: Any) -> int | None:
+    """Make a call in a child; return its exit status, or its number at once where it is left in the background."""
+    child = os.fork()
+    if child == 0:
+        if background:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        leave(perform(**request))
+    return child if background else watch(child)
+
+
+def watch(process: int, wait: bool = True) -> int | None:
+    """Return the exit status of a child; None where it is not to be waited for, and still at work."""
+    ended, status = os.waitpid(process, 0 if wait else os.WNOHANG)
+    if ended == 0:
+        return None
+    with suppress(ProcessLookupError):  # what it started, and left behind
+        os.killpg(process, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(status)
 
 
 def perform(directory: str, call: Sequence[str], seconds: int, environment: Mapping[str, str]) -> int:

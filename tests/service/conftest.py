@@ -1,22 +1,29 @@
-"""The service as a process of its own, on loopback, as an operator starts it."""
+"""The service as a process of its own, on loopback, as an operator starts it; forked, so that it starts at once."""
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
+import shlex
+import shutil
 import signal
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import pytest
 
-COMMAND = [sys.executable, "-W", "error", "-c", "from everlearn.cli.main import main; main()", "serve"]
+from tests.boundary.runner import RUNNER
+
+SCRIPT = """
+import warnings
+warnings.simplefilter("error")
+{before}
+from everlearn.cli.main import main
+main()
+"""
 STATION = {"task": "service-station", "schedule": "smooth", "seed": 1}
 
 
@@ -33,16 +40,15 @@ class Reply(NamedTuple):
 class Service:
     """A running service; ``kill`` ends it as a power cut would, ``stop`` as an operator does."""
 
-    def __init__(self, directory: Path, *options: str, port: int = 0, **variables: str) -> None:
+    def __init__(self, directory: Path, *options: str, port: int = 0, before: str = "") -> None:
         self.directory = directory
-        arguments = [*COMMAND, "--data", str(directory), "--port", str(port), *options]
-        self.process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env={**os.environ, **variables})
-        self.log: list[dict[str, Any]] = []
-        self._reading = threading.Thread(target=self._read, daemon=True)
-        self._reading.start()
+        self._scratch = Path(mkdtemp(prefix="everlearn-service-"))
+        arguments = ["python", "serve.py", "serve", "--data", str(directory), "--port", str(port), *options]
+        files = {"serve.py": SCRIPT.format(before=before), ".stderr": ""}
+        self.process = RUNNER.start(shlex.join(arguments), self._scratch, files)
         self.port = self._wait_for("serving")["port"]
         self.url = f"http://127.0.0.1:{self.port}"
-        for _ in range(200):
+        for _ in range(1500):
             try:
                 if self.call("GET", "/readyz").status == 200:
                     return
@@ -51,17 +57,20 @@ class Service:
             time.sleep(0.02)
         raise AssertionError(self.log)
 
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.log.append(json.loads(line))
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """What it has logged so far."""
+        text = (self._scratch / ".stderr").read_text() if self._text is None else self._text
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+    _text: str | None = None
 
     def _wait_for(self, message: str) -> dict[str, Any]:
-        for _ in range(1500):
-            found = [entry for entry in self.log if entry["message"] == message]
-            if found:
+        for _ in range(3000):
+            ended = self.process.poll() is not None
+            if found := [entry for entry in self.log if entry["message"] == message]:
                 return found[0]
-            assert self.process.poll() is None, self.log
+            assert not ended, self.log
             time.sleep(0.02)
         raise AssertionError(self.log)
 
@@ -98,10 +107,10 @@ class Service:
         return self._ended()
 
     def _ended(self) -> int:
-        code = self.process.wait(timeout=60)
-        self._reading.join()
-        assert self.process.stderr is not None
-        self.process.stderr.close()
+        code = self.process.wait()
+        if self._text is None:
+            self._text = (self._scratch / ".stderr").read_text()
+            shutil.rmtree(self._scratch)
         return code
 
 
@@ -110,14 +119,13 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
     """Starts services; those that still run are ended."""
     begun: list[Service] = []
 
-    def begin(*options: str, directory: Path | None = None, port: int = 0, **variables: str) -> Service:
-        begun.append(Service(directory or tmp_path / "data", *options, port=port, **variables))
+    def begin(*options: str, directory: Path | None = None, port: int = 0, before: str = "") -> Service:
+        begun.append(Service(directory or tmp_path / "data", *options, port=port, before=before))
         return begun[-1]
 
     yield begin
     for service in begun:
-        if service.process.poll() is None:
-            service.kill()
+        service.kill()
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
+import shlex
 import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 
 import pytest
@@ -24,22 +23,27 @@ from everlearn.service.agents import Agents
 from everlearn.service.models import ObserveIn
 from everlearn.service.settings import Limits
 from everlearn.service.setups import remote_setup
-from tests.service.conftest import COMMAND, STATION
+from tests.service.conftest import STATION
 
 
-def refused(*options: str, command=COMMAND, **variables: str) -> str:
+@pytest.fixture
+def refused(runner, tmp_path):
     """Start a service that must not start; return its one line."""
-    done = subprocess.run(
-        [*command, *options], capture_output=True, text=True, timeout=60, env={**os.environ, **variables}, check=False
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("everlearn: ")
-    return done.stderr.removeprefix("everlearn: ").strip()
+
+    def run(*options: str, before: str = "") -> str:
+        script = f"{before}\nfrom everlearn.cli.main import main\nmain()\n"
+        (tmp_path / "here").mkdir(exist_ok=True)
+        done = runner(shlex.join(["python", "serve.py", "serve", *options]), tmp_path / "here", {"serve.py": script})
+        assert (done.status, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert done.stderr.startswith("everlearn: ")
+        return done.stderr.removeprefix("everlearn: ").strip()
+
+    return run
 
 
 class TestStart:
-    def test_a_port_that_is_taken(self, tmp_path):
+    def test_a_port_that_is_taken(self, tmp_path, refused):
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))
             other.listen()
@@ -48,15 +52,20 @@ class TestStart:
         assert line == f"--port: {port}; 127.0.0.1 cannot be used: Address already in use; give another"
         assert not (tmp_path / "data").exists()
 
-    def test_a_directory_that_is_held(self, start, tmp_path):
+    def test_a_directory_that_is_held(self, start, refused):
         service = start()
         line = refused("--data", str(service.directory), "--port", "0")
         assert re.search(rf"another process works there \(process {service.process.pid} on ", line)
         assert service.call("GET", "/readyz").status == 200
 
-    def test_the_extra_is_missing(self, tmp_path):
-        hide = "import sys; sys.modules['fastapi'] = None; from everlearn.cli.main import main; main()"
-        line = refused("--data", str(tmp_path / "data"), command=[sys.executable, "-c", hide, "serve"])
+    def test_the_extra_is_missing(self, tmp_path, refused):
+        hide = """
+import sys
+for name in [name for name in sys.modules if name.startswith("everlearn.service")]:
+    del sys.modules[name]
+sys.modules["fastapi"] = None
+"""
+        line = refused("--data", str(tmp_path / "data"), before=hide)
         assert line.endswith("the service needs more packages: pip install 'everlearn[service]'")
 
     @pytest.mark.parametrize(
@@ -73,19 +82,19 @@ class TestStart:
             (["--token-file", "none"], "--token-file: 'none'; it cannot be read: No such file or directory"),
         ],
     )
-    def test_options_that_cannot_be_used(self, tmp_path, options, line):
+    def test_options_that_cannot_be_used(self, tmp_path, refused, options, line):
         tokens = tmp_path / "tokens"
         tokens.write_text("0123456789abcdef")
         tokens.chmod(0o600)
         named = [str(tokens) if option == "TOKENS" else option for option in options]
         assert refused("--data", str(tmp_path / "data"), *named).startswith(line)
 
-    def test_a_data_directory_that_is_a_file(self, tmp_path):
+    def test_a_data_directory_that_is_a_file(self, tmp_path, refused):
         (tmp_path / "file").write_text("")
         assert str(tmp_path / "file") in refused("--data", str(tmp_path / "file"), "--port", "0")
 
     @pytest.mark.parametrize("keep", [50, 5000])
-    def test_a_database_that_is_damaged(self, start, keep):
+    def test_a_database_that_is_damaged(self, start, refused, keep):
         service = start()
         service.create("station")
         service.kill()
@@ -120,7 +129,8 @@ class TestEnd:
 
         with ThreadPoolExecutor(8) as pool:
             working = [pool.submit(work, name) for name in names]
-            time.sleep(0.3)
+            while not all(told.values()):
+                time.sleep(0.01)
             assert service.stop(number) == 0
             stop.set()
             [one.result() for one in working]
@@ -160,33 +170,36 @@ def test_many_requests_are_one_transaction(service):
 
 
 def test_too_many_requests_are_told_to_come_again(start, tmp_path):
-    """A disk that takes its time: what does not fit into the queue is refused at once, what fits is served."""
-    code = """
-import time, everlearn.service.agents as module
+    """While the disk takes its time: what does not fit into the queue is refused at once, what fits is served."""
+    slow = tmp_path / "slow"
+    code = f"""
+import pathlib, time, everlearn.service.agents as module
 kept = module.Agents.append
-module.Agents.append = lambda self, entries: (time.sleep(0.5), kept(self, entries))[1]
+def append(self, entries):
+    while pathlib.Path({str(slow)!r}).exists():
+        time.sleep(0.01)
+    return kept(self, entries)
+module.Agents.append = append
 """
-    (tmp_path / "sitecustomize.py").write_text(code)
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    service = start("--max-waiting", "2", PYTHONPATH=path)
+    service = start("--max-waiting", "2", before=code)
     names = [f"a{n}" for n in range(10)]
     for name in names:
         service.create(name)
+    slow.touch()
 
     def work(name):
-        began = time.monotonic()
-        reply = service.call("POST", f"/v1/agents/{name}/observe", {"step": 1, "observation": "arrival"})
-        return reply, time.monotonic() - began
+        return service.call("POST", f"/v1/agents/{name}/observe", {"step": 1, "observation": "arrival"}, timeout=120)
 
     with ThreadPoolExecutor(10) as pool:
-        done = list(pool.map(work, names))
-    assert {reply.status for reply, _ in done} == {200, 503}
-    for reply, _ in done:
-        if reply.status == 503:
-            assert (reply.json["error"], reply.headers["retry-after"]) == ("busy", "1")
+        asked = [pool.submit(work, name) for name in names]
+        refused = next(as_completed(asked)).result()
+        slow.unlink()
+        done = [one.result() for one in asked]
+    assert (refused.status, refused.json["error"], refused.headers["retry-after"]) == (503, "busy", "1")
+    assert {reply.status for reply in done} == {200, 503}
     assert service.metric("refused_total") >= 1
     found = {one["name"]: one["step"] for one in service.call("GET", "/v1/agents").json["agents"]}
-    assert [found[name] for name in names] == [int(reply.status == 200) for reply, _ in done]
+    assert [found[name] for name in names] == [int(reply.status == 200) for reply in done]
 
 
 class TestFullDisk:
@@ -224,7 +237,7 @@ class TestFullDisk:
         rows = again.call("GET", "/v1/agents/station/journal").body.splitlines()
         assert [json.loads(row)["step"] for row in rows] == list(range(1, step + 1))
 
-    def test_the_same_where_the_database_may_not_grow(self, start, tmp_path):
+    def test_the_same_where_the_database_may_not_grow(self, start):
         """Needs no mount: SQLite says of its own bound what it says of a full disk."""
         code = """
 import everlearn.live.database as module, everlearn.live.store as store
@@ -235,9 +248,7 @@ def connect(path):
     return connection
 store.connect = connect
 """
-        (tmp_path / "sitecustomize.py").write_text(code)
-        path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-        service = start(PYTHONPATH=path)
+        service = start(before=code)
         service.create("station")
         for step in range(1, 10_000):
             reply = service.call("POST", "/v1/agents/station/observe", {"step": step, "observation": "arrival"})
@@ -263,21 +274,21 @@ def fill(path) -> None:
         file.truncate(path.stat().st_size - 24576)
 
 
-def test_a_backup_that_was_made_while_it_ran_can_be_served(start, tmp_path):
+def test_a_backup_that_was_made_while_it_ran_can_be_served(start, runner, tmp_path):
     """As the runbook says: back up, lose everything, restore, check, start."""
     service = start()
     service.create("station")
     for step in range(1, 12):
         service.post("/v1/agents/station/step", {"step": step, "observation": "arrival"})
-    command, copy = COMMAND[:-1], tmp_path / "copy.db"
-    subprocess.run([*command, "backup", str(service.directory), str(copy)], check=True, capture_output=True)
+    copy = tmp_path / "copy.db"
+    assert runner(f"everlearn backup {service.directory} {copy}", tmp_path).status == 0
     before = service.call("GET", "/v1/agents/station").json
     service.post("/v1/agents/station/step", {"step": 12, "observation": "arrival"})  # this one will be lost
     service.kill()
     restored = tmp_path / "restored"
     restored.mkdir()
     shutil.copy(copy, restored / "everlearn.db")
-    subprocess.run([*command, "check", str(restored)], check=True, capture_output=True)
+    assert runner(f"everlearn check {restored}", tmp_path).status == 0
     again = start(directory=restored)
     again.post("/v1/agents/station/act")
     assert again.call("GET", "/v1/agents/station").json == before

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import socket
 
 import pytest
@@ -214,10 +213,8 @@ class TestLeaks:
         reply = service.call("POST", "/v1/agents/short/observe", {"step": 1, "observation": "x" * 200})
         assert len(reply.json["message"]) <= 500
 
-    def test_what_nobody_foresaw_is_a_number_and_the_log_has_the_rest(self, start, tmp_path):
-        code = "import everlearn.service.management as m\nm.inspect = lambda *_: 1 / 0\n"
-        (tmp_path / "sitecustomize.py").write_text(code)
-        service = start(PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    def test_what_nobody_foresaw_is_a_number_and_the_log_has_the_rest(self, start):
+        service = start(before="import everlearn.service.management as m\nm.inspect = lambda *_: 1 / 0\n")
         service.create("damaged")
         reply = service.call("GET", "/v1/agents/damaged")
         assert (reply.status, reply.json["error"]) == (500, "internal")
