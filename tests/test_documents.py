@@ -330,12 +330,6 @@ def test_no_other_schedule_is_called_the_default(document):
         ), name
 
 
-def test_what_is_run_without_a_schedule_is_shown_with_the_default_one():
-    """The sentence that an experiment from Python prints, for an agent that names none."""
-    [label] = re.findall(r"than growing-horizon, ([\w-]+)", (DOCS / "experiments.md").read_text())
-    assert label == DEFAULT_SCHEDULE
-
-
 def test_the_defaults_of_specs_are_those_of_the_program():
     from everlearn.experiments.spec import read_spec
     from everlearn.tuning.spec import read_tuning

@@ -20,6 +20,7 @@
     ├── StoreError                   a directory of results that cannot be read, written or added to
     │   └── Held                     another process works there
     └── LiveError                    a durable agent cannot do what was asked
+        ├── Changed                  what an agent depends on is not what it was when the agent was last open
         ├── Conflict                 a step that is recorded with other content, or is not the one that is due
         ├── Corrupt                  what is on disk is damaged: it names the file and the place
         └── StoreFull                the disk is full; nothing was changed, and the same can be tried again
@@ -27,7 +28,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -217,6 +218,36 @@ class Held(StoreError):  # noqa: N818 - reads as what it is
 
 class LiveError(EverlearnError):
     """A durable agent cannot do what was asked, or its directory cannot be used as it is."""
+
+
+class Changed(LiveError):  # noqa: N818 - reads as what it is
+    """What a durable agent depends on is not what it was when the agent was last open.
+
+    Parameters
+    ----------
+    where:
+        the directory
+    changes:
+        what changed, a clause each
+    remedy:
+        what to do about it, in a clause
+
+    Examples
+    --------
+    >>> raise Changed("shop", ["the reward range was 0 to 1 and is now 0 to 2"], "pass accept_changes=True")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.Changed: shop: the reward range was 0 to 1 and is now 0 to 2; pass accept_changes=True
+
+    """
+
+    def __init__(self, where: str, changes: Sequence[str], remedy: str) -> None:
+        self.where, self.changes, self.remedy = where, list(changes), remedy
+        super().__init__(f"{where}: {'; '.join(changes)}; {remedy}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with its data."""
+        return type(self), (self.where, self.changes, self.remedy)
 
 
 class Conflict(LiveError):  # noqa: N818 - reads as what it is

@@ -40,6 +40,13 @@ def test_what_is_written_is_read_back(made):
     assert ((read == 0) == (table == 0)).all()
 
 
+@pytest.mark.parametrize("actions", [(1, "1"), ("1", 1), ("[0]", (0,)), ('"1"', "1")])
+def test_labels_that_are_shown_alike_are_told_apart(actions):
+    for place in range(2):
+        table = np.eye(2)[[place]]
+        assert policy_table(task(*actions), write(task(*actions), table)).tolist() == table.tolist()
+
+
 def task(*actions: object) -> el.Task:
     number = len(actions)
     return el.mdp([[[1.0]]] * number, [[0] * number], actions=list(actions), reward_range=(0, 1))

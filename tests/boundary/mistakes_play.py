@@ -112,7 +112,6 @@ MISTAKES = [
         files={"mine.py": AGENT},
         call=f"{PLAY} riverswim --agent mine:agent",
         answer="agent 'mine:agent': act returned 2 at step 2; return an index from 0 to 1",
-        shown="mine.py",
     ),
     Mistake(
         group="command line",

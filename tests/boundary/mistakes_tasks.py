@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.boundary.mistake import Mistake
 
 RUN = "everlearn run shop:shop --steps 100 --runs 2 --engine {engine}"
@@ -634,7 +636,7 @@ STATES = [
     ),
     Mistake(
         group="states",
-        title="a policy that names a state twice",
+        title="an agent whose policy names a state twice",
         files=shop(),
         call="everlearn run shop:shop --agent always --set agent.policy=idle=wait,idle=wait --engine {engine}",
         answer="policy: 'idle=wait'; the aleatoric state idle appears twice; name each state once",
@@ -648,4 +650,12 @@ STATES = [
     ),
 ]
 
-MISTAKES = [*TASKS, *REWARDS, *STATES]
+
+def with_shown(row: Mistake) -> Mistake:
+    """Return a row that shows only what is not as in the right shop: from the first such line to the last."""
+    right, lines = shop()["shop.py"].splitlines(), row.files.get("shop.py", "").splitlines()
+    wrong = [number for number, line in enumerate(lines) if line not in right]
+    return replace(row, shown="\n".join(lines[wrong[0] : wrong[-1] + 1])) if wrong else row
+
+
+MISTAKES = [with_shown(row) for row in (*TASKS, *REWARDS, *STATES)]

@@ -12,9 +12,9 @@ import everlearn as el
 from everlearn.agents.growing_horizon import act as paper_act
 from everlearn.agents.registry import make_design
 from everlearn.engine.copies import copied, unsafe
-from everlearn.engine.sources import callees
 from everlearn.errors import AgentError, CompilationError, EverlearnError
 from everlearn.randomness import choose, uniform
+from everlearn.sources import callees
 
 
 class Known(NamedTuple):

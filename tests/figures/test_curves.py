@@ -53,8 +53,9 @@ def test_nothing_is_left_open_by_pictures():
     assert not plt.get_fignums()
 
 
-def test_the_legend_lies_within_the_figure():
-    figure = picture(el.run("maintenance", steps=20, engine="reference"))
+@pytest.mark.parametrize("draw", [picture, lambda found: found.plot().figure])
+def test_the_legend_lies_within_the_figure(draw):
+    figure = draw(result())
     figure.canvas.draw()
     assert figure.bbox.containsx(figure.legends[0].get_window_extent().x1)
     assert figure.bbox.containsx(figure.legends[0].get_window_extent().x0)

@@ -19,7 +19,8 @@ def test_the_facts_are_those_of_the_theory(name):
     optimum = found.lines["optimum over all policies"]
     assert optimum == theory.optimal_average_reward
     best = theory.best_aleatoric.average_reward
-    assert found.lines.get("best over aleatoric states", optimum) == pytest.approx(best, abs=1e-8)
+    seen = [value for name, value in found.lines.items() if name.startswith("best over aleatoric states")]
+    assert seen == pytest.approx([best] if optimum - best > 1e-8 else [], abs=1e-8)
     assert found.refusal == ""
 
 

@@ -169,7 +169,7 @@ def test_the_lines_of_theory_are_drawn_when_they_are_known(workshop):
         return before, watcher.shown[-1]["chart"], facts
 
     before, after, facts = asyncio.run(scenario())
-    assert "best over aleatoric states" in facts.lines
+    assert facts.lines["best over aleatoric states, by search"] == 0.5
     assert "best over aleatoric states" in after
     assert "best over aleatoric states" not in before
 

@@ -117,7 +117,7 @@ def count(knowledge, experience, now, stream):
 
 def test_a_users_own_agent_is_checked_in_the_steps_that_are_interpreted_here(pool):
     design = el.Design(lambda interface: Nothing(np.zeros(1)), no_action, count, name="mine", by_state=True)
-    stream = Stream(TASKS["riverswim"], design, SEED, TABLES["riverswim"], pool)
+    stream = Stream(TASKS["service-station"], design, SEED, TABLES["service-station"], pool)
     stream.advance(2)
     assert stream.taken.after.count[0] == 2
     with pytest.raises(AgentError, match="agent 'mine': act returned 7 at step 3"):

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from everlearn.blame import blame
-from everlearn.engine.sources import source_of
 from everlearn.errors import InputError, require
+from everlearn.sources import source_of
 
 OWN = "own"
 """The time limit with which an environment is registered."""

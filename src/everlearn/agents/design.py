@@ -20,7 +20,7 @@ from everlearn.registry import settings_text
 from everlearn.tasks.interface import Interface
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Design:
     """An agent before it has met a task.
 

@@ -85,7 +85,7 @@ def _check_signature(design: Design, name: str, function: Any, arguments: tuple[
 
 def _said(found: Impurity) -> str:
     verb = {MUTABLE: "reads", WRITTEN: "assigns to", COMPILED: "uses"}.get(found.kind, "calls")
-    what = f", {_kind_of(found.value)}," if found.kind == MUTABLE else ""
+    what = f", {_kind_of(found.value)}" if found.kind == MUTABLE else ""
     what += ", which Numba compiled without checks" if found.kind == COMPILED else ""
     return f"{verb} {found.name}{what} ({found.place}); {REMEDIES[found.kind]}"
 

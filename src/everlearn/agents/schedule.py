@@ -32,7 +32,7 @@ Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
 """From t and constants: foo1, foo2 and foo4.  Like an agent's functions, written so that it can be compiled."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Schedule:
     """foo1 to foo4.  Each takes t, a whole number from 1, and returns a number.
 

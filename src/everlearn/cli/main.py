@@ -246,6 +246,14 @@ Directory = Annotated[str, typer.Argument(metavar="DIR", help="A directory of du
 
 
 @app.command()
+def accept(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
+    """Let a durable agent resume although its task is not what it was; the change is written to its journal."""
+    from everlearn.cli.live import accept_and_print
+
+    accept_and_print(directory, agent, as_json)
+
+
+@app.command()
 def backup(
     directory: Directory,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to put the copy; what is there is replaced.")],

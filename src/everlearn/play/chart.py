@@ -107,12 +107,17 @@ def merged(lines: Mapping[str, float]) -> list[tuple[str, float]]:
     [('optimum, always fast', 0.5), ('always slow', 0.1)]
 
     """
-    together: list[tuple[str, float]] = []
+    return [(", ".join(names), value) for names, value in _together(lines)]
+
+
+def _together(lines: Mapping[str, float]) -> list[tuple[list[str], float]]:
+    """Return the names of lines that coincide, the highest first."""
+    together: list[tuple[list[str], float]] = []
     for name, value in sorted(lines.items(), key=lambda item: -item[1]):
         if together and abs(together[-1][1] - value) < 1e-9:
-            together[-1] = (f"{together[-1][0]}, {name}", value)
+            together[-1][0].append(name)
         else:
-            together.append((name, value))
+            together.append(([name], value))
     return together
 
 
@@ -171,8 +176,8 @@ def _names(frame: _Frame, lines: Mapping[str, float], curves: Sequence[Curve]) -
     points = np.concatenate([np.empty((0, 2)), *(_dense(frame, one) for one in curves if one.times)])
     taken: list[_Box] = []
     parts = []
-    for name, value in merged(lines):
-        rows = _rows(f"{name} {value:.3g}", int((frame.right - frame.left) / LETTER))
+    for names, value in _together(lines):
+        rows = _rows([*names[:-1], f"{names[-1]} {value:.3g}"], int((frame.right - frame.left) / LETTER))
         box = _best(_boxes(frame, frame.y(value), rows), points, taken, frame)
         taken.append(box)
         for number, text in enumerate(rows):
@@ -181,9 +186,10 @@ def _names(frame: _Frame, lines: Mapping[str, float], curves: Sequence[Curve]) -
     return parts
 
 
-def _rows(text: str, most: int) -> list[str]:
+def _rows(names: list[str], most: int) -> list[str]:
     """Return the names of lines that coincide in one row, or each in a row of its own if that is too long."""
-    return [text] if len(text) <= most else text.split(", ")
+    text = ", ".join(names)
+    return [text] if len(text) <= most else names
 
 
 def _dense(frame: _Frame, curve: Curve) -> Table:

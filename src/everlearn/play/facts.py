@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from everlearn.errors import EverlearnError
+from everlearn.results.references import BEST, FOUND, OPTIMUM, label
 from everlearn.tasks.task import Task
 from everlearn.theory.report import Theory
 
@@ -22,9 +23,6 @@ LISTED = 12
 
 NEAR = 1e-9
 """Averages closer than this are the same line."""
-
-OPTIMUM, BEST_SEEN = "optimum over all policies", "best over aleatoric states"
-"""What the two lines are called that theory gives: an optimum says over which policies it is one."""
 
 
 class Fact(NamedTuple):
@@ -66,8 +64,7 @@ def find_facts(task: Task) -> Facts:
 
 
 def _facts(theory: Theory) -> list[Fact]:
-    best, found = theory.best_aleatoric, theory.optimum
-    kept = theory.best_deterministic.exact and not best.randomised
+    best, found, kept = theory.best_aleatoric, theory.optimum, _proved(theory)
     near = abs(best.average_reward - found.average_reward) <= NEAR
     lost = "nothing is lost" if near else f"it earns {best.average_reward:.6g}"
     time = theory.averaging_time(best.policy).value
@@ -100,8 +97,13 @@ def _lines(theory: Theory) -> dict[str, float]:
     lines = {OPTIMUM: theory.optimal_average_reward}
     best = theory.best_aleatoric.average_reward
     if abs(best - lines[OPTIMUM]) > NEAR:
-        lines[BEST_SEEN] = best
+        lines[BEST if _proved(theory) else FOUND] = best
     return {**lines, **{name: value for name, value in lines_of(theory.task).items() if name != OPTIMUM}}
+
+
+def _proved(theory: Theory) -> bool:
+    """Tell whether there is no better policy over aleatoric states than the one that was found."""
+    return theory.best_deterministic.exact and not theory.best_aleatoric.randomised
 
 
 def lines_of(task: Task) -> dict[str, float]:
@@ -114,7 +116,7 @@ def lines_of(task: Task) -> dict[str, float]:
     ['optimum over all policies', 'always right', 'always left']
 
     """
-    return {OPTIMUM if name == "optimum" else name: value for name, value in task.references.items()}
+    return {label(name): value for name, value in task.references.items()}
 
 
 def _policy(written: dict[str, dict[str, float]]) -> str:

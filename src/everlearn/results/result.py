@@ -28,7 +28,7 @@ ARRAYS = ("times", "total_reward", "policies")
 """The fields of a result that are arrays."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Result:
     """What runs of an agent on a task gave, in the task's own units.
 
