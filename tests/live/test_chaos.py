@@ -1,4 +1,4 @@
-"""Killed after some steps, whatever it is at then, and restarted, a durable agent is the one that was never disturbed, bit for bit."""
+"""Killed after some steps, whatever it is doing, a durable agent is the one that was never disturbed, bit for bit."""
 
 from __future__ import annotations
 
