@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from everlearn.agents.registry import make_design, takes_schedule
 from everlearn.engine.plan import Plan
 from everlearn.errors import InputError, UnknownName
 from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry
+from everlearn.modules import look_in
 from everlearn.registry import plain
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
@@ -93,8 +93,8 @@ def variants(spec: Spec) -> list[Variant]:
      ('growing-horizon, practical', {'task.window': 12}), ('always', {'task.window': 12})]
 
     """
-    if spec.folder is not None and spec.folder not in sys.path:
-        sys.path.insert(0, spec.folder)  # a user's own module may lie beside the spec
+    if spec.folder is not None:
+        look_in(spec.folder)  # a user's own module may lie beside the spec
     places = [place for entry in spec.tasks for place in _places(entry)]
     contenders = [one for entry in spec.agents for one in _contenders(entry, spec.steps)]
     _refuse_twins(contenders)
