@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from everlearn.agents.agent import split, whole
+from everlearn.agents.agent import split
 from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import choose_engine, simulate
 from everlearn.engine.table import MOST_PAIRS
-from everlearn.registry import plain
+from everlearn.registry import MOST_STEPS, plain, whole
 from everlearn.results.result import Result
 from everlearn.tasks.registry import make_task
 
@@ -68,7 +68,7 @@ def run(
 
     """
     chosen = split(parameters or {})
-    length = whole(steps, "steps", least=1)
+    length = whole(steps, "steps", least=1, most=MOST_STEPS)
     made_task = make_task(task, chosen["task"])
     design = make_design(agent, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"], duration=length)
     plan = Plan(made_task, design, length, whole(runs, "runs", least=1), whole(seed, "seed"))

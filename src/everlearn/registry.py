@@ -19,6 +19,9 @@ from everlearn.blame import blame
 from everlearn.errors import InputError, UnknownName
 from everlearn.modules import import_own, look_in
 
+MOST_STEPS = 2**53
+"""How many steps a run may have: after these, t + 1 is the same number as t in double precision."""
+
 
 class Parameter(NamedTuple):
     """What a user may set: its name, its default and its type."""
@@ -111,8 +114,8 @@ def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], give
     everlearn.errors.UserCodeError: task 'mine:shop' raised KeyError: 1...
 
     """
-    if getattr(factory, "__module__", "").startswith("everlearn."):
-        return factory(**arguments)
+    if isinstance(given, str) and ":" not in given:
+        return factory(**arguments)  # one of ours, whose faults are not the user's
     with blame(f"{argument} {name_of(given)!r}"):
         return factory(**arguments)
 
@@ -222,6 +225,23 @@ def convert(value: Any, kind: Any, argument: str) -> Any:
             if len([k for k in kinds if k is not type(None)]) == 1 and not (value is None and type(None) in kinds):
                 raise InputError(argument, value, f"give {wanted}")
     return value
+
+
+def whole(value: Any, argument: str, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number from ``least`` to ``most``; 1e6 is one.
+
+    Examples
+    --------
+    >>> whole(1e6, "steps"), whole("2e3", "steps")
+    (1000000, 2000)
+
+    """
+    number: int = convert(value, int, argument)
+    if number < least:
+        raise InputError(argument, value, f"give a whole number of at least {least}")
+    if most is not None and number > most:
+        raise InputError(argument, value, f"give a whole number of at most {most:,}")
+    return number
 
 
 def plain(value: Any) -> Any:

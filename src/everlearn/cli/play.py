@@ -6,15 +6,13 @@ import importlib.util
 
 import typer
 
-from everlearn.agents.agent import whole
 from everlearn.errors import InputError
 
 
-def play(host: str, port: str, show: bool) -> None:
+def play(host: str, port: int, show: bool) -> None:
     """Serve the page until interrupted."""
-    number = whole(port, "--port")
     if importlib.util.find_spec("nicegui") is None:
         raise InputError("play", "nicegui", "is not installed; install it with: pip install 'everlearn[play]'")
     from everlearn.play.server import serve
 
-    serve(host, number, show=show, say=lambda text: typer.echo(text, err=True))
+    serve(host, port, show=show, say=lambda text: typer.echo(text, err=True))

@@ -6,7 +6,6 @@ from typing import Any
 
 import typer
 
-from everlearn.agents.agent import whole
 from everlearn.api import run
 from everlearn.cli.output import console, print_json, progress_bar
 from everlearn.errors import InputError
@@ -18,14 +17,13 @@ def run_and_print(
     agent: str,
     schedule: str | None,
     settings: list[str],
-    options: dict[str, str],
+    numbers: dict[str, int],
     engine: str,
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Run, with a progress bar on a terminal, and print the result; ``options`` are whole numbers as typed."""
+    """Run, with a progress bar on a terminal, and print the result; ``numbers`` are those of ``run``."""
     parameters = parse_settings(settings)
-    numbers = {name: whole(text, f"--{name.replace('_', '-')}") for name, text in options.items()}
     total, done = numbers["steps"] * numbers["runs"], 0
     try:
         with progress_bar(f"{agent} on {task}", total) as advance:

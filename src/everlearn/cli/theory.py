@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from everlearn.agents.agent import split, whole
+from everlearn.agents.agent import split
 from everlearn.cli.output import console, print_json
 from everlearn.cli.run import parse_settings
 from everlearn.errors import InputError
-from everlearn.registry import convert
 from everlearn.theory.aleatoric import attained
 from everlearn.theory.bounds import growing_horizon_regret, says_something_from
 from everlearn.theory.report import Theory
 
 
 def theory_and_print(
-    task: str, settings: list[str], policies: list[str], horizons: list[str], steps: list[str], as_json: bool
+    task: str, settings: list[str], policies: list[str], horizons: list[float], steps: list[int], as_json: bool
 ) -> None:
     """Compute what was asked for, and print it."""
     chosen = split(parse_settings(settings))
     for kind in ("agent", "schedule"):
         if chosen[kind]:
             raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
-    taus = [convert(text, float, "--horizon") for text in horizons]
-    numbers = [whole(text, "--steps", least=1) for text in steps]
     theory = Theory(task, chosen["task"])
-    document = theory.to_dict(policies, taus, numbers)
+    document = theory.to_dict(policies, horizons, steps)
     if as_json:
         print_json(document)
     else:
-        print_report(theory, policies, taus, numbers)
+        print_report(theory, policies, horizons, steps)
 
 
 def print_report(theory: Theory, policies: list[str], horizons: list[float], steps: list[int]) -> None:
