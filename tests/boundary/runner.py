@@ -1,0 +1,111 @@
+"""Calls as a user makes them, each in a process of its own: forked by :mod:`tests.boundary.zygote`, or spawned."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+SECONDS = 240
+"""How long a call may take; far longer than it does, on any machine."""
+
+PROGRAMS = {"everlearn": str(Path(sys.executable).with_name("everlearn")), "python": sys.executable}
+ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+class Done(NamedTuple):
+    """What came of a call; the status is negative where a signal ended it."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def signal(self) -> str | None:
+        """The name of the signal that ended it; SIGALRM where it took too long."""
+        return signal.Signals(-self.status).name if self.status < 0 else None
+
+
+class Runner:
+    """Makes calls by forking a process that has imported everlearn.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with Runner() as runner:
+    ...     done = runner("python fail.py", Path(tempfile.mkdtemp()), {"fail.py": "import sys; sys.exit(3)"})
+    >>> done.status
+    3
+
+    """
+
+    def __init__(self) -> None:
+        self._zygote: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_raised: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self._zygote is not None:
+            self._zygote.communicate(timeout=SECONDS)
+
+    def __call__(
+        self, call: str, directory: Path, files: Mapping[str, str] | None = None, seconds: int = SECONDS
+    ) -> Done:
+        """Make a call in a directory, with these files in it."""
+        write(directory, files or {})
+        request = {"directory": str(directory), "call": shlex.split(call), "seconds": seconds}
+        zygote = self._started()
+        assert zygote.stdin is not None
+        assert zygote.stdout is not None
+        zygote.stdin.write(json.dumps(request) + "\n")
+        zygote.stdin.flush()
+        if not (answer := zygote.stdout.readline()):
+            raise RuntimeError(f"the process that forks has died: {zygote.wait()}")
+        return Done(int(answer), read(directory / ".stdout"), read(directory / ".stderr"))
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._zygote is None:
+            script = str(Path(__file__).with_name("zygote.py"))
+            environment = {**os.environ, **ENVIRONMENT}
+            self._zygote = subprocess.Popen(
+                [sys.executable, script], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        return self._zygote
+
+
+def spawn(call: str, directory: Path, files: Mapping[str, str] | None = None) -> Done:
+    """Make a call in a process that is really started: what :class:`Runner` is measured by."""
+    write(directory, files or {})
+    program, *arguments = shlex.split(call)
+    done = subprocess.run(
+        [PROGRAMS[program], *arguments],
+        cwd=directory,
+        env={**os.environ, **ENVIRONMENT},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def write(directory: Path, files: Mapping[str, str]) -> None:
+    """Put files into a directory."""
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def read(path: Path) -> str:
+    """Return what a call wrote, were it not UTF-8 either."""
+    return path.read_text(errors="backslashreplace")
