@@ -14,6 +14,7 @@ import numpy as np
 
 from everlearn.agents.agent import split
 from everlearn.agents.registry import make_design
+from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import choose_engine, simulate
 from everlearn.engine.table import MOST_PAIRS
@@ -72,6 +73,7 @@ def run(
     made_task = make_task(task, chosen["task"])
     design = make_design(agent, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"], duration=length)
     plan = Plan(made_task, design, length, whole(runs, "runs", least=1), whole(seed, "seed"))
+    refuse_beyond_memory([plan])
     working = choose_engine(plan, engine)
     pairs = whole(max_pairs, "max_pairs", least=1)
     workers = None if threads is None else whole(threads, "threads", least=1)

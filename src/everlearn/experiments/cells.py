@@ -18,7 +18,7 @@ import numpy as np
 from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
 from everlearn.agents.schedule import Schedule
-from everlearn.engine.compiled import MEMORY, bytes_known
+from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.engine.sources import source_of
 from everlearn.engine.table import AnyTable, FixedTable, settled_table
 from everlearn.experiments.variants import Variant, named

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from everlearn.engine.condition import Condition
+from everlearn.engine.memory import cores, refuse_beyond_memory
 from everlearn.engine.plan import Progress
 from everlearn.engine.runner import choose_engine
 from everlearn.errors import InputError, StoreError
@@ -25,6 +26,9 @@ from everlearn.experiments.work import Commit, Job, jobs, work_here
 from everlearn.locks import gathering, working
 from everlearn.results.provenance import provenance
 from everlearn.results.store import Damaged
+
+ROW = 64
+"""Bytes of a row of the table of runs, about."""
 
 
 class Shard(NamedTuple):
@@ -133,6 +137,7 @@ def execute(
     """
     directory, watcher, workforce = Directory(path), watcher or Watcher(), workforce or Threads()
     chosen, tables, here = variants(spec), Tables(spec.max_pairs), provenance()
+    refuse_beyond_memory([one.plan for one in chosen], jobs=cores(), row=ROW)
     everything = cells(chosen, tables)
     engines = {id(one): choose_engine(one.plan, spec.engine, tables.of(one.plan.task)) for one in chosen}
     mine = everything[shard.number - 1 :: shard.of] if shard else everything
