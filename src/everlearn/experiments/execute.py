@@ -23,6 +23,7 @@ from everlearn.experiments.manifest import manifest_of
 from everlearn.experiments.spec import Spec
 from everlearn.experiments.variants import Variant, variants
 from everlearn.experiments.work import Commit, Job, jobs, work_here
+from everlearn.files import refuse_unwritable
 from everlearn.locks import gathering, working
 from everlearn.results.provenance import provenance
 from everlearn.results.store import Damaged
@@ -137,6 +138,7 @@ def execute(
     on the way depends on t alone.
     Without ``gathered`` no tables are made: the cells hold everything, and intervals of hundreds of agents take time.
     """
+    refuse_unwritable(path)
     directory, watcher, workforce = Directory(path), watcher or Watcher(), workforce or Threads()
     chosen, tables, here = variants(spec), Tables(spec.max_pairs), provenance()
     refuse_beyond_memory([one.plan for one in chosen], jobs=cores(), row=ROW)

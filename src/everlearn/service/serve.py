@@ -14,6 +14,7 @@ import uvicorn
 
 from everlearn._version import __version__
 from everlearn.errors import InputError
+from everlearn.files import refuse_unwritable
 from everlearn.service.agents import Agents
 from everlearn.service.app import make_app
 from everlearn.service.committer import Committer
@@ -32,6 +33,7 @@ def serve(directory: Path, settings: Settings) -> None:
 
     The address is taken first and listened on last: nobody is served before the directory is held and read.
     """
+    refuse_unwritable(directory)
     with bind(settings.host, settings.port) as listener:
         committer = Committer(
             lambda: Agents(directory, settings.limits), waiting=settings.limits.waiting, metrics=Metrics()
