@@ -11,7 +11,10 @@ from pathlib import Path
 from everlearn.blame import LIBRARIES, blamed, own, own_frames, shown_path
 from everlearn.errors import EverlearnError, InputError
 
-DEPENDENCIES = ("distributed", "gymnasium", "llvmlite", "matplotlib", "nicegui", "numba", "numpy", "pyarrow", "scipy")
+DEPENDENCIES = (
+    *("distributed", "fastapi", "gymnasium", "llvmlite", "matplotlib", "nicegui", "numba", "numpy", "pandas"),
+    *("pyarrow", "rich", "scipy", "typer", "uvicorn"),
+)
 """Libraries that are imported when they are first needed; a user's file of that name would be taken for them."""
 
 
@@ -57,15 +60,20 @@ def import_own(name: str, argument: str, given: str) -> types.ModuleType:
     except EverlearnError:
         raise
     except SyntaxError as error:
-        text = f", {error.text.strip()!r}" if error.text and error.text.strip() else ""
-        place = f"{shown_path(error.filename or name)}, line {error.lineno}{text}"
-        raise InputError(argument, given, f"{place}: {error.msg}") from None
+        raise InputError(argument, given, f"{_place(error, name)}: {error.msg}") from None
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError) and _is_of(name, error.name):
             raise InputError(argument, given, _no_module(name, given)) from None
         raise InputError(argument, given, _failed_import(error)) from None
     except (Exception, SystemExit) as error:
         raise blamed(error, f"{argument} {given!r}: importing {name}") from own(error)
+
+
+def _place(error: SyntaxError, name: str) -> str:
+    """Return where a file cannot be read as Python: the file, the line and its text, as far as they are known."""
+    line = "" if error.lineno is None else f", line {error.lineno}"
+    text = f", {error.text.strip()!r}" if error.text and error.text.strip() else ""
+    return f"{shown_path(error.filename or name)}{line}{text}"
 
 
 def _refuse_hidden(top: str, argument: str, given: str) -> None:

@@ -39,7 +39,11 @@ def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Sch
     values = settings(found, chosen, "schedule")
     schedule = call_factory(found, values, given, "schedule")
     if not isinstance(schedule, Schedule):
-        raise InputError("schedule", name_of(given), f"made {type(schedule).__name__}, not a schedule")
+        raise InputError(
+            "schedule",
+            name_of(given),
+            f"made {type(schedule).__name__}, not a schedule; return one, as in el.Schedule(...)",
+        )
     name = given if isinstance(given, str) else schedule.name
     return replace(schedule, name=name, parameters=values)
 
@@ -82,7 +86,11 @@ def make_design(
     values = settings(found, chosen, "agent", unlisted=("schedule",))
     design = call_factory(found, values, given, "agent")
     if not isinstance(design, Design):
-        raise InputError("agent", name_of(given), f"made {type(design).__name__}, not a design")
+        raise InputError(
+            "agent",
+            name_of(given),
+            f"made {type(design).__name__}, not a design; return one, as in el.Design(build, act, learn)",
+        )
     values.pop("schedule", None)
     name = given if isinstance(given, str) else design.name
     return replace(design, name=name, parameters=values)

@@ -93,7 +93,7 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
     """Read a TOML file; return what it holds, named after the file where it has no name, and the folder it lies in."""
     file = Path(path)
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError("spec", str(path), "there is no such file") from None
     except IsADirectoryError:
