@@ -36,13 +36,14 @@ import json, warnings
 import everlearn as el
 from agent import design
 from everlearn.engine import driver
+from everlearn.engine.compiled import options
 from everlearn.engine.compiling import compiled
 from everlearn.engine.kernels import Token
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     total = [el.run("service-station", design, steps=300, engine=engine).total_reward[0].tolist()
              for engine in ("compiled", "reference")]
-stats = compiled(driver.advance, Token(design.act, design.learn)).stats
+stats = compiled(driver.advance, Token(design.act, design.learn, options=options(design))).stats
 print(json.dumps({"same": total[0] == total[1], "total": total[0][-1], "hits": sum(stats.cache_hits.values()),
                   "misses": sum(stats.cache_misses.values()), "warnings": [str(one.message) for one in caught]}))
 """

@@ -10,6 +10,7 @@ import pytest
 
 import everlearn as el
 from everlearn.engine.kernels import Token, make_callable
+from everlearn.errors import UserCodeError
 
 
 class Shared(NamedTuple):
@@ -69,9 +70,25 @@ def test_a_division_by_zero_is_infinite_as_it_is_interpreted():
     def forget(knowledge, experience, now, stream):
         pass
 
-    design = el.Design(lambda interface: Shared(np.zeros(2)), act, forget, name="divides")
-    with np.errstate(divide="ignore"):
-        assert total(design, "compiled") == total(design, "reference")
+    design = el.Design(lambda interface: Shared(np.zeros(2)), act, forget, infinite=True, name="divides")
+    assert total(design, "compiled") == total(design, "reference")
+
+
+def test_a_division_by_zero_is_refused_where_infinity_is_not_declared():
+    def act(knowledge, aleatoric_state, now, stream):
+        return 0 if 1.0 / (knowledge.count[1] - 200) > 0 else 1
+
+    def count(knowledge, experience, now, stream):
+        knowledge.count[1] += 1
+
+    design = el.Design(lambda interface: Shared(np.zeros(2)), act, count, name="divides")
+    said = []
+    for engine in ("compiled", "reference"):
+        with pytest.raises(UserCodeError) as caught:
+            total(design, engine)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert "act raised FloatingPointError at step 201" in said[0]
 
 
 @pytest.mark.parametrize("actions", [1, 2, 8, 9, 20])

@@ -90,11 +90,12 @@ def test_an_agent_that_knows_too_much(monkeypatch):
 
 
 def test_an_agent_that_cannot_even_begin(monkeypatch):
-    def build(interface):
+    def build(*_):
         raise MemoryError("no room")
 
+    monkeypatch.setattr(memory, "build_knowledge", build)
     with pytest.raises(InputError) as caught:
-        bytes_known(el.Design(build, max, min), Interface(STATION))
+        bytes_known(make_design("always"), Interface(STATION))
     assert caught.value.argument == "agent"
 
 

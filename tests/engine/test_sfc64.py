@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.engine.kernels import make_callable
-from everlearn.engine.sfc64 import step
+from everlearn.engine.sfc64 import step, stream_at
 from everlearn.randomness import KEY, WORDS, begin, choose, draw_key, kept, uniform, words
 
 for function in (begin, choose, draw_key):
@@ -23,7 +23,8 @@ def drawn(address, number):
 
 @numba.njit
 def mixed(address, number):
-    return uniform(address), choose(address, number), uniform(address)
+    stream = stream_at(address)
+    return uniform(stream), choose(stream, number), uniform(stream)
 
 
 def generator(seed: int) -> np.random.Generator:
@@ -51,17 +52,29 @@ def test_an_agents_draws_are_the_interpreted_ones(number):
     assert mixed(words(generator(8)).ctypes.data, number) == expected
 
 
-@numba.njit
-def numbered(address, key, room, number):
-    draw_key(key, address)
+def numbered(stream, key, room, number):
+    draw_key(key, stream)
     begin(room, key, number)
-    return uniform(kept(room)), choose(kept(room), 1000), uniform(address)
+    return uniform(kept(room)), choose(kept(room), 1000), uniform(stream)
+
+
+make_callable(numbered)
+
+
+@numba.njit
+def numbered_at(address, key, room, number):
+    return numbered(stream_at(address), key, room, number)
 
 
 @given(seed=st.integers(0, 2**64), number=st.integers(0, 2**40))
 def test_numbered_streams_are_the_interpreted_ones(seed, number):
     key, room = np.zeros(KEY), np.zeros(WORDS, dtype=np.uint64)
     other_key, other_room = key.copy(), room.copy()
-    drawn = numbered(words(generator(seed)).ctypes.data, key, room, number)
-    assert drawn == numbered.py_func(generator(seed), other_key, other_room, number)
+    drawn = numbered_at(words(generator(seed)).ctypes.data, key, room, number)
+    assert drawn == numbered(generator(seed), other_key, other_room, number)
     assert (key.tolist(), room.tolist()) == (other_key.tolist(), other_room.tolist())
+
+
+def test_a_number_is_no_stream():
+    with pytest.raises(numba.TypingError):
+        numba.njit(lambda number: uniform(number))(5)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
+from everlearn.agents.own import Guard, build_knowledge
 from everlearn.agents.registry import make_design
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, dump, parse, read, write
 from everlearn.errors import InputError, SnapshotError
@@ -69,8 +70,9 @@ class Agent:
         self.task = make_task(task, chosen["task"])
         self.design = make_design(design, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"])
         self.interface = Interface(self.task)
-        self.knowledge = self.design.build(self.interface)
+        self.knowledge = build_knowledge(self.design, self.interface)
         self.seed, self.run = whole(seed, "seed"), whole(run, "run")
+        self._guard = Guard(self.design, self.interface, self.run) if self.design.own else None
         self.t = 0
         self._aleatoric_state = self.interface.start
         self._clock = Clock(self.design.schedule)
@@ -100,11 +102,13 @@ class Agent:
 
     def choose(self) -> int:
         """Return the index of the action that the design chooses now; asked again, it chooses anew."""
-        return int(self.design.act(self.knowledge, self._aleatoric_state, self.upcoming, self._stream))
+        decide = self.design.act if self._guard is None else self._guard.act
+        return int(decide(self.knowledge, self._aleatoric_state, self.upcoming, self._stream))
 
     def learn(self, experience: Experience) -> None:
         """Learn from one step in indices, for those who evaluate f and r themselves."""
-        self.design.learn(self.knowledge, experience, self.upcoming, self._stream)
+        learn = self.design.learn if self._guard is None else self._guard.learn
+        learn(self.knowledge, experience, self.upcoming, self._stream)
         self.move(experience.next_aleatoric_state)
         self.t += 1
 
@@ -154,7 +158,7 @@ class Agent:
         """The probability of each action in each aleatoric state, were it to act there now."""
         if self.design.policy is None:
             raise InputError("policy", self.design.name, "this design does not tell its policy")
-        return self.design.policy(self.knowledge)
+        return self.design.policy(self.knowledge) if self._guard is None else self._guard.policy(self.knowledge)
 
     def inspect(self) -> dict[str, Table]:
         """Return what the agent knows, for people to look at: for the paper's agent Q and N.

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.reward import Reward
 from everlearn.protocol import Act, Knowledge, Learn, Now, Table
+from everlearn.purity import package, plain_function
 from everlearn.tasks.interface import Interface
 
 
@@ -39,7 +41,10 @@ class Design:
         from what it knows and ``now``, named arrays for people to look at, such as Q and N
     by_state:
         whether the first axis of every array is the aleatoric state, and both functions touch no rows but those of the
-        states they are given; several runs can then be advanced side by side, which is faster
+        states they are given; several runs can then be advanced side by side, which is faster.  For the built-in
+        agents: nobody has proved it of a design of your own, whose runs are kept apart.
+    infinite:
+        whether infinity is among what the agent may know; in a design of your own it is refused unless this is set
     unit:
         whether the functions themselves bring rewards into [0, 1] where a task says raw
     duration:
@@ -68,10 +73,17 @@ class Design:
     schedule: Schedule | None = None
     inspect: Callable[[Knowledge, Now], dict[str, Table]] | None = None
     by_state: bool = False
+    infinite: bool = False
     unit: bool = False
     duration: int | None = None
     name: str = "agent"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def own(self) -> bool:
+        """Whether it is the user's own: some function of it is not from this package, and so it runs with checks."""
+        functions = (self.build, self.act, self.learn, self.policy, self.inspect)
+        return any(package(plain_function(one)) != "everlearn" for one in functions if one is not None)
 
     def scaling(self, reward: Reward) -> str:
         """Say in words what it learns from."""

@@ -10,6 +10,7 @@ from everlearn.agents.design import Design
 from everlearn.agents.names import AGENTS as AGENTS
 from everlearn.agents.names import DEFAULT_SCHEDULE as DEFAULT_SCHEDULE
 from everlearn.agents.names import SCHEDULES as SCHEDULES
+from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName
 from everlearn.registry import call_factory, locate, name_of, parameters, refuse_needy, settings
@@ -76,7 +77,7 @@ def make_design(
     if isinstance(found, Design):
         if chosen:
             raise UnknownName("parameter", f"agent.{next(iter(chosen))}", [])
-        return found
+        return _checked(replace(found, name=given) if isinstance(given, str) else found)
     if not callable(found):
         raise InputError("agent", name_of(given), "is neither a design nor a function that makes one")
     if "duration" in known and chosen.get("duration") is None:
@@ -93,7 +94,13 @@ def make_design(
         )
     values.pop("schedule", None)
     name = given if isinstance(given, str) else design.name
-    return replace(design, name=name, parameters=values)
+    return _checked(replace(design, name=name, parameters=values))
+
+
+def _checked(design: Design) -> Design:
+    if design.own:
+        check_design(design)
+    return design
 
 
 def takes_schedule(given: object) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from everlearn.agents.own import build_knowledge
 from everlearn.cluster.travel import records_after, unpacked_plan, unpacked_table
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.condition import Condition
@@ -51,7 +52,7 @@ def walk(order: Order, table: dict[str, Any], condition: Condition | None) -> tu
         look_in(folder)
     whole = _table(table["digest"], _Hidden(table))
     plan = unpacked_plan(order.plan, whole.task, len(order.runs))
-    if agent_identity(plan.design, plan.design.build(whole.interface)) != order.agent:
+    if agent_identity(plan.design, build_knowledge(plan.design, whole.interface)) != order.agent:
         return Refusal(_worker(), f"its agent {plan.design.name!r} is another version")
     batch = CompiledBatch(plan, whole, order.runs, 1, condition)
     with ThreadPoolExecutor(1) as pool:

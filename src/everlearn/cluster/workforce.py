@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from everlearn.agents.own import build_knowledge
 from everlearn.cluster.legs import Order, Refusal, walk
 from everlearn.cluster.travel import packed_plan, packed_table, with_records_of, without_records
 from everlearn.engine.condition import Condition
@@ -152,7 +153,7 @@ class Cluster:
             if packed["digest"] not in sent:
                 # A task that returns it, rather than scattered data, which would be lost with the worker that holds it.
                 sent[packed["digest"]] = self.client.submit(_itself, packed, key=f"table-{packed['digest']}")
-            agent = agent_identity(job.plan.design, job.plan.design.build(table.interface))
+            agent = agent_identity(job.plan.design, build_knowledge(job.plan.design, table.interface))
             order = Order(packed_plan(variant, self.folder), job.runs, agent, arithmetic(), FIRST_LEG)
             yield Walk(job, order, sent[packed["digest"]], job.condition)
 

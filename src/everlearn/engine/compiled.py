@@ -6,7 +6,8 @@ no lock of Python's.  Nothing that a run does depends on which group or thread i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 from everlearn.agents.agent import arrays
 from everlearn.agents.clock import Block, Carry
 from everlearn.agents.design import Design
+from everlearn.agents.own import Guard, build_knowledge
 from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
 from everlearn.engine.condition import Condition, recorded
-from everlearn.engine.driver import Lanes
-from everlearn.engine.kernels import Token
+from everlearn.engine.driver import FAILED, Lanes
+from everlearn.engine.guarded import Failed, guarded
+from everlearn.engine.kernels import CHECKED, INLINE, STRICT, Token
 from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.engine.memory import cores as cores
 from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
@@ -86,9 +89,9 @@ class CompiledBatch:
         self.plan, self.table = plan, table
         self.runs = tuple(runs)
         self.t, self.carry = 0, Carry()
-        lanes = balanced(len(runs), workers) if plan.design.by_state else 1
+        lanes = balanced(len(runs), workers) if side_by_side(plan.design, table.interface) else 1
         self.groups = [self._group(self.runs[begin : begin + lanes]) for begin in range(0, len(runs), lanes)]
-        self.token = Token(plan.design.act, plan.design.learn)
+        self.token = Token(plan.design.act, plan.design.learn, options=options(plan.design))
         self._advance = compiled(driver.advance, self.token)
         if condition is not None:
             self._put(condition)
@@ -118,7 +121,7 @@ class CompiledBatch:
     def condition(self) -> Condition:
         """Return the whole condition of all runs."""
         past = recorded(self.plan, self.t)
-        known = [_parted(group.knowledge, len(group.lanes.pair)) for group in self.groups]
+        known = [parted(group.knowledge, len(group.lanes.pair)) for group in self.groups]  # copied when joined below
         lanes = [group.lanes for group in self.groups]
         places = {name: np.concatenate([getattr(one, name) for one in lanes]) for name in _PLACES}
         policies = [group.policies[:, past] for group in self.groups if group.policies is not None]
@@ -168,20 +171,47 @@ class CompiledBatch:
             future.result()
 
     def _through(self, group: Group, block: Block) -> None:
+        if self.plan.design.own:
+            guarded(self, group, block)
+        else:
+            self.through(group, block)
+
+    def through(self, group: Group, block: Block) -> None:
         """Advance a group through a block, and record at the times that lie in it."""
         times, length = self.plan.times, len(block.horizon)
         position = 0
         for column in range(*np.searchsorted(times, (block.first, block.first + length))):
             end = int(times[column]) - block.first + 1
-            self._until(group, block, position, end)
+            self.until(group, block, position, end)
             position = end
             group.totals[:, column] = group.lanes.total
-            if group.policies is not None and self.plan.design.policy is not None:
-                table = self.plan.design.policy(group.knowledge)
-                group.policies[:, column] = table.reshape(group.policies.shape[0], *group.policies.shape[2:])
-        self._until(group, block, position, length)
+            if group.policies is not None:
+                group.policies[:, column] = self._policies(group)
+        self.until(group, block, position, length)
 
-    def _until(self, group: Group, block: Block, position: int, end: int) -> None:
+    def _policies(self, group: Group) -> Table:
+        """Return the policy of every run of a group."""
+        design, runs = self.plan.design, len(group.lanes.pair)
+        if design.own:
+            guard = Guard(design, self.table.interface)
+            return np.stack([guard.policy(self.known_by(group, run)) for run in range(runs)])
+        assert design.policy is not None  # noqa: S101 - recorded only where there is one
+        table = design.policy(group.knowledge)
+        return table.reshape(runs, table.shape[0] // runs, *table.shape[1:])
+
+    @staticmethod
+    def known_by(group: Group, lane: int) -> Knowledge:
+        """Return what one run of a group knows, as views of the stacked arrays."""
+        parts = parted(group.knowledge, len(group.lanes.pair))
+        known: Knowledge = group.knowledge._replace(**{name: part[lane] for name, part in parts.items()})
+        return known
+
+    def first_of(self, group: Group) -> int:
+        """Return how many runs are in the groups before a group."""
+        before = itertools.takewhile(lambda other: other is not group, self.groups)
+        return sum(len(other.lanes.pair) for other in before)
+
+    def until(self, group: Group, block: Block, position: int, end: int) -> None:
         """Advance a group to before a position, expanding pairs that it meets for the first time."""
         lanes, lane = group.lanes, 0
         streams = lanes.environment.ctypes.data, lanes.agent.ctypes.data
@@ -192,17 +222,22 @@ class CompiledBatch:
             position, lane = self._advance(
                 self.token, group.knowledge, block, position, end, lane, *shape, lanes, *streams
             )
+            if lane == FAILED:
+                raise Failed
             if position < end:
                 self.table.expand(int(lanes.pair[lane]))
 
     def _group(self, runs: Sequence[int]) -> Group:
         design, interface, number = self.plan.design, self.table.interface, len(runs)
+        shared_rows = design.by_state and not design.own
         lanes = Lanes(
-            np.full(number, self.table.start, dtype=np.uint32),
-            np.full(number, interface.start, dtype=np.uint32),
-            np.arange(number, dtype=np.uint32) * np.uint32(interface.states if design.by_state else 0),
-            np.zeros(number),
-            *(np.array([words(stream(self.plan.seed, run, whose)) for run in runs]) for whose in (ENVIRONMENT, AGENT)),
+            pair=np.full(number, self.table.start, dtype=np.uint32),
+            state=np.full(number, interface.start, dtype=np.uint32),
+            base=np.arange(number, dtype=np.uint32) * np.uint32(interface.states if shared_rows else 0),
+            total=np.zeros(number),
+            environment=np.array([words(stream(self.plan.seed, run, ENVIRONMENT)) for run in runs]),
+            agent=np.array([words(stream(self.plan.seed, run, AGENT)) for run in runs]),
+            place=np.zeros(2, dtype=np.int64),
         )
         totals = np.zeros((number, self.plan.times.size))
         return Group(stacked(design, interface, number), lanes, totals, recorded_policies(self.plan, number))
@@ -212,12 +247,28 @@ _PLACES = ("state", "total", "environment", "agent")
 """What a condition holds of the lanes; pairs are kept by name."""
 
 
-def _parted(knowledge: Knowledge, runs: int) -> dict[str, NDArray[Any]]:
-    """Return copies of the arrays of stacked runs, with an axis for the runs."""
+def parted(knowledge: Knowledge, runs: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of stacked runs, with an axis for the runs."""
     return {
-        name: array.reshape(runs, array.shape[0] // runs, *array.shape[1:]).copy()
+        name: array.reshape(runs, *((array.shape[0] // runs, *array.shape[1:]) if array.ndim else ()))
         for name, array in arrays(knowledge).items()
     }
+
+
+def side_by_side(design: Design, interface: Interface) -> bool:
+    """Tell whether runs of a design can be stacked.
+
+    Those of a built-in design share arrays, where it works by state.  Those of a user's own are kept apart, and can be
+    stacked where every array has an axis.
+    """
+    if not design.own:
+        return design.by_state
+    return all(array.ndim > 0 for array in arrays(build_knowledge(design, interface)).values())
+
+
+def options(design: Design) -> Mapping[str, Any]:
+    """Return how the functions of a design are compiled: with checks, where they are the user's own."""
+    return INLINE if not design.own else CHECKED if design.infinite else STRICT
 
 
 def balanced(runs: int, workers: int) -> int:
@@ -245,12 +296,12 @@ def stacked(design: Design, interface: Interface, number: int) -> Knowledge:
     (16, 4)
 
     """
-    knowledge = design.build(interface)
+    knowledge = build_knowledge(design, interface)
 
     def stack(name: str, value: Any) -> Any:
         if not isinstance(value, np.ndarray):
             return value
-        if design.by_state and (value.ndim == 0 or value.shape[0] != interface.states):
+        if design.by_state and not design.own and (value.ndim == 0 or value.shape[0] != interface.states):
             remedy = f"a design by state needs arrays whose first axis is the aleatoric state, {interface.states} long"
             raise InputError(f"array {name!r} of the design {design.name!r}", value.shape, remedy)
         copies = np.concatenate([value] * number) if number > 1 else value

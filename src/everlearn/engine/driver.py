@@ -13,21 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.clock import Block, Carry, multiplied
-from everlearn.engine.kernels import act_by, formula_by, learn_by
-from everlearn.engine.sfc64 import STRIDE, step
+from everlearn.engine.kernels import act_by, first_by, formula_by, lane_by, learn_by, note_by
+from everlearn.engine.sfc64 import STRIDE, step, stream_at
 from everlearn.engine.table import UNSEEN
 from everlearn.protocol import Experience, Knowledge, Now, Table
 
 int64: Any = np.int64
-uint32: Any = np.uint32
 uint64: Any = np.uint64
+
+FAILED = -1
+"""Instead of a lane: a user's function returned what it must not."""
 
 BISECTED = 16
 """From how many outcomes on they are searched by halving."""
 
 
 class Lanes(NamedTuple):
-    """Where each lane is: its pair, its aleatoric state, its rows, the sum of its rewards, its two streams."""
+    """Where each lane is: its pair, its aleatoric state, its rows, the sum of its rewards, its two streams.
+
+    ``place`` is the position and the lane for which a user's functions were called last.
+    """
 
     pair: NDArray[np.uint32]
     state: NDArray[np.uint32]
@@ -35,6 +40,7 @@ class Lanes(NamedTuple):
     total: Table
     environment: NDArray[np.uint64]
     agent: NDArray[np.uint64]
+    place: NDArray[np.int64]
 
 
 def advance(
@@ -55,9 +61,11 @@ def advance(
     """Advance every lane over the steps of a block from ``first`` to before ``last``.
 
     ``outcomes`` is as long as a row is wide where that is little, else empty; ``environments`` and ``agents`` are the
-    addresses of the streams.  Returns (last, 0), or the position and the lane at which a pair has not been expanded.
+    addresses of the streams.  Returns (last, 0), or the position and the lane at which a pair has not been expanded, or
+    the position and ``FAILED`` where a user's function returned what it must not.
     """
     span = len(outcomes) if len(outcomes) > 0 else width
+    first_known = first_by(token, knowledge, len(lanes.pair))
     for i in range(first, last):
         now = Now(
             block.first + i,
@@ -77,13 +85,18 @@ def advance(
                 return i, number
             base = int64(lanes.base[lane])
             s = int64(lanes.state[lane]) + base
-            agent = agents + number * STRIDE
-            a = int64(uint32(act_by(token, knowledge, s, now, agent)))
+            agent = stream_at(agents + number * STRIDE)
+            note_by(token, lanes.place, i, number)
+            known = lane_by(token, first_known, number)
+            a = act_by(token, known, s, now, agent, actions)
+            if a < 0:  # which cannot be, and costs nothing, for a built-in design
+                return i, FAILED
             draw = step(environments + number * STRIDE)
             outcome = rows[uint64(pick(rows, row + a * span, width, outcomes, draw))]
             following = int64(outcome.state)
             seen = Experience(s, a, int64(outcome.observation), outcome.learned, following + base)
-            learn_by(token, knowledge, seen, now, agent)
+            if not learn_by(token, known, seen, now, agent):
+                return i, FAILED
             lanes.total[lane] += outcome.reward
             lanes.pair[lane] = outcome.next
             lanes.state[lane] = outcome.state

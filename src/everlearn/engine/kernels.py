@@ -7,31 +7,60 @@ code can be kept on disk, and an edited function is a new type, never served sta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from numba import types
-from numba.extending import NativeValue, models, overload, register_model, typeof_impl, unbox
+from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 
+from everlearn.engine.copies import copied
+from everlearn.engine.parts import first_part, later_part
 from everlearn.engine.sources import callees, fingerprint
 from everlearn.randomness import kept, uniform
 
 INLINE = {"error_model": "numpy", "forceinline": True}
 """Calls disappear, and a division by zero gives infinity, as it does on NumPy's numbers in the reference loop."""
 
+CHECKED = {**INLINE, "boundscheck": True}
+"""An index outside an array raises, as it does in the reference loop."""
+
+STRICT = {**CHECKED, "error_model": "python"}
+"""A division by zero raises too."""
+
+int64: Any = np.int64
+uint32: Any = np.uint32
+
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {}
 _MADE_CALLABLE: set[Callable[..., Any]] = {kept, uniform}
 
 
 class Token:
-    """Stands for a set of functions in calls of compiled code."""
+    """Stands for a set of functions in calls of compiled code.
 
-    def __init__(self, *functions: Callable[..., Any]) -> None:
-        self.fingerprint = fingerprint(*functions)
-        _FUNCTIONS[self.fingerprint] = functions
-        for function in functions:
+    ``options`` says how they are compiled.  With other than ``INLINE`` they are the user's own: copies of them are
+    compiled, with checks, and what they return is checked too.
+    """
+
+    def __init__(self, *functions: Callable[..., Any], options: Mapping[str, Any] = INLINE) -> None:
+        checked = options is not INLINE
+        self.fingerprint = fingerprint(*functions) + (f" {sorted(options.items())}" if checked else "")
+        if checked and self.fingerprint in _FUNCTIONS:
+            return
+        _FUNCTIONS[self.fingerprint] = copied(*functions) if checked else functions
+        for function in _FUNCTIONS[self.fingerprint]:
             for one in callees(function):
-                make_callable(one)
+                make_callable(one, options)
+
+    @property
+    def checked(self) -> bool:
+        """Whether the functions are the user's own."""
+        return is_checked(self.fingerprint)
+
+
+def is_checked(fingerprint: str) -> bool:
+    """Tell whether a token with this fingerprint stands for functions of the user's own."""
+    return " " in fingerprint
 
 
 class TokenType(types.Opaque):
@@ -39,6 +68,7 @@ class TokenType(types.Opaque):
 
     def __init__(self, fingerprint: str) -> None:
         self.fingerprint = fingerprint
+        self.checked = is_checked(fingerprint)
         super().__init__(name=f"everlearn.Token({fingerprint})")
 
 
@@ -55,41 +85,128 @@ def _unbox(_type: Any, _object: Any, context: Any) -> NativeValue:
     return NativeValue(context.context.get_dummy_value())
 
 
-def make_callable(function: Callable[..., Any]) -> None:
+def make_callable(function: Callable[..., Any], options: Mapping[str, Any] = INLINE) -> None:
     """Let compiled code call a plain Python function."""
     if function not in _MADE_CALLABLE:
         _MADE_CALLABLE.add(function)
-        overload(function, jit_options=INLINE, strict=False)(lambda *_arguments, **_named: function)
+        overload(function, jit_options=dict(options), strict=False)(lambda *_arguments, **_named: function)
 
 
-def act_by(token: Any, knowledge: Any, aleatoric_state: Any, now: Any, stream: Any) -> Any:
-    """Call the ``act`` of a design, from compiled code."""
-    return _FUNCTIONS[token.fingerprint][0](knowledge, aleatoric_state, now, stream)
+def act_by(token: Any, knowledge: Any, aleatoric_state: Any, now: Any, stream: Any, actions: Any) -> Any:
+    """Call the ``act`` of a design, from compiled code; -1 stands for anything that is not the index of an action."""
+    raise NotImplementedError
 
 
 def learn_by(token: Any, knowledge: Any, experience: Any, now: Any, stream: Any) -> Any:
-    """Call the ``learn`` of a design, from compiled code."""
-    return _FUNCTIONS[token.fingerprint][1](knowledge, experience, now, stream)
+    """Call the ``learn`` of a design, from compiled code, and tell whether it returned nothing, as it must."""
+    raise NotImplementedError
 
 
 def formula_by(token: Any, t: Any, constants: Any) -> Any:
     """Call the formula of a schedule, from compiled code."""
-    return _FUNCTIONS[token.fingerprint][0](t, constants)
+    raise NotImplementedError
+
+
+def note_by(token: Any, place: Any, position: Any, lane: Any) -> Any:
+    """Write down where a user's function is about to be called, for the case that it raises."""
+    raise NotImplementedError
+
+
+def first_by(token: Any, knowledge: Any, lanes: Any) -> Any:
+    """Return what the first lane knows, where lanes are kept apart, else what all know."""
+    raise NotImplementedError
+
+
+def lane_by(token: Any, first: Any, lane: Any) -> Any:
+    """Return what a lane knows, given the first lane's, where lanes are kept apart, else what all know."""
+    raise NotImplementedError
 
 
 @overload(act_by, jit_options=INLINE, strict=False)
 def _act_by(token: Any, *_others: Any) -> Any:
     act = _FUNCTIONS[token.fingerprint][0]
-    return lambda _token, knowledge, aleatoric_state, now, stream: act(knowledge, aleatoric_state, now, stream)
+    if token.checked:
+        return lambda _token, knowledge, s, now, stream, actions: _index(act(knowledge, s, now, stream), actions)
+    return lambda _token, knowledge, s, now, stream, _actions: int64(uint32(act(knowledge, s, now, stream)))
 
 
 @overload(learn_by, jit_options=INLINE, strict=False)
 def _learn_by(token: Any, *_others: Any) -> Any:
     learn = _FUNCTIONS[token.fingerprint][1]
-    return lambda _token, knowledge, experience, now, stream: learn(knowledge, experience, now, stream)
+    if token.checked:
+        return lambda _token, knowledge, experience, now, stream: _nothing(learn(knowledge, experience, now, stream))
+
+    def taught(_token: Any, knowledge: Any, experience: Any, now: Any, stream: Any) -> bool:
+        learn(knowledge, experience, now, stream)
+        return True
+
+    return taught
 
 
 @overload(formula_by, jit_options=INLINE, strict=False)
 def _formula_by(token: Any, *_others: Any) -> Any:
     formula = _FUNCTIONS[token.fingerprint][0]
     return lambda _token, t, constants: formula(t, constants)
+
+
+@overload(note_by, jit_options=INLINE, strict=False)
+def _note_by(token: Any, *_others: Any) -> Any:
+    if not token.checked:
+        return lambda _token, _place, _position, _lane: None
+
+    def note(_token: Any, place: Any, position: Any, lane: Any) -> None:
+        place[0] = position
+        place[1] = lane
+
+    return note
+
+
+@overload(first_by, jit_options=INLINE, strict=False)
+def _first_by(token: Any, *_others: Any) -> Any:
+    if token.checked:
+        return lambda _token, knowledge, lanes: first_part(knowledge, lanes)
+    return lambda _token, knowledge, _lanes: knowledge
+
+
+@overload(lane_by, jit_options=INLINE, strict=False)
+def _lane_by(token: Any, *_others: Any) -> Any:
+    if token.checked:
+        return lambda _token, first, lane: later_part(first, lane)
+    return lambda _token, first, _lane: first
+
+
+def _index(returned: Any, actions: Any) -> Any:
+    """Return what ``act`` returned if it is the index of an action, else -1."""
+    raise NotImplementedError
+
+
+def _nothing(returned: Any) -> Any:
+    """Tell whether a function returned nothing."""
+    raise NotImplementedError
+
+
+@intrinsic
+def _present(_context: Any, optional: Any) -> Any:
+    """Return what an optional value is where it is there."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_helper(builder, signature.args[0], value=arguments[0]).data
+
+    return optional.type(optional), generate
+
+
+@overload(_index, jit_options=INLINE, strict=False)
+def _index_of(returned: Any, _actions: Any) -> Any:
+    if isinstance(returned, types.Optional):
+        return lambda returned, actions: int64(-1) if returned is None else _index(_present(returned), actions)
+    if isinstance(returned, types.Integer | types.Boolean):
+        return lambda returned, actions: int64(returned) if 0 <= returned < actions else int64(-1)
+    return lambda _returned, _actions: int64(-1)
+
+
+@overload(_nothing, jit_options=INLINE, strict=False)
+def _is_nothing(returned: Any) -> Any:
+    if isinstance(returned, types.Optional):
+        return lambda returned: returned is None
+    nothing = isinstance(returned, types.NoneType)
+    return lambda _returned: nothing

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
+from everlearn.agents.own import build_knowledge
 from everlearn.engine.plan import Plan, policy_shape
 from everlearn.errors import InputError
 from everlearn.tasks.interface import Interface
@@ -68,7 +69,7 @@ def _table_bytes(plan: Plan) -> int:
 def bytes_known(design: Design, interface: Interface) -> int:
     """Return how much memory one run takes for what it knows."""
     try:
-        return sum(array.nbytes for array in arrays(design.build(interface)).values())
+        return sum(array.nbytes for array in arrays(build_knowledge(design, interface)).values())
     except MemoryError as error:
         remedy = f"what it knows does not fit into memory ({error}); give a task with fewer states, or another agent"
         raise InputError("agent", design.name, remedy) from None

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 
 from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.engine.table import EAGER, MOST_PAIRS, AnyTable, make_table
-from everlearn.errors import CompilationError, InputError
+from everlearn.errors import AgentError, CompilationError, InputError
 
 ENGINES = ("auto", "compiled", "reference")
 
 
 STEPS_WORTH_A_PAIR = 16
 """Steps for each pair expanded beforehand: expanding more than a short run visits would take longer than running it."""
+
+
+TRIED, PATIENCE, TOLERANCE = 128, 0.5, 1e-9
+"""Steps, and at most about so many seconds, for which a user's own design is tried in both engines, and how closely
+they must agree: a function of NumPy's may differ in the last bit when it is compiled."""
 
 
 PROBED = 64
@@ -53,16 +62,47 @@ def choose_engine(plan: Plan, engine: str, table: AnyTable | None = None) -> str
 
 
 def _try_compiling(plan: Plan, table: AnyTable) -> None:
-    """Compile the design's functions for this task, by a run of one step."""
+    """Compile the design's functions for this task, by a run of one step; try the user's own in both engines."""
     from numba.core.errors import NumbaError
 
     from everlearn.engine.compiled import simulate_compiled
 
     try:
-        for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), table, threads=1):
-            pass
+        if plan.design.own:
+            _try_own(plan, table)
+        else:
+            for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), table, threads=1):
+                pass
     except NumbaError as error:
         raise CompilationError(f"the agent {plan.design.name!r} cannot be compiled: {_reason(error)}") from error
+
+
+def _try_own(plan: Plan, table: AnyTable) -> None:
+    """Let both engines take the first steps of the first run of a user's own design, and refuse it if they differ.
+
+    It finds most mistakes before anything is compiled, and what the checks of the source cannot see: a function that
+    depends on more than its arguments, or does something else when it is compiled.
+    """
+    from everlearn.engine.compiled import CompiledBatch
+    from everlearn.engine.copies import unsafe
+
+    trial = Plan(plan.task, plan.design, min(plan.steps, TRIED), 1, plan.seed)
+    interpreted, began = ReferenceBatch(trial, [0]), time.perf_counter()
+    for _ in interpreted.advance():
+        if time.perf_counter() - began > PATIENCE:
+            break
+    if (reason := unsafe(plan.design.act, plan.design.learn)) is not None:
+        raise CompilationError(f"the agent {plan.design.name!r} cannot be compiled: {reason}")
+    compiled = CompiledBatch(trial, table, [0], 1)
+    with ThreadPoolExecutor(1) as pool:
+        for _ in compiled.advance(pool, until=interpreted.t):
+            pass
+    one, other = interpreted.condition(), compiled.condition()
+    for name, array in one.arrays.items():
+        if not np.allclose(array, other.arrays[name], rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+            said = f"after {interpreted.t} steps its {name.partition('/')[2]} differs between the two engines"
+            remedy = "its functions must depend on their arguments alone, and do the same compiled as interpreted"
+            raise AgentError(plan.design.name, f"{said}; {remedy}")
 
 
 def _reason(error: Exception) -> str:

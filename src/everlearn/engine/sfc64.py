@@ -1,7 +1,8 @@
 """NumPy's SFC64 generator, stepped inside compiled code.
 
 A stream is the address of its four words.  It gives the same numbers as ``Generator(SFC64(...)).random()``, its oracle.
-An address, rather than an array, because a view of an array costs two atomic operations on its reference count.
+An address, rather than an array, because a view of an array costs two atomic operations on its reference count.  It has
+a type of its own, so that no number of the user's can be taken for one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, models, overload, register_model
 
 from everlearn.randomness import WORDS, kept, uniform
 
@@ -43,15 +44,45 @@ def step(_context: Any, _address: Any) -> Any:
     return types.float64(types.intp), generate
 
 
+class StreamType(types.Type):
+    """The type of a stream in compiled code."""
+
+    def __init__(self) -> None:
+        super().__init__(name="everlearn.Stream")
+
+
+STREAM = StreamType()
+
+
+@register_model(StreamType)
+class _StreamModel(models.PrimitiveModel):
+    """An address."""
+
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, ir.IntType(64))
+
+
+@intrinsic
+def stream_at(_context: Any, _address: Any) -> Any:
+    """Return the stream whose words are at an address."""
+    return STREAM(types.intp), lambda _context, _builder, _signature, arguments: arguments[0]
+
+
+@intrinsic
+def address_of(_context: Any, _stream: Any) -> Any:
+    """Return the address of a stream's words."""
+    return types.intp(STREAM), lambda _context, _builder, _signature, arguments: arguments[0]
+
+
 @overload(uniform, jit_options={"forceinline": True}, strict=False)
 def _uniform(stream: Any) -> Any:
-    if isinstance(stream, types.Integer):
-        return lambda stream: step(stream)
+    if isinstance(stream, StreamType):
+        return lambda stream: step(address_of(stream))
     return None
 
 
 @overload(kept, jit_options={"forceinline": True}, strict=False)
 def _kept(room: Any) -> Any:
     if isinstance(room, types.Array):
-        return lambda room: room.ctypes.data
+        return lambda room: stream_at(room.ctypes.data)
     return None

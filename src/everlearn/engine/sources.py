@@ -54,7 +54,7 @@ def callees(function: Callable[..., Any]) -> list[types.FunctionType]:
     for one in queue:
         if isinstance(one, types.FunctionType) and one not in found:
             found[one] = None
-            queue.extend(value for _, value in _names(one))
+            queue.extend(value for _, value in names_used(one))
     return list(found)
 
 
@@ -125,7 +125,7 @@ class _Walk:
         if root(function) == "gymnasium":  # its functions know every environment there is, also those of others
             return
         inner = root(function) == "everlearn" and function is not self.found[0]
-        for name, value in _names(function):
+        for name, value in names_used(function):
             if inner and isinstance(value, dict) and name in function.__code__.co_freevars:
                 continue  # what it computed so far; what determines that is held beside it
             yield f"\n{name} = {self._named(value, root(function) not in OTHERS)}"
@@ -257,7 +257,7 @@ def _bare(source: str) -> str:
     return ast.unparse(tree)
 
 
-def _names(function: types.FunctionType) -> list[tuple[str, Any]]:
+def names_used(function: types.FunctionType) -> list[tuple[str, Any]]:
     """Return the global and enclosed names that a function uses, with what they stand for, ``module.name`` included."""
     read = _read(function.__code__)
     used = {name: function.__globals__[name] for name in read if name in function.__globals__}

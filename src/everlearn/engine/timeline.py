@@ -13,8 +13,9 @@ from everlearn.agents.clock import Block, Carry, evaluate, sample
 from everlearn.agents.schedule import Schedule
 from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
-from everlearn.engine.kernels import Token
+from everlearn.engine.kernels import INLINE, STRICT, Token
 from everlearn.protocol import Table
+from everlearn.purity import package
 
 
 class Timeline:
@@ -35,7 +36,8 @@ class Timeline:
         self.carry = carry or Carry()
         self._token = None
         if schedule is not None and schedule.formula is not None and schedule.ceiling is not None:
-            self._token = Token(schedule.formula)
+            own = package(schedule.formula) != "everlearn"
+            self._token = Token(schedule.formula, options=STRICT if own else INLINE)
 
     def next(self, number: int) -> Block:
         """Return the next so many steps."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
+from everlearn.agents.own import build_knowledge
 from everlearn.agents.schedule import Schedule
 from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.engine.sources import source_of
@@ -85,7 +86,7 @@ def _cells(variant: Variant, tables: Tables) -> Iterator[Cell]:
     plan = variant.plan
     interface = Interface(plan.task)
     with named(variant.contender.entry.key):
-        knowledge = plan.design.build(interface)
+        knowledge = build_knowledge(plan.design, interface)
     identity = {
         "revision": REVISION,
         "task": tables.identity(plan.task),

@@ -1,0 +1,271 @@
+"""Check a design of the user's own: its functions before it runs, and what they do at every step while it runs.
+
+The built-in agents have been through the conformance tests and run unchecked.  A design is the user's own if any of its
+functions comes from elsewhere; nothing that it does may crash the process or change a result silently.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.agents.design import Design
+from everlearn.blame import blamed, own
+from everlearn.errors import AgentError, EverlearnError
+from everlearn.labels import show
+from everlearn.protocol import Experience, Knowledge, Now, Table
+from everlearn.purity import CLOCK, INPUT, MUTABLE, RANDOM, WRITTEN, Impurity, impurities
+from everlearn.tasks.interface import Interface
+
+ARGUMENTS = {
+    "build": ("interface",),
+    "act": ("knowledge", "aleatoric_state", "now", "stream"),
+    "learn": ("knowledge", "experience", "now", "stream"),
+    "policy": ("knowledge",),
+    "inspect": ("knowledge", "now"),
+}
+"""What each function of a design is called with."""
+
+CHECKED_NUMBERS = 1 << 16
+"""Up to how many numbers an agent's knowledge is searched for NaN after every step; where it has more, less often."""
+
+REMEDIES = {
+    RANDOM: "draw with el.uniform(stream) or el.choose(stream, n), which repeat with the seed",
+    CLOCK: "use now.t, the number of the step",
+    INPUT: "an agent may use its arguments alone",
+    MUTABLE: "it could change unseen; keep it in what build returns, or make it a tuple",
+    WRITTEN: "keep it in an array of what build returns",
+}
+
+
+def check_design(design: Design) -> None:
+    """Raise if a function of the user's own design cannot be called, or depends on more than its arguments.
+
+    Examples
+    --------
+    >>> import random
+    >>> def act(knowledge, aleatoric_state, now, stream):
+    ...     return random.randrange(2)
+    >>> check_design(Design(dict, act, act))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.AgentError: agent 'agent': act calls random.randrange (...); draw with el.uniform(stream) or ...
+
+    """
+    for name, arguments in ARGUMENTS.items():
+        function = getattr(design, name)
+        if function is not None:
+            _check_signature(design, name, function, arguments)
+    for name in ("act", "learn"):
+        for found in impurities(getattr(design, name)):
+            raise AgentError(design.name, f"{name} {_said(found)}")
+    for found in impurities(design.build, kinds=(RANDOM, CLOCK)):
+        raise AgentError(design.name, f"build {_said(found)}")
+
+
+def _check_signature(design: Design, name: str, function: Any, arguments: tuple[str, ...]) -> None:
+    wanted = f"a function of ({', '.join(arguments)})"
+    if not callable(function):
+        raise AgentError(design.name, f"{name} is {function!r}; give {wanted}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # built in, and silent about its arguments
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        raise AgentError(design.name, f"{name} takes {signature}; give {wanted}") from None
+
+
+def _said(found: Impurity) -> str:
+    verb = {RANDOM: "calls", CLOCK: "calls", INPUT: "calls", MUTABLE: "reads", WRITTEN: "assigns to"}[found.kind]
+    what = f", {_kind_of(found.value)}," if found.kind == MUTABLE else ""
+    return f"{verb} {found.name}{what} ({found.place}); {REMEDIES[found.kind]}"
+
+
+def _kind_of(value: Any) -> str:
+    name = type(value).__name__
+    return "an array" if isinstance(value, np.ndarray) else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def build_knowledge(design: Design, interface: Interface) -> Knowledge:
+    """Return what a design knows at the beginning; that of a user's own design is checked and shared with nobody."""
+    return Guard(design, interface).build() if design.own else design.build(interface)
+
+
+class Guard:
+    """Calls the functions of a user's own design, and raises where one does what it must not.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from everlearn.tasks.registry import make_task
+    >>> class Nothing(NamedTuple):
+    ...     values: np.ndarray
+    >>> design = Design(lambda interface: Nothing(np.zeros(1)), lambda *_: 7, lambda *_: None, name="mine")
+    >>> guard = Guard(design, Interface(make_task("riverswim")))
+    >>> guard.act(guard.build(), 0, Now(1, *[0.0] * 8), None)
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.AgentError: agent 'mine': act returned 7 at step 1; return an index from 0 to 1
+
+    """
+
+    def __init__(self, design: Design, interface: Interface, run: int = 0) -> None:
+        self.design, self.interface, self.run = design, interface, run
+        self.name = design.name
+        self._errors = {"all": "ignore"} if design.infinite else {"divide": "raise", "invalid": "raise"}
+
+    def build(self) -> Knowledge:
+        """Return what the agent knows at the beginning, in arrays of its own."""
+        try:
+            knowledge: Any = self.design.build(self.interface)
+        except EverlearnError:
+            raise
+        except Exception as error:
+            raise blamed(error, f"agent {self.name!r}: build") from own(error)
+        if not (isinstance(knowledge, tuple) and hasattr(knowledge, "_fields")):
+            kind = type(knowledge).__name__
+            raise self._error(f"build returned {_article(kind)}; return a NamedTuple of arrays")
+        fields: Any = knowledge
+        copied = fields._replace(**{name: self._entry(name, value) for name, value in fields._asdict().items()})
+        self.check_numbers(copied, "build")
+        return copied
+
+    def act(self, knowledge: Knowledge, aleatoric_state: int, now: Now, stream: Any) -> int:
+        """Return the index of the action that the design chooses."""
+        with np.errstate(**self._errors):  # type: ignore[arg-type]  # as their names say
+            try:
+                action = self.design.act(knowledge, aleatoric_state, now, stream)
+            except EverlearnError:
+                raise
+            except Exception as error:
+                raise self._blamed(error, "act", now.t) from own(error)
+        self.check_action(action, now.t)
+        self._check_sometimes(knowledge, "act", now.t)
+        return int(action)
+
+    def learn(self, knowledge: Knowledge, experience: Experience, now: Now, stream: Any) -> None:
+        """Let the design learn from one step."""
+        with np.errstate(**self._errors):  # type: ignore[arg-type]  # as their names say
+            try:
+                returned: Any = self.design.learn(knowledge, experience, now, stream)  # type: ignore[func-returns-value]
+            except EverlearnError:
+                raise
+            except Exception as error:
+                raise self._blamed(error, "learn", now.t) from own(error)
+        if returned is not None:
+            said = f"learn returned {_article(type(returned).__name__)} {self._at(now.t)}"
+            raise self._error(f"{said}; change the arrays in place and return nothing", now.t)
+        self._check_sometimes(knowledge, "learn", now.t)
+
+    def policy(self, knowledge: Knowledge) -> Table:
+        """Return the probability of each action in each aleatoric state."""
+        if self.design.policy is None:
+            raise self._error("has no policy function; give one as Design(..., policy=...)")
+        try:
+            returned = np.asarray(self.design.policy(knowledge), dtype=np.float64)
+        except EverlearnError:
+            raise
+        except Exception as error:
+            raise blamed(error, f"agent {self.name!r}: policy") from own(error)
+        shape = (self.interface.states, self.interface.actions)
+        if returned.shape != shape:
+            raise self._error(f"policy returned an array of shape {returned.shape}; return one of shape {shape}")
+        wrong = ~((returned >= 0) & np.isclose(returned.sum(axis=1, keepdims=True), 1))
+        if wrong.any():
+            state = int(np.argwhere(wrong)[0, 0])
+            row = ", ".join(f"{value:g}" for value in returned[state])
+            said = f"policy returned {row} for state {show(self.interface.task.states[state])}"
+            raise self._error(f"{said}; return probabilities that sum to one")
+        return returned
+
+    def check_action(self, action: Any, t: int) -> None:
+        """Raise unless an action is the index of one."""
+        allowed = isinstance(action, int | np.integer | np.bool_) and 0 <= action < self.interface.actions
+        if not allowed:
+            remedy = f"return an index from 0 to {self.interface.actions - 1}"
+            raise self._error(f"act returned {_value(action)} {self._at(t)}; {remedy}", t)
+
+    def check_numbers(self, knowledge: Knowledge, function: str, t: int | None = None) -> None:
+        """Raise if what an agent knows is no number, or infinite where the design does not say that it may be."""
+        for name, array in _floats(knowledge):
+            wrong = np.isnan(array) if self.design.infinite else ~np.isfinite(array)
+            if wrong.any():
+                place = tuple(int(index) for index in np.argwhere(wrong)[0])
+                value = array[place]
+                entry = f"{name}[{', '.join(map(str, place))}]"
+                remedy = "keep to finite numbers" + (
+                    "" if np.isnan(value) else ", or declare Design(..., infinite=True)"
+                )
+                said = f"{function} left {_value(value)} in {entry}" + (f" {self._at(t)}" if t is not None else "")
+                raise self._error(f"{said}; {remedy}", t)
+
+    def is_sound(self, knowledge: Knowledge) -> bool:
+        """Tell whether :meth:`check_numbers` would pass."""
+        return all(self._is_sound(array) for _, array in _floats(knowledge))
+
+    def _is_sound(self, array: NDArray[Any]) -> bool:
+        if math.isfinite(array.sum()):  # the usual case, and the quickest to see
+            return True
+        return not np.isnan(array).any() if self.design.infinite else bool(np.isfinite(array).all())
+
+    def _check_sometimes(self, knowledge: Knowledge, function: str, t: int) -> None:
+        size = sum(array.size for _, array in _floats(knowledge))
+        if t % (1 + size // CHECKED_NUMBERS) == 0 and not self.is_sound(knowledge):
+            self.check_numbers(knowledge, function, t)
+
+    def _entry(self, name: str, value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            return np.array(value, order="C")
+        if isinstance(value, np.ndarray) and value.dtype.names is not None and not value.dtype.hasobject:
+            return np.array(value, order="C")
+        if isinstance(value, int | float | np.number | np.bool_) or _is_numbers(value):
+            return value
+        kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else _article(type(value).__name__)
+        raise self._error(f"build returned {kind} as {name}; use arrays of numbers, numbers and tuples of numbers")
+
+    def _blamed(self, error: Exception, function: str, t: int) -> EverlearnError:
+        if isinstance(error, AttributeError) and str(error) == "can't set attribute":
+            said = f"{function} assigned to a field of its knowledge {self._at(t)}"
+            return self._error(f"{said}; write into the array, as in knowledge.q[...] = value", t)
+        return blamed(error, f"agent {self.name!r}: {function}", self._at(t).removeprefix("at "))
+
+    def _at(self, t: int) -> str:
+        return f"at step {t}" + (f" of run {self.run}" if self.run else "")
+
+    def _error(self, problem: str, t: int | None = None) -> AgentError:
+        return AgentError(self.name, problem, t)
+
+
+def _floats(knowledge: Knowledge) -> Iterator[tuple[str, NDArray[Any]]]:
+    for name, value in zip(knowledge._fields, knowledge, strict=True):
+        if isinstance(value, np.ndarray):
+            if value.dtype.kind == "f":
+                yield name, value
+            for field in value.dtype.names or ():
+                if value.dtype[field].kind == "f":
+                    yield f"{name}.{field}", value[field]
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, tuple) and all(
+        isinstance(one, int | float | np.number) or _is_numbers(one) for one in value
+    )
+
+
+def _article(kind: str) -> str:
+    return kind if kind == "None" else "None" if kind == "NoneType" else f"a{'n' if kind[0] in 'aeiou' else ''} {kind}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    if isinstance(value, float | np.floating):
+        return "NaN" if math.isnan(value) else "infinity" if value == math.inf else f"{float(value)!r}"
+    return repr(value.item() if isinstance(value, np.generic) else value)[:60]

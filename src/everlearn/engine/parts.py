@@ -1,0 +1,88 @@
+"""The part of stacked arrays that belongs to one run, made inside compiled code.
+
+Runs of a user's own design are stacked along the first axis of its arrays, and each is shown its own part alone: an
+index that would reach into another run's part is out of range.  A part owns nothing, so that no reference is counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_new_ref
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array, populate_array
+
+INLINE = {"forceinline": True}
+
+
+def first_part(knowledge: Any, runs: Any) -> Any:
+    """Return the first run's part of every array of what so many runs know."""
+    raise NotImplementedError
+
+
+def later_part(first: Any, run: Any) -> Any:
+    """Return another run's part, given the first run's."""
+    raise NotImplementedError
+
+
+@overload(first_part, jit_options=INLINE, strict=False)
+def _first_part(knowledge: Any, _runs: Any) -> Any:
+    return _by_field(knowledge, _beginning)
+
+
+@overload(later_part, jit_options=INLINE, strict=False)
+def _later_part(first: Any, _run: Any) -> Any:
+    return _by_field(first, _shifted)
+
+
+def _by_field(knowledge: types.NamedTuple, function: Any) -> Any:
+    """Return a function that applies another to every array of a NamedTuple, and keeps the rest."""
+    entries = [
+        f"function(knowledge[{place}], number)" if isinstance(kind, types.Array) else f"knowledge[{place}]"
+        for place, kind in enumerate(knowledge.types)
+    ]
+    scope = {"function": function, "make": knowledge.instance_class}
+    exec(f"def by_field(knowledge, number):\n    return make({', '.join(entries)})", scope)  # noqa: S102 - our own text
+    return scope["by_field"]
+
+
+@intrinsic
+def _beginning(_context: Any, array: Any, runs: Any) -> Any:
+    """Return the first of so many equal parts of an array, along its first axis."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = make_array(array)(context, builder, value=arguments[0])
+        shape = cgutils.unpack_tuple(builder, whole.shape)
+        if shape:
+            shape[0] = builder.sdiv(shape[0], context.cast(builder, arguments[1], signature.args[1], types.intp))
+        return _view(context, builder, signature, whole, whole.data, shape)
+
+    return array(array, runs), generate
+
+
+@intrinsic
+def _shifted(_context: Any, array: Any, run: Any) -> Any:
+    """Return the part that comes so many parts after a part."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        part = make_array(array)(context, builder, value=arguments[0])
+        shape = cgutils.unpack_tuple(builder, part.shape)
+        data = part.data
+        if shape:
+            strides = cgutils.unpack_tuple(builder, part.strides)
+            number = context.cast(builder, arguments[1], signature.args[1], types.intp)
+            data = cgutils.pointer_add(builder, data, builder.mul(number, builder.mul(shape[0], strides[0])))
+        return _view(context, builder, signature, part, data, shape)
+
+    return array(array, run), generate
+
+
+def _view(context: Any, builder: Any, signature: Any, array: Any, data: Any, shape: Any) -> Any:
+    kind = signature.return_type
+    view = make_array(kind)(context, builder)
+    data = builder.bitcast(data, view.data.type)
+    populate_array(view, data, cgutils.pack_array(builder, shape) if shape else array.shape, array.strides,
+                   array.itemsize, None)  # fmt: skip
+    return impl_ret_new_ref(context, builder, kind, view._getvalue())
