@@ -132,9 +132,11 @@ MODULES = [
     Mistake(
         group="agents",
         title="a module with a syntax error",
-        files={"mine.py": "def act(knowledge aleatoric_state):\n    return 0\n"},
+        files={"mine.py": "def act(knowledge, aleatoric_state, now, stream)\n    return 0\n"},
         call=RUN.format("mine:agent"),
-        answer="agent: 'mine:agent'; mine.py, line 1, 'def act(knowledge aleatoric_state):': invalid syntax",
+        answer=(
+            "agent: 'mine:agent'; mine.py, line 1, 'def act(knowledge, aleatoric_state, now, stream)': expected ':'"
+        ),
     ),
     Mistake(
         group="agents",
@@ -243,6 +245,7 @@ LINES = [
 ]
 
 SPEC = 'steps = 100\ntask = "riverswim"\nagent = "always"\n'
+INTERPRETED = SPEC + 'engine = "reference"\n'
 AGENT = 'steps = 100\ntask = "riverswim"\n\n[[agent]]\nname = "q-learning"\n'
 TASK = 'steps = 100\nagent = "always"\n\n[[task]]\nname = "garnet"\n'
 
@@ -333,7 +336,7 @@ FOLDERS = [
     Mistake(
         group="specs",
         title="fewer steps than were recorded",
-        files={"long.toml": SPEC + "engine = 'reference'\n", "short.toml": SPEC.replace("100", "95")},
+        files={"long.toml": INTERPRETED, "short.toml": INTERPRETED.replace("100", "95")},
         call="everlearn experiment run short.toml --out out",
         answer=(
             "steps: 95; the runs in out have 100 already, and were recorded at 89 and 100; give one of these, or "
