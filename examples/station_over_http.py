@@ -57,9 +57,8 @@ def main(steps: float = 20_000, url: str = "") -> None:
     else:
         with own_service() as address:
             found = curve(address, int(float(steps)))
-    theory = el.Theory("service-station")
-    slow = theory.average_reward("slow")
-    print(f"always slow {slow:.4f} a step, the best there is {theory.optimal_average_reward:.4f}")
+    known = el.Agent("service-station").task.references
+    print(f"always slow {known['always slow']:.4f} per step, optimum over all policies {known['optimum']:.4f}")
     for step, average in found:
         print(f"{step:>9,} steps  {average:7.4f}  " + "#" * round(100 * max(average, 0.0)))
 

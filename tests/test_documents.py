@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import doctest
+import importlib
+import importlib.util
 import linecache
 import os
 import re
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -17,36 +23,12 @@ import typer
 import yaml
 
 import everlearn
-from everlearn.cli.main import app
+from everlearn.agents.registry import DEFAULT_SCHEDULE
+from everlearn.cli.main import app, main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = (
-    "agents",
-    "api",
-    "cluster",
-    "command-line",
-    "concepts",
-    "decisions",
-    "experiments",
-    "gymnasium",
-    "index",
-    "leaderboard",
-    "live",
-    "notation",
-    "own-agent",
-    "paper",
-    "practical",
-    "play",
-    "reproduce",
-    "runbook",
-    "security",
-    "service",
-    "tasks",
-    "theory",
-    "tune",
-    "tutorial",
-)
+PAGES = tuple(sorted(path.stem for path in DOCS.glob("*.md")))
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *(DOCS / f"{page}.md" for page in PAGES)]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -83,7 +65,18 @@ EXECUTED = [
     ROOT / "README.md",
     *(
         DOCS / f"{page}.md"
-        for page in ("agents", "api", "gymnasium", "live", "own-agent", "tasks", "theory", "tune", "tutorial")
+        for page in (
+            "agents",
+            "api",
+            "gymnasium",
+            "live",
+            "own-agent",
+            "practical",
+            "tasks",
+            "theory",
+            "tune",
+            "tutorial",
+        )
     ),
 ]
 
@@ -119,24 +112,48 @@ def comparable(text: str) -> str:
 
 
 CONVERSATIONS = conversations(DOCS / "command-line.md")
+SPAWNED = ("everlearn --version", "everlearn run own_task:shop", "everlearn run service-station --agent growing")
+"""What the commands begin with that are run as a user runs them; the others are called in this process."""
+
+
+def spawned(command: str, tmp_path: Path) -> str:
+    """Return what a command prints in a process of its own."""
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'examples'}"}
+    arguments = [sys.executable, "-c", "from everlearn.cli.main import main; main()", *shlex.split(command)[1:]]
+    done = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def called(tmp_path, monkeypatch, capsys):
+    """Call a command in this process, in an empty directory, and return what it prints."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command sets its own
+
+    def call(command: str) -> str:
+        monkeypatch.setattr(sys, "argv", shlex.split(command))
+        with contextlib.suppress(SystemExit):
+            main()
+        return "".join(capsys.readouterr())
+
+    return call
 
 
 @pytest.mark.parametrize(("command", "shown"), CONVERSATIONS, ids=[command for command, _ in CONVERSATIONS])
-def test_command_prints_what_is_shown(command, shown, tmp_path):
-    environment = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT / "examples"), "MPLBACKEND": "Agg"}
-    arguments = [sys.executable, "-c", "from everlearn.cli.main import main; main()", *shlex.split(command)[1:]]
-    done = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    printed = comparable(done.stdout + done.stderr)
+def test_command_prints_what_is_shown(command, shown, tmp_path, called):
+    printed = spawned(command, tmp_path) if command.startswith(SPAWNED) else called(command)
     checker = doctest.OutputChecker()
-    assert checker.check_output(comparable(shown), printed, OPTIONS), f"{command}\nprints\n{done.stdout}{done.stderr}"
+    fits = checker.check_output(comparable(shown), comparable(printed), OPTIONS)
+    assert fits, f"{command}\nprints\n{printed}"
 
 
 def test_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) < 120
 
 
-def test_pages_exist_and_are_in_the_table_of_contents():
-    assert sorted(path.stem for path in DOCS.glob("*.md")) == sorted(PAGES)
+def test_pages_are_in_the_table_of_contents():
     contents = "\n".join(re.findall(r"^```{toctree}\n(.*?)^```$", (DOCS / "index.md").read_text(), re.DOTALL | re.M))
     listed = {line for line in contents.splitlines() if line and not line.startswith(":")}
     assert listed == set(PAGES) - {"index"}
@@ -179,7 +196,7 @@ def test_files_that_are_named_exist(document):
 
 @pytest.mark.parametrize(
     ("page", "registry"),
-    [("tasks", everlearn.TASKS), ("agents", everlearn.AGENTS), ("command-line", everlearn.SCHEDULES)],
+    [("tasks", everlearn.TASKS), ("agents", everlearn.AGENTS), ("concepts", everlearn.SCHEDULES)],
     ids=["tasks", "agents", "schedules"],
 )
 def test_every_name_is_explained(page, registry):
@@ -195,7 +212,13 @@ def rows_of(document: Path, first: str) -> dict[str, list[str]]:
     return {row[0].strip("`"): row[1:] for row in rows}
 
 
-@pytest.mark.parametrize("name", sorted(everlearn.TASKS))
+LONG = ("drifting", "maintenance", "queueing-network", "service-station")
+"""Tasks whose exact theory takes a second or more."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in sorted(everlearn.TASKS)]
+)
 def test_the_table_of_tasks_is_true(name):
     actions, states, memories, rewards, optimum, best, distortion = rows_of(DOCS / "tasks.md", "task")[name]
     theory = everlearn.Theory(name)
@@ -210,16 +233,130 @@ def test_the_table_of_tasks_is_true(name):
     assert float(distortion) == pytest.approx(theory.distortion(10).value, abs=6e-7)
 
 
-def test_every_command_and_option_is_explained():
-    text = (DOCS / "command-line.md").read_text()
-    group = typer.main.get_command(app)
+def generator() -> ModuleType:
+    """The program ``python -m docs.generate``, wherever the tests were started from."""
+    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.stem)
+def test_what_is_generated_is_current(document):
+    text = document.read_text()
+    remedy = f"{document.name} is out of date; run: python -m docs.generate"
+    assert generator().generated(text) == text, remedy
+    assert text.count("<!-- generated:") == text.count("<!-- end -->") == len(generator().MARKED.findall(text))
+
+
+def commands(group: Any, prefix: str = "") -> dict[str, Any]:
+    """Return every command by its full name."""
+    found = {}
     for name, command in group.commands.items():
-        assert f"## everlearn {name}" in text, name
-        section = text.partition(f"## everlearn {name}\n")[2].partition("\n## ")[0]
-        for parameter in command.params:
-            for option in parameter.opts:
-                if option.startswith("--") and option not in ("--help", "--json"):
-                    assert f"`{option}" in section, f"{name} {option}"
+        nested = commands(command, f"{prefix}{name} ") if hasattr(command, "commands") else {f"{prefix}{name}": command}
+        found |= nested
+    return found
+
+
+def test_every_command_has_a_section_with_its_options():
+    text = (DOCS / "command-line.md").read_text()
+    for name, command in commands(typer.main.get_command(app)).items():
+        assert re.search(rf"^###? everlearn {name}$", text, flags=re.MULTILINE), name
+        if {option for parameter in command.params for option in parameter.opts} - {"--help", "-h", "--json"}:
+            section = re.split(rf"^###? everlearn {name}$", text, flags=re.MULTILINE)[1].partition("\n## ")[0]
+            assert f"<!-- generated: options {name} -->" in section, name
+
+
+COUNTED = {
+    "tasks": lambda: len(everlearn.TASKS),
+    "agents": lambda: len(everlearn.AGENTS),
+    "schedules": lambda: len(everlearn.SCHEDULES),
+    "claims": lambda: len(constant("paper.claims.registry:CLAIMS")),
+    "tasks on the board": lambda: len(constant("leaderboard.lineup:lineup")().tasks),
+    "agents on the board": lambda: len(constant("leaderboard.lineup:lineup")().agents),
+    "pages at once": lambda: constant("play.server:MOST_PAGES"),
+    "rows of a table on the page": lambda: constant("play.knowledge:MOST_ROWS"),
+    "runs in a cell": lambda: constant("experiments.cells:BLOCK"),
+    "pairs of a table": lambda: constant("engine.table:SETTLED"),
+    "bootstrap resamples": lambda: constant("analysis.statistics:RESAMPLES"),
+    "permutations": lambda: constant("analysis.comparison:RESAMPLES"),
+    "steps between snapshots": lambda: constant("live.setup:DEFAULTS")["snapshot_every"],
+    "steps in a batch": lambda: constant("live.drift:BATCH"),
+    "policies that are tried": lambda: constant("theory.aleatoric:FEW"),
+}
+"""How many there are of something, from the registries and the constants of the program."""
+
+
+def constant(path: str) -> Any:
+    """Return something of a module of everlearn, which is imported only if it is needed."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(f"everlearn.{module}"), name)
+
+
+@pytest.mark.parametrize(
+    ("page", "pattern", "name"),
+    [
+        ("README.md", r"^- (\d+) \[tasks\]", "tasks"),
+        ("README.md", r"^- (\d+) \[agents\]", "agents"),
+        ("README.md", r"^- (\d+) schedules:", "schedules"),
+        ("README.md", r"computes (\d+) of its claims", "claims"),
+        ("docs/command-line.md", r"learns on (\d+) tasks", "tasks on the board"),
+        ("docs/index.md", r"learns on (\d+) tasks", "tasks on the board"),
+        ("docs/own-agent.md", r"the (\d+) tasks of \[the board\]", "tasks on the board"),
+        ("docs/leaderboard.md", r"^(?:\d+) agents on (\d+) tasks", "tasks on the board"),
+        ("docs/leaderboard.md", r"^(\d+) agents on", "agents on the board"),
+        ("docs/play.md", r"Up to ([\d,]+) pages", "pages at once"),
+        ("docs/play.md", r"up to ([\d,]+) aleatoric states", "rows of a table on the page"),
+        ("docs/experiments.md", r"block of up to ([\d,]+) runs", "runs in a cell"),
+        ("docs/experiments.md", r"no more than\s+([\d,]+) pairs", "pairs of a table"),
+        ("docs/experiments.md", r"with replacement ([\d,]+) times", "bootstrap resamples"),
+        ("docs/experiments.md", r"beyond, ([\d,]+) of them", "permutations"),
+        ("docs/live.md", r"Every ([\d,]+) observations", "steps between snapshots"),
+        ("docs/live.md", r"batches of ([\d,]+) steps", "steps in a batch"),
+        ("docs/theory.md", r"at most ([\d,]+) of them", "policies that are tried"),
+    ],
+)
+def test_what_is_counted_in_prose_is_so_many(page, pattern, name):
+    found = re.findall(pattern, (ROOT / page).read_text(), flags=re.MULTILINE)
+    assert [int(number.replace(",", "")) for number in found] == [COUNTED[name]()] * max(len(found), 1)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.stem)
+def test_no_other_schedule_is_called_the_default(document):
+    prose = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for name in set(everlearn.SCHEDULES) - {DEFAULT_SCHEDULE}:
+        assert not re.search(
+            rf"`{name}`,? \(?(?:is )?the default|the default(?: schedule)?,? (?:is )?`{name}`", prose
+        ), name
+
+
+def test_the_defaults_of_specs_are_those_of_the_program():
+    from everlearn.experiments.spec import read_spec
+    from everlearn.tuning.spec import read_tuning
+
+    spec = read_spec({"steps": 1, "task": "riverswim", "agent": "always"})
+    told = {key: row[0] for key, row in rows_of(DOCS / "experiments.md", "key").items()}
+    shown = {"runs": spec.runs, "seed": spec.seed, "engine": spec.engine, "recording.per_decade": spec.per_decade}
+    assert {key: told[key].strip('`"') for key in shown} == {key: str(value) for key, value in shown.items()}
+    assert float(told["max_pairs"].strip("`")) == spec.max_pairs
+    search = {"agent": "growing-horizon", "search": {"schedule.horizon_scale": [1, 2]}}
+    tuning = read_tuning({"steps": 1, "task": "riverswim", **search})
+    told = {key: row[0].strip('`"') for key, row in rows_of(DOCS / "tune.md", "key").items()}
+    for key in ("candidates", "factor", "final_runs", "objective"):
+        assert told[key] == str(getattr(tuning, key)), key
+    assert told["runs"] == str(tuning.experiment.runs)
+
+
+def test_the_bounds_of_the_service_are_those_of_the_program():
+    bounds = dataclasses.fields(constant("service.settings:Limits"))
+    limits = {f"--max-{one.name}": one.default for one in bounds if one.name != "patience"}  # which has no option
+    rows = [row for row in rows_of(DOCS / "security.md", "what").values() if row[1].startswith("`--max-")]
+    units = {"KiB": 2**10, "MiB": 2**20}
+    told = {}
+    for bound, option in rows:
+        number, _, unit = bound.partition(" ")
+        told[option.strip("`")] = int(number.replace(",", "")) * units.get(unit, 1)
+    assert told == limits
 
 
 def test_every_public_name_is_in_the_reference():

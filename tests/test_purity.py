@@ -63,6 +63,14 @@ def counts_on_itself():
     counts_on_itself.calls += 1
 
 
+class Settings:
+    calls = 0
+
+
+def counts_on_a_class():
+    Settings.calls += 1
+
+
 def remembers(seen=[]):  # noqa: B006 - the mistake itself
     return seen
 
@@ -103,6 +111,7 @@ IMPURE = [
     (lambda: time.time(), "clock", "time.time"),
     (lambda: clock(), "clock", "clock"),
     (lambda: datetime.datetime.now(), "clock", "datetime.datetime.now"),
+    (lambda: datetime.date.today(), "clock", "datetime.date.today"),
     (lambda: os.urandom(1), "input", "os.urandom"),
     (lambda: open("x"), "input", "open"),  # noqa: PTH123, SIM115
     (lambda: LIST[0], "mutable", "LIST"),
@@ -112,6 +121,7 @@ IMPURE = [
     (remembers, "mutable", "a default argument of remembers"),
     (enclosing(), "mutable", "seen"),
     (counts, "written", "counter"),
+    (counts_on_a_class, "written", "Settings.calls"),
     (enclosing_number(), "written", "number"),
 ]
 
@@ -123,11 +133,18 @@ def test_what_is_impure_is_named(function, kind, name):
     assert "test_purity.py, line " in found.place
 
 
+def changes_a_local_object(k, point):
+    k.count += 1
+    point.x = k.q[0]
+
+
 PURE = [
+    changes_a_local_object,
     lambda k, s, stream: int(el.uniform(stream) * 3) + el.choose(stream, 2),
     lambda k, s: int(np.argmax(k.q[s])) + round(math.sqrt(4.0)) + abs(-3) + len(range(3)),
     lambda: NUMBER + TUPLE[0] + FROZEN[0] + POINT.x + np.inf + np.int64(3),
     lambda: Point(NUMBER),
+    lambda: datetime.date.fromordinal(1).weekday() + datetime.timedelta(days=1).days,
 ]
 
 

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
     from everlearn.live.durable import Live, live
+    from everlearn.play.watching import watch
     from everlearn.protocol import AgentState, Environment, Experience, Now
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
+    from everlearn.results.saving import load
     from everlearn.tasks.arrays import mdp
     from everlearn.tasks.define import task
     from everlearn.tasks.interface import Interface
@@ -69,6 +71,7 @@ _WHERE = {
     "from_gymnasium": "adapters.task",
     "last_observation": "aleatoric.state",
     "live": "live",
+    "load": "results.saving",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
     "run": "api",
@@ -77,6 +80,7 @@ _WHERE = {
     "to_gymnasium": "adapters.export",
     "tune": "api",
     "uniform": "randomness",
+    "watch": "play.watching",
     "window": "aleatoric.state",
 }
 
@@ -110,6 +114,7 @@ __all__ = [
     "from_gymnasium",
     "last_observation",
     "live",
+    "load",
     "mdp",
     "regret",
     "run",
@@ -118,6 +123,7 @@ __all__ = [
     "to_gymnasium",
     "tune",
     "uniform",
+    "watch",
     "window",
 ]
 

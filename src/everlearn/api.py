@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -13,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from everlearn.agents.agent import split
-from everlearn.agents.registry import make_design
+from everlearn.agents.registry import AGENTS, make_design
 from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import choose_engine, simulate
 from everlearn.engine.table import MOST_PAIRS
+from everlearn.errors import require
 from everlearn.registry import MOST_STEPS, plain, whole
+from everlearn.results.references import References
 from everlearn.results.result import Result
-from everlearn.tasks.registry import make_task
+from everlearn.tasks.registry import TASKS, make_task
+from everlearn.tasks.task import Task
 
 if TYPE_CHECKING:
     from everlearn.experiments.execute import Watcher, Workforce
@@ -68,6 +73,8 @@ def run(
     (np.int64(2000), True)
 
     """
+    swapped = isinstance(task, str) and task in AGENTS
+    require(not swapped, "task", task, "is an agent; the task comes first, as in el.run(task, agent)")
     chosen = split(parameters or {})
     length = whole(steps, "steps", least=1, most=MOST_STEPS)
     made_task = make_task(task, chosen["task"])
@@ -100,9 +107,21 @@ def run(
         total_reward=np.array([one.total_reward for one in finished]),
         policies=None if finished[0].policies is None else np.array([one.policies for one in finished]),
         pairs=expanded[0] if expanded else None,
-        references=dict(made_task.references),
+        references=References(made_task.references, partial(_best_averages, made_task, task)),
         seconds=seconds,
     )
+
+
+def _best_averages(task: Task, given: object) -> dict[str, float]:
+    """Return what the best policies earn on a task; what has a name here is computed once in a process."""
+    from everlearn.experiments.references import reference_lines
+
+    try:
+        named = isinstance(given, str) and given in TASKS
+        identity = f"{given} {json.dumps(task.parameters, sort_keys=True)}" if named else None
+    except TypeError:  # a parameter that has no text of its own
+        identity = None
+    return reference_lines(task, identity)
 
 
 def compare(

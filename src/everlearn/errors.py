@@ -20,6 +20,7 @@
     ├── StoreError                   a directory of results that cannot be read, written or added to
     │   └── Held                     another process works there
     └── LiveError                    a durable agent cannot do what was asked
+        ├── Changed                  what an agent depends on is not what it was when the agent was last open
         ├── Conflict                 a step that is recorded with other content, or is not the one that is due
         ├── Corrupt                  what is on disk is damaged: it names the file and the place
         └── StoreFull                the disk is full; nothing was changed, and the same can be tried again
@@ -27,9 +28,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
+
+LONGEST = 500
+"""Characters of a value in a message: what was wrong with it is seen before."""
 
 
 class EverlearnError(Exception):
@@ -58,6 +62,8 @@ class InputError(EverlearnError, ValueError):
         what was given
     remedy:
         what to do about it, in a clause
+    joint:
+        what stands between value and remedy
 
     Examples
     --------
@@ -68,15 +74,22 @@ class InputError(EverlearnError, ValueError):
 
     """
 
-    def __init__(self, argument: str, value: object, remedy: str) -> None:
+    def __init__(self, argument: str, value: object, remedy: str, joint: str = "; ") -> None:
         self.argument = argument
         self.value = value
         self.remedy = remedy
-        super().__init__(f"{argument}: {value!r}; {remedy}")
+        super().__init__(f"{argument}: {_shown(value)}{joint}{remedy}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes with the same message and data."""
         return _again, (type(self), str(self), vars(self))
+
+
+def _shown(value: object) -> str:
+    """Return a value in one line, cut where it is long."""
+    text = repr(value)
+    text = " ".join(text.split()) if "\n" in text else text
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."
 
 
 class UnknownName(InputError):  # noqa: N818 - reads as what it is
@@ -205,6 +218,36 @@ class Held(StoreError):  # noqa: N818 - reads as what it is
 
 class LiveError(EverlearnError):
     """A durable agent cannot do what was asked, or its directory cannot be used as it is."""
+
+
+class Changed(LiveError):  # noqa: N818 - reads as what it is
+    """What a durable agent depends on is not what it was when the agent was last open.
+
+    Parameters
+    ----------
+    where:
+        the directory
+    changes:
+        what changed, a clause each
+    remedy:
+        what to do about it, in a clause
+
+    Examples
+    --------
+    >>> raise Changed("shop", ["the reward range was 0 to 1 and is now 0 to 2"], "pass accept_changes=True")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.Changed: shop: the reward range was 0 to 1 and is now 0 to 2; pass accept_changes=True
+
+    """
+
+    def __init__(self, where: str, changes: Sequence[str], remedy: str) -> None:
+        self.where, self.changes, self.remedy = where, list(changes), remedy
+        super().__init__(f"{where}: {'; '.join(changes)}; {remedy}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes with its data."""
+        return type(self), (self.where, self.changes, self.remedy)
 
 
 class Conflict(LiveError):  # noqa: N818 - reads as what it is

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import tempfile
 import zipfile
@@ -20,6 +21,8 @@ UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error),
 )
 """What NumPy and zipfile raise on a damaged npz file, depending on where the damage is."""
+
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -59,6 +62,27 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that :func:`replacing` left in a folder and below it when processes were killed.
+
+    Only for whoever is alone there: a file that somebody is writing would be removed too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / ".note.0123456789abcdef").touch()
+    >>> (folder / ".lock").touch()
+    >>> remove_leftovers(folder)
+    >>> [path.name for path in folder.iterdir()]
+    ['.lock']
+
+    """
+    for path in folder.rglob(".*"):
+        if _TEMPORARY.fullmatch(path.name):
+            path.unlink(missing_ok=True)
 
 
 def make_folder(folder: Path) -> None:

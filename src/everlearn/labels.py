@@ -1,7 +1,7 @@
 """Labels: what actions, observations, memories and aleatoric states may be, and how they are written down.
 
 A label is an int, a str, or a tuple of labels.  That is enough for any finite description, it hashes, and it
-has one encoding as JSON, in which tuples are lists.
+has one encoding as JSON, in which tuples are lists.  NumPy's integers and strings are converted where they are met.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from everlearn.errors import LabelError
 from everlearn.protocol import Label
 
 
 def check_label(label: object, argument: str) -> Label:
-    """Return the label, or say what is wrong with its type.
+    """Return the label, with what is NumPy's converted, or say what is wrong with its type.
 
     Examples
     --------
-    >>> check_label((0, "busy"), "memory")
+    >>> check_label((np.int64(0), "busy"), "memory")
     (0, 'busy')
     >>> check_label([0, 1], "memory")
     Traceback (most recent call last):
@@ -27,10 +29,25 @@ def check_label(label: object, argument: str) -> Label:
     everlearn.errors.LabelError: memory: [0, 1]; list is not supported, use an int, a str or a tuple of these
 
     """
-    if not is_label(label):
-        kind = type(_unsupported_part(label)).__name__
-        raise LabelError(argument, label, f"{kind} is not supported, use an int, a str or a tuple of these")
-    return label  # type: ignore[return-value]  # checked part by part
+    if is_label(label):
+        return label  # type: ignore[return-value]  # checked part by part
+    converted = _converted(label)
+    if not is_label(converted):
+        raise LabelError(argument, label, _complaint(_unsupported_part(converted)))
+    return converted  # type: ignore[no-any-return]
+
+
+def _converted(label: Any) -> Any:
+    if type(label) is tuple:
+        return tuple(_converted(part) for part in label)
+    return label.item() if isinstance(label, np.integer | np.str_) else label
+
+
+def _complaint(part: object) -> str:
+    use = "use an int, a str or a tuple of these"
+    if isinstance(part, bool | np.bool_):
+        return f"bool is not supported, since True would be the same label as 1; {use}"
+    return f"{type(part).__name__} is not supported, {use}"
 
 
 def is_label(value: Any) -> bool:
@@ -67,14 +84,16 @@ def check_labels(labels: Iterable[object], argument: str) -> tuple[Label, ...]:
     ('slow', 'fast')
 
     """
-    if isinstance(labels, str):
-        raise LabelError(argument, labels, "give a list of labels, not one string")
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise LabelError(argument, labels, "give a list of labels, such as [0, 1] or ['slow', 'fast']")
+    if isinstance(labels, set | frozenset):
+        raise LabelError(argument, labels, "give a list: the order of a set differs from process to process")
     checked = tuple(check_label(label, argument) for label in labels)
     if not checked:
         raise LabelError(argument, list(checked), "give at least one label")
     if len(set(checked)) < len(checked):
         twice = next(label for label in checked if checked.count(label) > 1)
-        raise LabelError(argument, twice, "is there twice; labels must differ")
+        raise LabelError(argument, twice, "appears twice; labels must be unique", joint=" ")
     return checked
 
 
@@ -129,6 +148,18 @@ def few(labels: Sequence[Label], most: int = 12) -> str:
 
     """
     return ", ".join(show(label) for label in labels[:most]) + (", ..." if len(labels) > most else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "action"), counted(2000, "observation")
+    ('1 action', '2,000 observations')
+
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def find(text: object, labels: Iterable[Label], argument: str) -> Label:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from everlearn.errors import Held
-from everlearn.files import make_folder
+from everlearn.files import make_folder, remove_leftovers
 
 _LOCK = ".lock"
 
@@ -23,6 +23,8 @@ _LOCK = ".lock"
 @contextmanager
 def working(directory: Path, shard: str | None = None) -> Iterator[None]:
     """Hold a directory while working in it: alone, or as a shard beside other shards.
+
+    Whoever is alone there removes what processes that were killed left half written.
 
     Examples
     --------
@@ -39,6 +41,7 @@ def working(directory: Path, shard: str | None = None) -> Iterator[None]:
         _take(whole, fcntl.LOCK_EX if shard is None else fcntl.LOCK_SH, directory)
         if shard is None:
             with _signed(whole):
+                remove_leftovers(directory)
                 yield
             return
         with _opened(directory / f"{_LOCK}-{shard}") as part:

@@ -109,6 +109,12 @@ class AgentState(NamedTuple):
     algorithmic: dict[str, Any]
     """Z_t, what is unrelated to the environment, such as the time, the clock, the random stream, the pending action."""
 
+    def __repr__(self) -> str:
+        """Return one line: S_t, the shapes of the arrays of P_t, and the time."""
+        arrays = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in self.epistemic.items())
+        time = self.algorithmic.get("t")
+        return f"AgentState(aleatoric {self.aleatoric!r}, epistemic {arrays or 'nothing'}, t = {time})"
+
 
 class Now(NamedTuple):
     """The time, and what the schedule says of it; everything here depends on t alone.

@@ -25,8 +25,11 @@ import numpy as np
 
 from everlearn.blame import shown_path
 
-RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN = "random", "clock", "input", "mutable", "written"
-"""Kinds of impurity: draws of another generator, the time of day, files and the like, and what can change unseen."""
+RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN, COMPILED = "random", "clock", "input", "mutable", "written", "compiled"
+"""Kinds of impurity: draws of another generator, the time of day, files and the like, what can change unseen, and code
+that was compiled elsewhere, without checks."""
+
+KINDS = (RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN, COMPILED)
 
 MODULES = {
     **dict.fromkeys(("random", "secrets", "uuid", "numpy.random"), RANDOM),
@@ -56,7 +59,7 @@ class Impurity(NamedTuple):
     """File and line."""
 
 
-def impurities(function: Any, kinds: Collection[str] = (RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN)) -> list[Impurity]:
+def impurities(function: Any, kinds: Collection[str] = KINDS) -> list[Impurity]:
     """Return what makes a function unrepeatable, in the order in which it is met.
 
     Examples
@@ -67,7 +70,12 @@ def impurities(function: Any, kinds: Collection[str] = (RANDOM, CLOCK, INPUT, MU
     [('random', 'random.random')]
 
     """
-    return [found for one in _reached(function) for found in _read(one) if found.kind in kinds]
+    itself = plain_function(function)
+    found = (
+        [Impurity(COMPILED, itself.__name__, function, _place(itself.__code__, None))] if _is_compiled(function) else []
+    )
+    found += [use for one in _reached(function) for use in _read(one)]
+    return [use for use in found if use.kind in kinds]
 
 
 def package(thing: Any) -> str:
@@ -154,6 +162,7 @@ class _Reader:
         self.known = {**self.enclosed, **local}
         self.name, self.value, self.imported = "", _UNKNOWN, _UNKNOWN
         self.line: int | None = None
+        self.copied = ""
 
     def take(self, instruction: dis.Instruction) -> Iterator[_Use]:
         self.line = instruction.positions.lineno if instruction.positions else self.line
@@ -161,8 +170,11 @@ class _Reader:
         if operation in _ATTRIBUTES and isinstance(self.value, types.ModuleType | type | types.FunctionType):
             self._follow(argument)
             return
-        if operation == "COPY":  # as in ``name.attribute += 1``, where the attribute follows
+        if operation == "COPY":  # as in ``name.attribute += 1``, where the attribute is read and then assigned
+            self.copied = self.name if self.value is not _UNKNOWN else ""
             return
+        if operation == "STORE_ATTR" and self.value is _UNKNOWN and self.copied:
+            yield _Use(f"{self.copied}.{argument}", None, True, self.line)
         if self.value is not _UNKNOWN:
             stored = operation == "STORE_ATTR"
             yield _Use(f"{self.name}.{argument}" if stored else self.name, self.value, stored, self.line)
@@ -226,13 +238,21 @@ def _kind(value: Any) -> str | None:
 _GENERATORS = random.Random | np.random.RandomState | np.random.Generator | np.random.BitGenerator
 
 
+def _is_compiled(value: Any) -> bool:
+    return hasattr(value, "py_func") and package(type(value)) == "numba"
+
+
 def _kind_of_call(value: Any) -> str | None:
+    if _is_compiled(value):
+        return COMPILED
     for name, kind in BUILTINS.items():
         if value is getattr(builtins, name):
             return kind
     inside = getattr(value, "__self__", None)
     owner = inside if isinstance(inside, type) else value
     module = str(getattr(owner, "__module__", None))
+    if module == "datetime" and getattr(value, "__name__", None) not in ("now", "today", "utcnow"):
+        return None  # computing with dates reads no clock
     return _by_module(module) or (None if package(value) in TRUSTED or is_constant(value) else MUTABLE)
 
 

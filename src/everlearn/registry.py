@@ -265,6 +265,19 @@ def plain(value: Any) -> Any:
     return shown if " at 0x" not in str(shown) else type(value).__name__  # an address means nothing elsewhere
 
 
+def settings_text(parameters: Mapping[str, Any], most: int = 100) -> str:
+    """Return parameters as a person writes them, in not too many letters.
+
+    Examples
+    --------
+    >>> settings_text({"phase": 10, "policy": (0.5, 0.5)}), settings_text({"policy": range(100)}, most=20)
+    ('phase=10, policy=[0.5, 0.5]', 'policy=range(0, 100...')
+
+    """
+    text = ", ".join(f"{name}={plain(value)}" for name, value in parameters.items())
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def _is_union(kind: Any) -> bool:
     return typing.get_origin(kind) in (typing.Union, types.UnionType)
 

@@ -42,7 +42,10 @@ def test_rounding_is_to_the_nearest_level_and_off_by_at_most_what_it_says(number
     [
         (lambda: listed([]), "give finite numbers, at least one"),
         (lambda: listed([float("nan")]), "give finite numbers"),
-        (lambda: listed([0, 1]).text(0.5), "reward: 0.5; not among those declared: 0, 1; name all with task.rewards"),
+        (
+            lambda: listed([0, 1]).text(0.5),
+            "declared: 0, 1; add it, as in task.rewards=0,0.5,1, or",
+        ),
         (lambda: listed([0, 1]).text(1e-5), "not among those declared"),
         (lambda: listed([0, 1]).text(None), "reward: None; the environment paid what is no number"),
         (

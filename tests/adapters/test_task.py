@@ -165,7 +165,7 @@ def test_rewards_are_found_in_a_trial_where_nothing_tells_them():
 
 def test_a_reward_that_no_trial_showed_is_an_error_with_a_remedy():
     pole = el.from_gymnasium("CartPole-v1", rewards=[0], **POLE)
-    with pytest.raises(RewardError, match=r"reward: 1\.0; not among those declared: 0; name all with task\.rewards"):
+    with pytest.raises(RewardError, match=r"reward: 1\.0; .* declared: 0; add it, as in task\.rewards=0,1, or"):
         el.run(pole, "always", steps=5)
 
 

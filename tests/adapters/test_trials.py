@@ -37,9 +37,7 @@ def test_rewards_that_were_seen_often_are_taken_for_all():
 
 
 def test_a_reward_that_was_seen_once_is_a_reason_to_doubt():
-    with pytest.warns(
-        UserWarning, match=r"Rare paid 1, 5 in a trial of 20 steps, and some .*; name all with task\.rewards=1,5"
-    ):
+    with pytest.warns(UserWarning, match=r"Rare paid 1, 5 in a trial of 20 steps, and some were paid only once"):
         assert Trial(Maker(Rare, {}, OWN), 20).rewards().texts == ("1", "5")
 
 

@@ -26,6 +26,7 @@ REMEDY = "write state=action or state=action:probability, separated by commas"
         ({0: "fast"}, [[1, 0], [0.5, 0.5]]),
         ({"1": "slow:1"}, [[0.5, 0.5], [0, 1]]),
         ([[0.1, 0.9], [1, 0]], [[0.1, 0.9], [1, 0]]),
+        (np.array([[0.1, 0.9], [1, 0]]), [[0.1, 0.9], [1, 0]]),
     ],
 )
 def test_ways_to_write_one(given, table):
@@ -34,6 +35,19 @@ def test_ways_to_write_one(given, table):
 
 def test_the_rest_is_shared_equally():
     assert policy_table(random_mdp(1), "0=1:0.5")[0].tolist() == [0.25, 0.5, 0.25]
+
+
+@pytest.mark.parametrize("policy", [1, np.int64(1), "1", {0: 1, 1: 1, "2": np.int64(1)}])
+def test_actions_that_are_numbers(policy):
+    assert policy_table(random_mdp(1), policy).tolist() == [[0, 1, 0]] * 3
+    assert el.run(random_mdp(1), "always", parameters={"agent.policy": policy}, steps=5, engine="reference").steps == 5
+
+
+@pytest.mark.parametrize("policy", ["0=slow,1=slow,0=fast", "0=slow, 0 =slow", {0: "slow", "0": "fast"}])
+def test_a_state_that_is_named_twice(policy):
+    with pytest.raises(InputError, match="the aleatoric state 0 appears twice") as caught:
+        policy_table(service_station(), policy)
+    assert caught.value.argument == "policy"
 
 
 def test_labels_that_are_tuples():

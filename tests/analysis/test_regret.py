@@ -8,7 +8,7 @@ import pytest
 import everlearn as el
 from everlearn.analysis.regret import policy_averages
 from everlearn.errors import InputError
-from tests.worlds import random_mdp
+from tests.worlds import pendulum, random_mdp
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,29 @@ def test_its_uncertainty_is_that_of_the_rewards(result):
 
 def test_it_may_be_negative_and_is_not_clipped(result):
     assert el.regret(result, 0.0).mean[-1] < 0
+
+
+def test_unless_given_the_reference_is_the_optimum(result):
+    assert np.array_equal(el.regret(result).mean, el.regret(result, 0.5).mean)
+    assert np.array_equal(el.regret(result, "always fast").mean, el.regret(result, np.float64(0.5)).mean)
+
+
+@pytest.mark.parametrize("reference", [random_mdp(1), None, True, np.nan, [0.5], "fast"])
+def test_what_is_no_reference_is_refused(result, reference):
+    with pytest.raises(InputError):
+        el.regret(result, reference)
+
+
+def test_what_is_no_result_is_refused(result):
+    with pytest.raises(InputError):
+        el.regret(0.5, result)
+
+
+def test_without_an_optimum_it_asks_for_a_reference():
+    single = el.run(pendulum(), "always", steps=5)
+    with pytest.raises(InputError):
+        el.regret(single)
+    assert el.regret(single, 1.0).per_run.shape == (1, 5)
 
 
 def test_one_run_tells_nothing_of_its_uncertainty():

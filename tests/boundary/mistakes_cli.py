@@ -31,6 +31,13 @@ def learn(knowledge, experience, now, stream):
 agent = el.Design(build, act, learn)
 """
 
+ACT = """\
+def act(knowledge, aleatoric_state, now, stream):
+    return int(np.argmin(knowledge.n))
+"""
+
+AGENT = "agent = el.Design(build, act, learn)\n"
+
 FACTORIES = """\
 import everlearn as el
 
@@ -66,6 +73,7 @@ MODULES = [
             "agent: 'mine:act'; is a function of (knowledge, aleatoric_state, now, stream), not an agent; "
             f"{WANTED}; in mine there is agent"
         ),
+        shown=ACT,
     ),
     Mistake(
         group="agents",
@@ -76,6 +84,7 @@ MODULES = [
             "agent: 'act'; is a function of (knowledge, aleatoric_state, now, stream), not an agent; "
             f"{WANTED}; in __main__ there is agent"
         ),
+        shown=ACT,
     ),
     Mistake(
         group="agents",
@@ -83,6 +92,7 @@ MODULES = [
         files={"mine.py": MINE},
         call=RUN.format("mine:agnet"),
         answer="agent: 'mine:agnet'; known: Counts, act, agent, build, learn (did you mean agent?); these are in mine",
+        shown=AGENT,
     ),
     Mistake(
         group="agents",
@@ -90,6 +100,7 @@ MODULES = [
         files={"mine.py": FACTORIES},
         call=RUN.format("mine:forgets"),
         answer="agent: 'mine:forgets'; made NoneType, not a design; return one, as in el.Design(build, act, learn)",
+        shown=FACTORIES[FACTORIES.index("def forgets") : FACTORIES.index("def divides")],
     ),
     Mistake(
         group="agents",
@@ -97,6 +108,7 @@ MODULES = [
         files={"mine.py": FACTORIES},
         call=RUN.format("mine:divides") + " --engine {engine}",
         answer="agent 'mine:divides' raised ZeroDivisionError: float division by zero (mine.py, line 9)",
+        shown=FACTORIES[FACTORIES.index("def divides") : FACTORIES.index("def demands")],
     ),
     Mistake(
         group="agents",
@@ -104,6 +116,7 @@ MODULES = [
         files={"mine.py": FACTORIES},
         call=RUN.format("mine:demands"),
         answer="agent.rate: None; has no default; give it a value",
+        shown=FACTORIES[FACTORIES.index("def demands") : FACTORIES.index("def asks")],
     ),
     Mistake(
         group="agents",
@@ -114,6 +127,7 @@ MODULES = [
             f"agent: 'mine:asks'; is a function of (rate), not an agent; {WANTED}; "
             "in mine there is forgets, divides, demands"
         ),
+        shown=FACTORIES[FACTORIES.index("def asks") :],
     ),
     Mistake(
         group="agents",
@@ -121,6 +135,7 @@ MODULES = [
         files={"mine.py": MINE},
         call=RUN.format("mine.py:agent"),
         answer="agent: 'mine.py:agent'; write mine:agent, with the name of the module rather than that of its file",
+        shown=AGENT,
     ),
     Mistake(
         group="agents",
@@ -175,6 +190,7 @@ MODULES = [
         files={"random.py": MINE},
         call=RUN.format("random:agent"),
         answer="agent: 'random:agent'; random.py here has the name of a module of Python's own library; rename it",
+        shown=AGENT,
     ),
     Mistake(
         group="agents",
@@ -182,6 +198,7 @@ MODULES = [
         files={"mine.py": MINE, "gymnasium.py": ""},
         call=RUN.format("mine:agent"),
         answer="file: 'gymnasium.py'; hides the library gymnasium, which everlearn needs; rename it",
+        shown=AGENT,
     ),
     Mistake(
         group="schedules",
@@ -246,7 +263,7 @@ LINES = [
 
 SPEC = 'steps = 100\ntask = "riverswim"\nagent = "always"\n'
 INTERPRETED = SPEC + 'engine = "reference"\n'
-AGENT = 'steps = 100\ntask = "riverswim"\n\n[[agent]]\nname = "q-learning"\n'
+RATES = 'steps = 100\ntask = "riverswim"\n\n[[agent]]\nname = "q-learning"\n'
 TASK = 'steps = 100\nagent = "always"\n\n[[task]]\nname = "garnet"\n'
 
 SPECS = [
@@ -274,12 +291,12 @@ SPECS = [
     ),
     (
         "a parameter of the wrong kind",
-        AGENT + 'parameters = { step_size = "big" }\n',
+        RATES + 'parameters = { step_size = "big" }\n',
         "agent[1], agent.step_size: 'big'; give a number",
     ),
     (
         "a value twice in a grid",
-        AGENT + "parameters = { step_size = [0.1, 0.1] }\n",
+        RATES + "parameters = { step_size = [0.1, 0.1] }\n",
         "agent[1].parameters.step_size: 0.1; is there twice; values of a grid must differ",
     ),
     (
@@ -310,7 +327,7 @@ SPECS = [
     ),
     (
         "an agent of the spec that is a function",
-        AGENT.replace("q-learning", "mine:act"),
+        RATES.replace("q-learning", "mine:act"),
         (
             "agent[1], agent: 'mine:act'; is a function of (knowledge, aleatoric_state, now, stream), not an agent; "
             f"{WANTED}; in mine there is agent"
@@ -378,7 +395,7 @@ MISTAKES = [
             files={"spec.toml": text, **({"mine.py": MINE} if "mine" in text else {})},
             call="everlearn experiment run spec.toml --out out",
             answer=answer,
-            shown="spec.toml",
+            shown=text,
         )
         for title, text, answer in SPECS
     ),

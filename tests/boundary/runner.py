@@ -57,11 +57,17 @@ class Runner:
             self._zygote.communicate(timeout=SECONDS)
 
     def __call__(
-        self, call: str, directory: Path, files: Mapping[str, str] | None = None, seconds: int = SECONDS
+        self,
+        call: str,
+        directory: Path,
+        files: Mapping[str, str] | None = None,
+        seconds: int = SECONDS,
+        **environment: str,
     ) -> Done:
         """Make a call in a directory, with these files in it."""
         write(directory, files or {})
-        request = {"directory": str(directory), "call": shlex.split(call), "seconds": seconds}
+        command = shlex.split(call)
+        request = {"directory": str(directory), "call": command, "seconds": seconds, "environment": environment}
         zygote = self._started()
         assert zygote.stdin is not None
         assert zygote.stdout is not None

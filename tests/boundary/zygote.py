@@ -1,8 +1,8 @@
 """A process that has imported everlearn, and forks for each call: starting Python anew would take seconds.
 
-It reads one request a line, a JSON object with ``directory``, ``call`` and ``seconds``, and answers each with the exit
-status of the child (negative: the signal that ended it).  What the child wrote is in ``.stdout`` and ``.stderr`` in
-that directory.  A child does what ``everlearn`` or ``python FILE`` would do in a process of its own.
+It reads one request a line, a JSON object with ``directory``, ``call``, ``seconds`` and ``environment``, and answers
+each with the exit status of the child (negative: the signal that ended it).  What the child wrote is in ``.stdout`` and
+``.stderr`` in that directory.  A child does what ``everlearn`` or ``python FILE`` would do in a process of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -34,12 +34,18 @@ PRELOADED = (
 
 
 def preload() -> None:
-    """Import what calls need, and let Numba compile once, which loads most of it; start no thread that stays."""
+    """Import what calls need; run a command and let Numba compile, which imports more; start no thread that stays."""
     import numba
     import numpy as np
+    from typer.testing import CliRunner
 
     for name in PRELOADED:
         importlib.import_module(name)
+    done = CliRunner().invoke(
+        sys.modules["everlearn.cli.main"].app, ["run", "riverswim", "--steps=1", "--engine=reference"]
+    )
+    if done.exit_code != 0:
+        raise RuntimeError(done.output)
     numba.njit(lambda array, number: array[number] + 1.0)(np.zeros(2), 1)
     gc.freeze()  # so that a child's collections leave these pages alone
     if threading.active_count() > 1:
@@ -61,10 +67,11 @@ def serve() -> None:
         answers.flush()
 
 
-def perform(directory: str, call: Sequence[str], seconds: int) -> int:
+def perform(directory: str, call: Sequence[str], seconds: int, environment: Mapping[str, str]) -> int:
     """Make a call in this process, and return the exit status with which it is to end."""
     os.setpgid(0, 0)
     signal.alarm(seconds)
+    os.environ.update(environment)
     os.chdir(directory)
     redirect()
     program, *arguments = call

@@ -72,7 +72,11 @@ COMPARISON = {
     "p_value",
     "adjusted",
     "better",
+    "verdict",
     "sentence",
+    "task_name",
+    "agent_name",
+    "against_name",
 }
 
 
@@ -223,8 +227,12 @@ def test_table_of_a_grid_and_of_one_run(tmp_path, out, call, call_json):
 
 def test_compare(done, call, call_json):
     text = call("experiment", "compare", done)
-    assert text.startswith("on service-station, ")
-    assert text.count("\n") == 1
+    assert text.startswith("average reward over all steps: agent minus smooth\n")
+    assert "service-station" in text.splitlines()[2]
+    assert text.splitlines()[3].startswith("random  -")
+    sentences = call("experiment", "compare", done, "--sentences")
+    assert sentences.startswith("on service-station, ")
+    assert sentences.count("\n") == 1
     (document,) = call_json("experiment", "compare", done, "--measure", "regret", "--against", "smooth")
     assert set(document) == COMPARISON
     assert (document["agent"], document["against"], document["units"]) == ("random", "smooth", 4)
@@ -234,7 +242,9 @@ def test_several_comparisons_are_adjusted(tmp_path, out, call):
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP)
     call("experiment", "run", str(path), "--out", out)
-    assert "p-values are adjusted for 6 comparisons (Holm)" in call("experiment", "compare", out)
+    assert "p-values are adjusted for 3 comparisons (Holm)" in call("experiment", "compare", out)
+    assert "p-values are adjusted for 6 comparisons (Holm)" in call("experiment", "compare", out, "--all-pairs")
+    assert "p-values are adjusted for 3 comparisons (Holm)" in call("experiment", "compare", out, "--sentences")
 
 
 def test_nothing_to_compare(tmp_path, out, call, call_json):

@@ -12,6 +12,8 @@ import everlearn as el
 from everlearn.cli.main import app
 from everlearn.live.setup import make_setup
 from everlearn.live.store import Store
+from everlearn.tasks.registry import TASKS
+from tests.live.shops import module
 from tests.live.worlds import advance
 
 
@@ -78,6 +80,23 @@ def test_a_function_is_not_needed_to_look(tmp_path, call_json, call):
     assert len(call_json("policy", str(tmp_path))["actions"]) == 3
     assert len(call("journal", str(tmp_path)).splitlines()) == 1
     assert call_json("check", str(tmp_path))["sound"]
+
+
+def test_accept(tmp_path, call, call_json, refused, monkeypatch):
+    made, other = module(tmp_path), module(tmp_path, ("(-1, 1)", "(-2, 2)"))
+    monkeypatch.setitem(TASKS, "shop", f"{made.__name__}:shop")
+    with el.live(tmp_path / "agent", "shop") as agent:
+        agent.act()
+        agent.observe("busy")
+    assert call("accept", str(tmp_path / "agent")) == "nothing changed\n"
+    monkeypatch.setitem(TASKS, "shop", f"{other.__name__}:shop")
+    (tmp_path / "log.csv").write_text("observation,action\nbusy,sell\n")
+    words = "the reward range was -1 to 1 and is now -2 to 2"
+    message = refused("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv"))
+    assert message == f"{tmp_path / 'agent'}: {words}; to accept this: everlearn accept {tmp_path / 'agent'}"
+    assert call("accept", str(tmp_path / "agent")) == f"accepted: {words}\n"
+    assert call_json("accept", str(tmp_path / "agent")) == {"step": 1, "changes": []}
+    assert call("journal", str(tmp_path / "agent")).splitlines()[-1].endswith(f"change {words}")
 
 
 def test_warm(tmp_path, call_json, refused):

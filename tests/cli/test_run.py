@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 import everlearn as el
 from everlearn.cli.main import main
@@ -78,6 +79,13 @@ def patient(*, horizon: float = 9.0):
     return el.Schedule(lambda t: horizon, lambda t: 0.1, lambda t: 0.0, lambda t: 1.0)
 '''
 
+
+SWING = """
+import everlearn as el
+from tests.worlds import pendulum
+
+swing = pendulum()
+"""
 
 INTERRUPTED = """
 
@@ -205,8 +213,39 @@ def test_people_see_a_table(call):
     text = call(*RUN, "--steps", "200", "--runs", "3", "--seed", "5")
     assert "growing-horizon, schedule practical on service-station" in text
     assert "3 runs of 200 steps, seed 5; learns from rewards scaled from [-0.5, 1] to [0, 1]" in text
-    assert "optimum, exact" in text
+    assert "optimum over all policies" in text
+    assert "best over aleatoric states" in text
     assert "reference engine" in text
+
+
+def test_a_task_without_a_model_has_no_optimum(mine, call):
+    (mine / "swing_own.py").write_text(SWING)
+    text = call("run", "swing_own:swing", "--steps", "20")
+    assert "optimum over all policies is not known" in text
+
+
+def test_figures_and_results_are_kept(tmp_path, call):
+    arguments = ("--steps", "50", "--runs", "2", "--plot", str(tmp_path / "curve.svg"), "--out", str(tmp_path / "kept"))
+    text = call("run", "riverswim", "--engine", "reference", *arguments)
+    assert (tmp_path / "curve.svg").read_text().startswith("<?xml")
+    assert text.count("written: ") == 4
+    result = el.load(tmp_path / "kept")
+    assert result == el.run("riverswim", steps=50, runs=2, engine="reference")
+    assert parquet.read_table(tmp_path / "kept" / "runs.parquet").equals(result.to_arrow())
+    assert json.loads((tmp_path / "kept" / "result.json").read_text()) == result.to_dict()
+
+
+def test_json_alone_is_printed_where_files_are_written(tmp_path, call_json):
+    document = call_json("run", "riverswim", "--engine", "reference", "--steps", "9", "--out", str(tmp_path / "kept"))
+    assert document == json.loads((tmp_path / "kept" / "result.json").read_text())
+
+
+@pytest.mark.parametrize("arguments", [("--plot", "curve.gif"), ("--plot", "nowhere/c.png"), ("--out", "taken")])
+def test_what_cannot_be_written_is_refused_before_the_run(arguments, tmp_path, monkeypatch, refused):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").touch()
+    monkeypatch.setattr("everlearn.cli.run.run", lambda *_, **__: pytest.fail("it was run"))
+    refused("run", "riverswim", *arguments)
 
 
 def test_people_see_no_standard_error_of_one_run(call):

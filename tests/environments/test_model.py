@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -16,6 +17,7 @@ from everlearn.errors import LabelError, ObservationError, ProbabilityError, Tas
 from everlearn.protocol import Environment, RestorableEnvironment
 from tests.worlds import environment_stream, random_mdp
 
+NAN = float("nan")
 WHERE = "after memory 0 and action 'go'"
 
 
@@ -58,70 +60,81 @@ def test_probabilities_may_be_numpy_numbers():
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "error", "message"),
+    ("outcomes", "error", "argument", "value"),
     [
-        ([("x", 0.5, 0)], ProbabilityError, f"probabilities {WHERE}: 0.5; must sum to one"),
-        ([("x", 0.6, 0), ("y", 0.6, 0)], ProbabilityError, f"probabilities {WHERE}: 1.2; must sum to one"),
-        ([], ProbabilityError, f"probabilities {WHERE}: 0.0; must sum to one"),
-        ([("x", 1 + 1e-8, 0)], ProbabilityError, f"probability of 'x' {WHERE}: 1.00000001; must lie in [0, 1]"),
-        ([("x", -0.5, 0)], ProbabilityError, f"probability of 'x' {WHERE}: -0.5; must lie in [0, 1]"),
-        ([("x", float("nan"), 0)], ProbabilityError, f"probability of 'x' {WHERE}: nan; must lie in [0, 1]"),
-        ([("z", 1.0, 0)], ObservationError, f"observation {WHERE}: 'z'; declared: x, y"),
-        ([(["x"], 1.0, 0)], ObservationError, f"observation {WHERE}: ['x']; declared: x, y"),
-        (
-            [("x", 1.0, [0])],
-            LabelError,
-            f"memory {WHERE}: [0]; list is not supported, use an int, a str or a tuple of these",
-        ),
-        (
-            [("x", 1.0, (0, 1.5))],
-            LabelError,
-            f"memory {WHERE}: (0, 1.5); float is not supported, use an int, a str or a tuple of these",
-        ),
-        (
-            [("x", 0.5, 1), ("x", 0.5, 2)],
-            TaskError,
-            f"memory {WHERE} and observation 'x': (1, 2); must be a function of history; "
-            "let the observation tell them apart, or keep a belief as memory",
-        ),
-        ([("x", 1.0)], TaskError, f"an outcome {WHERE}: ('x', 1.0); yield (observation, probability, next memory)"),
-        ([7], TaskError, f"an outcome {WHERE}: 7; yield (observation, probability, next memory)"),
+        ([("x", 0.5, 0)], ProbabilityError, f"probabilities {WHERE}", 0.5),
+        ([("x", 0.6, 0), ("y", 0.6, 0)], ProbabilityError, f"probabilities {WHERE}", 1.2),
+        ([], ProbabilityError, f"probabilities {WHERE}", 0.0),
+        ([("x", 1 + 1e-8, 0)], ProbabilityError, f"probability of 'x' {WHERE}", 1 + 1e-8),
+        ([("x", -0.5, 0)], ProbabilityError, f"probability of 'x' {WHERE}", -0.5),
+        ([("x", NAN, 0)], ProbabilityError, f"probability of 'x' {WHERE}", NAN),
+        ([("x", "1", 0)], ProbabilityError, f"probability of 'x' {WHERE}", "1"),
+        ([("x", None, 0)], ProbabilityError, f"probability of 'x' {WHERE}", None),
+        ([("x", [1.0], 0)], ProbabilityError, f"probability of 'x' {WHERE}", [1.0]),
+        ([("z", 1.0, 0)], ObservationError, f"observation {WHERE}", "z"),
+        ([(["x"], 1.0, 0)], LabelError, f"observation {WHERE}", ["x"]),
+        ([(True, 1.0, 0)], LabelError, f"observation {WHERE}", True),
+        ([("x", 1.0, [0])], LabelError, f"memory {WHERE}", [0]),
+        ([("x", 1.0, (0, 1.5))], LabelError, f"memory {WHERE}", (0, 1.5)),
+        ([("x", 0.5, 1), ("x", 0.5, 2)], TaskError, f"memory {WHERE} and observation 'x'", (1, 2)),
+        ([("x", 1.0)], TaskError, f"an outcome {WHERE}", ("x", 1.0)),
+        ([7], TaskError, f"an outcome {WHERE}", 7),
     ],
 )
-def test_a_definition_that_contradicts_itself(outcomes, error, message):
+def test_a_definition_that_contradicts_itself(outcomes, error, argument, value):
     with pytest.raises(error) as caught:
         yielding(*outcomes).outcomes(0, "go")
-    assert str(caught.value) == message
+    assert (type(caught.value), caught.value.argument, caught.value.value) == (error, argument, value)
 
 
-@pytest.mark.parametrize("probability", ["one", None, [1.0]])
-def test_a_probability_that_is_no_number(probability):
-    with pytest.raises(TaskError, match=r"after memory 0 and action 'go': "):
-        yielding(("x", probability, 0)).outcomes(0, "go")
-
-
-def test_a_definition_that_returns_nothing():
-    model = el.Model(("go",), ("x",), 0, lambda memory, action: None)
-    with pytest.raises(TaskError) as caught:
+@pytest.mark.parametrize("returned", [None, 7, ("x", 1.0, 0), ("x", np.float32(1), 0)])
+def test_a_definition_that_returns_what_it_should_yield(returned):
+    model = el.Model(("go",), ("x",), 0, lambda memory, action: returned)
+    with pytest.raises(TaskError, match="yield") as caught:
         model.outcomes(0, "go")
-    assert str(caught.value) == f"the model {WHERE}: None; yield (observation, probability, next memory)"
+    assert caught.value.value == returned
+
+
+def test_a_definition_that_never_stops(monkeypatch):
+    monkeypatch.setattr(module, "MOST_OUTCOMES", 100)
+    with pytest.raises(TaskError, match="more than 100 outcomes"):
+        el.Model(("go",), ("x",), 0, lambda memory, action: itertools.repeat(("x", 0.0, 0))).outcomes(0, "go")
+
+
+def test_rows_may_be_returned_as_a_list():
+    for number in (2, 3, 4):
+        rows = (("x", 1 / number, 0),) * number
+        assert len(el.Model(("go",), ("x",), 0, lambda memory, action, rows=rows: rows).outcomes(0, "go")) == number
+
+
+def test_labels_of_numpy_are_converted():
+    model = el.Model(
+        np.arange(2), np.array(["x", "y"]), np.int64(0), lambda memory, action: [(np.str_("x"), 1, action)]
+    )
+    found = model.outcomes(0, np.int64(1))[0]
+    kinds = [type(label) for label in (*model.actions, *model.observations, model.memory, *found)]
+    assert kinds == [int, int, str, str, int, str, float, int]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "argument", "value"),
     [
-        (((), ("x",), 0), "actions: []; give at least one label"),
-        ((("a", "a"), ("x",), 0), "actions: 'a'; is there twice; labels must differ"),
-        ((("a",), "xy", 0), "observations: 'xy'; give a list of labels, not one string"),
-        ((("a",), ("x",), None), "memory: None; NoneType is not supported, use an int, a str or a tuple of these"),
-        ((("a",), ("x",), 1.5), "memory: 1.5; float is not supported, use an int, a str or a tuple of these"),
-        (((True,), ("x",), 0), "actions: True; bool is not supported, use an int, a str or a tuple of these"),
+        (((), ("x",), 0), "actions", []),
+        ((("a", "a"), ("x",), 0), "actions", "a"),
+        ((("a",), "xy", 0), "observations", "xy"),
+        ((("a",), ("x",), None), "memory", None),
+        ((("a",), ("x",), 1.5), "memory", 1.5),
+        (((True,), ("x",), 0), "actions", True),
     ],
 )
-def test_labels_of_a_model(arguments, message):
+def test_labels_of_a_model(arguments, argument, value):
     with pytest.raises(LabelError) as caught:
         el.Model(*arguments, lambda memory, action: ())
-    assert str(caught.value) == message
+    assert (caught.value.argument, caught.value.value) == (argument, value)
+
+
+def test_a_model_is_shown_in_a_line():
+    assert repr(counting()) == "Model(rho from memory 0: 1 action, 2 observations)"
 
 
 def test_after_a_history():

@@ -31,7 +31,7 @@ GUST = 0.9
 VALUES = {"left": 0.0, "right": 1.0}
 WEIGHTS = (1.0, 2.0)
 STEP = 1
-TURNS, ORDER = (0, 1), [0, 1]
+TURNS, ORDER = (0, 1), ((0,), (1,))
 
 
 class Nothing(NamedTuple):
@@ -44,7 +44,7 @@ def following(turn):
 
 def act(knowledge, aleatoric_state, now, stream):
     """Take turns."""
-    return [TURNS[place] for place in range(2)][ORDER[int(knowledge.turn[0]) % 2]]
+    return [TURNS[place] for place in range(2)][ORDER[int(knowledge.turn[0]) % 2][0]]
 
 
 def learn(knowledge, experience, now, stream):
@@ -187,11 +187,20 @@ def test_steps_make_another_cell_of_an_agent_that_is_told_them():
         ("return turn + STEP", "return turn - STEP"),
         ("STEP = 1", "STEP = 3"),
         ("TURNS, ORDER = (0, 1)", "TURNS, ORDER = (1, 0)"),
-        ("[0, 1]\n", "[1, 0]\n"),
+        ("((0,), (1,))\n", "((1,), (0,))\n"),
         ("np.zeros(1)", "np.ones(1)"),
         ("unused: int = 0", "unused: int = 1"),
     ],
-    ids=["act", "learn", "callee", "constant", "constant in a comprehension", "list", "what it knows", "parameter"],
+    ids=[
+        "act",
+        "learn",
+        "callee",
+        "constant",
+        "constant in a comprehension",
+        "tuple of tuples",
+        "what it knows",
+        "parameter",
+    ],
 )
 def test_an_edited_agent_is_another(mine, old, new):
     assert mine(**OWN_AGENT) != mine((old, new), **OWN_AGENT)

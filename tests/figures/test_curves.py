@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 
 import everlearn as el
 from everlearn.errors import UnknownName
-from everlearn.figures.curves import learning_curves
+from everlearn.figures.curves import learning_curves, picture, thumbnail
 
 
 def result(runs: int = 3, **arguments) -> el.Result:
@@ -38,13 +38,27 @@ def labels(axes) -> list[str]:
 def test_every_known_line_is_drawn_unless_one_is_named():
     assert labels(result().plot()) == [
         "growing-horizon, practical",
-        "optimum: 0.5",
-        "always fast: 0.5",
+        "optimum over all policies = best over aleatoric states = always fast: 0.5",
         "always slow: 0.09094",
     ]
-    axes = result().plot(reference="optimum")
-    assert labels(axes) == ["growing-horizon, practical", "optimum: 0.5"]
-    assert axes.get_lines()[1].get_ydata() == [0.5, 0.5]
+    for name in ("optimum", "optimum over all policies"):
+        axes = result().plot(reference=name)
+        assert labels(axes) == ["growing-horizon, practical", "optimum over all policies: 0.5"]
+        assert axes.get_lines()[1].get_ydata() == [0.5, 0.5]
+
+
+def test_nothing_is_left_open_by_pictures():
+    thumbnail(result())
+    assert picture(result()).legends
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("draw", [picture, lambda found: found.plot().figure])
+def test_the_legend_lies_within_the_figure(draw):
+    figure = draw(result())
+    figure.canvas.draw()
+    assert figure.bbox.containsx(figure.legends[0].get_window_extent().x1)
+    assert figure.bbox.containsx(figure.legends[0].get_window_extent().x0)
 
 
 def test_one_run_has_no_band():
@@ -69,4 +83,4 @@ def test_many_results_share_one_figure():
 def test_an_unknown_line():
     with pytest.raises(UnknownName) as caught:
         result().plot(reference="best")
-    assert str(caught.value) == "reference: 'best'; known: always fast, always slow, optimum"
+    assert caught.value.known == sorted(result().references)

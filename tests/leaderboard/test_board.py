@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import re
-import signal
-import subprocess
-import sys
-import time
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from everlearn.api import compare
+from everlearn.cli.main import app
 from everlearn.experiments.experiment import Experiment
 from everlearn.leaderboard.__main__ import BEGIN, END, main
 from everlearn.leaderboard.board import make_board
+from tests.killing import killed
 from tests.leaderboard.small import AGENTS, TASKS, small
 
 SAME = ("leaderboard.parquet", "leaderboard.csv", "duels.csv", "regret.png", "regret.svg", "runs.parquet")
@@ -87,11 +85,6 @@ def test_the_directory_is_that_of_an_experiment(board):
     assert len(experiment.arms) == 6
 
 
-def test_tables_and_figures_are_the_same_to_the_last_byte(board, tmp_path):
-    make_board(small(), tmp_path).write()
-    assert files(tmp_path) == files(board.experiment.directory.path)
-
-
 def test_parts_done_apart_come_together(board, tmp_path):
     """Elsewhere with other agents first: what is there is not done again, and the whole is the same."""
     from everlearn.leaderboard.lineup import lineup
@@ -111,34 +104,13 @@ def test_an_agent_alone_has_a_board(tmp_path):
     assert board.to_dict()["duels"] == []
 
 
-def command(out) -> subprocess.Popen:
-    code = "from everlearn.cli.main import main; main()"
+def test_killed_and_begun_again_it_comes_to_the_same(board, runner, tmp_path):
     named = [f"--agent={name}" for name in AGENTS] + [f"--task={name}" for name in TASKS]
-    arguments = ["leaderboard", "--out", str(out), "--steps", "1e5", "--runs", "20", *named]
-    return subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def finish(out) -> None:
-    process = command(out)
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors
-
-
-def test_killed_and_begun_again_it_comes_to_the_same(tmp_path):
-    began = time.monotonic()
-    finish(tmp_path / "whole")
-    seconds, moments, killed = time.monotonic() - began, random.Random(1), 0
-    for _ in range(2):
-        process = command(tmp_path / "killed")
-        try:
-            process.wait(timeout=moments.uniform(0.3, 0.8) * seconds)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            killed += 1
-        process.communicate()
-    finish(tmp_path / "killed")
-    assert killed > 0
-    assert files(tmp_path / "killed") == files(tmp_path / "whole")
+    command = ["leaderboard", "--out", str(tmp_path / "out"), "--steps", "600", "--runs", "6", *named]
+    killed(runner, tmp_path, [2, 5, 9], *command)
+    result = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert files(tmp_path / "out") == files(board.experiment.directory.path)
 
 
 def test_a_board_is_written_into_the_documentation(board, tmp_path, capsys):

@@ -55,7 +55,7 @@ def test_what_the_state_hides_is_a_line():
     assert labels(figure) == ["smooth", BEST]
 
 
-@pytest.mark.parametrize("tasks", [1, 2, 22])
+@pytest.mark.parametrize("tasks", [1, 2, 7, pytest.param(22, marks=pytest.mark.soak)])
 def test_everything_can_be_read(tasks):
     arms = [made([0.5, 0.6], task=f"a task, number {t}", agent=f"agent {a}") for t in range(tasks) for a in range(10)]
     check_readable(relative_regrets(arms, "agent 0", hidden={"a task, number 0": 0.1}))

@@ -24,6 +24,13 @@ def test_agents_and_tasks_are_named_by_label_or_by_what_they_are():
     assert chosen.ours == "growing-horizon, practical"
 
 
+def test_an_agent_of_the_users_own_stands_beside_those_of_the_board():
+    named = lineup(agents=["own_agent:r_learning", "growing-horizon, practical", "own_agent:r_learning"])
+    assert named.agents == ["growing-horizon, practical", "own_agent:r_learning"]
+    assert named.ours == "growing-horizon, practical"
+    assert lineup(agents=["own_agent:r_learning"]).agents == ["own_agent:r_learning"]
+
+
 def test_without_ours_the_first_is_what_others_are_compared_with():
     assert lineup(["tsde", "ucrl2"]).ours == "ucrl2"
 

@@ -12,6 +12,7 @@ from everlearn.agents.registry import AGENTS
 from everlearn.errors import InputError
 from everlearn.live.core import Core
 from everlearn.live.setup import LEAVES_OUT, make_setup
+from everlearn.protocol import Experience
 
 ACTIONS, STATES = ["a", "b", "c"], ["low", "high"]
 PARAMETERS = {
@@ -137,7 +138,7 @@ def test_every_design_can_be_frozen(design):
 
 
 def test_a_design_without_values_or_policy_cannot_be_frozen():
-    plain = el.Design(lambda interface: el.AgentState((), {}, {}), lambda *_: 0, lambda *_: None, name="plain")
+    plain = el.Design(lambda _: Experience(0, 0, 0, 0.0, 0), lambda *_: 0, lambda *_: None, name="plain")
     core = Core(make_setup(actions=ACTIONS, observations=STATES, reward_range=(0, 1), agent=plain))
     with pytest.raises(InputError, match="tells neither values nor a policy"):
         core.change_mode("frozen")

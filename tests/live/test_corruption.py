@@ -222,7 +222,7 @@ def test_a_damaged_setup_is_named_and_saved_where_a_snapshot_vouches_for_it(clos
 def test_a_directory_of_a_later_version_is_refused(closed, tmp_path):
     place = copy(closed, tmp_path)
     execute(place, "UPDATE meta SET value = '99' WHERE key = 'schema'")
-    with pytest.raises(LiveError, match="schema version 99, this everlearn reads 2; use a newer everlearn"):
+    with pytest.raises(LiveError, match="schema version 99, this everlearn reads 3; use a newer everlearn"):
         el.live(place)
 
 

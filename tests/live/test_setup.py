@@ -7,9 +7,10 @@ import json
 import pytest
 
 import everlearn as el
-from everlearn.errors import InputError, LiveError
+from everlearn.errors import InputError
 from everlearn.live.core import Core
-from everlearn.live.setup import Setup, make_setup, reopened
+from everlearn.live.reopening import reopened, stored_setup
+from everlearn.live.setup import Setup, make_setup
 
 BASE = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": [0, 1]}
 SMALL = {
@@ -34,7 +35,7 @@ def test_ways_to_keep_the_past(more, states):
     assert made.task.states == states
     again = Setup(json.loads(made.encoded()))
     assert (again.document, again.task.states) == (made.document, states)
-    assert not made.needs_objects
+    assert made.is_declared
 
 
 def test_a_table_is_what_it_says():
@@ -51,7 +52,7 @@ def test_a_table_is_what_it_says():
     [
         ({"actions": None}, "actions: None; must be given, unless a task is"),
         ({"actions": "ab"}, "actions: 'ab'; give a list of labels"),
-        ({"actions": ["a", "a"]}, "actions: 'a'; is there twice"),
+        ({"actions": ["a", "a"]}, "actions: 'a' appears twice"),
         ({"actions": [0.5]}, "actions: 0.5; float is not supported"),
         ({"reward_range": [1, 0]}, r"reward_range: \(1, 0\); give two finite numbers"),
         ({"reward_range": [0, True]}, "give two finite numbers"),
@@ -98,20 +99,21 @@ def test_objects_are_marked_in_the_document_and_given_again():
     schedule = el.Schedule(lambda t: 2.0, lambda t: 1.0, lambda t: 0.0, lambda t: 1.0)
     given = {**BASE, "aleatoric": aleatoric, "reward": lambda s, a, o: 0.5, "schedule": schedule}
     made = make_setup(**given)
-    assert made.needs_objects
+    assert not made.is_declared
     document = json.loads(made.encoded())
     assert document["aleatoric"] == document["reward"] == document["schedule"] == {"function": True}
     for missing in ("aleatoric", "reward", "schedule"):
         with pytest.raises(InputError, match=f"{missing}: None; was given as a function or an object; give it again"):
             reopened(made.encoded(), made.face(), {key: value for key, value in given.items() if key != missing})
     with pytest.raises(InputError, match="design or schedule was given as an object; give it again"):
-        reopened(made.encoded(), made.face(), {}, looking=True).agent()
-    assert reopened(made.encoded(), made.face(), given).document == made.document
+        stored_setup(made.encoded(), made.face()).agent()
+    again = reopened(made.encoded(), made.face(), given)
+    assert (again.setup.document, again.changes, again.recorded) == (made.document, [], True)
 
 
 def test_to_look_no_function_is_needed():
     made = make_setup(**BASE, reward=lambda s, a, o: 0.5, aleatoric="window:2")
-    looking = reopened(made.encoded(), made.face(), {}, looking=True)
+    looking = stored_setup(made.encoded(), made.face())
     assert looking.task.states == made.task.states
     assert looking.agent().identity == made.agent().identity
     assert make_setup(**BASE).face() is None
@@ -134,9 +136,3 @@ def test_a_task_of_ones_own(tmp_path):
         el.live(tmp_path)
     with el.live(tmp_path, task=shop) as agent:
         assert agent.step == 1
-
-
-def test_what_differs_is_named():
-    made = make_setup(**BASE)
-    with pytest.raises(LiveError, match=r"aleatoric: it was created with 'last', and 'window:2' is given now"):
-        reopened(made.encoded(), None, {"aleatoric": "window:2"})

@@ -93,7 +93,7 @@ def test_others_read_while_it_is_held_and_cannot_write(tmp_path):
         entry = core.prepare("arrival")
         store.append([(core.number, entry)])
         core.apply(entry)
-        assert whole(reader.open("a")) == whole(core)
+        assert whole(reader.look("a")) == whole(core)
         with pytest.raises(Exception, match="readonly"):
             reader.connection.execute("DELETE FROM journal")
 
@@ -101,19 +101,20 @@ def test_others_read_while_it_is_held_and_cannot_write(tmp_path):
 def test_pages_of_a_journal(tmp_path):
     with Store(tmp_path) as store:
         core = store.create("a", station())
+        task = core.agent.task
         for number in range(25):
             mode = ("shadow", "learn")[number // 5 % 2]
             entry = core.change_mode(mode) if number % 5 == 4 else core.prepare("arrival", "slow")
             store.append([(core.number, entry)])
             core.apply(entry)
-        everything = page(store, core, 0, None, -1, 1000)
+        everything = page(store, (core.number, task), (0, None), -1, 1000)
         found, after = [], -1
-        while rows := page(store, core, 0, None, after, 4):
+        while rows := page(store, (core.number, task), (0, None), after, 4):
             found += rows
             after = rows[-1]["seq"]
         assert found == everything == list(export(tmp_path, "a"))
         assert [row["seq"] for row in everything] == list(range(1, len(everything) + 1))
-        middle = page(store, core, 8, 12, -1, 1000)
+        middle = page(store, (core.number, task), (8, 12), -1, 1000)
         assert middle == [row for row in everything if 8 <= row["step"] <= 12]
         for step in range(1, core.step + 1):
             assert store.recorded(core.number, step).step == step

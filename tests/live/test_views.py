@@ -20,7 +20,8 @@ from tests.live.worlds import advance
 def test_every_design_can_be_looked_at(design):
     told = "duration" in known_parameters(locate(design, AGENTS, "agent"))
     core = Core(make_setup(task="service-station", agent=design, parameters={"agent.duration": 100} if told else None))
-    for view in (inspect(core), policy_table(core), gauges(core), described(core, core.prepare("arrival", "fast"))):
+    row = described(core.agent.task, core.prepare("arrival", "fast"))
+    for view in (inspect(core), policy_table(core), gauges(core), row):
         json.dumps(view, allow_nan=False)
     assert [row["state"] for row in policy_table(core)["actions"]] == [0, 1]
 

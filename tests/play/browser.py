@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,14 +27,18 @@ def chromium() -> str | None:
     return next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
 
 
-def wait_for(ready: Callable[[], Any], seconds: float, what: str, pause: float = 0.03) -> Any:
-    """Return what is ready as soon as it is; the machine may be slow."""
-    end = time.monotonic() + seconds
+PATIENCE = 120.0
+"""Seconds after which something is taken to never come; the machine may be as busy as it likes."""
+
+
+def wait_for(ready: Callable[[], Any], what: str, pause: float = 0.03) -> Any:
+    """Return what is ready as soon as it is."""
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if found := ready():
             return found
         time.sleep(pause)
-    raise AssertionError(f"after {seconds} s there is not {what}")
+    raise AssertionError(f"after {PATIENCE} s there is not {what}")
 
 
 class Tab:
@@ -42,7 +46,7 @@ class Tab:
 
     def __init__(self, address: str) -> None:
         self._held = ExitStack()
-        self._socket = self._held.enter_context(connect(address, max_size=None, open_timeout=20))
+        self._socket = self._held.enter_context(connect(address, max_size=None, open_timeout=PATIENCE))
         self._number = 0
         self.requests: list[str] = []
         self.complaints: list[str] = []
@@ -54,7 +58,7 @@ class Tab:
         self._number += 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self._socket.recv(timeout=30))
+            message = json.loads(self._socket.recv(timeout=PATIENCE))
             if message.get("id") == self._number:
                 if "error" in message:
                     raise AssertionError(f"{method}: {message['error']}")
@@ -88,7 +92,7 @@ class Tab:
         self.evaluate("window.left = true")
         self.call("Page.navigate", url=address)
         there = "!window.left && !!document.querySelector('svg.chart')"
-        wait_for(lambda: self.evaluate(there), 30, f"a curve at {address}")
+        wait_for(lambda: self.evaluate(there), f"a curve at {address}")
 
     def size(self, width: int, height: int, *, dark: bool = False, scale: float = 1.0) -> None:
         """Be so large, and prefer light or dark."""
@@ -103,7 +107,7 @@ class Tab:
 
     def click(self, selector: str) -> None:
         """Click the middle of an element, with the mouse."""
-        where = wait_for(lambda: self._middle(selector), 10, f"{selector} to click")
+        where = wait_for(lambda: self._middle(selector), f"{selector} to click")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=where[0], y=where[1], button="left", clickCount=1)
 
@@ -147,7 +151,7 @@ class Browser:
     def tab(self) -> Tab:
         """Open a tab."""
         request = urllib.request.Request(f"{self._control}/new?about:blank", method="PUT")
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return Tab(json.load(answer)["webSocketDebuggerUrl"])
 
 
@@ -162,11 +166,11 @@ def running_browser() -> Iterator[Browser]:
         process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             noted = Path(home) / "DevToolsActivePort"
-            lines = wait_for(lambda: noted.exists() and noted.read_text().splitlines(), 40, "a browser")
+            lines = wait_for(lambda: noted.exists() and noted.read_text().splitlines(), "a browser")
             yield Browser(int(lines[0]))
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(PATIENCE)
 
 
 class Served:
@@ -174,7 +178,7 @@ class Served:
 
     def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
         self.process, self._log = process, log
-        line = wait_for(self._said, 40, "a page that is served")
+        line = wait_for(self._said, "a page that is served")
         self.address = line.partition("the page is at ")[2].partition(";")[0]
 
     def _said(self) -> str:
@@ -189,17 +193,21 @@ class Served:
 
 
 @contextmanager
-def running_page(before: str = "") -> Iterator[Served]:
-    """Run ``everlearn play`` as a user does, on a free port; ``before`` that other code."""
-    command = [sys.executable, "-c", f"{before}\n{START}", "play", "--port", "0", "--no-open"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    with TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
+def running_page(before: str = "", arguments: Sequence[str] = (), folder: Path | None = None) -> Iterator[Served]:
+    """Run ``everlearn play`` as a user does, on a free port.
+
+    ``before`` is code that runs first, and ``folder`` holds modules of the user's own.
+    """
+    command = [sys.executable, "-c", f"{before}\n{START}", "play", "--port", "0", "--no-open", *arguments]
+    paths = [str(ROOT / "src"), *([str(folder)] if folder else [])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    with TemporaryDirectory() as here:
+        log = Path(here) / "log"
         with log.open("w") as written:
-            process = subprocess.Popen(command, env=environment, stdout=written, stderr=written, cwd=folder)
+            process = subprocess.Popen(command, env=environment, stdout=written, stderr=written, cwd=here)
         try:
             yield Served(process, log)
         finally:
             process.terminate()
-            process.wait(20)
-            assert [path.name for path in Path(folder).iterdir()] == ["log"], "it left something behind"
+            process.wait(PATIENCE)
+            assert [path.name for path in Path(here).iterdir()] == ["log"], "it left something behind"

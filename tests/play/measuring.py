@@ -11,13 +11,13 @@ def measure(tab: Tab, address: str, seconds: float) -> tuple[float, float]:
     """Return updates a second and steps a second of a page that runs, once it is under way."""
     tab.open(address)
     tab.press(" ", " ")
-    wait_for(lambda: steps(tab) > 1_000_000, 60, "a million steps")
+    wait_for(lambda: steps(tab) > 1_000_000, "a million steps")
     began, t, number = time.perf_counter(), steps(tab), shown(tab)
     time.sleep(seconds)
     took = time.perf_counter() - began
     found = (shown(tab) - number) / took, (steps(tab) - t) / took
     tab.press(" ", " ")
-    wait_for(lambda: "Run" in tab.text(".run"), 20, "a pause")
+    wait_for(lambda: "Run" in tab.text(".run"), "a pause")
     return found
 
 

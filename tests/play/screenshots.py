@@ -10,6 +10,7 @@ from tests.play.measuring import steps
 
 IMAGES = ROOT / "docs" / "images"
 SEED = 1
+OWN = ("own_task:shop", "--agent", "own_agent:r_learning")
 
 
 def main() -> None:
@@ -24,20 +25,24 @@ def main() -> None:
         _run(tab, alone, 300_000)
         _take(tab, IMAGES / "play-narrow.png")
         tab.size(1280, 1670, dark=True)
-        _run(tab, f"{alone}&2.agent=growing-horizon&2.schedule=practical", 300_000)
+        _run(tab, f"{alone}&2.agent=growing-horizon&2.schedule=smooth", 300_000)
         tab.evaluate(
             "[...document.querySelectorAll('details.fold')]"
             ".find(e => e.querySelector('summary').innerText.includes('See what')).open = true"
         )
         _take(tab, IMAGES / "play-dark.png")
+        with running_page(arguments=OWN, folder=ROOT / "examples") as own:
+            tab.size(1280, 940)
+            _run(tab, f"{own.address}?speed=100000&growing=no&2.agent=growing-horizon", 20_000)
+            _take(tab, IMAGES / "play-own.png")
 
 
 def _run(tab: Tab, address: str, number: int) -> None:
     tab.open(address)
     tab.press(" ", " ")
-    wait_for(lambda: steps(tab) > number, 60, f"{number:,} steps")
+    wait_for(lambda: steps(tab) > number, f"{number:,} steps")
     tab.press(" ", " ")
-    wait_for(lambda: "Run" in tab.text(".run"), 20, "a pause")
+    wait_for(lambda: "Run" in tab.text(".run"), "a pause")
 
 
 def _take(tab: Tab, path: Path) -> None:

@@ -67,6 +67,14 @@ def test_names_of_lines_stand_where_curves_are_not():
     assert all(x < right or not y - 13 <= curve_y <= y + 3 for x, curve_y in drawn)
 
 
+@pytest.mark.parametrize(("width", "rows"), [(720, 1), (330, 2)])
+def test_names_that_do_not_fit_beside_each_other_stand_below_each_other(width, rows):
+    found = boxes(draw([], {"optimum over all policies": 0.5, "always fast": 0.5}, width, 270))
+    assert len(found) == rows
+    assert all(0 < y < 270 and 0 < x < width for x, y in found)
+    assert len({y for _, y in found}) == rows
+
+
 def test_it_says_in_words_what_it_shows():
     assert say([Curve("smooth", [1, 2000], [1.0, 0.25])], LINES) == (
         "Average reward so far over time. smooth: 0.25 after 2,000 steps. "

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from everlearn.agents.registry import make_design
 from everlearn.errors import InputError
 from everlearn.experiments.execute import execute
 from everlearn.experiments.experiment import Experiment
@@ -30,24 +31,25 @@ SEVERAL = Configuration(
 )
 
 
-def test_the_default_is_the_papers_agent_on_the_papers_station():
+def test_the_default_is_the_default_agent_on_the_papers_station():
     assert Configuration().checked() == Configuration()
-    assert [one.is_of_the_paper for one in Configuration().contenders] == [True]
+    [one] = Configuration().contenders
+    design = make_design("growing-horizon")
+    assert (one.agent, one.schedule, one.parameters) == (design.name, design.schedule.name, {})
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"task": "nothing"}, "task: 'nothing'; known: access-control"),
-        ({"task": "os:system"}, "the page takes registered names alone"),
+        ({"task": "os:system"}, "the page offers registered names and what it was started with"),
         ({"task_parameters": {"task.window": "wide"}}, "task.window: 'wide'; give a whole number"),
         ({"seed": -1}, "seed: -1; give a whole number of at least 0"),
         ({"seed": 2**63}, "below 2"),
         ({"speed": 7}, "speed: 7; give one of 1, 3, 10"),
         ({"contenders": ()}, f"agents: 0; compare 1 to {MOST} agents"),
         ({"contenders": (Contender(),) * 5}, f"agents: 5; compare 1 to {MOST} agents"),
-        ({"contenders": (Contender(),) * 2}, "is there twice"),
-        ({"contenders": (Contender("always", None), Contender("static", None))}, "one of several must be the paper's"),
+        ({"contenders": (Contender(),) * 2}, "appears twice"),
     ],
 )
 def test_what_cannot_be_is_refused(changed, message):

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
 import pytest
 
 from everlearn.agents.registry import make_design
-from everlearn.engine.table import make_table
 from everlearn.labels import show
 from everlearn.play.drawing import draw, say
 from everlearn.play.explanation import explain
-from everlearn.play.stream import Stream
+from everlearn.play.interpreted import Interpreted
 from everlearn.tasks.registry import TASKS, make_task
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_is_drawn_and_says_where_the_agent_is(name):
     task = make_task(name)
-    with ThreadPoolExecutor(1) as pool:
-        stream = Stream(task, make_design("growing-horizon"), 1, make_table(task, eager=64), pool)
-        for steps in (0, 1, 30):
-            stream.advance(steps)
-            root = ElementTree.fromstring(draw(stream, explain(stream)))
-            assert root.get("role") == "img"
-            assert root.get("aria-label")
-            assert all(0 <= float(one.get("cx", 0)) <= 420 for one in root.iter())
+    stream = Interpreted(task, make_design("growing-horizon"), 1)
+    for steps in (0, 1, 30):
+        stream.advance(steps)
+        root = ElementTree.fromstring(draw(stream, explain(stream)))
+        assert root.get("role") == "img"
+        assert root.get("aria-label")
+        assert all(0 <= float(one.get("cx", 0)) <= 420 for one in root.iter())
     if name != "service-station":
         drawn = "".join(root.itertext())
         taken = stream.taken.experience

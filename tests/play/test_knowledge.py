@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
 import pytest
 
 from everlearn.agents.registry import AGENTS, make_design
-from everlearn.engine.table import make_table
+from everlearn.play.interpreted import Interpreted
 from everlearn.play.knowledge import MOST_ROWS, look, numbers, table
-from everlearn.play.stream import Stream
 from everlearn.tasks.registry import make_task
 
 
-@pytest.fixture(scope="module")
-def pool():
-    with ThreadPoolExecutor(1) as made:
-        yield made
-
-
-def watch(pool, agent="growing-horizon", task="service-station", **parameters) -> Stream:
-    made = make_task(task, parameters)
+def watch(agent="growing-horizon", task="service-station", **parameters) -> Interpreted:
     schedule = "smooth" if agent == "growing-horizon" else None
-    return Stream(made, make_design(agent, duration=1000, schedule=schedule), 1, make_table(made, eager=64), pool)
+    return Interpreted(make_task(task, parameters), make_design(agent, duration=1000, schedule=schedule), 1)
 
 
-def test_a_step_changes_one_count_and_marks_it(pool):
-    stream = watch(pool)
+def test_a_step_changes_one_count_and_marks_it():
+    stream = watch()
     for _ in range(40):
         before = look(stream)
         stream.advance(1)
@@ -41,8 +32,8 @@ def test_a_step_changes_one_count_and_marks_it(pool):
         assert 'class="count rose"' in cells[a]
 
 
-def test_it_is_a_table_with_heads_that_says_where_the_agent_is(pool):
-    stream = watch(pool)
+def test_it_is_a_table_with_heads_that_says_where_the_agent_is():
+    stream = watch()
     stream.advance(500)
     root = ElementTree.fromstring(f"<div>{table(stream, look(stream), None)}</div>")
     assert [one.text for one in root.iter("th")] == ["state", "fast", "slow", "0: nobody", "1: customer"]
@@ -51,16 +42,16 @@ def test_it_is_a_table_with_heads_that_says_where_the_agent_is(pool):
     assert sum(shown) == 500
 
 
-def test_nothing_is_marked_the_first_time_or_when_nothing_changed(pool):
-    stream = watch(pool)
+def test_nothing_is_marked_the_first_time_or_when_nothing_changed():
+    stream = watch()
     stream.advance(10)
     known = look(stream)
     for before in (None, known):
         assert "rose" not in table(stream, known, before)
 
 
-def test_of_many_states_those_about_the_present_one_are_shown(pool):
-    stream = watch(pool, task="garnet", states=300)
+def test_of_many_states_those_about_the_present_one_are_shown():
+    stream = watch(task="garnet", states=300)
     stream.advance(50)
     known = look(stream)
     assert len(known.states) == MOST_ROWS
@@ -69,13 +60,13 @@ def test_of_many_states_those_about_the_present_one_are_shown(pool):
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_every_agent_has_something_to_show(pool, agent):
-    stream = watch(pool, agent)
-    stream.advance(100)
+def test_every_agent_has_something_to_show(agent):
+    stream = watch(agent)
+    stream.advance(60)
     text = table(stream, look(stream), look(stream))
     ElementTree.fromstring(f"<div>{text}</div>")
     assert "<td>" in text or "<dd>" in text
 
 
-def test_before_the_first_step_there_is_no_step_size(pool):
-    assert [value for _, value, _ in numbers(watch(pool).now, None)] == ["1.5", "0.3333", "0.3663", "–"]
+def test_before_the_first_step_there_is_no_step_size():
+    assert [value for _, value, _ in numbers(watch().now, None)] == ["1.5", "0.3333", "0.3663", "–"]

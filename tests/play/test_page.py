@@ -10,7 +10,7 @@ import pytest
 
 from everlearn.play.reading import read_query
 from tests.play.browser import Tab, wait_for
-from tests.play.measuring import measure, steps
+from tests.play.measuring import shown, steps
 
 ALWAYS_SLOW = 0.0909
 """The exact average of always slow on the station of the paper (Appendix B)."""
@@ -37,14 +37,14 @@ def unfold(tab: Tab, title: str) -> None:
     )
     assert place >= 0, title
     tab.click(f".folds > details:nth-child({place + 1}) > summary")
-    wait_for(lambda: tab.evaluate(f"document.querySelectorAll('details.fold')[{place}].open"), 10, f"{title} open")
+    wait_for(lambda: tab.evaluate(f"document.querySelectorAll('details.fold')[{place}].open"), f"{title} open")
 
 
 def choose(tab: Tab, label: str, value: str) -> None:
     """Choose something of a list, as a person does: open it, click what is wanted."""
     tab.click(f"label:has([aria-label='{label}']) .q-field__control")
     find = f"[...document.querySelectorAll('.q-menu .q-item')].find(e => e.innerText.trim() === '{value}')"
-    wait_for(lambda: tab.evaluate(f"!!{find}"), 10, f"{value} among what can be chosen")
+    wait_for(lambda: tab.evaluate(f"!!{find}"), f"{value} among what can be chosen")
     tab.evaluate(f"{find}.setAttribute('data-wanted', '')")
     tab.click("[data-wanted]")
 
@@ -68,16 +68,18 @@ def test_the_first_screen_has_one_curve_one_station_and_one_big_button(tab, page
     assert max(areas)[1].endswith("Run")
     bottom = tab.evaluate("document.querySelector('.run').getBoundingClientRect().bottom")
     assert bottom < 900
-    assert "optimum" in tab.evaluate("document.querySelector('svg.chart').getAttribute('aria-label')")
+    told = tab.evaluate("document.querySelector('svg.chart').getAttribute('aria-label')")
+    assert "growing-horizon, practical: not begun" in told
+    assert "optimum over all policies 0.5" in told
 
 
 def test_run_the_station_and_see_the_curve_climb_above_always_slow(tab, page):
     tab.open(f"{page}?speed=1000000&growing=no")
     tab.click(".run")
-    wait_for(lambda: button(tab) == "Pause", 10, "a button that pauses")
-    wait_for(lambda: steps(tab) > 200_000, 40, "200,000 steps")
+    wait_for(lambda: button(tab) == "Pause", "a button that pauses")
+    wait_for(lambda: steps(tab) > 50_000, "50,000 steps")
     tab.click(".run")
-    wait_for(lambda: button(tab) == "Run", 10, "a button that runs")
+    wait_for(lambda: button(tab) == "Run", "a button that runs")
     stopped = steps(tab)
     assert score(tab) > 2 * ALWAYS_SLOW
     circle, slow = tab.evaluate(
@@ -93,15 +95,15 @@ def test_pause_then_step_once_and_exactly_one_count_changes(tab, page):
     tab.open(f"{page}?speed=1000&growing=no")
     unfold(tab, "See what the agent knows")
     tab.click(".run")
-    wait_for(lambda: steps(tab) > 300, 20, "300 steps")
+    wait_for(lambda: steps(tab) > 300, "300 steps")
     tab.click(".run")
-    wait_for(lambda: button(tab) == "Run", 10, "a pause")
+    wait_for(lambda: button(tab) == "Run", "a pause")
     for way in (lambda: tab.click("[aria-label=Step]"), lambda: tab.press("ArrowRight"), lambda: tab.press(".", ".")):
         before, t = counts(tab), steps(tab)
         assert sum(before) == t
         tab.evaluate("document.activeElement.blur()")
         way()
-        wait_for(lambda t=t: steps(tab) == t + 1, 10, "one more step")
+        wait_for(lambda t=t: steps(tab) == t + 1, "one more step")
         changed = [after - count for after, count in zip(counts(tab), before, strict=True)]
         assert sorted(changed) == [0, 0, 0, 1]
         assert tab.evaluate("document.querySelectorAll('[data-part=known0] .count.rose').length") == 1
@@ -115,26 +117,26 @@ def test_share_and_reopen_the_same_configuration(tab, page, browser):
     tab.open(f"{page}?task=riverswim")
     unfold(tab, "Change the task")
     choose(tab, "schedule", "fixed")
-    wait_for(lambda: "schedule=fixed" in tab.evaluate("location.href"), 10, "another schedule in the address")
+    wait_for(lambda: "schedule=fixed" in tab.evaluate("location.href"), "another schedule in the address")
     tab.click(".contender .settings summary")
     tab.type("[aria-label=horizon]", "25")
-    wait_for(lambda: "schedule.horizon=25" in tab.evaluate("location.href"), 10, "its horizon in the address")
+    wait_for(lambda: "schedule.horizon=25" in tab.evaluate("location.href"), "its horizon in the address")
     tab.type("[aria-label=seed]", "11")
-    wait_for(lambda: "seed=11" in tab.evaluate("location.href"), 10, "the seed in the address")
+    wait_for(lambda: "seed=11" in tab.evaluate("location.href"), "the seed in the address")
     address = tab.evaluate("location.href")
     shown = read_query(address.partition("?")[2])
     assert (shown.task, shown.seed, shown.contenders[0].parameters) == ("riverswim", 11, {"schedule.horizon": 25.0})
     tab.evaluate("document.activeElement.blur()")
     for _ in range(12):
         tab.press(".", ".")
-    wait_for(lambda: steps(tab) == 12, 10, "12 steps")
+    wait_for(lambda: steps(tab) == 12, "12 steps")
     other = browser.tab()
     other.size(1280, 900)
     other.open(address)
     assert other.evaluate("location.href") == address
     for _ in range(12):
         other.press(".", ".")
-    wait_for(lambda: steps(other) == 12, 10, "12 steps there too")
+    wait_for(lambda: steps(other) == 12, "12 steps there too")
     for part in ("known0", "drawing0", "explained0", "score0"):
         texts = [one.evaluate(f"document.querySelector('[data-part={part}]').textContent") for one in (tab, other)]
         assert texts[0] == texts[1], part
@@ -143,15 +145,15 @@ def test_share_and_reopen_the_same_configuration(tab, page, browser):
 
 def test_compare_two_one_of_them_the_papers(tab, page):
     tab.open(f"{page}?agent=always&agent.policy=slow&speed=100000&growing=no")
-    unfold(tab, "Compare")
-    tab.click("[aria-label='Add an agent']")
-    wait_for(lambda: tab.evaluate("document.querySelectorAll('svg.drawing').length") == 2, 10, "two stations")
+    tab.click(".compare")
+    wait_for(lambda: tab.evaluate("document.querySelectorAll('svg.drawing').length") == 2, "two stations")
     assert "the paper's" in tab.text(".scene.agent1")
     assert read_query(tab.evaluate("location.search")).contenders[1].is_of_the_paper
+    assert not tab.evaluate("!!document.querySelector('.compare')")
     tab.click(".run")
-    wait_for(lambda: steps(tab) > 30_000, 30, "30,000 steps")
+    wait_for(lambda: steps(tab) > 20_000, "20,000 steps")
     tab.click(".run")
-    wait_for(lambda: button(tab) == "Run", 10, "a pause")
+    wait_for(lambda: button(tab) == "Run", "a pause")
     assert tab.evaluate("document.querySelectorAll('.chart polyline').length") == 2
     assert score(tab, 0) == pytest.approx(ALWAYS_SLOW, abs=0.01)
     assert score(tab, 1) > score(tab, 0) + 0.03
@@ -160,45 +162,44 @@ def test_compare_two_one_of_them_the_papers(tab, page):
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("task=nonsense", "task: 'nonsense'; known: access-control"),
-        ("task=os:system", "the page takes registered names alone"),
-        ("schedule.horizon_scale=-5", "horizon at t = 1: -5.0; must be at least 1"),
+        ("task=os:system", "task: 'os:system'; the page offers registered names and what it was started with"),
+        ("schedule=smooth&schedule.horizon_scale=-5", "horizon at t = 1: -5.0; must be at least 1"),
         ("agent=%3Cscript%3Ealert(1)%3C/script%3E", "agent: '<script>alert(1)</script>'; known:"),
     ],
 )
 def test_nonsense_in_the_address_is_refused_and_the_default_is_shown(tab, page, query, message):
     tab.open(f"{page}?{query}")
-    wait_for(lambda: message in tab.text(".alert"), 10, message)
+    wait_for(lambda: message in tab.text(".alert"), message)
     assert tab.evaluate("document.querySelector('.alert').getAttribute('role')") == "alert"
-    wait_for(lambda: "task=service-station" in tab.evaluate("location.href"), 10, "an address that can be shared")
+    wait_for(lambda: "task=service-station" in tab.evaluate("location.href"), "an address that can be shared")
     assert tab.evaluate("document.querySelectorAll('script').length > 0 && !document.querySelector('.alert script')")
 
 
 def test_nonsense_in_a_field_is_refused_and_what_was_there_stays(tab, page):
-    tab.open(page)
+    tab.open(f"{page}?schedule=smooth")
     unfold(tab, "Change the task")
     tab.click(".contender .settings summary")
     before = tab.evaluate("location.href")
     for text, message in (("wide", "schedule.horizon_scale: 'wide'; give a number"), ("-5", "must be at least 1")):
         tab.type("[aria-label='horizon scale']", text)
-        wait_for(lambda message=message: message in tab.text(".alert"), 10, message)
+        wait_for(lambda message=message: message in tab.text(".alert"), message)
         wait_for(
-            lambda: tab.evaluate("document.querySelector(\"[aria-label='horizon scale']\").value") == "", 10, "nothing"
+            lambda: tab.evaluate("document.querySelector(\"[aria-label='horizon scale']\").value") == "", "nothing"
         )
     assert tab.evaluate("location.href") == before
     tab.type("[aria-label='horizon scale']", "3")
-    wait_for(lambda: "schedule.horizon_scale=3" in tab.evaluate("location.href"), 10, "what makes sense")
+    wait_for(lambda: "schedule.horizon_scale=3" in tab.evaluate("location.href"), "what makes sense")
     assert tab.text(".alert") == ""
 
 
 def test_everything_can_be_done_with_the_keyboard(tab, page):
     tab.open(f"{page}?speed=100&growing=no")
     tab.press(" ", " ")
-    wait_for(lambda: button(tab) == "Pause" and steps(tab) > 10, 10, "it running")
+    wait_for(lambda: button(tab) == "Pause" and steps(tab) > 10, "it running")
     tab.press(" ", " ")
-    wait_for(lambda: button(tab) == "Run", 10, "a pause")
+    wait_for(lambda: button(tab) == "Run", "a pause")
     names = []
-    for _ in range(12):
+    for _ in range(13):
         tab.press("Tab")
         names.append(
             tab.evaluate(
@@ -206,8 +207,9 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
             ).strip()
         )
         assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", names
-    assert names[:6] == ["Light or dark", "Run", "Step", "Restart", "Speed", "ever faster"]
-    assert [name.split()[-2:] for name in names[6:]] == [
+    first = ["Light or dark", "Compare with the paper's", "Run", "Step", "Restart", "Speed", "ever faster"]
+    assert names[:7] == first
+    assert [name.split()[-2:] for name in names[7:]] == [
         ["the", "schedule"],
         ["other", "agents"],
         ["agent", "knows"],
@@ -216,7 +218,7 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
         ["and", "export"],
     ]
     tab.press("Enter", "\r")
-    wait_for(lambda: tab.evaluate("document.querySelectorAll('details[open]').length") == 1, 10, "an open fold")
+    wait_for(lambda: tab.evaluate("document.querySelectorAll('details[open]').length") == 1, "an open fold")
 
 
 @pytest.mark.parametrize("query", ["", "2.agent=always&3.agent=q-learning&4.agent=ucb-h", "task=inventory"])
@@ -224,11 +226,11 @@ def test_nothing_is_wider_than_a_narrow_screen(tab, page, query):
     tab.size(390, 844)
     tab.open(f"{page}?{query}")
     tab.press(".", ".")
-    wait_for(lambda: steps(tab) == 1, 10, "a step")
+    wait_for(lambda: steps(tab) == 1, "a step")
     bottom = tab.evaluate("document.querySelector('.run').getBoundingClientRect().bottom")
     assert bottom <= 844
     tab.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
-    time.sleep(0.5)
+    tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
     assert tab.evaluate("document.querySelector('svg.chart').getBoundingClientRect().right") <= 390
 
@@ -266,14 +268,14 @@ def test_text_can_be_read_in_light_and_in_dark(tab, page, dark):
         behind = tab.evaluate(f"getComputedStyle(document.querySelector('{ground}')).backgroundColor")
         assert contrast(shown, behind) >= 4.5, (text, shown, behind)
     tab.click("[aria-label='Light or dark']")
-    wait_for(lambda: tab.evaluate("document.body.classList.contains('body--dark')"), 10, "dark")
+    wait_for(lambda: tab.evaluate("document.body.classList.contains('body--dark')"), "dark")
 
 
 def test_motion_is_left_out_for_those_who_ask(tab, page):
     tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
     tab.open(page)
     tab.press(".", ".")
-    wait_for(lambda: tab.evaluate("!!document.querySelector('.rose')"), 10, "a mark")
+    wait_for(lambda: tab.evaluate("!!document.querySelector('.rose')"), "a mark")
     assert tab.evaluate("getComputedStyle(document.querySelector('.rose')).animationName") == "none"
 
 
@@ -289,33 +291,23 @@ def test_everything_that_is_seen_can_be_heard(tab, page):
     assert tab.evaluate("document.documentElement.lang") != ""
 
 
-def test_first_paint_is_within_two_seconds(tab, page):
-    """The best of a few: the machine may be busy."""
-    paints = []
-    for _ in range(4):
-        tab.open(page)
-        paints.append(tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
-        if paints[-1] < 2000:
-            break
-    assert min(paints) < 2000
-
-
-def test_it_shows_twenty_updates_a_second_at_full_speed(tab, page):
-    """The best of a few, as above; what is left of the speed of the engine is measured by ``benchmarks/play.py``."""
-    rates = []
-    for _ in range(4):
-        rates.append(measure(tab, f"{page}?speed=fastest", seconds=1.0)[0])
-        if rates[-1] >= 20:
-            break
-    assert max(rates) >= 20
+def test_what_is_new_is_shown_as_long_as_it_runs_and_the_page_can_be_stopped(tab, page):
+    """How often, and how soon, is measured by ``benchmarks/play.py``: that depends on the machine."""
+    tab.open(f"{page}?speed=fastest")
+    tab.press(" ", " ")
+    for number in (5, 20):
+        wait_for(lambda number=number: shown(tab) >= number, f"{number} updates")
+    tab.press(" ", " ")
+    wait_for(lambda: button(tab) == "Run", "a pause")
+    assert steps(tab) > 20
 
 
 def test_the_speed_is_set_with_the_arrows_of_the_slider(tab, page):
     tab.open(f"{page}?growing=no")
     tab.evaluate("document.querySelector('[aria-label=Speed]').focus()")
     tab.press("ArrowRight")
-    wait_for(lambda: "speed=30" in tab.evaluate("location.href"), 10, "another speed in the address")
-    assert "30 steps a second" in tab.text(".speed")
+    wait_for(lambda: "speed=30" in tab.evaluate("location.href"), "another speed in the address")
+    assert "30 steps per second" in tab.text(".speed")
     assert steps(tab) == 0
 
 
@@ -323,24 +315,24 @@ def test_what_theory_says_and_what_can_be_taken_away(tab, page, tmp_path):
     tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     tab.open(page)
     unfold(tab, "What theory says")
-    wait_for(lambda: "fast everywhere" in tab.text("[data-part=theory]"), 30, "the best policy")
+    wait_for(lambda: "fast everywhere" in tab.text("[data-part=theory]"), "the best policy")
     assert "54.45" in tab.text("[data-part=theory]")
     unfold(tab, "Share and export")
     tab.evaluate("document.activeElement.blur()")
     tab.press(".", ".")
-    wait_for(lambda: steps(tab) == 1, 10, "a step")
+    wait_for(lambda: steps(tab) == 1, "a step")
     for kind, begin in (("PNG", b"\x89PNG"), ("CSV", b"t,"), ("TOML", b"steps = 1\n")):
         tab.click(f"[aria-label$='as {kind}']")
         path = tmp_path / f"everlearn.{kind.lower()}"
-        wait_for(lambda path=path: path.exists() and path.stat().st_size, 20, path.name)
+        wait_for(lambda path=path: path.exists() and path.stat().st_size, path.name)
         assert path.read_bytes().startswith(begin)
     tab.open(f"{page}?task=riverswim")
     unfold(tab, "Share and export")
     give_file(tab, tmp_path / "everlearn.toml")
-    wait_for(lambda: "task=service-station" in tab.evaluate("location.href"), 10, "what the experiment describes")
+    wait_for(lambda: "task=service-station" in tab.evaluate("location.href"), "what the experiment describes")
     (tmp_path / "bad.toml").write_text("steps = 1\ntask = 3")
     give_file(tab, tmp_path / "bad.toml")
-    wait_for(lambda: "agent: None; is missing" in tab.text(".alert"), 10, "a refusal")
+    wait_for(lambda: "agent: None; is missing" in tab.text(".alert"), "a refusal")
 
 
 def test_whoever_chooses_stays_where_they_are(tab, page):
@@ -348,14 +340,14 @@ def test_whoever_chooses_stays_where_they_are(tab, page):
     tab.open(page)
     unfold(tab, "Change the task")
     choose(tab, "schedule", "fixed")
-    wait_for(lambda: "schedule=fixed" in tab.evaluate("location.href"), 10, "another schedule")
+    wait_for(lambda: "schedule=fixed" in tab.evaluate("location.href"), "another schedule")
     at = "document.activeElement.getAttribute('aria-label')"
-    wait_for(lambda: tab.evaluate(at) == "schedule", 10, "the focus where it was")
+    wait_for(lambda: tab.evaluate(at) == "schedule", "the focus where it was")
 
 
 def test_two_changes_in_a_row_are_both_kept(tab, page):
     """Even where the first is still being prepared when the second comes."""
-    tab.open(page)
+    tab.open(f"{page}?schedule=smooth")
     unfold(tab, "Change the task")
     tab.click(".contender .settings summary")
     for label, text in (("horizon scale", "3"), ("optimism scale", "0.5")):
@@ -367,6 +359,6 @@ def test_two_changes_in_a_row_are_both_kept(tab, page):
     def carried() -> object:
         return read_query(tab.evaluate("location.search")).contenders[0].parameters
 
-    wait_for(lambda: carried() == wanted, 10, f"{wanted} in the address")
+    wait_for(lambda: carried() == wanted, f"{wanted} in the address")
     assert "horizon_scale 3, optimism_scale 0.5" in tab.text(".contender h3")
     assert "the paper's" not in tab.text(".contender h3")

@@ -27,7 +27,9 @@ def test_agents_that_do_the_same_meet_the_same_luck(workshop):
 def test_each_of_several_is_what_it_is_alone(workshop):
     race = workshop.race(read_query("seed=4&2.agent=q-learning"))
     race.advance(1000)
-    for stream, agent, schedule in zip(race.streams, ("growing-horizon", "q-learning"), ("smooth", None), strict=True):
+    for stream, agent, schedule in zip(
+        race.streams, ("growing-horizon", "q-learning"), ("practical", None), strict=True
+    ):
         alone = el.run("service-station", agent, schedule=schedule, steps=1000, seed=4)
         assert stream.recorded()[1] == alone.average_reward.tolist()
 

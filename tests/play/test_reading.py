@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,14 @@ from everlearn.tasks.registry import TASKS
 
 def test_nothing_said_is_the_default():
     assert read_query("") == read_query("?") == Configuration()
+
+
+def test_what_is_not_said_is_what_the_page_began_with():
+    start = Configuration("riverswim", {"task.states": 8}, (Contender("q-learning", None),), seed=5)
+    assert read_query("", blank=start) == start
+    assert read_query("seed=9", blank=start) == replace(start, seed=9)
+    assert read_query("task=t-maze", blank=start) == replace(start, task="t-maze", task_parameters={})
+    assert read_query("2.agent=always", blank=start).contenders == (*start.contenders, Contender("always", None))
 
 
 others = st.lists(
@@ -43,9 +52,9 @@ def test_an_address_carries_the_whole_configuration(task, several, seed, speed, 
     ("query", "message"),
     [
         ("task=rivrswim", "did you mean riverswim"),
-        ("task=os%3Asystem", "registered names alone"),
+        ("task=os%3Asystem", "registered names and what it was started with"),
         ("nonsense=1", "key: 'nonsense'; known:"),
-        ("agent=always&agent=static", "agent: 'static'; is there twice"),
+        ("agent=always&agent=static", "agent: 'static'; appears twice"),
         ("seed=many", "seed: 'many'; give a whole number"),
         ("speed=warp", "speed: 'warp'; give a whole number"),
         ("growing=perhaps", "growing: 'perhaps'; give true or false"),
@@ -73,7 +82,7 @@ def test_whatever_is_sent_is_read_or_refused(text):
         ("steps = ", "is not TOML"),
         ("a = " + "[" * 9000, "is not TOML"),
         ("#" * 20_001, "give at most 20,000 characters"),
-        ('steps = 1\ntask = "os:system"\nagent = "always"', "the page takes registered names alone"),
+        ('steps = 1\ntask = "os:system"\nagent = "always"', "the page offers registered names"),
         ('steps = 1\ntask = ["riverswim", "t-maze"]\nagent = "always"', "the page shows one task"),
         ('steps = 1\nagent = "always"\n[[task]]\nname = "garnet"\nfamily.seed = 3', "shows no families"),
         (

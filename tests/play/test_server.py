@@ -15,7 +15,8 @@ from websockets.sync.client import connect
 
 from everlearn.errors import InputError
 from everlearn.play.server import Doors, is_loopback, listen
-from tests.play.browser import running_page, wait_for
+from tests.play.browser import PATIENCE, ROOT, running_page, wait_for
+from tests.play.measuring import steps
 
 
 def test_it_listens_on_loopback_alone_unless_told(page):
@@ -35,7 +36,7 @@ def test_it_listens_on_loopback_alone_unless_told(page):
 
 def status(page: str, **headers: str) -> int:
     try:
-        with urllib.request.urlopen(urllib.request.Request(page, headers=headers), timeout=20) as answer:
+        with urllib.request.urlopen(urllib.request.Request(page, headers=headers), timeout=PATIENCE) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -48,7 +49,7 @@ def test_another_site_is_not_let_in(page):
     assert status(page, Origin="http://example.org") == 403
     assert status(page, Host="example.org") == 403
     socket_address = f"ws://{own}/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
-    with pytest.raises(InvalidStatus), connect(socket_address, origin="http://example.org", open_timeout=20):
+    with pytest.raises(InvalidStatus), connect(socket_address, origin="http://example.org", open_timeout=PATIENCE):
         pass
 
 
@@ -82,24 +83,46 @@ def test_an_address_that_cannot_be_is_refused(host, port):
         listen(host, port)
 
 
-def test_pages_are_bounded_and_freed_and_end_with_the_server(browser):
-    """One page may be open; a second is told so; when the first has gone, it may come.  Interrupted, all end."""
-    with running_page("import everlearn.play.server as server; server.MOST_PAGES, server.RECONNECT = 1, 0.5") as served:
-        first, second = browser.tab(), browser.tab()
+SHORT = "import everlearn.play.server as server; server.MOST_PAGES, server.RECONNECT = 1, 0.1"
+OWN = ("own_task:shop", "--agent", "own_agent:r_learning", "--set", "agent.epsilon=0.2")
+
+
+def test_a_page_of_ones_own_is_watched_and_bounded_and_ends_with_the_server(browser):
+    """A task and an agent of the examples are watched; a second page is refused until the first has gone."""
+    with running_page(SHORT, OWN, folder=ROOT / "examples") as served:
+        first = browser.tab()
+        first.size(1280, 900)
         first.open(served.address)
+        watched_and_stepped(first)
+        second = browser.tab()
         second.call("Page.navigate", url=served.address)
-        wait_for(lambda: "No more than 1 page" in second.text("body"), 20, "a refusal")
+        wait_for(lambda: "No more than 1 page" in second.text("body"), "a refusal")
         first.close()
 
         def let_in() -> bool:
             second.call("Page.navigate", url=served.address)
-            said = wait_for(lambda: re.search("No more|Run", second.text("body")), 20, "an answer")
+            said = wait_for(lambda: re.search("No more|Run", second.text("body")), "an answer")
             return said[0] == "Run"
 
-        wait_for(let_in, 40, "room for another", pause=1.0)
-        wait_for(lambda: second.evaluate("!!document.querySelector('svg.chart')"), 30, "a curve")
+        wait_for(let_in, "room for another", pause=0.2)
+        wait_for(lambda: second.evaluate("!!document.querySelector('svg.chart')"), "a curve")
         second.press(" ", " ")
         served.process.send_signal(signal.SIGINT)
-        assert served.process.wait(20) in (0, 130)
+        assert served.process.wait(PATIENCE) in (0, 130)
         assert served.complaints() == ""
         second.close()
+
+
+def watched_and_stepped(tab) -> None:
+    """The task and the agent of the user stand on the page, in its address and in its lists, and take a step."""
+    assert "own_agent:r_learning" in tab.text(".scene.agent0")
+    wait_for(lambda: "task=own_task:shop" in tab.evaluate("location.href"), "the task in the address")
+    assert tab.text(".story") == "Advertise at a cost, or wait: a busy shop brings customers by itself."
+    told = "document.querySelector('svg.chart').getAttribute('aria-label')"
+    wait_for(lambda: "optimum over all policies 0.4643" in tab.evaluate(told), "its exact optimum")
+    tab.press(".", ".")
+    wait_for(lambda: steps(tab) == 1, "a step")
+    tab.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
+    tab.click("label:has([aria-label=task]) .q-field__control")
+    listed = "[...document.querySelectorAll('.q-menu .q-item')].map(e => e.innerText.trim())"
+    wait_for(lambda: tab.evaluate(listed)[:2] == ["own_task:shop", "access-control"], "it first among the tasks")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import everlearn as el
 from everlearn.agents.agent import arrays
 from everlearn.agents.registry import AGENTS, SCHEDULES, make_design
 from everlearn.engine.table import make_table
-from everlearn.errors import ScheduleError
+from everlearn.errors import AgentError, ScheduleError
 from everlearn.play.stream import Stream
 from everlearn.tasks.registry import make_task
 
@@ -100,6 +101,27 @@ def test_reading_changes_nothing(pool):
         assert (looked.memory, looked.now, looked.recorded()) is not None
     alone.advance(150)
     assert condition(looked) == condition(alone)
+
+
+class Nothing(NamedTuple):
+    count: np.ndarray
+
+
+def no_action(knowledge, aleatoric_state, now, stream):
+    return 7 if now.t == 3 else 0
+
+
+def count(knowledge, experience, now, stream):
+    knowledge.count[0] += 1.0
+
+
+def test_a_users_own_agent_is_checked_in_the_steps_that_are_interpreted_here(pool):
+    design = el.Design(lambda interface: Nothing(np.zeros(1)), no_action, count, name="mine", by_state=True)
+    stream = Stream(TASKS["service-station"], design, SEED, TABLES["service-station"], pool)
+    stream.advance(2)
+    assert stream.taken.after.count[0] == 2
+    with pytest.raises(AgentError, match="agent 'mine': act returned 7 at step 3"):
+        stream.advance(1)
 
 
 def test_a_schedule_outside_its_domain_is_refused_at_once(pool):

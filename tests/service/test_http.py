@@ -294,7 +294,7 @@ def test_names_are_plain(service, name):
         ({**PUMP, "aleatoric": {"function": True}}, "aleatoric: 'function'; functions can be given in Python only"),
         ({**PUMP, "reward": {"function": True}}, "reward: 'function'; functions can be given in Python only"),
         ({**PUMP, "aleatoric": "window:60"}, "aleatoric: 'window:60'; so long a window has more than 100,000 contents"),
-        ({**PUMP, "actions": ["off", "off"]}, "actions: 'off'; is there twice"),
+        ({**PUMP, "actions": ["off", "off"]}, "actions: 'off' appears twice"),
         ({**PUMP, "reward_range": [1, 0]}, "reward_range: "),
         ({}, "actions: None; must be given, unless a task is"),
         (

@@ -137,7 +137,7 @@ def test_a_reward_outside_a_given_range_is_refused_when_it_happens():
         (
             lambda: el.mdp([STAY, GO], R, actions=["go", "go"]),
             LabelError,
-            "actions: 'go'; is there twice; labels must differ",
+            "actions: 'go' appears twice; labels must be unique",
         ),
         (
             lambda: el.mdp([STAY, GO], R, reward_range=(1, 0)),

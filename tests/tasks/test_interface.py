@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import everlearn as el
+from everlearn.environments.pure import REPEATS
 from everlearn.errors import AleatoricStateError, EverlearnError, LabelError, ObservationError, RewardError
 from everlearn.tasks import interface as module
 from everlearn.tasks.interface import Interface
@@ -40,11 +41,13 @@ def counted() -> tuple[el.Task, list[tuple]]:
     return el.Task((0,), (0, 1), el.last_observation(0), el.Reward(reward)), asked
 
 
-def test_f_and_r_are_asked_once():
+def test_f_and_r_are_asked_several_times_at_once_and_never_again():
     task, asked = counted()
     world = Interface(task)
-    assert world.step(0, 0, 1) == world.step(0, 0, 1)
-    assert asked == [(0, 0, 1)]
+    first, times = world.step(0, 0, 1), len(asked)
+    assert world.step(0, 0, 1) == first
+    assert asked == [(0, 0, 1)] * times
+    assert times == REPEATS
 
 
 def test_beyond_those_remembered_f_and_r_are_asked_again(monkeypatch):
@@ -52,7 +55,7 @@ def test_beyond_those_remembered_f_and_r_are_asked_again(monkeypatch):
     task, asked = counted()
     world = Interface(task)
     assert world.step(0, 0, 1) == world.step(0, 0, 1)
-    assert len(asked) == 2
+    assert len(asked) == 2 * REPEATS
 
 
 def leaving(f) -> Interface:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 import everlearn as el
-from everlearn.errors import InputError, LabelError, TaskError
+from everlearn.errors import InputError, TaskError
 from everlearn.tasks.service_station import service_station
 from tests.worlds import environment_stream, pendulum, random_mdp
 
 
 def bare(**arguments) -> el.Task:
     """A task with nothing behind it, for an agent that is driven from outside."""
-    given = {"actions": ("a", "b"), "observations": (0, 1)} | arguments
-    return el.Task(aleatoric=el.last_observation(), reward=el.Reward(lambda s, a, o: 0.5), **given)
+    given = {"actions": ("a", "b"), "observations": (0, 1), "aleatoric": el.last_observation()}
+    return el.Task(**{**given, "reward": el.Reward(lambda s, a, o: 0.5), **arguments})
 
 
 def test_labels_become_tuples_and_states_are_found():
@@ -71,17 +71,19 @@ def test_only_a_task_with_a_model_begins_after_a_history():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "value"),
     [
-        ({"actions": ()}, "actions: []; give at least one label"),
-        ({"observations": "xy"}, "observations: 'xy'; give a list of labels, not one string"),
-        (
-            {"actions": (1.5,)},
-            "actions: 1.5; float is not supported, use an int, a str or a tuple of these",
-        ),
+        ({"actions": ()}, []),
+        ({"actions": 2}, 2),
+        ({"observations": "xy"}, "xy"),
+        ({"actions": (1.5,)}, 1.5),
+        ({"aleatoric": "window:3"}, "window:3"),
+        ({"reward": 0.5}, 0.5),
+        ({"model": "coin"}, "coin"),
+        ({"environment": "coin"}, "coin"),
     ],
 )
-def test_labels_that_are_refused(arguments, message):
-    with pytest.raises(LabelError) as caught:
+def test_parts_that_are_refused(arguments, value):
+    with pytest.raises(InputError) as caught:
         bare(**arguments)
-    assert str(caught.value) == message
+    assert (caught.value.argument, caught.value.value) == (next(iter(arguments)), value)

@@ -46,7 +46,7 @@ class TaskEnvironment(gymnasium.Env[np.int64, np.int64]):
         fine = bool(self.action_space.contains(action))
         require(fine, "action", action, f"give a number from 0 to {self.interface.actions - 1}")
         require(self._world is not None, "step", action, "call reset first")
-        observation = self._world.step(self.task.actions[int(action)])  # type: ignore[union-attr]  # begun
+        observation = self.task.step(self._world, self.task.actions[int(action)])  # type: ignore[arg-type]  # begun
         number = self.interface.observation(observation)
         self._aleatoric_state, reward = self.interface.step(self._aleatoric_state, int(action), number)
         shown, labels = self._shown(number, observation)

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.engine.sources import source_of
+from everlearn.blame import blame
 from everlearn.errors import InputError, require
+from everlearn.sources import source_of
 
 OWN = "own"
 """The time limit with which an environment is registered."""
@@ -109,13 +110,17 @@ class Maker:
         """Return a new environment."""
         package = gymnasium(self.name)
         if not isinstance(self.environment, str):
-            made = self.environment()
+            with blame(f"environment {self.name!r}: making it"):
+                made = self.environment()
             require(isinstance(made, package.Env), "environment", made, "the function made no gymnasium.Env")
             return made
         if ":" in self.environment and (here := str(Path.cwd())) not in sys.path:
             sys.path.insert(0, here)  # the module that registers it lies where the user is, as with module:attribute
         limit = None if self.time_limit == OWN else -1 if self.time_limit is None else int(self.time_limit)
-        with refusing(self.environment, "Gymnasium cannot make it"):
+        chosen = ",".join(f"{name}={value}" for name, value in self.options.items())
+        with refusing(
+            self.environment, "Gymnasium cannot make it", f"; change task.options={chosen}" if chosen else ""
+        ):
             # What the checker looks for concerns who writes an environment, and it costs time at every step.
             return package.make(
                 self.environment, max_episode_steps=limit, disable_env_checker=True, **dict(self.options)
@@ -141,14 +146,14 @@ class Maker:
 
 
 @contextmanager
-def refusing(environment: str, what: str) -> Iterator[None]:
+def refusing(environment: str, what: str, remedy: str = "") -> Iterator[None]:
     """Say in one line what an environment raised, whatever it was: it is not ours."""
     try:
         yield
     except Exception as error:
         reason = " ".join(str(error).split())
         kind = "" if type(error).__module__.startswith("gymnasium") else f"{type(error).__name__}: "
-        raise InputError("environment", environment, f"{what}: {kind}{reason}") from error
+        raise InputError("environment", environment, f"{what}: {kind}{reason}{remedy}") from error
 
 
 def identity(environment: Any) -> str:

@@ -49,8 +49,8 @@ class Rewards:
     >>> rewards.text(0.5)
     Traceback (most recent call last):
     ...
-    everlearn.errors.RewardError: reward: 0.5; not among those declared: -10, -1, 20; name all with task.rewards=...,
-    or round with task.reward_levels and task.reward_range
+    everlearn.errors.RewardError: reward: 0.5; not among those declared: -10, -1, 20; add it, as in
+    task.rewards=-10,-1,0.5,20, or round with task.reward_levels=21 and task.reward_range=-10,20
 
     """
 
@@ -83,7 +83,8 @@ class Rewards:
         near = [one for one in (place - 1, place) if 0 <= one < len(self.values)]
         nearest = min(near, key=lambda one: abs(self.values[one] - given))
         if not is_close(given, self.values[nearest]):
-            remedy = "name all with task.rewards=..., or round with task.reward_levels and task.reward_range"
+            every = listed([*self.values, given])
+            remedy = f"add it, as in task.rewards={','.join(every.texts)}, or round with {_rounding(every.values)}"
             raise RewardError("reward", given, f"not among those declared: {few(self.texts)}; {remedy}")
         return nearest
 
@@ -127,8 +128,13 @@ def found(counts: Counter[float]) -> Rewards:
             kept.append(value)
     if len(kept) > MOST_FOUND:
         remedy = f"a trial found more than {MOST_FOUND}, from {kept[0]:g} to {kept[-1]:g}; round them with"
-        raise InputError("task.rewards", None, f"{remedy} task.reward_levels=21 and task.reward_range=low,high")
+        raise InputError("task.rewards", None, f"{remedy} {_rounding(kept)}")
     return replace(listed(kept), tried=True)
+
+
+def _rounding(values: Sequence[float]) -> str:
+    """Return the parameters that round rewards in increasing order."""
+    return f"task.reward_levels=21 and task.reward_range={math.floor(values[0])},{math.ceil(values[-1])}"
 
 
 def _text(reward: float) -> str:

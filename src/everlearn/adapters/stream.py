@@ -12,6 +12,7 @@ import numpy as np
 from everlearn.adapters.making import Maker
 from everlearn.adapters.rewards import Rewards, number_paid
 from everlearn.adapters.spaces import Reading
+from everlearn.blame import blame
 from everlearn.protocol import Label
 
 TERMINATED, TRUNCATED, GOING_ON = "terminated", "truncated", ""
@@ -113,7 +114,8 @@ def trial(maker: Maker, steps: int) -> Iterator[Step]:
         before, past = environment.reset(seed=SEED)[0], 0
         for _ in range(steps):
             action = int(environment.action_space.sample())
-            after, reward, terminated, truncated, _ = environment.step(action)
+            with blame(f"environment {maker.name!r}: step", f"action {action}"):
+                after, reward, terminated, truncated, _ = environment.step(action)
             yield Step(before, action, after, number_paid(reward), bool(terminated), bool(truncated), past)
             over = terminated or truncated
             before, past = (environment.reset()[0], 0) if over else (after, past + 1)

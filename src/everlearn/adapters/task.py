@@ -148,7 +148,7 @@ def from_gymnasium(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GymnasiumTask(Task):
     """A task of a Gymnasium environment, which can read what the environment shows.
 

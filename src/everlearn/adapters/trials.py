@@ -16,6 +16,9 @@ from everlearn.labels import few
 
 MOST_STEPS = 1_000_000
 
+LONGER = 20
+"""How many times longer a trial is advised where one told too little: Acrobot ends for the first time after 15,000."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -69,4 +72,7 @@ class Trial:
 
     def _warn(self, rewards: Rewards, why: str) -> None:
         what = f"{self.maker.name} paid {few(rewards.texts)} in a trial of {self.steps:,} steps, and {why}"
-        warnings.warn(f"{what}: it may pay others; name all with task.rewards={','.join(rewards.texts)}", stacklevel=5)
+        longer = min(LONGER * self.steps, MOST_STEPS)
+        look = f"look further with task.trial_steps={longer}, or, " if longer > self.steps else ""
+        none = f"if it pays no others, say so with task.rewards={','.join(rewards.texts)}"
+        warnings.warn(f"{what}: it may pay others; {look}{none}", stacklevel=5)

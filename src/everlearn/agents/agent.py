@@ -80,6 +80,10 @@ class Agent:
         self._stream = stream(self.seed, self.run, AGENT)
         self._pending: int | None = None
 
+    def __repr__(self) -> str:
+        """Return one line: the design, the task and the time."""
+        return f"Agent({self.design.name!r} on {self.task.name!r}, t = {self.t:,})"
+
     def act(self) -> Label:
         """Return the action for the next step.  Asked again before ``observe``, it returns the same."""
         if self._pending is None:

@@ -20,13 +20,14 @@ class Fixed(NamedTuple):
     bounds: Table
 
 
-def always(*, policy: str | None = None) -> Design:
+def always(*, policy: Any | None = None) -> Design:
     """Follow a fixed policy over aleatoric states for ever.
 
     Parameters
     ----------
     policy:
-        an action to take everywhere (``slow``), or one for each state (``0=slow,1=fast:0.5``); uniform unless given
+        an action to take everywhere (``slow``), or one for each state (``0=slow,1=fast:0.5``), as a text or a mapping;
+        or a table of probabilities; uniform unless given
 
     """
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everlearn.agents.schedule import Formula, Schedule
+from everlearn.blame import blamed, own
 from everlearn.errors import ScheduleError
 from everlearn.protocol import Now, Table
 
@@ -80,12 +81,12 @@ def evaluate(schedule: Schedule, steps: range, carry: Carry) -> tuple[Block, Car
 def sample(schedule: Schedule, steps: range) -> Samples:
     """Evaluate foo1 to foo4 step by step, and check them."""
     if schedule.formula is not None and schedule.ceiling is not None:
-        rows = np.array([_formula_at(schedule.formula, t, schedule.constants) for t in steps])
+        rows = np.array([_formula_at(schedule, schedule.formula, t) for t in steps])
         columns: list[Table | None] = [*rows.T.copy(), None]
     else:
         functions = (schedule.horizon, schedule.optimism, schedule.count_scale, schedule.value_shift)
         known = schedule.ceiling is not None
-        columns = [_called(function, name, steps) for function, name in zip(functions, NAMES, strict=True)]
+        columns = [_called(schedule, function, name, steps) for function, name in zip(functions, NAMES, strict=True)]
         columns[3] = None if known else columns[3]
     samples = Samples(*columns)  # type: ignore[arg-type]  # only the last may be None
     check(samples, steps[0])
@@ -111,20 +112,25 @@ def check(samples: Samples, first: int) -> None:
         raise ScheduleError(name, value, remedy, first + position)
 
 
-def _formula_at(formula: Formula, t: int, constants: Any) -> tuple[float, float, float]:
+def _formula_at(schedule: Schedule, formula: Formula, t: int) -> tuple[float, float, float]:
+    constants: Any = schedule.constants
     try:
         return formula(t, constants)
     except OverflowError:  # where compiled code has infinity; either is refused
         return math.inf, math.inf, math.inf
+    except Exception as error:
+        raise blamed(error, f"schedule {schedule.name!r}: formula", f"t = {t}") from own(error)
 
 
-def _called(function: Callable[[int], float], name: str, steps: range) -> Table:
+def _called(schedule: Schedule, function: Callable[[int], float], name: str, steps: range) -> Table:
     values = np.empty(len(steps))
     for position, t in enumerate(steps):
         try:
             value = function(t)
         except OverflowError:
             value = math.inf
+        except Exception as error:
+            raise blamed(error, f"schedule {schedule.name!r}: {name.replace(' ', '_')}", f"t = {t}") from own(error)
         try:
             values[position] = float(value)
         except OverflowError:

@@ -16,6 +16,7 @@ from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.reward import Reward
 from everlearn.protocol import Act, Knowledge, Learn, Now, Table
 from everlearn.purity import package, plain_function
+from everlearn.registry import settings_text
 from everlearn.tasks.interface import Interface
 
 
@@ -84,6 +85,12 @@ class Design:
         """Whether it is the user's own: some function of it is not from this package, and so it runs with checks."""
         functions = (self.build, self.act, self.learn, self.policy, self.inspect)
         return any(package(plain_function(one)) != "everlearn" for one in functions if one is not None)
+
+    def __repr__(self) -> str:
+        """Return one line: the name, the parameters and the schedule."""
+        settings = settings_text(self.parameters)
+        schedule = f", schedule {self.schedule.name!r}" if self.schedule else ""
+        return f"Design({self.name!r}{': ' if settings else ''}{settings}{schedule})"
 
     def scaling(self, reward: Reward) -> str:
         """Say in words what it learns from."""

@@ -19,7 +19,7 @@ from everlearn.blame import blamed, own
 from everlearn.errors import AgentError, EverlearnError
 from everlearn.labels import show
 from everlearn.protocol import Experience, Knowledge, Now, Table
-from everlearn.purity import CLOCK, INPUT, MUTABLE, RANDOM, WRITTEN, Impurity, impurities
+from everlearn.purity import CLOCK, COMPILED, INPUT, MUTABLE, RANDOM, WRITTEN, Impurity, impurities
 from everlearn.tasks.interface import Interface
 
 ARGUMENTS = {
@@ -40,6 +40,7 @@ REMEDIES = {
     INPUT: "an agent may use its arguments alone",
     MUTABLE: "it could change unseen; keep it in what build returns, or make it a tuple",
     WRITTEN: "keep it in an array of what build returns",
+    COMPILED: "leave out the decorator; everlearn compiles it, with checks",
 }
 
 
@@ -83,8 +84,9 @@ def _check_signature(design: Design, name: str, function: Any, arguments: tuple[
 
 
 def _said(found: Impurity) -> str:
-    verb = {RANDOM: "calls", CLOCK: "calls", INPUT: "calls", MUTABLE: "reads", WRITTEN: "assigns to"}[found.kind]
-    what = f", {_kind_of(found.value)}," if found.kind == MUTABLE else ""
+    verb = {MUTABLE: "reads", WRITTEN: "assigns to", COMPILED: "uses"}.get(found.kind, "calls")
+    what = f", {_kind_of(found.value)}" if found.kind == MUTABLE else ""
+    what += ", which Numba compiled without checks" if found.kind == COMPILED else ""
     return f"{verb} {found.name}{what} ({found.place}); {REMEDIES[found.kind]}"
 
 
@@ -211,8 +213,9 @@ class Guard:
         return all(self._is_sound(array) for _, array in _floats(knowledge))
 
     def _is_sound(self, array: NDArray[Any]) -> bool:
-        if math.isfinite(array.sum()):  # the usual case, and the quickest to see
-            return True
+        with np.errstate(all="ignore"):
+            if math.isfinite(array.sum()):  # the usual case, and the quickest to see
+                return True
         return not np.isnan(array).any() if self.design.infinite else bool(np.isfinite(array).all())
 
     def _check_sometimes(self, knowledge: Knowledge, function: str, t: int) -> None:

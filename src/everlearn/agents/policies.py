@@ -1,22 +1,24 @@
-"""Policies over aleatoric states (the class P-tilde of Section 1.4.2), as tables, and how a person writes one.
+"""Policies over aleatoric states (the class P-tilde of Section 1.4.2), as tables.
 
-``0=slow,1=fast`` names an action for each aleatoric state; ``1=fast:0.5`` gives it that probability and shares the rest
-equally among the other actions; a state left out acts uniformly; a bare action is taken in every state.
+How a person writes one is in :mod:`everlearn.agents.notation`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from everlearn.agents.notation import REMEDY, read, read_row, split, write
 from everlearn.errors import InputError
 from everlearn.labels import find, show
 from everlearn.protocol import History, Table
+from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
-_REMEDY = "write state=action or state=action:probability, separated by commas"
+LISTED = 120
+"""How many letters of a policy are shown."""
 
 
 class AleatoricPolicy:
@@ -33,10 +35,15 @@ class AleatoricPolicy:
 
     """
 
-    def __init__(self, task: Task, given: Any) -> None:
-        self.task = task
+    def __init__(self, task: object, given: Any) -> None:
+        self.task = task = make_task(task)
         self.table = policy_table(task, given)
         self._row = dict(zip(task.states, self.table, strict=True))
+
+    def __repr__(self) -> str:
+        text = write(self.task, self.table)
+        shown = text if len(text) <= LISTED else f"{text[:LISTED]}..."
+        return f"AleatoricPolicy(on {self.task.name!r}: {shown})"
 
     def __call__(self, history: History) -> Table:
         """Return the action probabilities after a history."""
@@ -59,69 +66,33 @@ def policy_table(task: Task, given: Any) -> Table:
     shape = (len(task.states), len(task.actions))
     if given is None:
         return np.full(shape, 1 / shape[1])
-    if isinstance(given, str):
-        given = _parsed(task, given)
+    if isinstance(given, str) and len(split(given, "=")) > 1:
+        return _table(task, read(given, frozenset(task.states)), shape)
     if isinstance(given, Mapping):
-        return _from_mapping(task, given, shape)
+        return _table(task, given.items(), shape)
+    if isinstance(given, str | int | np.integer) and not isinstance(given, bool):
+        return np.tile(read_row(given, task.actions), (shape[0], 1))
     return _checked(given, shape)
 
 
-def _parsed(task: Task, text: str) -> Mapping[Any, Any]:
-    if "=" not in text:
-        return dict.fromkeys(task.states, text)
-    rows = {}
-    for part in _split(text):
-        state, equals, action = part.partition("=")
-        if not equals:
-            raise InputError("policy", part, _REMEDY)
-        rows[state.strip()] = action.strip()
-    return rows
-
-
-def _split(text: str) -> list[str]:
-    """Split at the commas that are not inside brackets, which belong to labels that are tuples."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character == "[") - (character == "]")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
-
-
-def _from_mapping(task: Task, given: Mapping[Any, Any], shape: tuple[int, int]) -> Table:
-    table = np.full(shape, 1 / shape[1])
-    for state, choice in given.items():
-        index = task.states.index(find(state, task.states, "aleatoric state in the policy"))
-        table[index] = _row(task, choice)
+def _table(task: Task, rows: Iterable[tuple[Any, Any]], shape: tuple[int, int]) -> Table:
+    table, numbers = np.full(shape, 1 / shape[1]), {label: place for place, label in enumerate(task.states)}
+    seen = set()
+    for state, choice in rows:
+        label = state if state in numbers else find(state, task.states, "aleatoric state in the policy")
+        if label in seen:
+            remedy = f"the aleatoric state {show(label)} appears twice; name each state once"
+            raise InputError("policy", f"{state}={choice}", remedy)
+        seen.add(label)
+        table[numbers[label]] = read_row(choice, task.actions)
     return table
-
-
-def _row(task: Task, choice: Any) -> Table:
-    number = len(task.actions)
-    known = any(choice in (action, show(action)) for action in task.actions)
-    name, _, weight = choice.rpartition(":") if isinstance(choice, str) and not known else ("", "", "")
-    probability = 1.0
-    if name:
-        try:
-            probability = float(weight)
-        except ValueError:
-            raise InputError("policy", choice, _REMEDY) from None
-        choice = name
-    if not 0 <= probability <= 1:
-        raise InputError("probability in the policy", probability, "give a number from 0 to 1")
-    action = task.actions.index(find(choice, task.actions, "action in the policy"))
-    row = np.full(number, (1 - probability) / (number - 1) if number > 1 else 0.0)
-    row[action] = probability if number > 1 else 1.0
-    return row
 
 
 def _checked(given: Any, shape: tuple[int, int]) -> Table:
     try:
         table = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("policy", given, _REMEDY) from None
+        raise InputError("policy", given, REMEDY) from None
     if table.shape != shape or (table < 0).any() or not np.allclose(table.sum(axis=1), 1, rtol=0, atol=1e-9):
         raise InputError("policy", given, f"give probabilities of shape {shape}, each row summing to one")
     return table

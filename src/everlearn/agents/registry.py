@@ -12,7 +12,8 @@ from everlearn.agents.names import DEFAULT_SCHEDULE as DEFAULT_SCHEDULE
 from everlearn.agents.names import SCHEDULES as SCHEDULES
 from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
-from everlearn.errors import InputError, UnknownName
+from everlearn.errors import InputError, UnknownName, UserCodeError
+from everlearn.purity import impurities, package, plain_function
 from everlearn.registry import call_factory, locate, name_of, parameters, refuse_needy, settings
 
 WANTED_AGENT = "a design, as in el.Design(build, act, learn), or a function without required arguments that returns one"
@@ -33,7 +34,7 @@ def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Sch
     if isinstance(found, Schedule):
         if chosen:
             raise UnknownName("parameter", f"schedule.{next(iter(chosen))}", [])
-        return found
+        return _pure(replace(found, name=given) if isinstance(given, str) else found)
     if not callable(found):
         raise InputError("schedule", name_of(given), "is neither a schedule nor a function that makes one")
     refuse_needy(found, given, "schedule", WANTED_SCHEDULE, (Schedule,))
@@ -46,7 +47,21 @@ def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Sch
             f"made {type(schedule).__name__}, not a schedule; return one, as in el.Schedule(...)",
         )
     name = given if isinstance(given, str) else schedule.name
-    return replace(schedule, name=name, parameters=values)
+    return _pure(replace(schedule, name=name, parameters=values))
+
+
+def _pure(schedule: Schedule) -> Schedule:
+    """Return a schedule whose functions depend on t alone, as far as can be told without calling them."""
+    for name in ("horizon", "optimism", "value_shift", "count_scale", "formula"):
+        function = getattr(schedule, name)
+        if function is None and name == "formula":
+            continue
+        if not callable(function):
+            raise InputError(f"{name} of the schedule", function, "give a function of t")
+        for found in () if package(plain_function(function)) == "everlearn" else impurities(function):
+            said = f"schedule {schedule.name!r}: {name} uses {found.name} ({found.place})"
+            raise UserCodeError(f"{said}; a schedule is a function of t alone")
+    return schedule
 
 
 def make_design(
@@ -100,6 +115,8 @@ def make_design(
 def _checked(design: Design) -> Design:
     if design.own:
         check_design(design)
+        if design.schedule is not None:
+            _pure(design.schedule)
     return design
 
 

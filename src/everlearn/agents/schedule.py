@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 from everlearn.errors import require
 from everlearn.protocol import Table
+from everlearn.registry import settings_text
 
 MOST_STEPS = 1 << 62
 """More steps than there will be."""
@@ -84,6 +85,11 @@ class Schedule:
     unit: bool = False
     name: str = "schedule"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return one line: the name and the parameters."""
+        settings = settings_text(self.parameters)
+        return f"Schedule({self.name!r}{': ' if settings else ''}{settings})"
 
 
 def smooth(

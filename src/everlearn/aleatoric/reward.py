@@ -8,16 +8,19 @@ task's own units.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from everlearn.environments.pure import Pure, as_number
 from everlearn.errors import RewardError, require
 from everlearn.protocol import Label, RewardFunction
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reward:
     """r with its range.  r must be a pure function; what it returns is remembered.
 
@@ -39,16 +42,28 @@ class Reward:
     raw: bool = False
 
     def __post_init__(self) -> None:
-        given = (self.low, self.high)
-        fine = all(math.isfinite(end) for end in given) and self.low < self.high
-        require(fine, "reward_range", given, "give two finite numbers, the lower first")
+        require(callable(self.function), "reward", self.function, "give a function of (s, action, observation)")
+        reward_range((self.low, self.high))
+
+    def __repr__(self) -> str:
+        """Return one line: the function and the range."""
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"Reward({name}, {self.low:g} to {self.high:g}{', raw' if self.raw else ''})"
+
+    @cached_property
+    def _pure(self) -> Pure:
+        remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
+        return Pure(self.function, "reward", "(s, action, observation)", remedy)
 
     def __call__(self, aleatoric_state: Label, action: Label, observation: Label) -> float:
         """Return the reward in the task's own units, checked."""
         labels = aleatoric_state, action, observation
-        return self.check(self.function(*labels), f"reward of {labels!r}")
+        paid = self._pure(*labels)
+        if paid is None:
+            raise RewardError(f"{self._pure.name} of {labels!r}", None, "it returned nothing; add a return")
+        return self.check(paid, f"reward of {labels!r}")
 
-    def check(self, reward: object, where: str = "reward") -> float:
+    def check(self, given: object, where: str = "reward") -> float:
         """Return a reward as a number, or say what is wrong with it.
 
         Examples
@@ -57,10 +72,8 @@ class Reward:
         1.0
 
         """
-        try:
-            reward = float(reward)  # type: ignore[arg-type]  # what is no number is refused
-        except (TypeError, ValueError, OverflowError):
-            raise RewardError(where, reward, "must be a number") from None
+        if (reward := as_number(given)) is None:
+            raise RewardError(where, given, "must be a number")
         if not math.isfinite(reward):
             raise RewardError(where, reward, "must be finite")
         if not self.low <= reward <= self.high:
@@ -84,3 +97,19 @@ class Reward:
         if self.raw:
             return f"raw rewards, from {self.low:g} to {self.high:g}"
         return f"rewards scaled from [{self.low:g}, {self.high:g}] to [0, 1]"
+
+
+def reward_range(given: object) -> tuple[float, float]:
+    """Return the least and the greatest reward, or say what is wrong with them.
+
+    Examples
+    --------
+    >>> reward_range([-1, 1])
+    (-1, 1)
+
+    """
+    ends = list(given) if isinstance(given, Iterable) and not isinstance(given, str | dict) else []
+    numbers = [number for end in ends if (number := as_number(end)) is not None]
+    fine = len(ends) == len(numbers) == 2 and math.isfinite(numbers[1] - numbers[0]) and numbers[0] < numbers[1]
+    require(fine, "reward_range", given, "give two finite numbers, the lower first")
+    return ends[0], ends[1]

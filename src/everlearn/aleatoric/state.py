@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
-from everlearn.errors import AleatoricStateError, InputError, require
-from everlearn.labels import check_label, check_labels, few
+import numpy as np
+
+from everlearn.environments.pure import Pure
+from everlearn.errors import AleatoricStateError, UserCodeError, require
+from everlearn.labels import check_label, check_labels, counted, few, is_label
 from everlearn.protocol import History, Label, Update
 
 MOST_STATES = 1_000_000
@@ -17,7 +21,7 @@ START = "start"
 """What the last observation is, while there is none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AleatoricState:
     """S0 and f.  f must be a pure function; what it returns is remembered.
 
@@ -45,16 +49,47 @@ class AleatoricState:
     update: Update
     states: Sequence[Label] | Callable[[Iterable[Label], Iterable[Label]], Iterable[Label]] | None = None
 
+    def __post_init__(self) -> None:
+        require(callable(self.update), "update", self.update, "give a function of (s, action, observation)")
+        object.__setattr__(self, "start", check_label(self.start, "start of the aleatoric state"))
+
+    def __repr__(self) -> str:
+        """Return one line: S0, f and the number of states."""
+        name = getattr(self.update, "__name__", type(self.update).__name__)
+        number = f": {counted(len(self.states), 'state')}" if isinstance(self.states, Sized) else ""
+        return f"AleatoricState({name} from {self.start!r}{number})"
+
+    @cached_property
+    def _pure(self) -> Pure:
+        remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
+        return Pure(self.update, "update function", "(s, action, observation)", remedy)
+
+    def follow(self, aleatoric_state: Label, action: Label, observation: Label) -> Label:
+        """Return f(s, a, o), checked.
+
+        Examples
+        --------
+        >>> window(2).follow(("idle",), "wait", "busy")
+        ('idle', 'busy')
+
+        """
+        following = self._pure(aleatoric_state, action, observation)
+        if is_label(following):
+            return following  # type: ignore[no-any-return]
+        where = f"aleatoric state after {(aleatoric_state, action, observation)!r}"
+        if following is None:
+            raise AleatoricStateError(where, None, f"{self._pure.name} returned nothing; add a return")
+        return check_label(following, where)
+
     def of(self, history: History) -> Label:
         """Return phi(h), the aleatoric state after a history."""
         aleatoric_state = self.start
         for action, observation in history:
-            aleatoric_state = self.update(aleatoric_state, action, observation)
+            aleatoric_state = self.follow(aleatoric_state, action, observation)
         return aleatoric_state
 
     def enumerate(self, actions: Iterable[Label], observations: Iterable[Label]) -> AleatoricState:
         """Return the same with its set of states known: as declared, or all that f can reach from S0."""
-        check_label(self.start, "start of the aleatoric state")
         if self.states is not None:
             listed = self.states(actions, observations) if callable(self.states) else self.states
             states = check_labels(listed, "states")
@@ -68,7 +103,7 @@ class AleatoricState:
         queue = [self.start]
         for aleatoric_state in queue:
             for action, observation in steps:
-                following = self._follow(aleatoric_state, action, observation)
+                following = self._reached(aleatoric_state, action, observation)
                 if following not in found:
                     found[following] = None
                     queue.append(following)
@@ -77,14 +112,13 @@ class AleatoricState:
                 raise AleatoricStateError("aleatoric state", len(found), remedy)
         return tuple(found)
 
-    def _follow(self, aleatoric_state: Label, action: Label, observation: Label) -> Label:
+    def _reached(self, aleatoric_state: Label, action: Label, observation: Label) -> Label:
         try:
-            following = self.update(aleatoric_state, action, observation)
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            where = (aleatoric_state, action, observation)
-            remedy = f"raised {error!r}; handle it, or list the aleatoric states with states="
-            raise InputError("f", where, remedy) from error
-        return check_label(following, f"aleatoric state after {(aleatoric_state, action, observation)!r}")
+            return self.follow(aleatoric_state, action, observation)
+        except UserCodeError as error:  # perhaps at what never happens
+            raise UserCodeError(
+                f"{error}; handle it, or list the states with states=", error.frames
+            ) from error.__cause__
 
 
 def last_observation(start: Label = START) -> AleatoricState:
@@ -114,7 +148,9 @@ def window(length: int, *, actions: bool = False) -> AleatoricState:
     (('serve', 'busy'),)
 
     """
-    require(length >= 1, "length of the window", length, "give at least 1")
+    given: object = length
+    whole = isinstance(given, int | np.integer) and not isinstance(given, bool) and int(given) >= 1
+    require(whole, "length of the window", length, "give a whole number of at least 1")
 
     def update(kept: tuple[Label, ...], action: Label, observation: Label) -> tuple[Label, ...]:
         seen: Label = (action, observation) if actions else observation

@@ -63,7 +63,13 @@ class Comparison:
     """The p-value, adjusted for all comparisons made."""
     better: float
     """The share of pairs in which the agent did better: earned more, or had less regret."""
+    verdict: str
+    """``better`` or ``worse`` where interval and adjusted p-value agree, else ``unclear``."""
     sentence: str
+    task_name: str
+    agent_name: str
+    against_name: str
+    """What the three are called where they stand side by side: with the settings in which their like differ."""
 
 
 class _Named(NamedTuple):
@@ -218,5 +224,9 @@ def _comparison(
         p_value=p,
         adjusted=adjusted,
         better=float(np.mean(values < 0 if measure in LOSSES else values > 0)),
+        verdict=finding.verdict(confidence),
         sentence=sentence(finding, confidence, one.arm.unit),
+        task_name=one.task,
+        agent_name=one.agent,
+        against_name=other.agent,
     )

@@ -47,14 +47,14 @@ def _anytime(arm: Arm) -> Table:
 
 def _regret(arm: Arm) -> Table:
     if arm.regret is None:
-        remedy = f"the optimum of {arm.task!r} is not known; choose final, late or anytime"
+        remedy = f"the optimum over all policies of {arm.task!r} is not known; choose final, late or anytime"
         raise InputError("measure", "regret", remedy)
     return arm.regret[:, -1]
 
 
 def _relative_regret(arm: Arm) -> Table:
     if arm.optimum is None or not np.all(arm.optimum):
-        remedy = f"the optimum of {arm.task!r} is zero or not known; choose final, late or anytime"
+        remedy = f"the optimum over all policies of {arm.task!r} is zero or not known; choose final, late or anytime"
         raise InputError("measure", "relative regret", remedy)
     # The size of the optimum, so that more is worse also where the optimum is negative.
     return np.asarray((arm.optimum - _final(arm)) / np.abs(arm.optimum))
@@ -64,8 +64,8 @@ MEASURES: dict[str, Measure] = {
     "final": Measure(_final, "average reward over all steps"),
     "late": Measure(_late, "average reward past a tenth of the steps, once it has learned"),
     "anytime": Measure(_anytime, "cumulative average reward, averaged over logarithmic time"),
-    "regret": Measure(_regret, "realized regret at the end"),
-    "relative regret": Measure(_relative_regret, "realized regret a step, as a share of the optimum"),
+    "regret": Measure(_regret, "realized regret at the end, against the optimum over all policies"),
+    "relative regret": Measure(_relative_regret, "realized regret a step, as a share of the optimum over all policies"),
 }
 
 LOSSES = ("regret", "relative regret")

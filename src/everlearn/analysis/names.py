@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from everlearn.results.arm import Arm
+from everlearn.results.references import BEST, FOUND, OPTIMUM
 
 
 def task_names(arms: Sequence[Arm]) -> list[str]:
@@ -108,6 +109,21 @@ def written(value: Any) -> str:
 
     """
     return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def known_averages(arm: Arm) -> str:
+    """Return what the best policies earn on the task of an arm, in words; nothing where that is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> known_averages(Arm("shop", "smooth", {}, np.array([1]), np.zeros((1, 1)), np.array([0.5])))
+    'optimum over all policies 0.5'
+
+    """
+    optimum = {} if arm.optimum is None else {OPTIMUM: float(arm.optimum.mean())}
+    best = {name: value for name, value in arm.references.items() if name in (BEST, FOUND)}
+    return ", ".join(f"{name} {value:.4g}" for name, value in {**optimum, **best}.items())
 
 
 def _names(labels: Sequence[str], settings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from everlearn.errors import InputError
+from everlearn.errors import InputError, UnknownName
+from everlearn.labels import counted
 from everlearn.protocol import Table
+from everlearn.results.references import OPTIMUM
 from everlearn.results.result import Result
 from everlearn.theory.aleatoric import average_reward
 from everlearn.theory.pairs import Pairs
@@ -29,23 +31,56 @@ class Regret(NamedTuple):
     standard_error: Table
     per_run: Table
 
+    def __repr__(self) -> str:
+        runs, times = self.per_run.shape
+        error = "" if runs == 1 else f", standard error {self.standard_error[-1]:.2g}"
+        return f"Regret({counted(runs, 'run')} at {counted(times, 'time')}, at the end {self.mean[-1]:.4g}{error})"
 
-def regret(result: Result, reference: float) -> Regret:
-    """Return the realized regret of runs against an average reward, such as lambda_* or that of a policy.
+
+def regret(result: Result, reference: float | str = "optimum") -> Regret:
+    """Return the realized regret of runs against an average reward.
+
+    Parameters
+    ----------
+    result:
+        what :func:`everlearn.run` returned
+    reference:
+        an average reward, or the name of one in ``result.references``, such as ``best over aleatoric states``; the
+        optimum over all policies unless given
 
     Examples
     --------
     >>> import everlearn as el
     >>> result = el.run("service-station", "always", parameters={"agent.policy": "fast"}, steps=1000, runs=2)
-    >>> regret(result, 0.5).mean[-1]
-    np.float64(-0.5)
+    >>> regret(result)
+    Regret(2 runs at 61 times, at the end -0.5, standard error 0)
+    >>> regret(result, "always slow").mean[-1] == regret(result, result.references["always slow"]).mean[-1]
+    np.True_
 
     """
-    per_run = reference * result.times - result.total_reward
+    if not isinstance(result, Result):
+        raise InputError("result", result, "give what everlearn.run returned")
+    per_run = _average(result, reference) * result.times - result.total_reward
     error = np.full(result.times.size, math.nan)
     if result.runs > 1:
         error = per_run.std(axis=0, ddof=1) / math.sqrt(result.runs)
     return Regret(per_run.mean(axis=0), error, per_run)
+
+
+def _average(result: Result, reference: object) -> float:
+    """Return the average reward that is meant."""
+    if isinstance(reference, str):
+        if reference in result.references:
+            return result.references[reference]
+        if reference != "optimum":
+            raise UnknownName("reference", reference, result.references, "; or give an average reward")
+        remedy = f"is not known of {result.task!r}; give an average reward, as in el.regret(result, 0.5)"
+        raise InputError("reference", OPTIMUM, remedy)
+    number = isinstance(reference, int | float | np.integer | np.floating) and not isinstance(reference, bool)
+    if not number or not math.isfinite(reference):  # type: ignore[arg-type]  # a number
+        remedy = "give an average reward, or the name of one in result.references; without it, it is the optimum"
+        raise InputError("reference", reference, remedy)
+    return float(reference)  # type: ignore[arg-type]
 
 
 def policy_averages(result: Result, pairs: Pairs) -> Table:

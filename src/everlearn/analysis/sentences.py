@@ -51,9 +51,27 @@ class Finding(NamedTuple):
         """Say whether interval and test agree that there is a difference."""
         return self.adjusted is not None and self.adjusted <= 1 - confidence and self.low * self.high > 0
 
+    def verdict(self, confidence: float) -> str:
+        """Return what is shown: ``better``, ``worse``, or ``unclear``."""
+        if not self.shown(confidence):
+            return "unclear"
+        return "better" if (self.difference < 0) == (self.measure in LOSSES) else "worse"
+
     def cannot(self, confidence: float) -> bool:
         """Say whether there are so few pairs that no difference could be shown, however large."""
-        return max(2.0 ** (1 - self.units), 2 / 10_000) * self.made > 1 - confidence
+        return cannot(self.units, self.made, confidence)
+
+
+def cannot(units: int, made: int, confidence: float) -> bool:
+    """Say whether so few pairs can show no difference among so many comparisons, however large it is.
+
+    Examples
+    --------
+    >>> cannot(5, 1, 0.95), cannot(10, 1, 0.95), cannot(10, 36, 0.95)
+    (True, False, True)
+
+    """
+    return max(2.0 ** (1 - units), 2 / 10_000) * made > 1 - confidence
 
 
 def sentence(finding: Finding, confidence: float = 0.95, unit: str = "run") -> str:
@@ -82,13 +100,13 @@ def sentence(finding: Finding, confidence: float = 0.95, unit: str = "run") -> s
     few = f"; so few {unit}s cannot show one{among}" if finding.cannot(confidence) else ""
     return (
         f"on {finding.task}, no difference in {quantity} between {between} is shown: "
-        f"{_rounded(finding.difference, finding)} ({_details(finding, confidence, unit)}{few})"
+        f"{rounded(finding.difference, finding.low, finding.high)} ({_details(finding, confidence, unit)}{few})"
     )
 
 
 def _clause(finding: Finding) -> str:
     more = "more" if finding.difference > 0 else "less"
-    size = _rounded(abs(finding.difference), finding)
+    size = rounded(abs(finding.difference), finding.low, finding.high)
     return _CLAUSES[finding.measure].format(size=size, more=more, against=finding.against)
 
 
@@ -96,7 +114,7 @@ def _details(finding: Finding, confidence: float, unit: str) -> str:
     ends = (finding.low, finding.high)
     if finding.shown(confidence):  # the clause says "less", so sizes are given
         ends = (min(map(abs, ends)), max(map(abs, ends)))
-    low, high = (_rounded(end, finding) for end in ends)
+    low, high = (rounded(end, finding.low, finding.high) for end in ends)
     better = "; less is better" if finding.measure in LOSSES else ""
     return (
         f"{100 * confidence:g}% interval {low} to {high}, {finding.units} paired {unit}s, "
@@ -104,13 +122,22 @@ def _details(finding: Finding, confidence: float, unit: str) -> str:
     )
 
 
-def _rounded(value: float, finding: Finding) -> str:
-    """Return a number to two digits of the interval's width: what is beyond them is noise."""
-    width = finding.high - finding.low
-    if width < 1e-6 * abs(finding.difference) or width == 0:
-        return f"{value:.4g}"
+def rounded(value: float, low: float, high: float, sign: str = "") -> str:
+    """Return a number to two digits of an interval's width: what is beyond them is noise.
+
+    ``sign`` is a plus where one should be written.
+
+    Examples
+    --------
+    >>> rounded(0.123456, 0.11, 0.14), rounded(1234.5, 900, 1500, "+"), rounded(0.25, 0.25, 0.25)
+    ('0.123', '+1,234', '0.25')
+
+    """
+    width = high - low
+    if not width > 1e-6 * abs(value):
+        return f"{value:{sign}.4g}"
     decimals = max(0, 1 - math.floor(math.log10(width)))
-    return f"{round(value, decimals) + 0.0:,.{decimals}f}"  # the sum turns -0.0 into 0.0
+    return f"{round(value, decimals) + 0.0:{sign},.{decimals}f}"  # the sum turns -0.0 into 0.0
 
 
 def _probability(p: float | None) -> str:

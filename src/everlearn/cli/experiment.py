@@ -101,14 +101,19 @@ def table(
 def compare(
     directory: Directory,
     measure: Annotated[str, typer.Option(help="final, late, anytime, regret or 'relative regret'.")] = "final",
-    against: Annotated[str | None, typer.Option(help="Compare every agent with this one alone.")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="AGENT", help="Compare every agent with this one. Default: the first.")
+    ] = None,
+    all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Compare every agent with every other.")] = False,
+    sentences: Annotated[bool, typer.Option("--sentences", help="Print a sentence for each comparison.")] = False,
     confidence: Confidence = 0.95,
     as_json: AsJson = False,
 ) -> None:
-    """Compare agents in pairs of runs with the same random numbers, corrected for how many comparisons there are."""
+    """Compare every agent with the first, by pairs of runs with the same random numbers, and print one matrix."""
     from everlearn.cli.experiment_actions import print_comparisons
 
-    print_comparisons(directory, measure, against, confidence, as_json)
+    shape = {"all_pairs": all_pairs, "sentences": sentences}
+    print_comparisons(directory, measure, against, confidence, **shape, as_json=as_json)
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from everlearn.api import workforce
@@ -11,12 +10,9 @@ from everlearn.cli.summaries import show_tables
 from everlearn.cli.watching import interruptible, watching
 from everlearn.errors import InputError
 from everlearn.experiments.execute import Shard, execute, extend
-from everlearn.experiments.experiment import Experiment
+from everlearn.experiments.experiment import SHOWN, Experiment
 from everlearn.experiments.merge import merge
 from everlearn.experiments.spec import Spec, load_spec, read_spec
-
-SHOWN = ("final", "late", "relative regret")
-"""What a person is shown of the measures unless others are asked for; regret itself is shown over time."""
 
 
 def run_spec(spec: str, out: str, threads: int | None, shard: str | None, cluster: str | None, as_json: bool) -> None:
@@ -93,22 +89,34 @@ def print_tables(directory: str, measures: list[str] | None, confidence: float, 
     show_tables(console(), experiment, rows, regret, confidence)
 
 
-def print_comparisons(directory: str, measure: str, against: str | None, confidence: float, as_json: bool) -> None:
-    """Print comparisons, a sentence each."""
-    found = Experiment(directory).compare(measure, against=against, confidence=_confidence(confidence))
+def print_comparisons(
+    directory: str,
+    measure: str,
+    against: str | None,
+    confidence: float,
+    *,
+    all_pairs: bool,
+    sentences: bool,
+    as_json: bool,
+) -> None:
+    """Print comparisons as a matrix, or a sentence each."""
+    if all_pairs and against is not None:
+        raise InputError("--against", against, "leave it out with --all-pairs, or leave out --all-pairs")
+    found = Experiment(directory).compare(
+        measure, against=against, all_pairs=all_pairs, confidence=_confidence(confidence)
+    )
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json(found.rows)
         return
     screen = console()
-    for one in found:
-        screen.print(one.sentence, soft_wrap=True, markup=False)
-    if len(found) > 1:
+    shown = found.sentences if sentences and found else [found.text(screen.width)]
+    for text in shown:
+        screen.print(text, soft_wrap=True, markup=False)
+    if sentences and len(found) > 1:
         note = (
             f"p-values are adjusted for {len(found)} comparisons (Holm); each pairs runs with the same random numbers."
         )
         screen.print(f"[dim]{note}[/dim]", soft_wrap=True)
-    if not found:
-        screen.print("there is nothing to compare: no task has two agents with runs in common")
 
 
 def draw_figures(directory: str, out: str | None, formats: list[str], measure: str, as_json: bool) -> None:

@@ -15,8 +15,9 @@ from everlearn.leaderboard.board import make_board
 from everlearn.leaderboard.lineup import lineup
 from everlearn.leaderboard.page import size
 from everlearn.leaderboard.tables import Grid
+from everlearn.results.references import OPTIMUM
 
-ONLY_ON_THE_PAGE = ("optimum", "worst run")
+ONLY_ON_THE_PAGE = (OPTIMUM, "worst run")
 """Columns for which a terminal has no room."""
 
 
@@ -42,7 +43,7 @@ def leaderboard_and_print(
     shown = [tables.agents_table(board), tables.tasks_table(board)]
     for grid in [*shown, *([tables.duels_table(board)] if board.duels else [])]:
         _show(screen, grid)
-    note = "Regret is a share of the optimum; pairs of runs with the same random numbers say who did better."
+    note = f"Regret is a share of the {OPTIMUM}; pairs of runs with the same random numbers say who did better."
     screen.print(f"[dim]{note}[/dim]", soft_wrap=True)
     for path in written:
         screen.print(f"written: {path.resolve()}", soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""The commands on a directory of durable agents: backup, check, journal, policy and warm."""
+"""The commands on a directory of durable agents: accept, backup, check, journal, policy and warm."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def journal_and_print(directory: str, agent: str | None, first: int | None, last
 
 def _line(row: dict[str, Any]) -> str:
     if row["kind"] not in ("observed", "warm"):
-        return f"{row['step']:>8}  {row['at']}  {row['kind']} {row.get('to', '')}".rstrip()
+        told = "; ".join(row.get("changes", [row.get("to", "")]))
+        return f"{row['step']:>8}  {row['at']}  {row['kind']} {told}".rstrip()
     executed = "" if row["executed"] == row["proposed"] else f" (proposed: {_shown(row['proposed'])})"
     moved = f"{_shown(row['state'])} -> {_shown(row['next_state'])}"
     told = f"{_shown(row['executed'])}{executed}, {_shown(row['observation'])}, {row['reward']:g}"
@@ -91,7 +92,7 @@ def _shown(label: Any) -> str:
 def policy_and_print(directory: str, agent: str | None, as_json: bool) -> None:
     """Print the greedy policy of an agent."""
     with Reader(directory) as reader:
-        core = reader.open(_named(directory, agent))
+        core = reader.look(_named(directory, agent))
     table = policy_table(core)
     if as_json:
         print_json(table)
@@ -107,6 +108,20 @@ def policy_and_print(directory: str, agent: str | None, as_json: bool) -> None:
         numbers = ("" if row[name] is None else f"{row[name]:.6g}" for name in ("value", "count"))
         rows.add_row(show(row["state"]), show(row["action"]), *numbers)
     screen.print(rows)
+
+
+def accept_and_print(directory: str, agent: str | None, as_json: bool) -> None:
+    """Let an agent resume although its task changed, and say what changed."""
+    name = _named(directory, agent)
+    with Store(directory) as store:
+        before = store.enrolled(name).changed
+        core = store.open(name, accept=True)
+        accepted = store.enrolled(name).changed != before
+    changes = core.changed["changes"] if accepted and core.changed else []
+    if as_json:
+        print_json({"step": core.step, "changes": changes})
+    else:
+        typer.echo("\n".join(f"accepted: {change}" for change in changes) or "nothing changed")
 
 
 def warm_and_print(directory: str, file: str, agent: str | None, as_json: bool) -> None:

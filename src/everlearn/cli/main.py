@@ -97,13 +97,17 @@ def run(
     engine: Annotated[str, typer.Option(help="auto, compiled or reference.", autocompletion=options.engines)] = "auto",
     threads: experiment.Threads = None,
     max_pairs: Annotated[int, integer(help="How many pairs of memory and state may be expanded.", least=1)] = 1_000_000,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw it to a file that ends in .png, .svg or .pdf.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="Keep the result and its tables in a folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an agent on a task, and print how much reward it gathered."""
     from everlearn.cli.run import run_and_print
 
     numbers = {"steps": steps, "runs": runs, "seed": seed, "max_pairs": max_pairs}
-    run_and_print(task, agent, schedule, settings or [], numbers, engine, threads, as_json)
+    run_and_print(task, agent, schedule, settings or [], numbers, engine, threads, plot, out, as_json)
 
 
 @app.command()
@@ -122,12 +126,13 @@ def theory(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as in task.window=6.")
     ] = None,
+    only: Annotated[str | None, typer.Option(help="optimum: that alone, where a task is large.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute exactly what can be earned on a task, how long that takes to tell, and what the theorems promise."""
     from everlearn.cli.theory import theory_and_print
 
-    theory_and_print(task, settings or [], policy or [], horizon or [], steps or [], as_json)
+    theory_and_print(task, settings or [], policy or [], horizon or [], steps or [], only, as_json)
 
 
 @app.command()
@@ -201,6 +206,22 @@ def serve(
 
 @app.command()
 def play(
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            help="The task to begin with: a name, gymnasium:ID, or module:attribute.", autocompletion=options.tasks
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(help="The agent to begin with: a name, or module:attribute.", autocompletion=options.agents),
+    ] = None,
+    schedule: Annotated[
+        str | None, typer.Option(help="Its schedule: a name, or module:attribute.", autocompletion=options.schedules)
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as in task.window=6.")
+    ] = None,
     port: Annotated[int, integer(help="The port; 0 for any that is free.")] = 8090,
     host: Annotated[str, typer.Option(help="Where to listen; others can reach anything but loopback.")] = "127.0.0.1",
     opened: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
@@ -208,7 +229,7 @@ def play(
     """Open a page where you watch an agent learn, and try others; it needs no network."""
     from everlearn.cli.play import play as serve_page
 
-    serve_page(host, port, opened)
+    serve_page(task, agent, schedule, settings or [], (host, port), opened)
 
 
 @app.command()
@@ -237,6 +258,14 @@ def claims(as_json: AsJson = False) -> None:
 
 AgentName = Annotated[str | None, typer.Option(metavar="NAME", help="Which agent, where there are several.")]
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="A directory of durable agents.")]
+
+
+@app.command()
+def accept(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
+    """Let a durable agent resume although its task is not what it was; the change is written to its journal."""
+    from everlearn.cli.live import accept_and_print
+
+    accept_and_print(directory, agent, as_json)
 
 
 @app.command()

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import typer
 
-from everlearn.errors import InputError
+from everlearn.cli.run import parse_settings
+from everlearn.play.watching import watch
 
 
-def play(host: str, port: int, show: bool) -> None:
-    """Serve the page until interrupted."""
-    if importlib.util.find_spec("nicegui") is None:
-        raise InputError("play", "nicegui", "is not installed; install it with: pip install 'everlearn[play]'")
-    from everlearn.play.server import serve
-
-    serve(host, port, show=show, say=lambda text: typer.echo(text, err=True))
+def play(
+    task: str | None,
+    agent: str | None,
+    schedule: str | None,
+    settings: list[str],
+    address: tuple[str, int],
+    show: bool,
+) -> None:
+    """Serve the page until interrupted; ``address`` is host and port."""
+    host, port = address
+    watch(
+        task,
+        agent,
+        schedule=schedule,
+        parameters=parse_settings(settings),
+        host=host,
+        port=port,
+        show=show,
+        say=lambda text: typer.echo(text, err=True),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -9,7 +10,12 @@ import typer
 from everlearn.api import run
 from everlearn.cli.output import console, print_json, progress_bar
 from everlearn.errors import InputError
+from everlearn.figures.curves import picture
+from everlearn.figures.saving import figure_kind, save_figure
+from everlearn.results.references import OPTIMUM
 from everlearn.results.result import Result
+from everlearn.results.saving import keep, make_folder_for
+from everlearn.theory.known import MOST_PAIRS
 
 
 def run_and_print(
@@ -20,10 +26,18 @@ def run_and_print(
     numbers: dict[str, int],
     engine: str,
     threads: int | None,
+    plot: str | None,
+    out: str | None,
     as_json: bool,
 ) -> None:
-    """Run, with a progress bar on a terminal, and print the result; ``numbers`` are those of ``run``."""
+    """Run, with a progress bar on a terminal, and print the result; ``numbers`` are those of ``run``.
+
+    ``plot`` and ``out`` are a figure and a folder to write; that they can be written is seen to before the run.
+    """
     parameters = parse_settings(settings)
+    if plot is not None:
+        _check_plot(plot)
+    folder = None if out is None else make_folder_for(out, "--out")
     total, done = numbers["steps"] * numbers["runs"], 0
     try:
         with progress_bar(f"{agent} on {task}", total) as advance:
@@ -50,6 +64,19 @@ def run_and_print(
         print_json(result.to_dict())
     else:
         print_table(result)
+    written = [] if plot is None else [save_figure(picture(result), plot)]
+    if folder is not None:
+        written += keep(result, folder)
+    for path in [] if as_json else written:
+        console().print(f"written: {path.resolve()}", soft_wrap=True, markup=False)
+
+
+def _check_plot(plot: str) -> None:
+    figure_kind(plot, "--plot")
+    if Path(plot).is_dir():
+        raise InputError("--plot", plot, "is a folder; give a file")
+    if not Path(plot).parent.is_dir():
+        raise InputError("--plot", plot, f"there is no folder {str(Path(plot).parent)!r}; make it first")
 
 
 def parse_settings(settings: list[str]) -> dict[str, Any]:
@@ -72,11 +99,12 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
 
 def print_table(result: Result) -> None:
     """Print a compact table for a person."""
+    from rich.markup import escape
     from rich.table import Table
 
     out = console()
     schedule = f", schedule {result.schedule}" if result.schedule else ""
-    out.print(f"[bold]{result.agent}[/bold]{schedule} on [bold]{result.task}[/bold]")
+    out.print(f"[bold]{escape(result.agent)}[/bold]{escape(schedule)} on [bold]{escape(result.task)}[/bold]")
     runs = f"{result.runs:,} run" + ("s" if result.runs > 1 else "")
     out.print(f"{runs} of {result.steps:,} steps, seed {result.seed}; learns from {result.scaling}", soft_wrap=True)
     table = Table(title=None)
@@ -92,8 +120,11 @@ def print_table(result: Result) -> None:
         f"{final['max']:.4f}",
     )
     for name, value in result.references.items():
-        table.add_row(f"[dim]{name}, exact[/dim]", f"[dim]{value:.4f}[/dim]", "", "", "")
+        table.add_row(f"[dim]{escape(name)}[/dim]", f"[dim]{value:.4f}[/dim]", "", "", "")
     out.print(table)
+    if OPTIMUM not in result.references:
+        why = f"the task has no model, or one with more than {MOST_PAIRS:,} pairs of memory and state"
+        out.print(f"[dim]The {OPTIMUM} is not known: {why}.[/dim]", soft_wrap=True)
     speed = f"{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps a second, {result.engine} engine"
     expanded = "" if result.pairs is None else f", {result.pairs:,} pairs of memory and state expanded"
     out.print(f"[dim]{speed}{expanded}[/dim]", soft_wrap=True)

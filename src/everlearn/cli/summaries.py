@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -9,8 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from everlearn.analysis.names import written
+from everlearn.analysis.names import known_averages, written
 from everlearn.experiments.experiment import Experiment
+from everlearn.results.arm import Arm
+from everlearn.results.references import OPTIMUM
 
 COLUMNS = 4
 """How many times regret is shown at, the last ones; more would not fit."""
@@ -25,16 +28,24 @@ def show_tables(
 ) -> None:
     """Print the measures, and regret over time."""
     steps = f"{experiment.manifest['steps']:,} steps"
+    known = _known(experiment.arms)
     for task, group in _by_task(rows).items():
         measures = list(dict.fromkeys(row["measure"] for row in group))
-        _show(screen, f"{task}, {steps}", group, "measure", measures)
+        _show(screen, f"{task}, {steps}{known[task]}", group, "measure", measures)
     for task, group in _by_task(regret).items():
         times = list(dict.fromkeys(row["time"] for row in group))[-COLUMNS:]
-        _show(screen, f"{task}, realized regret after so many steps", group, "time", times)
+        title = f"{task}, realized regret after so many steps\nagainst the {OPTIMUM}"
+        _show(screen, title, group, "time", times)
     arms = {(arm.unit, arm.units) for arm in experiment.arms}
     counted = ", ".join(f"{number:,} {unit}{'s' if number > 1 else ''}" for unit, number in sorted(arms))
     note = f"Means over {counted}; below each its {confidence:.0%} interval, by bootstrap."
     screen.print(f"[dim]{note}[/dim]", soft_wrap=True)
+
+
+def _known(arms: Sequence[Arm]) -> dict[str, str]:
+    """Return for each task what its best policies earn, as the end of a title."""
+    groups = _by_task([{"task": arm.task, "settings": arm.settings, "known": known_averages(arm)} for arm in arms])
+    return {task: f"\n{group[0]['known']}" if group[0]["known"] else "" for task, group in groups.items()}
 
 
 def _show(screen: Console, title: str, rows: list[dict[str, Any]], key: str, columns: list[Any]) -> None:
@@ -66,7 +77,7 @@ def _agent(row: dict[str, Any]) -> str:
     return f"{label}\n[dim]{escape(settings)}[/dim]" if settings else label
 
 
-def _written(settings: dict[str, Any], *, task: bool) -> str:
+def _written(settings: Mapping[str, Any], *, task: bool) -> str:
     chosen = {name: value for name, value in settings.items() if name.startswith("task.") == task}
     return (", " if task else "\n").join(
         f"{name.rpartition('.')[2]}={written(value)}" for name, value in chosen.items()

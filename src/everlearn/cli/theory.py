@@ -2,92 +2,80 @@
 
 from __future__ import annotations
 
+import shlex
+
+from rich.markup import escape
 from rich.table import Table
 
 from everlearn.agents.agent import split
 from everlearn.cli.output import console, print_json
 from everlearn.cli.run import parse_settings
 from everlearn.errors import InputError
-from everlearn.theory.aleatoric import attained
 from everlearn.theory.bounds import growing_horizon_regret, says_something_from
 from everlearn.theory.report import Theory
+from everlearn.theory.summary import best_rows, bound_rows, distortion_rows, optimum_rows, policy_rows
 
 
 def theory_and_print(
-    task: str, settings: list[str], policies: list[str], horizons: list[float], steps: list[int], as_json: bool
+    task: str,
+    settings: list[str],
+    policies: list[str],
+    horizons: list[float],
+    steps: list[int],
+    only: str | None,
+    as_json: bool,
 ) -> None:
     """Compute what was asked for, and print it."""
     chosen = split(parse_settings(settings))
     for kind in ("agent", "schedule"):
         if chosen[kind]:
             raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
+    _check_only(only, [*policies, *horizons, *steps])
     theory = Theory(task, chosen["task"])
-    document = theory.to_dict(policies, horizons, steps)
     if as_json:
-        print_json(document)
+        print_json(theory.optimum_to_dict() if only else theory.to_dict(policies, horizons, steps))
+    elif only:
+        _print_rows(theory, optimum_rows(theory))
     else:
         print_report(theory, policies, horizons, steps)
 
 
+def _check_only(only: str | None, others: list[object]) -> None:
+    if only is not None and only != "optimum":
+        raise InputError("--only", only, "give optimum, or leave it out")
+    if only and others:
+        raise InputError("--only", only, "computes nothing else; leave out --policy, --horizon and --steps")
+
+
 def print_report(theory: Theory, policies: list[str], horizons: list[float], steps: list[int]) -> None:
-    """Print a table that says in a sentence what each number means."""
-    screen = console()
-    pairs, best, found = theory.pairs, theory.best_aleatoric, theory.optimum
-    screen.print(
-        f"[bold]{theory.task.name}[/bold]: {pairs.memories:,} memories, {pairs.size:,} pairs with aleatoric states"
-    )
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column()
-    table.add_row(f"{found.average_reward:.10g}", _optimum(found.lower, found.upper))
-    table.add_row(f"{found.span:.6g}", "the span of an optimal bias: what the best start is worth beyond the worst")
-    kind = _searched(theory)
-    table.add_row(f"{best.average_reward:.10g}", f"the best average reward of a policy over aleatoric states; {kind}")
-    table.add_row("", f"[dim]{_policy(theory.written(best.policy))}[/dim]")
-    for text in policies:
-        one = theory.policy(text)
-        table.add_row(f"{one.average_reward:.10g}", f"the average reward of {text}, from the empty history")
-        if one.depends_on_start:
-            table.add_row("", one.depends_on_start)
-        table.add_row(
-            f"{one.averaging_time.value:.6g}", "its averaging time: over T steps it is off by at most that / T"
-        )
-    for tau in horizons:
-        spread, sup = theory.distortion(tau), theory.distortion_sup(tau)
-        table.add_row(
-            f"{spread.value:.9g}", f"distortion at horizon {tau:g}: what the aleatoric state hides of optimal values"
-        )
-        proof = "certified" if sup.certified else "the best of a grid"
-        table.add_row(f"{sup.value:.9g}", f"the greatest distortion at longer horizons, {proof}")
-    for number in steps:
-        for label, bound in theory.bounds(number).items():
-            table.add_row(f"{bound.value:.4g}", f"{label}, after {number:,} steps")
-    screen.print(table)
+    """Print a table that says in a sentence what each number means, and the best policy."""
+    rows = [*optimum_rows(theory), *best_rows(theory), *policy_rows(theory, policies)]
+    _print_rows(theory, [*rows, *distortion_rows(theory, horizons), *bound_rows(theory, steps)])
+    screen, text = console(), shlex.quote(theory.best_policy)
+    if len(text) > LISTED:
+        whole_text = "--json has all of it, under best_aleatoric.text"
+        screen.print(f"The best policy over aleatoric states names {len(theory.task.states):,} states; {whole_text}.")
+    else:
+        screen.print("The best policy over aleatoric states:")
+        screen.print(f"  --policy {text}", soft_wrap=True, markup=False)
     if steps:
         _print_vacuity(theory)
 
 
-LISTED = 24
-"""Up to how many aleatoric states a policy is written out."""
+LISTED = 1_000
+"""Up to how many letters a policy is written out."""
 
 
-def _searched(theory: Theory) -> str:
-    if theory.best_aleatoric.randomised:
-        return "a randomised policy, the best that a search found"
-    if not theory.best_deterministic.exact:
-        return "the best that a search found"
-    lossless = attained(theory.best_aleatoric.average_reward, theory.optimum)
-    return "nothing is lost" if lossless else "every deterministic policy was tried"
-
-
-def _policy(written: dict[str, dict[str, float]]) -> str:
-    if len(written) <= LISTED:
-        return str(written)
-    return f"{dict(list(written.items())[:LISTED])} and {len(written) - LISTED:,} more states; --json lists them"
-
-
-def _optimum(lower: float, upper: float) -> str:
-    return f"the optimal average reward over all policies, certified between {lower:.12g} and {upper:.12g}"
+def _print_rows(theory: Theory, rows: list[tuple[str, str]]) -> None:
+    screen, pairs = console(), theory.pairs
+    size = f"{pairs.memories:,} memories, {pairs.size:,} pairs with aleatoric states"
+    screen.print(f"[bold]{escape(theory.task.name)}[/bold]: {size}")
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
+    for number, meaning in rows:
+        table.add_row(number, escape(meaning))
+    screen.print(table)
 
 
 def _print_vacuity(theory: Theory) -> None:

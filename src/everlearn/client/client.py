@@ -82,6 +82,11 @@ class Client:
         self._observation: Label | None = None
         self._mode = "learn"
 
+    def __repr__(self) -> str:
+        """Return one line: the agent, the service and how many observations wait; never the token."""
+        state = "connected" if self.connected else "not connected"
+        return f"Client({self.agent!r} at {self._line.connection.address}, {state}, {self.waiting:,} waiting)"
+
     @property
     def connected(self) -> bool:
         """Whether the last attempt to reach the service succeeded (or there was none yet)."""

@@ -50,6 +50,8 @@ class Connection:
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
         self._open: http.client.HTTPConnection | None = None
+        self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self._prefix}"
+        """Where the service is, without what is secret in it."""
 
     def request(self, method: str, path: str, body: object, timeout: float) -> Any:
         """Send a request and return what was answered; raise :class:`ServiceError` unless that is good news."""

@@ -10,9 +10,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from everlearn.engine.sources import callees, names_used
 from everlearn.purity import plain_function
 from everlearn.randomness import kept, uniform
+from everlearn.sources import callees, names_used
 
 KEPT = {kept, uniform}
 """Functions that compiled code knows in a form of their own."""

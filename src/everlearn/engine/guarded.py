@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from everlearn.agents.agent import arrays
@@ -23,6 +22,10 @@ from everlearn.randomness import put_words, uniform
 
 if TYPE_CHECKING:
     from everlearn.engine.compiled import CompiledBatch, Group
+
+
+NOWHERE = -1
+"""The position of a run of which no step was begun."""
 
 
 class Failed(Exception):  # noqa: N818 - never reaches the user
@@ -53,12 +56,15 @@ def _changing(group: Group) -> list[NDArray[Any]]:
 def guarded(batch: CompiledBatch, group: Group, block: Block) -> None:
     """Advance a group through a block; raise what the reference loop would raise."""
     kept, guard = Kept.of(group), Guard(batch.plan.design, batch.table.interface)
+    group.lanes.place[:] = NOWHERE
     try:
         batch.through(group, block)
-    except (EverlearnError, NumbaError):
+    except EverlearnError:
         raise
     except Exception as error:
         position, lane = (int(place) for place in group.lanes.place)
+        if position == NOWHERE:  # it was not even compiled
+            raise
         reason = "it returned what it must not" if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
     else:
         if guard.is_sound(group.knowledge):

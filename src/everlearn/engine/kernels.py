@@ -16,8 +16,8 @@ from numba.extending import NativeValue, intrinsic, models, overload, register_m
 
 from everlearn.engine.copies import copied
 from everlearn.engine.parts import first_part, later_part
-from everlearn.engine.sources import callees, fingerprint
 from everlearn.randomness import kept, uniform
+from everlearn.sources import callees, fingerprint
 
 INLINE = {"error_model": "numpy", "forceinline": True}
 """Calls disappear, and a division by zero gives infinity, as it does on NumPy's numbers in the reference loop."""

@@ -14,6 +14,7 @@ from everlearn.engine.times import PER_DECADE, recording_times
 from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.registry import MOST_STEPS
+from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
 Progress: TypeAlias = Callable[[int], None]
@@ -37,6 +38,7 @@ class Plan:
     times: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "task", make_task(self.task))
         require(self.steps >= 1, "steps", self.steps, "give at least 1")
         require(self.steps <= MOST_STEPS, "steps", self.steps, f"give at most {MOST_STEPS:,}")
         require(self.runs >= 1, "runs", self.runs, "give at least 1")

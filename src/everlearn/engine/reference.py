@@ -67,9 +67,10 @@ class Stream:
     def advance(self, time: int) -> None:
         """Go on until a time."""
         environment, agent, interface = self.environment, self.agent, self.interface
+        step = interface.task.step
         while self.t < time:
             action = agent.act()
-            observation = environment.step(action)
+            observation = step(environment, action)
             agent.observe(observation)
             indices = interface.action(action), interface.observation(observation)
             self.aleatoric_state, reward = interface.step(self.aleatoric_state, *indices)

@@ -12,7 +12,7 @@ import numpy as np
 from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.engine.table import EAGER, MOST_PAIRS, AnyTable, make_table
-from everlearn.errors import AgentError, CompilationError, InputError
+from everlearn.errors import AgentError, CompilationError, EverlearnError, InputError
 
 ENGINES = ("auto", "compiled", "reference")
 
@@ -27,7 +27,9 @@ they must agree: a function of NumPy's may differ in the last bit when it is com
 
 
 PROBED = 64
-"""Pairs that are expanded for a trial of the compiler: enough to see how many outcomes a row has."""
+"""Pairs that are expanded at least, and for a trial of the compiler: enough to see how many outcomes a row has.
+
+Code is compiled for each number of outcomes, which takes far longer than expanding these pairs."""
 
 
 def choose_engine(plan: Plan, engine: str, table: AnyTable | None = None) -> str:
@@ -73,7 +75,11 @@ def _try_compiling(plan: Plan, table: AnyTable) -> None:
         else:
             for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), table, threads=1):
                 pass
-    except NumbaError as error:
+    except EverlearnError:
+        raise
+    except Exception as error:
+        if not (plan.design.own or isinstance(error, NumbaError)):
+            raise
         raise CompilationError(f"the agent {plan.design.name!r} cannot be compiled: {_reason(error)}") from error
 
 
@@ -139,7 +145,8 @@ def simulate(
     if choose_engine(plan, engine) == "compiled":
         from everlearn.engine.compiled import simulate_compiled
 
-        table = make_table(plan.task, max_pairs, eager=min(EAGER, 1 + plan.steps * plan.runs // STEPS_WORTH_A_PAIR))
+        eager = max(PROBED, plan.steps * plan.runs // STEPS_WORTH_A_PAIR)
+        table = make_table(plan.task, max_pairs, eager=min(EAGER, eager))
         yield from simulate_compiled(plan, table, threads=threads, progress=progress)
         if expanded is not None:
             expanded(table.expanded)

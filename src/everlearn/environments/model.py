@@ -9,23 +9,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.errors import LabelError, ObservationError, ProbabilityError, TaskError
-from everlearn.labels import as_label, check_label, check_labels, few, is_label
+from everlearn.environments.pure import Pure, as_number
+from everlearn.errors import LabelError, ObservationError, ProbabilityError, TaskError, require
+from everlearn.labels import as_label, check_label, check_labels, counted, few, is_label
 from everlearn.protocol import History, Label, Rho
 from everlearn.randomness import put_words, uniform, words
 
 SUM_TOLERANCE = 1e-9
 """How far from one the probabilities of a row may add up; rounding stays far below, mistakes far above."""
 
+MOST_OUTCOMES = 1_000_000
+"""How many outcomes a row may have; more are taken for dynamics that never stop yielding."""
+
 REMEMBERED_ROWS = 200_000
 """How many validated rows an environment keeps; past that it evaluates rho again."""
 
 
-_YIELD = "yield (observation, probability, next memory)"
+YIELD = "yield (observation, probability, next memory)"
 
 
 class Outcome(NamedTuple):
@@ -36,7 +42,7 @@ class Outcome(NamedTuple):
     memory: Label
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A known environment E = (A, O, rho), with the memory of the empty history.
 
@@ -69,40 +75,56 @@ class Model:
     def __post_init__(self) -> None:
         object.__setattr__(self, "actions", check_labels(self.actions, "actions"))
         object.__setattr__(self, "observations", check_labels(self.observations, "observations"))
-        check_label(self.memory, "memory")
+        object.__setattr__(self, "memory", check_label(self.memory, "memory"))
         object.__setattr__(self, "_observed", frozenset(self.observations))
+        require(callable(self.rho), "rho", self.rho, f"give a function of (memory, action) that will {YIELD}")
+
+    def __repr__(self) -> str:
+        """Return one line: rho, the first memory, and how many labels there are."""
+        name = getattr(self.rho, "__name__", type(self.rho).__name__)
+        counts = f"{counted(len(self.actions), 'action')}, {counted(len(self.observations), 'observation')}"
+        return f"Model({name} from memory {self.memory!r}: {counts})"
+
+    @cached_property
+    def _pure(self) -> Pure:
+        like = f"yield {self.observations[0]!r}, probability, next_memory"
+        remedy = f"yield every outcome with its probability, as in: {like}"
+        return Pure(self.rho, "dynamics", "(memory, action)", remedy, _listed)
 
     def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
         """Return what can happen, checked: known observations, a distribution, memories of a supported type."""
-        found = []
-        rows = self.rho(memory, action)
-        if not isinstance(rows, Iterable):
-            raise TaskError(f"the model {_after(memory, action)}", rows, _YIELD)
-        for given in rows:
-            try:
-                observation, probability, following = given
-                outcome = Outcome(observation, float(probability), following)
-            except (TypeError, ValueError):
-                raise TaskError(f"an outcome {_after(memory, action)}", given, _YIELD) from None
-            self._check(outcome, memory, action)
-            if outcome.probability > 0:
-                found.append(outcome)
+        rows = self._pure(memory, action)
+        if not isinstance(rows, list):
+            where = f"{self._pure.name} {_after(memory, action)}"
+            raise TaskError(where, rows, f"was returned; {YIELD}", joint=" ")
+        if len(rows) > MOST_OUTCOMES:
+            where = f"{self._pure.name} {_after(memory, action)}"
+            raise TaskError(where, rows[-1], f"is one of more than {MOST_OUTCOMES:,} outcomes; yield fewer", joint=" ")
+        outcomes = [self._checked(row, memory, action) for row in rows]
+        found = [outcome for outcome in outcomes if outcome.probability > 0]
         total = math.fsum(outcome.probability for outcome in found)
         if abs(total - 1) > SUM_TOLERANCE:
             raise ProbabilityError(f"probabilities {_after(memory, action)}", total, "must sum to one")
         _check_memory_is_told_by_observation(found, memory, action)
         return tuple(found)
 
-    def _check(self, outcome: Outcome, memory: Label, action: Label) -> None:
-        observation, probability, following = outcome
-        if not is_label(observation) or observation not in self._observed:
+    def _checked(self, row: Any, memory: Label, action: Label) -> Outcome:
+        try:
+            observation, given, following = row
+        except (TypeError, ValueError):
+            raise TaskError(f"an outcome {_after(memory, action)}", row, YIELD) from None
+        if not is_label(observation):
+            observation = check_label(observation, f"observation {_after(memory, action)}")
+        if observation not in self._observed:
             declared = f"declared: {few(self.observations)}"
             raise ObservationError(f"observation {_after(memory, action)}", observation, declared)
-        if not 0 <= probability <= 1 + SUM_TOLERANCE:
+        probability = as_number(given)
+        if probability is None or not 0 <= probability <= 1 + SUM_TOLERANCE:
             where = f"probability of {observation!r} {_after(memory, action)}"
-            raise ProbabilityError(where, probability, "must lie in [0, 1]")
+            raise ProbabilityError(where, given, "must be a number from 0 to 1")
         if not is_label(following):
-            check_label(following, f"memory {_after(memory, action)}")
+            following = check_label(following, f"memory {_after(memory, action)}")
+        return Outcome(observation, probability, following)
 
     def after(self, history: History) -> Model:
         """Return the same environment, begun after a history.
@@ -124,6 +146,12 @@ class Model:
                 raise ObservationError("history", (action, observation), "cannot happen there")
             memory = following[0]
         return replace(self, memory=memory)
+
+
+def _listed(rows: Any) -> Any:
+    """Return rows as a list, unless they are none: nothing, or one outcome that was returned instead of yielded."""
+    one = isinstance(rows, tuple) and len(rows) == 3 and as_number(rows[1]) is not None
+    return list(islice(rows, MOST_OUTCOMES + 1)) if isinstance(rows, Iterable) and not one else rows
 
 
 def _after(memory: Label, action: Label) -> str:

@@ -7,14 +7,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from everlearn.analysis.comparison import Comparison, comparisons
-from everlearn.analysis.measures import MEASURES
+from everlearn import notebook
+from everlearn.analysis.comparison import comparisons
+from everlearn.analysis.matrix import Comparisons
+from everlearn.analysis.measures import MEASURES, measurable
+from everlearn.analysis.names import agent_names, known_averages, task_names
 from everlearn.analysis.statistics import regret_table, summary
 from everlearn.errors import InputError, StoreError, UnknownName
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import recorded, results
 from everlearn.experiments.rows import Rows
 from everlearn.files import refuse_unwritable, replacing
+from everlearn.labels import counted
 from everlearn.results.arm import Arm, Recorded, arms
 from everlearn.results.result import Result
 from everlearn.results.store import full_disk
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
+
+SHOWN = ("final", "late", "relative regret")
+"""What a person is shown of the measures unless others are asked for."""
 
 
 class Experiment:
@@ -45,6 +52,21 @@ class Experiment:
     def __init__(self, path: str | Path) -> None:
         self.directory = Directory(path)
         self.manifest: Mapping[str, Any] = self.directory.described()
+
+    def __repr__(self) -> str:
+        kinds = {kind: len({entry[kind] for entry in self.manifest["variants"]}) for kind in ("agent", "task")}
+        what = " on ".join(counted(number, kind) for kind, number in kinds.items())
+        runs = f"{counted(self.manifest['runs'], 'run')} of {self.manifest['steps']:,} steps"
+        return f"Experiment({self.manifest['name']!r} in {str(self.directory.path)!r}: {what}, {runs})"
+
+    def _repr_html_(self) -> str:
+        try:
+            rows = self.table(SHOWN)
+        except StoreError as error:
+            return notebook.table((), [[error]], repr(self))
+        known = dict(zip(task_names(self.arms), map(known_averages, self.arms), strict=True))
+        notes = [f"{task}: {averages}" for task, averages in known.items() if averages]
+        return rows.html("measure", repr(self), ["below each mean its 95% interval, by bootstrap", *notes])
 
     @cached_property
     def recorded(self) -> list[Recorded]:
@@ -108,10 +130,27 @@ class Experiment:
         return Rows(regret_table(self.arms, confidence=confidence))
 
     def compare(
-        self, measure: str = "final", *, against: str | None = None, confidence: float = 0.95
-    ) -> list[Comparison]:
-        """Compare agents on the same task in pairs of runs with the same random numbers."""
-        return comparisons(self.arms, measure, against, confidence)
+        self, measure: str = "final", *, against: str | None = None, all_pairs: bool = False, confidence: float = 0.95
+    ) -> Comparisons:
+        """Compare agents on the same task in pairs of runs with the same random numbers; printed, it is a matrix.
+
+        Every agent is compared with the first, or with the one that ``against`` names; with ``all_pairs``, with every
+        other.  Of what is returned, ``sentences`` says the same in words, and ``rows`` has the numbers.
+
+        Examples
+        --------
+        >>> import everlearn as el
+        >>> experiment = el.compare("riverswim", ["always", "growing-horizon"], steps=1000, runs=8)
+        >>> [(one.agent, one.against, one.verdict) for one in experiment.compare("regret")]
+        [('growing-horizon, practical', 'always', 'better')]
+
+        """
+        if all_pairs and against is not None:
+            raise InputError("against", against, "leave it out with all_pairs, or leave out all_pairs")
+        kept = [arm for arm in self.arms if measurable(arm, measure)]
+        if against is None and not all_pairs and kept:
+            against = agent_names(kept)[0]
+        return Comparisons(comparisons(self.arms, measure, against, confidence), measure, confidence)
 
     def plot(
         self, out: str | Path | None = None, *, formats: Sequence[str] = ("png", "svg"), measure: str = "final"

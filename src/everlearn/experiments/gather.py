@@ -35,10 +35,15 @@ def recorded(directory: Directory, damaged: list[str] | None = None) -> list[Rec
                     times,
                     np.concatenate(rows),
                     None if optimum is None else optimum["value"],
-                    entry["references"],
+                    _lines(entry, optimum),
                 )
             )
     return found
+
+
+def _lines(entry: dict[str, Any], optimum: dict[str, Any] | None) -> dict[str, float]:
+    """Return the average rewards that are known of a task by name; directories of older versions have fewer."""
+    return {**(optimum or {}).get("best", {}), **entry["references"]}
 
 
 def _finished(
@@ -82,7 +87,7 @@ def _result(directory: Directory, manifest: dict[str, Any], entry: dict[str, Any
         total_reward=np.concatenate(rewards),
         policies=np.concatenate(kept) if kept else None,
         pairs=entry["pairs"],
-        references={**({} if optimum is None else {"optimum": optimum["value"]}), **entry["references"]},
+        references={**({} if optimum is None else {"optimum": optimum["value"]}), **_lines(entry, optimum)},
         seconds=sum(notes["seconds"] for _, notes in done),
         version=manifest["provenance"]["everlearn"],
     )

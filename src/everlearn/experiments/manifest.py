@@ -54,7 +54,7 @@ def _entry(group: list[Cell], engine: str, tables: Tables, known: dict[str, Any]
     task, design, place = variant.plan.task, variant.plan.design, variant.place
     table, identity = tables.of(task), tables.identity(task)
     if identity not in known:
-        known[identity] = optimal_average(task, table)
+        known[identity] = optimal_average(task, table, identity, best=place.member is None)
     return {
         "task": place.label,
         "agent": variant.contender.label,

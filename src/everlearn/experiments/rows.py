@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+from everlearn import notebook
 
 
 class Rows(list[dict[str, Any]]):
@@ -10,21 +13,43 @@ class Rows(list[dict[str, Any]]):
 
     Examples
     --------
-    >>> print(Rows([{"agent": "smooth", "mean": 0.36514, "settings": {}}, {"agent": "always", "mean": None}]))
+    >>> Rows([{"agent": "smooth", "mean": 0.36514, "settings": {}}, {"agent": "always", "mean": None}])
     agent   mean
     smooth  0.3651
     always  -
 
     """
 
-    def __str__(self) -> str:
-        """Return aligned text, without columns that are empty or the same everywhere and lead nowhere."""
-        keys = [key for key in (self[0] if self else ()) if any(row.get(key) not in (None, {}, "") for row in self)]
-        lines = [keys, *([_shown(row.get(key)) for key in keys] for row in self)]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(keys))]
+    def __repr__(self) -> str:
+        """Return aligned text, without columns that are empty."""
+        lines = [self._keys(), *self._cells()]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
         return "\n".join(
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines
         )
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return notebook.table(self._keys(), self._cells())
+
+    def html(self, key: str, title: str, notes: Iterable[str] = ()) -> str:
+        """Return a table for a notebook: a column for each value of ``key``, means with their intervals as cells."""
+        columns = list(dict.fromkeys(row[key] for row in self))
+        cells: dict[tuple[str, ...], dict[Any, str]] = {}
+        for row in self:
+            who = row["task"], row["agent"] + (f"\n{_shown(row['settings'])}" if row["settings"] else "")
+            low_high = "" if row["low"] is None else f"\n{row['low']:.4g}..{row['high']:.4g}"
+            cells.setdefault(who, {})[row[key]] = f"{row['mean']:.4g}{low_high}"
+        rows = [[*who, *(found.get(column, "-") for column in columns)] for who, found in cells.items()]
+        return notebook.table(["task", "agent", *columns], rows, title, notes)
+
+    def _keys(self) -> list[str]:
+        return [key for key in (self[0] if self else ()) if any(row.get(key) not in (None, {}, "") for row in self)]
+
+    def _cells(self) -> list[list[str]]:
+        keys = self._keys()
+        return [[_shown(row.get(key)) for key in keys] for row in self]
 
 
 def _shown(value: Any) -> str:

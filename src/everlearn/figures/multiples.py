@@ -14,6 +14,7 @@ from everlearn.figures.panels import entitle, explain, name_axes, panels
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES, house_style
 from everlearn.protocol import Table
 from everlearn.results.arm import Arm
+from everlearn.results.references import BEST, FOUND, OPTIMUM, called, label
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -38,8 +39,8 @@ class _Curve(NamedTuple):
 def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: Sequence[str] | None = None) -> Figure:
     """Draw the cumulative average reward over time: its mean over units, a bootstrap band, and what is known.
 
-    ``references`` names the lines to draw.  Unless given, they are all drawn, or the optimum alone if the tasks
-    have more than four names of lines together, which no one could tell apart.
+    ``references`` names the lines to draw.  Unless given, they are all drawn, or those of the best policies alone if
+    the tasks have more than four names of lines together, which no one could tell apart.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: S
     >>> arm = Arm("shop", "smooth", {}, np.array([1, 10]), total, optimum)
     >>> figure = average_rewards([arm])
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
-    ['smooth', 'optimum']
+    ['smooth', 'optimum over all policies']
 
     """
     require(bool(arms), "arms", [], "give at least one")
@@ -86,7 +87,8 @@ def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
         for axes, curves in zip(figure.axes, tasks, strict=True):
             _make_logarithmic(axes, curves)
         name_axes(figure.axes, "time step", "realized regret")
-        explain(figure, list(handles.items()), _note(known, confidence))
+        against = f"regret against the {OPTIMUM}"
+        explain(figure, list(handles.items()), f"{against}; {_note(known, confidence)}")
     return figure
 
 
@@ -155,20 +157,21 @@ def _draw(axes: Axes, curve: _Curve, appearance: Mapping[str, Mapping[str, Any]]
 def _lines(arms: Sequence[Arm], references: Sequence[str] | None) -> list[str]:
     names = list(_levels(arms))
     if references is None:
-        return names if len(names) <= len(REFERENCE_STYLES) else [name for name in names if name == "optimum"]
-    for name in references:
-        if name not in names:
-            raise UnknownName("references", name, names)
-    return list(references)
+        return names if len(names) <= len(REFERENCE_STYLES) else [name for name in names if name in (OPTIMUM, FOUND)]
+    for given in references:
+        if not any(called(name, given) for name in names):
+            raise UnknownName("references", given, names)
+    return [name for given in references for name in names if called(name, given)]
 
 
 def _levels(arms: Iterable[Arm]) -> dict[str, float]:
     levels: dict[str, float] = {}
     for arm in arms:
-        levels |= arm.references
+        # Where a policy over aleatoric states is known to be the best, its line is that of the optimum.
+        levels |= {label(name): value for name, value in arm.references.items() if name != BEST}
         if arm.optimum is not None:
-            levels.setdefault("optimum", float(arm.optimum.mean()))
-    return levels
+            levels.setdefault(OPTIMUM, float(arm.optimum.mean()))
+    return {**{name: levels[name] for name in (OPTIMUM, FOUND) if name in levels}, **levels}
 
 
 def _refer(axes: Axes, curves: Sequence[_Curve], lines: Sequence[str]) -> dict[str, Artist]:

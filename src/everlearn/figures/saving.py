@@ -31,10 +31,22 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     True
 
     """
-    target = Path(path)
-    kind = target.suffix[1:].lower()
-    if kind not in _METADATA:
-        raise InputError("path", str(path), f"end it in one of .{', .'.join(_METADATA)}")
+    target, kind = Path(path), figure_kind(path)
     with house_style(), replacing(target) as file:
         figure.savefig(file, format=kind, metadata=_METADATA[kind])
     return target
+
+
+def figure_kind(path: str | os.PathLike[str], argument: str = "path") -> str:
+    """Return the kind of picture that the suffix of a path stands for, or refuse another.
+
+    Examples
+    --------
+    >>> figure_kind("curve.PNG")
+    'png'
+
+    """
+    kind = Path(path).suffix[1:].lower()
+    if kind not in _METADATA:
+        raise InputError(argument, str(path), f"end it in one of .{', .'.join(_METADATA)}")
+    return kind

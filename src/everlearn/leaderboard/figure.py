@@ -12,6 +12,7 @@ from everlearn.figures.multiples import looks
 from everlearn.figures.panels import entitle, explain, name_axes, panels
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
 from everlearn.results.arm import Arm
+from everlearn.results.references import BEST, OPTIMUM
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -27,9 +28,6 @@ LEAST, MOST = 1e-3, 10.0
 MARKS = 4
 COLOURS = ("#000000", *PALETTE, "#888888", "#7A4B2A", "#5E3C99")
 """Black for our agent; then the palette, and three more that differ from it in lightness too."""
-
-BEST = "best aleatoric policy"
-"""What the line is called that is drawn where the aleatoric state hides something."""
 
 
 def relative_regrets(
@@ -70,7 +68,7 @@ def relative_regrets(
         name_axes(grid, "time step", "relative regret")
         figure = cast("Figure", grid[0].get_figure(root=True))
         shown = [(name, handles[name]) for name in [*appearance, BEST] if name in handles]
-        explain(figure, shown, f"means over {arms[0].units:,} runs")
+        explain(figure, shown, f"relative regret against the {OPTIMUM}; means over {arms[0].units:,} runs")
     return figure
 
 

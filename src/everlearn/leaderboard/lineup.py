@@ -90,7 +90,8 @@ def lineup(
 ) -> Lineup:
     """Return the whole board, or those agents and tasks of it that are named, by label or by what they are.
 
-    The seed, and how many runs and steps there are unless given, are those of the tasks that were set aside.
+    An agent of the user's own is named ``module:attribute``.  The seed, and how many runs and steps there are unless
+    given, are those of the tasks that were set aside.
 
     Examples
     --------
@@ -106,9 +107,15 @@ def lineup(
         runs=aside.runs if runs is None else runs,
         steps=aside.steps if steps is None else steps,
         tasks=_named(training.tasks + aside.tasks, tasks, "--task"),
-        agents=_named(contenders(), agents, "--agent"),
+        agents=_named(contenders() + _own(agents), agents, "--agent"),
     )
     return Lineup(spec, frozenset(entry.label for entry in training.tasks))
+
+
+def _own(names: Sequence[str]) -> tuple[AgentEntry, ...]:
+    """Return an entry for each agent of the user's own."""
+    own = [{"name": name, "label": name} for name in dict.fromkeys(names) if ":" in name]
+    return read_spec({"steps": 1, "task": "riverswim", "agent": own}).agents if own else ()
 
 
 def _named(entries: tuple[Any, ...], names: Sequence[str], option: str) -> tuple[Any, ...]:

@@ -20,8 +20,8 @@ def page(board: Board) -> str:
     return f"# Leaderboard\n\n{summary(board)}\n{picture}\n\n## Every task\n\n{_EXPLAINED}\n\n{details}"
 
 
-_EXPLAINED = r"""Relative regret after T steps: (λ_\* minus the average reward) / |λ_\*|, its mean over runs, a 95%
-interval of that (bootstrap, BCa), and at the end the worst run."""
+_EXPLAINED = r"""Relative regret after T steps: (λ_\* minus the average reward) / |λ_\*|, where λ_\* is the optimum over
+all policies; its mean over runs, a 95% interval of that (bootstrap, BCa), and at the end the worst run."""
 
 
 def summary(board: Board, level: int = 2) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from everlearn.leaderboard.duels import OPEN, VERDICTS, tally
 from everlearn.leaderboard.lineup import KINDS
 from everlearn.leaderboard.standings import final, ranks
+from everlearn.results.references import BEST, OPTIMUM
 
 if TYPE_CHECKING:
     from everlearn.leaderboard.board import Board
@@ -38,20 +39,21 @@ def agents_table(board: Board) -> Grid:
 def regret_table(board: Board) -> Grid:
     """Return the relative regret of every agent on every task at the end, the least in each row marked."""
     time = board.lineup.spec.steps
-    return _by_task(board, f"Relative regret after {time:,} steps", "relative_regret", board.lineup.tasks)
+    title = f"Relative regret after {time:,} steps, against the {OPTIMUM}"
+    return _by_task(board, title, "relative_regret", board.lineup.tasks)
 
 
 def hidden_table(board: Board) -> Grid:
     """Return regret against the best policy over aleatoric states, for tasks of which these hide something."""
     hidden = [task for task in board.lineup.tasks if board.lineup.references[task].hidden]
-    title = "Where the aleatoric state hides something: regret against the best policy over aleatoric states"
+    title = f"Where the aleatoric state hides something: regret against the {BEST}"
     return _by_task(board, title, "against_best_aleatoric", hidden)
 
 
 def tasks_table(board: Board) -> Grid:
     """Return how our agent did on each task: its regret, its place, and how many others it is better than."""
     ours, places = board.lineup.ours, ranks(board.rows)
-    columns = ["task", "optimum", "regret", "worst run", "place", " / ".join(VERDICTS), "best other"]
+    columns = ["task", OPTIMUM, "regret", "worst run", "place", " / ".join(VERDICTS), "best other"]
     rows = []
     for task in board.lineup.tasks:
         lost = {row["agent"]: row for row in final(board.rows) if row["task"] == task}
@@ -98,7 +100,7 @@ def details_table(board: Board, task: str) -> Grid:
         found.append(
             [agent, *shown, share(last["worst_run"]), *against, versus, speed(board.task_speeds.get((task, agent)))]
         )
-    hidden = ["against best aleatoric"] if board.lineup.references[task].hidden else []
+    hidden = [f"against the {BEST}"] if board.lineup.references[task].hidden else []
     heads = [text for time in times for text in (f"T = {time:,}", "interval")]
     columns = ["agent", *heads, "worst run", *hidden, f"{board.lineup.ours} is", "steps a second"]
     return Grid(marked(board, task), columns, found)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from everlearn.errors import Corrupt
-from everlearn.live.core import Core
 from everlearn.live.database import errors
 from everlearn.live.entry import Entry, checked
 from everlearn.live.reader import Reader
-from everlearn.live.setup import reopened
+from everlearn.live.reopening import stored_setup
 from everlearn.live.views import described
+from everlearn.tasks.task import Task
 
 PAGE = 1000
 """How many rows are read at a time, so that no reader stands in the way of the log for long."""
@@ -38,35 +38,41 @@ def export(
     """
     with Reader(directory) as reader:
         found = reader.enrolled(name)
-        core = Core(reopened(found.setup, found.face, {}, looking=True), found.number)
+        task = stored_setup(found.setup, found.face).task
         after = -1
         while True:
-            listed = page(reader, core, first or 0, last, after, PAGE)
+            listed = page(reader, (found.number, task), (first or 0, last), after, PAGE)
             yield from listed
             if len(listed) < PAGE:
                 return
             after = listed[-1]["seq"]
 
 
-def page(reader: Reader, core: Core, first: int, last: int | None, after: int, limit: int) -> list[dict[str, Any]]:
-    """Return up to ``limit`` rows by labels, those after row ``after``, with steps from ``first`` to ``last``."""
+def page(
+    reader: Reader, agent: tuple[int, Task], steps: tuple[int, int | None], after: int, limit: int
+) -> list[dict[str, Any]]:
+    """Return up to ``limit`` rows of an agent by labels, those after row ``after``, with steps from one to another.
+
+    Of the agent its number and its task are enough: nothing is learned again.
+    """
+    (number, task), (first, last) = agent, steps
     begin = max(after + 1, first)  # rows are numbered no lower than steps
     found: list[dict[str, Any]] = []
     check: int | None = None
     with errors(reader.path):
-        for entry in reader.rows(core.number, begin):
-            check = _follows(reader, core, entry, check)
+        for entry in reader.rows(number, begin):
+            check = _follows(reader, number, entry, check)
             if last is not None and entry.step > last:
                 break
             if entry.step >= first:
-                found.append(described(core, entry))
+                found.append(described(task, entry))
             if len(found) == limit:
                 break
     return found
 
 
-def _follows(reader: Reader, core: Core, entry: Entry, check: int | None) -> int:
+def _follows(reader: Reader, number: int, entry: Entry, check: int | None) -> int:
     """See that a row follows on the one before it; return its check."""
     if check is not None and entry.check != checked(check, entry[:-1]):
-        raise Corrupt(f"{reader.path}: table journal: agent {core.number}: row {entry.seq} is damaged")
+        raise Corrupt(f"{reader.path}: table journal: agent {number}: row {entry.seq} is damaged")
     return entry.check

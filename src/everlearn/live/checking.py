@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from everlearn.errors import EverlearnError, Held, LiveError
-from everlearn.live.core import Core
 from everlearn.live.database import FILE, connect_to_read
 from everlearn.live.entry import Entry, checked, first_check
 from everlearn.live.reader import Enrolled, Reader, Snapshot
-from everlearn.live.schema import COLUMNS, SCHEMA, version
-from everlearn.live.setup import reopened
+from everlearn.live.reopening import stored_setup
+from everlearn.live.schema import COLUMNS, READABLE, SCHEMA, version
 from everlearn.live.wal import inspect
 from everlearn.locks import working
 
@@ -120,7 +119,7 @@ def _structure(connection: sqlite3.Connection, path: Path) -> Iterator[Finding]:
         if line != "ok":
             yield Finding(path.name, None, None, None, " ".join(str(line).split()))
     found = version(connection)
-    if found != SCHEMA:
+    if found not in READABLE:
         yield Finding(path.name, "meta", None, None, f"schema version {found}, and {SCHEMA} is read")
 
 
@@ -137,7 +136,6 @@ def _enrolled(connection: sqlite3.Connection, path: Path, findings: list[Finding
 
 def _agent(connection: sqlite3.Connection, path: Path, enrolled: Enrolled, findings: list[Finding]) -> dict[str, Any]:
     found: list[Finding] = []
-    core = Core(reopened(enrolled.setup, enrolled.face, {}, looking=True), enrolled.number)
     checks: dict[int, int] = {0: first_check(enrolled.number)}
     snapshots = _snapshots(connection, path, enrolled, checks, found)
     rows, last = _rows(connection, path, enrolled, checks, found)
@@ -146,19 +144,23 @@ def _agent(connection: sqlite3.Connection, path: Path, enrolled: Enrolled, findi
     if snapshots and max(checks) > last:
         what = f"rows {last + 1} to {max(checks)} are missing"
         found.append(Finding(path.name, "journal", enrolled.name, last + 1, what))
-    step = None
+    step = _step(connection, path, enrolled, found)
+    findings += found[:LISTED]
+    return {"name": enrolled.name, "step": step, "rows": rows, "snapshots": snapshots}
+
+
+def _step(connection: sqlite3.Connection, path: Path, enrolled: Enrolled, found: list[Finding]) -> int:
+    """Return how far an agent comes when it is recovered; one that needs the user's design is taken at its word."""
+    if stored_setup(enrolled.setup, enrolled.face).has_own_design:
+        query = "SELECT step FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
+        row = connection.execute(query, (enrolled.number,)).fetchone()
+        return int(row[0]) if row else 0
     try:
         with _Opened(connection, path) as reader:
-            step = reader.open(enrolled.name).step
+            return int(reader.look(enrolled.name).step)
     except EverlearnError as error:
         found.append(Finding(path.name, None, enrolled.name, None, f"cannot be recovered ({error})"))
-    findings += found[:LISTED]
-    return {
-        "name": enrolled.name,
-        "step": step if step is not None else core.step,
-        "rows": rows,
-        "snapshots": snapshots,
-    }
+        return 0
 
 
 class _Opened(Reader):

@@ -24,8 +24,9 @@ def mask_of(agent: Agent, allowed: Iterable[Label]) -> int:
 
     """
     mask = 0
-    if isinstance(allowed, str):
-        raise InputError("allowed", allowed, "give a list of actions, not one string")
+    listed: object = allowed  # whatever a user gave
+    fine = isinstance(listed, Iterable) and not isinstance(listed, str)
+    require(fine, "allowed", allowed, "give a list of actions")
     for label in allowed:
         mask |= 1 << agent.interface.action(as_label(label))
     require(mask != 0, "allowed", [], "allow at least one action")

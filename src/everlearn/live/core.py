@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import logging
 import math
+import numbers
 import time
 from collections.abc import Iterable
 from typing import Any
 
 from everlearn.agents.agent import Agent
+from everlearn.agents.snapshot import parse
 from everlearn.errors import Corrupt, InputError, LiveError, RewardError, require
 from everlearn.labels import as_label
 from everlearn.live.choosing import greedy, mask_of, proposal
 from everlearn.live.drift import Gauge
 from everlearn.live.entry import (
+    CHANGE,
     FROZEN,
     IMPORT,
     LEARN,
@@ -26,6 +29,7 @@ from everlearn.live.entry import (
     OBSERVED,
     ROLLBACK,
     SHADOW,
+    Accepted,
     Entry,
     checked,
     first_check,
@@ -38,7 +42,8 @@ from everlearn.protocol import Experience, Label
 LOG = logging.getLogger("everlearn.live")
 
 FAILURES = (ArithmeticError, LookupError, TypeError)
-"""What a design may raise that was given numbers it cannot handle, or that is wrong."""
+"""What a design of everlearn may raise whose parameters lead to numbers that it cannot compute with.  What a design of
+the user's raises is an error of this project, and is not among these."""
 
 
 class Core:
@@ -69,6 +74,10 @@ class Core:
         self.check = first_check(number)
         self.asked: int | None = None
         """The mask that was given with the pending call of ``act``, if any."""
+        self.changed: dict[str, Any] | None = None
+        """The last change that was accepted: at which step, and what."""
+        self.exact = True
+        """Whether replay must come to the agent that there was; not where its functions are known to be others."""
         self._mode = LEARN
         self._prepared: Entry | None = None
         self._snapped = 0
@@ -106,13 +115,14 @@ class Core:
             same = mask is None or mask == self.asked
             require(same, "allowed", allowed, "was not so when this step was asked for; observe it first")
             return self.agent.pending
-        return self._choose(mask)
+        return self.choose(mask)
 
     def may(self, aleatoric_state: int) -> int:
         """Return the mask of the actions that the setup allows in a state."""
         return self.setup.allowed.get(aleatoric_state, self._every)
 
-    def _choose(self, mask: int | None) -> int:
+    def choose(self, mask: int | None) -> int:
+        """Choose anew, among the actions of a mask if there is one, and return the index of the action."""
         agent = self.agent
         may = self.may(agent.situation)
         if mask is not None:
@@ -165,9 +175,9 @@ class Core:
         return self.agent.interface.state(as_label(told))
 
     def _told_reward(self, reward: object) -> float:
-        if isinstance(reward, bool) or not isinstance(reward, int | float):
+        if isinstance(reward, bool) or not isinstance(reward, numbers.Real):
             raise RewardError("reward", reward, "the setup has rewards given: tell the reward, a number")
-        return self.agent.task.reward.check(reward)
+        return self.agent.task.reward.check(float(reward))
 
     def change_mode(self, mode: str) -> Entry:
         """Return the entry of a change of mode."""
@@ -189,6 +199,22 @@ class Core:
         tried = self.copy()
         tried.agent.restore(state, "agent state")
         return self.entry(IMPORT, self.step, following=tried.agent.situation, payload=state)
+
+    def take_over(self, former: Core) -> None:
+        """Go on from where another is, which was made with another setup."""
+        self.exact = False
+        self.restore(former.seq, *former.dump())
+        self.exact = True
+
+    def change(self, changes: list[str], relearned_since: int | None) -> Entry:
+        """Return the entry of accepting that what it depends on changed."""
+        return self.entry(CHANGE, self.step, payload=Accepted(changes, relearned_since, *self.dump()).payload())
+
+    def resume(self, entry: Entry) -> None:
+        """Go on from the row of a change; rows before it are not needed."""
+        accepted = Accepted.parsed(entry.payload or b"")
+        self.restore(entry.seq - 1, accepted.more, accepted.state)
+        self.apply(entry)
 
     def export_state(self) -> bytes:
         """Return the state of the agent, as ``everlearn.Agent.save`` writes it."""
@@ -224,6 +250,8 @@ class Core:
             self._mode = MODES.index((entry.payload or b"").decode())
         elif entry.kind in (ROLLBACK, IMPORT):
             self._adopt(entry)
+        elif entry.kind == CHANGE:
+            self.changed = {"step": entry.step, "changes": Accepted.parsed(entry.payload or b"").changes}
         self.step, self.seq, self.check = entry.step, entry.seq, entry.check
 
     def _verify(self, entry: Entry) -> None:
@@ -234,8 +262,10 @@ class Core:
         if entry.kind == OBSERVED and entry.state != agent.situation:
             raise Corrupt(f"journal row {entry.seq}: it begins in another aleatoric state than the row before ended in")
         if entry.proposed is not None and agent.pending is None:
-            self._choose(None if entry.allowed is None else unpacked(entry.allowed))
-        if entry.proposed is not None and entry.proposed != agent.pending:
+            self.choose(None if entry.allowed is None else unpacked(entry.allowed))
+        if not self.exact:
+            agent.pending = entry.proposed
+        elif entry.proposed is not None and entry.proposed != agent.pending:
             raise Corrupt(
                 f"journal row {entry.seq}: action {entry.proposed} was proposed, and replay proposes {agent.pending}; "
                 f"the design {agent.design.name!r} is not the one that wrote it"
@@ -270,7 +300,7 @@ class Core:
 
     def dump(self) -> tuple[dict[str, Any], bytes]:
         """Return the whole state: what is not the agent's, and that of the agent as it is saved."""
-        more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check}
+        more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
         return {**more, "gauge": self.gauge.dump()}, self.agent.dump()
 
     def snapped(self) -> None:
@@ -279,9 +309,12 @@ class Core:
 
     def restore(self, seq: int, more: dict[str, Any], state: bytes) -> None:
         """Go on from what :meth:`dump` returned after row ``seq``."""
-        self.agent.restore(state, "snapshot")
+        if self.exact:
+            self.agent.restore(state, "snapshot")
+        else:
+            self.agent.put(parse(state, "snapshot")[0])
         self.seq, self.step, self.check = seq, more["step"], more["check"]
-        self._mode, self.asked = MODES.index(more["mode"]), more["asked"]
+        self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
         if more["gauge"] is not None:
             self.gauge.restore(more["gauge"])
         self.snapped()

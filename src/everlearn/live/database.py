@@ -26,6 +26,14 @@ PATIENCE = 10.0
 """For how many seconds a lock of SQLite is waited for: a reader that just closes, a backup that begins."""
 
 
+def is_begun(directory: Path) -> bool:
+    """Tell whether there is a store in a directory, whole or not."""
+    try:
+        return any((directory / name).exists() for name in (FILE, NEW, f"{FILE}-wal"))
+    except OSError:  # a name that no file can have
+        return False
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Open a database in which a commit is on disk when it returns."""
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)

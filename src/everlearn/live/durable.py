@@ -6,17 +6,22 @@ import logging
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from everlearn.errors import Conflict, LiveError, StoreFull
+from everlearn.agents.agent import whole
+from everlearn.errors import AgentError, Conflict, EverlearnError, LiveError, StoreFull, UserCodeError, require
 from everlearn.files import replacing
 from everlearn.labels import as_label
 from everlearn.live import audit, views
+from everlearn.live.arguments import check_directory, file_errors, shown
+from everlearn.live.core import Core
+from everlearn.live.database import is_begun
 from everlearn.live.drift import Alarm
 from everlearn.live.entry import Entry
 from everlearn.live.logs import read_log, warmed
-from everlearn.live.setup import make_setup
+from everlearn.live.setup import Setup, make_setup
 from everlearn.live.store import Store
 from everlearn.protocol import Label
 
@@ -46,11 +51,12 @@ def live(
     snapshot_every: int | None = None,
     retain: int | None = None,
     drift: Mapping[str, Any] | None = None,
+    accept_changes: bool = False,
 ) -> Live:
     """Open the durable agent in a directory, or create it there.
 
-    To open one, its directory is enough, but for functions and objects, which must be given again; whatever else is
-    given must agree with what it was created with.
+    To open one, its directory is enough, except for functions and objects, which must be given again.  If the task, the
+    reward, the agent or anything else that is given is not what it was, that is refused, and what changed is named.
 
     Parameters
     ----------
@@ -81,6 +87,8 @@ def live(
         how many steps of the journal are kept at the least; all, unless given
     drift:
         ``{"batch": 1000, "rarity": 10000}``, see :mod:`everlearn.live.drift`
+    accept_changes:
+        resume although something changed; what changed is then written to the journal
 
     Examples
     --------
@@ -95,11 +103,8 @@ def live(
 
     """
     given = dict(locals())
-    del given["directory"]
-    for key in ("actions", "observations", "states"):
-        if given[key] is not None and not isinstance(given[key], str):
-            given[key] = list(given[key])
-    return Live(directory, **given)
+    del given["directory"], given["accept_changes"]
+    return Live(directory, accept_changes=accept_changes, **given)
 
 
 class Live:
@@ -114,16 +119,31 @@ class Live:
 
     """
 
-    def __init__(self, directory: str | os.PathLike[str], **setup: Any) -> None:
+    def __init__(self, directory: str | os.PathLike[str], *, accept_changes: bool = False, **setup: Any) -> None:
         self._lock = threading.RLock()
-        self._setup, self._sure = setup, True
+        self._setup, self._sure, self._closed = setup, True, False
+        check_directory(directory, setup.get("task"))
+        require(isinstance(accept_changes, bool), "accept_changes", accept_changes, "give True or False")
+        fresh = None if is_begun(Path(directory)) else make_setup(**setup)
+        if fresh is not None:
+            Core(fresh)  # what cannot be made leaves nothing behind
         self.store = Store(directory)
         try:
-            there = NAME in self.store.names()
-            self.core = self.store.open(NAME, setup) if there else self.store.create(NAME, make_setup(**setup))
+            self.core = self._open(accept_changes, fresh)
         except BaseException:
             self.store.close()
             raise
+
+    def __repr__(self) -> str:
+        """Return one line: the design, the task, the directory and the step."""
+        agent = self.core.agent
+        where = f"{agent.design.name!r} on {agent.task.name!r} in {str(self.store.directory)!r}"
+        return f"Live({where}, step {self.core.step:,}, {self.core.mode})"
+
+    def _open(self, accept: bool = False, fresh: Setup | None = None) -> Core:
+        if NAME not in self.store.names():
+            return self.store.create(NAME, fresh or make_setup(**self._setup))
+        return self.store.open(NAME, self._setup, accept=accept, remedy="to accept this, pass accept_changes=True")
 
     @contextmanager
     def _held(self) -> Iterator[None]:
@@ -134,7 +154,15 @@ class Live:
             yield
 
     def _recover(self) -> None:
-        self.core, self._sure = self.store.open(NAME, self._setup), True
+        if self._closed:
+            raise LiveError(f"{self.store.directory}: the agent was closed; open it again with el.live(DIR)")
+        self.core, self._sure = self._open(), True
+
+    def _go_back(self, pending: int | None, asked: int | None) -> None:
+        """Be again what is on disk, and propose again what was proposed."""
+        self._recover()
+        if pending is not None and self.core.agent.pending is None:
+            self.core.choose(asked)
 
     def act(self, allowed: Iterable[Label] | None = None) -> Label:
         """Return the action for the step that is due; asked again before ``observe``, it returns the same.
@@ -144,7 +172,11 @@ class Live:
         with self._lock:
             if not self._sure:
                 self._recover()
-            return self.core.act(allowed)
+            try:
+                return self.core.act(allowed)
+            except (AgentError, LiveError, UserCodeError):
+                self._recover()  # it may have drawn from its stream before it failed
+                raise
 
     def observe(
         self,
@@ -175,7 +207,7 @@ class Live:
         with self._lock:
             if not self._sure:
                 self._recover()
-            if step is not None and step != self.core.next_step:
+            if step is not None and whole(step, "step", least=1) != self.core.next_step:
                 return self._recorded(step, observation, executed, reward, state)
             entry = self.core.prepare(observation, executed, reward, state)
             self._commit(entry)
@@ -186,7 +218,7 @@ class Live:
         entry = self.store.recorded(self.core.number, step) if step < due else None
         if entry is None:
             raise Conflict(f"step {step} is not due, and is not recorded; step {due} is due", due)
-        row = views.described(self.core, entry)
+        row = views.described(self.core.agent.task, entry)
         told = {"observation": observation, "executed": executed, "reward": reward, "next_state": state}
         told["executed"] = row["proposed"] if executed is None else executed
         differs = [name for name, value in told.items() if value is not None and as_label(value) != row[name]]
@@ -197,14 +229,20 @@ class Live:
         return entry.reward  # type: ignore[return-value]  # an observation has one
 
     def _commit(self, entry: Entry) -> None:
+        """Do what an entry says, and write it down; if either fails, the agent is what it was, in memory and on disk.
+
+        It is done first, since a design of the user's may fail to learn from it: a row on disk can be learned from.
+        """
+        core = self.core
+        pending, asked, self._sure = core.agent.pending, core.asked, False
         try:
-            self._sure = False
-            self.store.append_one(self.core.number, entry)
-            self.core.apply(entry)
-            self._sure = True
-        except StoreFull:
-            self._sure = True
+            core.apply(entry)
+            self.store.append_one(core.number, entry)
+        except Exception:
+            with suppress(EverlearnError):  # it is then tried again before anything else is done
+                self._go_back(pending, asked)
             raise
+        self._sure = True
         if self.core.due:
             self._snapshot_if_there_is_room()
 
@@ -268,6 +306,9 @@ class Live:
 
         """
         with self._held():
+            require(
+                isinstance(log, str | os.PathLike | Iterable), "log", shown(log), "give rows, or the name of a file"
+            )
             rows = read_log(log, self.core) if isinstance(log, str | os.PathLike) else log
             copy, entries = warmed(self.core, rows, start)
             self.store.append([(copy.number, entry) for entry in entries], [copy])
@@ -291,20 +332,17 @@ class Live:
         The aleatoric state stays the present one, since the world has not gone back; steps are counted on.
         """
         with self._held():
-            self._commit(self.store.roll_back(self.core, step))
+            self._commit(self.store.roll_back(self.core, whole(step, "step")))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent state to a file, as :meth:`everlearn.Agent.save` does."""
-        with self._held(), replacing(path) as file:
+        with self._held(), file_errors(path), replacing(path) as file:
             file.write(self.core.export_state())
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Go on from an agent state in a file, its aleatoric state included; steps are counted on."""
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123 - any path-like
-                data = file.read()
-        except OSError as error:
-            raise LiveError(f"{os.fspath(path)}: {error.strerror}") from None
+        with file_errors(path):
+            data = Path(path).read_bytes()
         with self._held():
             self._commit(self.core.import_state(data))
 
@@ -330,6 +368,7 @@ class Live:
     def close(self) -> None:
         """Let go of the directory."""
         with self._lock:
+            self._closed, self._sure = True, False
             self.store.close()
 
     def __enter__(self) -> Live:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import zlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-OBSERVED, WARM, MODE, ROLLBACK, IMPORT = range(5)
-KINDS = ("observed", "warm", "mode", "rollback", "import")
+OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE = range(6)
+KINDS = ("observed", "warm", "mode", "rollback", "import", "change")
 
 LEARN, FROZEN, SHADOW = range(3)
 MODES = ("learn", "frozen", "shadow")
@@ -40,7 +41,7 @@ class Entry(NamedTuple):
     following: int
     """The aleatoric state after it."""
     payload: bytes | None
-    """The state of the agent after a rollback or an import, the name of a mode, where a log began."""
+    """The state of the agent after a rollback or an import, the name of a mode, what a change was."""
     check: int
     """See :func:`checked`."""
 
@@ -48,6 +49,36 @@ class Entry(NamedTuple):
     def is_observation(self) -> bool:
         """Whether it completed a step."""
         return self.kind in (OBSERVED, WARM)
+
+
+class Accepted(NamedTuple):
+    """What the row of a change says: what the agent depends on changed, the user accepted it, and it resumed from here.
+
+    Examples
+    --------
+    >>> change = Accepted(["the reward range was 0 to 1 and is now 0 to 2"], None, {"step": 3}, b"state")
+    >>> Accepted.parsed(change.payload()) == change
+    True
+
+    """
+
+    changes: list[str]
+    relearned_since: int | None
+    """The step since which rows were learned from again, with functions that changed; None where none were."""
+    more: dict[str, Any]
+    state: bytes
+    """With ``more`` all that the agent was, so that rows before this one need not be read again."""
+
+    def payload(self) -> bytes:
+        """Return it as bytes."""
+        text = {"changes": self.changes, "relearned_since": self.relearned_since, "more": self.more}
+        return json.dumps(text).encode() + b"\n" + self.state
+
+    @classmethod
+    def parsed(cls, payload: bytes) -> Accepted:
+        """Return what :meth:`payload` wrote."""
+        text, _, state = payload.partition(b"\n")
+        return cls(**json.loads(text), state=state)
 
 
 def first_check(agent: int) -> int:

@@ -50,9 +50,8 @@ def _named_task(document: dict[str, Any], objects: Any) -> Task:
     if document["task"] == FUNCTION:
         if objects.task is None:
             raise InputError("task", None, "was given as an object; give it again")
-        made = make_task(objects.task)
+        made = make_task(objects.task, split(document["parameters"])["task"])
     else:
-        require(isinstance(document["task"], str), "task", document["task"], "give the name of a task")
         made = make_task(document["task"], split(document["parameters"])["task"])
     document["aleatoric"] = document["reward"] = "task"
     return made

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from everlearn.errors import Corrupt, LiveError, SnapshotError
 from everlearn.live.core import Core
 from everlearn.live.database import FILE, connect_to_read, errors
-from everlearn.live.entry import Entry
-from everlearn.live.schema import COLUMNS, SCHEMA, digest, version
-from everlearn.live.setup import Setup, reopened
+from everlearn.live.entry import CHANGE, Entry
+from everlearn.live.reopening import stored_setup
+from everlearn.live.schema import COLUMNS, READABLE, SCHEMA, digest, version
+from everlearn.live.setup import Setup
 
 LOG = logging.getLogger("everlearn.live")
 
@@ -37,6 +38,11 @@ class Enrolled(NamedTuple):
     def whole(self) -> bool:
         """Whether it is as it was written."""
         return self.sha256 == digest(*self[:-1])
+
+    @property
+    def changed(self) -> int | None:
+        """The number of the row in which a change of its fingerprint was last accepted."""
+        return None if self.face is None else json.loads(self.face).get("changed")
 
 
 class Snapshot(NamedTuple):
@@ -99,7 +105,7 @@ class Reader:
             raise Corrupt(
                 f"{self.path}: table meta: it does not tell its version; see: everlearn check {self.directory}"
             )
-        if found != SCHEMA:
+        if found not in READABLE:
             remedy = (
                 "use a newer everlearn" if found > SCHEMA else "open it once to write, and it is brought up to date"
             )
@@ -131,11 +137,14 @@ class Reader:
             raise Corrupt(f"{self.path}: table agents: the row of {name!r} is damaged")
         return found
 
-    def open(self, name: str, given: dict[str, Any] | None = None, looking: bool = True) -> Core:
-        """Return an agent as it is after the last row of its journal; ``looking`` where it will not learn any more."""
+    def look(self, name: str) -> Core:
+        """Return an agent as it is after the last row of its journal, to look at: it will not learn any more."""
         found = self.enrolled(name)
-        setup = reopened(found.setup, found.face, given or {}, looking)
-        core = self.recovered(setup, found.number)
+        return self.replayed(stored_setup(found.setup, found.face), found)
+
+    def replayed(self, setup: Setup, enrolled: Enrolled, exact: bool = True) -> Core:
+        """Return an agent as it is after the last row of its journal; see :attr:`everlearn.live.core.Core.exact`."""
+        core = self.recovered(setup, enrolled, exact)
         with errors(self.path):
             for entry in self.rows(core.number, core.seq + 1):
                 self._apply(core, entry)
@@ -148,23 +157,36 @@ class Reader:
             remedy = f"see what can be saved with: everlearn check {self.directory}"
             raise Corrupt(f"{self.path}: table journal: agent {core.number}: {error}; {remedy}") from None
 
-    def recovered(self, setup: Setup, number: int) -> Core:
-        """Return an agent as it was at its newest snapshot that is whole."""
+    def recovered(self, setup: Setup, enrolled: Enrolled, exact: bool = True) -> Core:
+        """Return an agent as it was at its newest snapshot that is whole, or at the last change, if that was later."""
+        number, changed = enrolled.number, enrolled.changed or 0
         with errors(self.path):
             for snapshot in self.stored(number):
-                core = self._restored(setup, number, snapshot)
+                if snapshot.seq < changed:
+                    break
+                core = self._restored(setup, number, snapshot, exact)
                 if core is not None:
                     return core
-        return Core(setup, number)  # the journal must then reach back to its first row, which replay sees
+            core = _made(setup, number, exact)
+            if changed:
+                self._resume(core, changed)
+        return core  # without a change the journal must reach back to its first row, which replay sees
 
-    def _restored(self, setup: Setup, number: int, snapshot: Snapshot) -> Core | None:
+    def _resume(self, core: Core, changed: int) -> None:
+        entry = next(self.rows(core.number, changed, 1), None)
+        if entry is None or (entry.seq, entry.kind) != (changed, CHANGE):
+            remedy = f"see what can be saved with: everlearn check {self.directory}"
+            raise Corrupt(f"{self.path}: table journal: agent {core.number}: row {changed} is missing; {remedy}")
+        core.resume(entry)
+
+    def _restored(self, setup: Setup, number: int, snapshot: Snapshot, exact: bool) -> Core | None:
         if not snapshot.whole:
             LOG.warning(
                 "%s: table snapshots: agent %d: the snapshot at step %s is damaged; an older one is used, and more of "
                 "the journal", self.path, number, snapshot.step
             )  # fmt: skip
             return None
-        core = Core(setup, number)
+        core = _made(setup, number, exact)
         try:
             core.restore(snapshot.seq, json.loads(snapshot.more), snapshot.state)
         except SnapshotError as error:
@@ -215,3 +237,9 @@ class Reader:
         with errors(self.path):
             row = self.connection.execute(query, (agent, step, step)).fetchone()
         return None if row is None else Entry(*row)
+
+
+def _made(setup: Setup, number: int, exact: bool) -> Core:
+    core = Core(setup, number)
+    core.exact = exact
+    return core

@@ -20,10 +20,12 @@ from everlearn.errors import EverlearnError, LiveError
 from everlearn.live.checking import UNREADABLE, WITHOUT, check_file
 from everlearn.live.core import Core
 from everlearn.live.database import FILE, NEW, connect, connect_to_read, put_in_place, remove, sync
-from everlearn.live.entry import Entry, checked, first_check
+from everlearn.live.entry import CHANGE, Entry, checked, first_check
+from everlearn.live.making import FUNCTION
 from everlearn.live.reader import Enrolled, Snapshot
+from everlearn.live.reopening import stored_setup
 from everlearn.live.schema import COLUMNS, INSERT_AGENT, INSERT_ROW, INSERT_SNAPSHOT, begin, digest, version
-from everlearn.live.setup import reopened
+from everlearn.live.setup import Setup
 from everlearn.locks import working
 
 PAGE = 4096
@@ -127,12 +129,13 @@ def _save(source: sqlite3.Connection, target: sqlite3.Connection, saved: list[di
     for enrolled in _enrolled(source):
         try:
             snapshots = list(_snapshots(source, enrolled.number))
-            setup = reopened(enrolled.setup, enrolled.face, {}, looking=True)
+            setup = _setup(enrolled)
             core, rows = _recovered(source, Core(setup, enrolled.number), snapshots, enrolled.whole)
         except (EverlearnError, *UNREADABLE):
             lost.append(str(enrolled.name))
             continue
-        target.execute(INSERT_AGENT, (*enrolled[:-1], digest(*enrolled[:-1])))
+        kept = _until(enrolled, core.seq)
+        target.execute(INSERT_AGENT, (*kept[:-1], digest(*kept[:-1])))
         target.executemany(INSERT_ROW, ((core.number, *entry) for entry in rows))
         if not rows and core.seq:
             target.execute("INSERT INTO meta VALUES (?, ?)", (f"{WITHOUT}{core.number}", str(core.seq)))
@@ -140,6 +143,19 @@ def _save(source: sqlite3.Connection, target: sqlite3.Connection, saved: list[di
         known = _greatest(source, core.number)
         counted = {"name": enrolled.name, "step": core.step, "rows": len(rows), "lost_rows": max(known - core.seq, 0)}
         saved.append(counted)
+
+
+def _setup(enrolled: Enrolled) -> Setup:
+    """Return the setup of an agent; one that is damaged is made again of its document, for a snapshot to vouch for."""
+    declared = not enrolled.whole and FUNCTION not in json.loads(enrolled.setup).values()
+    return stored_setup(enrolled.setup, None if declared else enrolled.face)
+
+
+def _until(enrolled: Enrolled, seq: int) -> Enrolled:
+    """Return what is written down of an agent of which rows up to one were saved: a change after that is lost."""
+    if enrolled.face is None or (enrolled.changed or 0) <= seq:
+        return enrolled
+    return enrolled._replace(face=json.dumps({**json.loads(enrolled.face), "changed": None}))
 
 
 def _enrolled(source: sqlite3.Connection) -> list[Enrolled]:
@@ -172,19 +188,32 @@ def _recovered(
     source: sqlite3.Connection, core: Core, snapshots: list[Snapshot], whole: bool
 ) -> tuple[Core, list[Entry]]:
     """Return an agent as far as it can be trusted, and the rows that lead there without a gap."""
-    if snapshots:
-        core.restore(snapshots[0].seq, json.loads(snapshots[0].more), snapshots[0].state)
-    elif not whole:
-        raise LiveError("neither its setup nor a snapshot can be trusted")
-    newest = core.seq
-    for entry in _good(source, core.number, newest, core.check):
-        core.apply(entry)
+    _bring_back(core, list(_after_newest(source, core.number, snapshots)), snapshots, whole)
     for begun in [0, *(snapshot.seq for snapshot in reversed(snapshots))]:
         check = next((json.loads(s.more)["check"] for s in snapshots if s.seq == begun), first_check(core.number))
         rows = list(_good(source, core.number, begun, check))
         if rows and rows[-1].seq == core.seq:
             return core, rows
     return core, []
+
+
+def _after_newest(source: sqlite3.Connection, number: int, snapshots: list[Snapshot]) -> Iterator[Entry]:
+    if not snapshots:
+        return _good(source, number, 0, first_check(number))
+    return _good(source, number, snapshots[0].seq, json.loads(snapshots[0].more)["check"])
+
+
+def _bring_back(core: Core, rows: list[Entry], snapshots: list[Snapshot], whole: bool) -> None:
+    """Let an agent resume from its newest snapshot and learn from rows; from the last change, if that is among them."""
+    change = max((place for place, entry in enumerate(rows) if entry.kind == CHANGE), default=-1)
+    if change >= 0:  # its snapshot is lost; rows before it were written with another setup
+        core.resume(rows[change])
+    elif snapshots:
+        core.restore(snapshots[0].seq, json.loads(snapshots[0].more), snapshots[0].state)
+    elif not whole:
+        raise LiveError("neither its setup nor a snapshot can be trusted")
+    for entry in rows[change + 1 :]:
+        core.apply(entry)
 
 
 def _good(source: sqlite3.Connection, number: int, after: int, check: int) -> Iterator[Entry]:

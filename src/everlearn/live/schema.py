@@ -8,7 +8,10 @@ import sqlite3
 from everlearn._version import __version__
 from everlearn.live.entry import Entry
 
-SCHEMA = 2
+SCHEMA = 3
+"""Version 2 had no fingerprint of most agents, and no rows of changes; it is read as it is."""
+
+READABLE = (2, SCHEMA)
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -9,19 +9,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from everlearn.agents.agent import Agent, whole
+from everlearn.agents.agent import Agent, split, whole
 from everlearn.agents.design import Design
-from everlearn.agents.schedule import Schedule
-from everlearn.aleatoric.state import AleatoricState
-from everlearn.errors import InputError, LabelError, LiveError, require
-from everlearn.labels import encode
+from everlearn.agents.registry import make_design
+from everlearn.errors import InputError, LabelError, require
+from everlearn.labels import as_label, encode
+from everlearn.live.arguments import is_object, listed
 from everlearn.live.drift import Gauge
-from everlearn.live.making import FUNCTION, GIVEN, face_of, make_live_task, task_of_face
+from everlearn.live.fingerprint import fingerprint_of, is_own_schedule
+from everlearn.live.making import FUNCTION, GIVEN, make_live_task, task_of_face
 from everlearn.live.tables import finder, rows
 from everlearn.registry import plain
-from everlearn.tasks.define import Definition
 from everlearn.tasks.task import Task
 
 DEFAULTS: dict[str, Any] = {
@@ -45,20 +47,15 @@ DEFAULTS: dict[str, Any] = {
 }
 """Every key of a document, and what it is unless given."""
 
-OBJECTS: dict[str, tuple[type, ...]] = {
-    "task": (Task, Definition),
-    "aleatoric": (AleatoricState,),
-    "agent": (Design,),
-    "schedule": (Schedule,),
-}
-"""What may be given as an object in Python, and of which types; the reward may be any function."""
-
 MOST_STEPS = 2**53
 """The most steps that can be asked for: whatever is counted stays exact."""
 
 LEAVES_OUT = ("growing-horizon", "discounted", "optimistic-q", "differential-q", "r-learning", "q-learning")
 """The designs that leave out an action whose value is minus infinity, both in choosing and in the maximum over the next
 state: they keep values by state in the first columns of ``cells``, and change no value but that of what was done."""
+
+
+_DESIGN = ("agent", "schedule")
 
 
 class Objects(NamedTuple):
@@ -81,7 +78,7 @@ class Setup:
     objects:
         what it says is an object
     face:
-        what :func:`everlearn.live.making.face_of` returned: enough to replay and to look, where objects are not given
+        the fingerprint that is stored: enough to replay and to look, where objects are not given
 
     Examples
     --------
@@ -113,20 +110,51 @@ class Setup:
         self.allowed = _allowed(self.document["allowed"], self.task)
 
     @property
-    def needs_objects(self) -> bool:
-        """Whether the document alone does not say all."""
-        return any(value == FUNCTION for value in self.document.values())
+    def is_declared(self) -> bool:
+        """Whether the document says all: nothing in it is a function, an object, or the name of something."""
+        named = self.document["task"] is not None or self.has_own_design
+        return not named and all(value != FUNCTION for value in self.document.values())
+
+    @property
+    def has_own_design(self) -> bool:
+        """Whether the design or the schedule is the user's, which only the user can give again."""
+        return any(self.document[key] == FUNCTION or ":" in str(self.document[key]) for key in _DESIGN)
+
+    @property
+    def lacks_design(self) -> bool:
+        """Whether the design or the schedule was given as an object, and is not given now."""
+        return any(self.document[key] == FUNCTION and getattr(self.objects, key) is None for key in _DESIGN)
+
+    @cached_property
+    def design(self) -> Design:
+        """The design, with its schedule."""
+        require(not self.lacks_design, "agent", None, "its design or schedule was given as an object; give it again")
+        document = self.document
+        design, schedule = (
+            getattr(self.objects, key) if document[key] == FUNCTION else document[key] for key in _DESIGN
+        )
+        chosen = split({key: value for key, value in document["parameters"].items() if not key.startswith("task.")})
+        return make_design(design, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"])
+
+    def resemble(self, before: Mapping[str, Any]) -> None:
+        """Keep names and the order of states as they were in an earlier fingerprint.
+
+        Neither changes what the agent does, and what it knows and its journal are by number.
+        """
+        states = as_label(before["states"])
+        if set(states) == set(self.task.states):
+            aleatoric = replace(self.task.aleatoric, states=states)
+            self.task = replace(self.task, name=before["name"], aleatoric=aleatoric)
+            self.allowed = _allowed(self.document["allowed"], self.task)
+        agent, timetable = before.get("agent"), before.get("schedule")
+        if self.design.schedule is not None and timetable and is_own_schedule(self.design.schedule):
+            self.design = replace(self.design, schedule=replace(self.design.schedule, name=timetable["name"]))
+        if agent and agent["functions"] and self.design.own:
+            self.design = replace(self.design, name=agent["name"])
 
     def agent(self) -> Agent:
         """Return the agent, as it is at the beginning."""
-        document = self.document
-        chosen = {key: value for key, value in document["parameters"].items() if not key.startswith("task.")}
-        design, schedule = (
-            getattr(self.objects, key) if document[key] == FUNCTION else document[key] for key in ("agent", "schedule")
-        )
-        lacking = design is None or (schedule is None and document["schedule"] is not None)
-        require(not lacking, "agent", None, "its design or schedule was given as an object; give it again")
-        agent = Agent(self.task, design, schedule=schedule, seed=document["seed"], parameters=chosen)
+        agent = Agent(self.task, self.design, seed=self.document["seed"])
         if self.allowed:
             self._leave_out(agent)
         return agent
@@ -144,9 +172,21 @@ class Setup:
         """Return the document as text."""
         return json.dumps(self.document, separators=(",", ":"))
 
-    def face(self) -> str | None:
-        """Return what is needed to replay and to look where objects are not given; None where all is declared."""
-        return json.dumps(face_of(self.task), separators=(",", ":")) if self.needs_objects else None
+    @cached_property
+    def fingerprint(self) -> dict[str, Any]:
+        """What the agent depends on, as JSON gives it back."""
+        told = {"states": not self.gives_state, "rewards": not self.gives_reward}
+        found: dict[str, Any] = json.loads(json.dumps(fingerprint_of(self.task, self.design, **told)))
+        return found
+
+    def face(self, changed: int | None = None) -> str | None:
+        """Return the fingerprint as text, which is also enough to look without objects; None where all is declared.
+
+        ``changed`` is the number of the row in which a change of it was last accepted.
+        """
+        if self.is_declared and changed is None:
+            return None
+        return json.dumps({**self.fingerprint, "changed": changed}, separators=(",", ":"))
 
 
 def make_setup(**given: Any) -> Setup:
@@ -159,41 +199,17 @@ def make_setup(**given: Any) -> Setup:
 
     """
     document = {key: value for key, value in given.items() if value is not None}
-    objects = {
-        key: value
-        for key, value in document.items()
-        if isinstance(value, OBJECTS.get(key, ())) or (key == "reward" and callable(value))
-    }
+    objects = {key: value for key, value in document.items() if is_object(key, value)}
     document.update(dict.fromkeys(objects, FUNCTION))
+    for key in ("actions", "observations", "states"):
+        if key in document:
+            document[key] = listed(document[key], key)
     for key in ("aleatoric", "reward"):
         if isinstance(document.get(key), Mapping) and key not in objects:
             document[key] = rows(document[key], key)
     if isinstance(document.get("allowed"), Mapping):
-        document["allowed"] = [[state, list(actions)] for state, actions in document["allowed"].items()]
+        document["allowed"] = [[state, listed(actions, "allowed")] for state, actions in document["allowed"].items()]
     return Setup(document, Objects(**objects))
-
-
-def reopened(stored: str, face: str | None, given: dict[str, Any], looking: bool = False) -> Setup:
-    """Return the setup that is stored, with objects given again; refuse what differs from it.
-
-    ``looking`` says that nothing new will be learned, for which a face is enough.
-    """
-    document = json.loads(stored)
-    if looking and face is not None:
-        return Setup(document, None, json.loads(face))
-    named = {key: value for key, value in given.items() if value is not None}
-    for key, value in document.items():
-        require(value != FUNCTION or key in named, key, None, "was given as a function or an object; give it again")
-    if not named:
-        return Setup(document)
-    declared = {key: value for key, value in document.items() if value != FUNCTION}
-    if document["task"] is not None:
-        declared = {key: value for key, value in declared.items() if key not in ("aleatoric", "reward")}
-    again = make_setup(**{**declared, **named})
-    for key, value in again.document.items():
-        if value != document.get(key, DEFAULTS[key]):
-            raise LiveError(f"{key}: it was created with {document.get(key)!r}, and {value!r} is given now")
-    return again
 
 
 def _steps(given: object, argument: str) -> int:
@@ -219,15 +235,15 @@ def _drift(given: object) -> dict[str, Any]:
     return dict(given)
 
 
-def _allowed(listed: object, task: Task) -> dict[int, int]:
+def _allowed(given: object, task: Task) -> dict[int, int]:
     """Return for each state that restricts its actions, by index, the mask of those that are allowed."""
-    if listed is None:
+    if given is None:
         return {}
-    require(isinstance(listed, list), "allowed", listed, "give a mapping, or rows [state, [actions]]")
+    require(isinstance(given, list), "allowed", given, "give a mapping, or rows [state, [actions]]")
     state, action = finder(task.states, "state in allowed"), finder(task.actions, "action in allowed")
     states = {label: index for index, label in enumerate(task.states)}
     found: dict[int, int] = {}
-    for row in listed:  # type: ignore[attr-defined]  # a list
+    for row in given:  # type: ignore[attr-defined]  # a list
         fine = isinstance(row, list) and len(row) == 2 and isinstance(row[1], list) and bool(row[1])
         require(fine, "allowed", row, "a row is [state, [actions]], with at least one action")
         index = states[state(row[0])]

@@ -16,13 +16,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from everlearn.errors import Corrupt, LiveError, require
+from everlearn.errors import Changed, Corrupt, LiveError, SnapshotError, require
 from everlearn.files import make_folder
+from everlearn.live.changes import Change
 from everlearn.live.core import Core
 from everlearn.live.database import FILE, NEW, connect, errors, put_in_place, remove, sync
 from everlearn.live.entry import Entry
 from everlearn.live.migration import migrate
 from everlearn.live.reader import Enrolled, Reader, Snapshot
+from everlearn.live.reopening import earlier, reopened
 from everlearn.live.schema import INSERT_AGENT, INSERT_ROW, INSERT_SNAPSHOT, SCHEMA, begin, digest, version
 from everlearn.live.setup import Setup
 from everlearn.live.wal import refuse_damage
@@ -55,9 +57,13 @@ class Store(Reader):
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        make_folder(Path(directory))
         self._held = ExitStack()
-        self._held.enter_context(working(Path(directory)))
+        try:
+            make_folder(Path(directory))
+            self._held.enter_context(working(Path(directory)))
+        except (OSError, ValueError) as error:
+            what = error.strerror if isinstance(error, OSError) else str(error)
+            raise LiveError(f"{os.fspath(directory)!r} cannot be used ({what}); give another directory") from None
         try:
             super().__init__(directory)
         except BaseException:
@@ -89,12 +95,14 @@ class Store(Reader):
         found = version(self.connection)
         if found is None:
             raise Corrupt(f"{self.path}: there are no tables in it; put a backup in its place")
-        if 0 < found < SCHEMA:
+        if found == 1:
             self.connection.close()
             migrate(self.directory, found)
             self.connection = connect(self.directory / FILE)
         else:
             self._refuse(found)
+            if found < SCHEMA:
+                self.connection.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(SCHEMA),))
 
     @cached_property
     def cursor(self) -> sqlite3.Cursor:
@@ -120,9 +128,61 @@ class Store(Reader):
             _insert_snapshot(run, core)
         return core
 
-    def open(self, name: str, given: dict[str, Any] | None = None, looking: bool = False) -> Core:
-        """Return an agent as it was after the last row of its journal, ready to go on."""
-        return super().open(name, given, looking)
+    def open(
+        self, name: str, given: dict[str, Any] | None = None, *, accept: bool = False, remedy: str | None = None
+    ) -> Core:
+        """Return an agent as it was after the last row of its journal, ready to go on.
+
+        Parameters
+        ----------
+        name:
+            which agent
+        given:
+            arguments of :func:`everlearn.live.setup.make_setup`: objects, which are not stored, and what must agree
+        accept:
+            whether what the agent depends on may have changed; the change is then written to its journal
+        remedy:
+            how a change is accepted, to be told to whoever did not
+
+        """
+        enrolled = self.enrolled(name)
+        found = reopened(enrolled.setup, enrolled.face, given or {})
+        if found.changes:
+            self._refuse_changes(found.changes, accept, remedy or f"to accept this: everlearn accept {self.directory}")
+            return self._accepted(enrolled, found.setup, found.changes)
+        core = self.replayed(found.setup, enrolled)
+        if not found.recorded:
+            with self.transaction() as run:
+                _update(run, enrolled._replace(face=found.setup.face()))
+        return core
+
+    def _refuse_changes(self, changes: list[Change], accept: bool, remedy: str) -> None:
+        final = [change.words for change in changes if change.final]
+        if final:
+            raise Changed(str(self.directory), final, "what the agent knows does not fit; use a new directory")
+        if not accept:
+            raise Changed(str(self.directory), [change.words for change in changes], remedy)
+
+    def _accepted(self, enrolled: Enrolled, setup: Setup, changes: list[Change]) -> Core:
+        """Let an agent resume with another setup; all of it is written in one transaction."""
+        former = earlier(enrolled.setup, enrolled.face, setup)
+        exact = not (former.has_own_design and any(change.learning for change in changes))
+        since = None if exact else self.recovered(former, enrolled, exact).step
+        past, core = self.replayed(former, enrolled, exact), Core(setup, enrolled.number)
+        try:
+            core.take_over(past)
+        except SnapshotError as error:
+            words = [change.words for change in changes]
+            raise Changed(str(self.directory), words, f"what the agent knows does not fit: {error}") from None
+        entry = core.change([change.words for change in changes], since if since != past.step else None)
+        core.apply(entry)
+        with self.transaction() as run:
+            _update(run, enrolled._replace(setup=setup.encoded(), face=setup.face(changed=entry.seq)))
+            run(INSERT_ROW, (core.number, *entry))
+            _insert_snapshot(run, core)
+            _thin_out(run, core)
+        core.snapped()
+        return core
 
     def delete(self, name: str) -> None:
         """Remove an agent and everything that is recorded of it."""
@@ -170,6 +230,11 @@ class Store(Reader):
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+
+
+def _update(run: Execute, row: Enrolled) -> None:
+    seal = digest(*row[:-1])
+    run("UPDATE agents SET setup = ?, face = ?, sha256 = ? WHERE id = ?", (row.setup, row.face, seal, row.number))
 
 
 def _insert_snapshot(run: Execute, core: Core) -> None:

@@ -12,8 +12,9 @@ from everlearn._version import __version__
 from everlearn.labels import encode
 from everlearn.live.choosing import best_of, table_of_weights
 from everlearn.live.core import Core
-from everlearn.live.entry import IMPORT, KINDS, MODE, MODES, ROLLBACK, Entry, unpacked
+from everlearn.live.entry import CHANGE, IMPORT, KINDS, MODE, MODES, ROLLBACK, Accepted, Entry, unpacked
 from everlearn.protocol import Label
+from everlearn.tasks.task import Task
 
 
 def policy_table(core: Core) -> dict[str, Any]:
@@ -75,6 +76,7 @@ def inspect(core: Core) -> dict[str, Any]:
         "average_reward": gauge.average,
         "recent_average": gauge.recent,
         "drift": gauge.report(),
+        "changed": core.changed,
     }
 
 
@@ -85,19 +87,18 @@ def gauges(core: Core) -> dict[str, float]:
     return {name: float(value) for name, value in watched.items() if value is not None}
 
 
-def described(core: Core, entry: Entry) -> dict[str, Any]:
+def described(task: Task, entry: Entry) -> dict[str, Any]:
     """Return a row of the journal by labels.
 
     Examples
     --------
     >>> from everlearn.live.setup import make_setup
     >>> core = Core(make_setup(task="service-station", seed=1))
-    >>> row = described(core, core.prepare("arrival", "slow"))
+    >>> row = described(core.agent.task, core.prepare("arrival", "slow"))
     >>> row["step"], row["executed"], row["reward"], row["next_state"]
     (1, 'slow', 1.0, 1)
 
     """
-    task = core.agent.task
     moment = datetime.datetime.fromtimestamp(entry.at, datetime.UTC)
     shown = {
         "seq": entry.seq,
@@ -121,6 +122,9 @@ def _event(entry: Entry) -> dict[str, Any]:
         return {"to": (entry.payload or b"").decode()}
     if entry.kind in (ROLLBACK, IMPORT):
         return {"bytes": len(entry.payload or b"")}
+    if entry.kind == CHANGE:
+        accepted = Accepted.parsed(entry.payload or b"")
+        return {"changes": accepted.changes, "relearned_since": accepted.relearned_since}
     return {}
 
 

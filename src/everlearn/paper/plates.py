@@ -19,6 +19,7 @@ from everlearn.paper.appendix_d import Example
 from everlearn.paper.claims.bounds import coins
 from everlearn.paper.experiments import BASELINES, SLOW, SMOOTH, THEOREM
 from everlearn.results.arm import Arm
+from everlearn.results.references import OPTIMUM
 from everlearn.tasks.registry import make_task
 from everlearn.theory import bounds
 from everlearn.theory.report import Theory
@@ -231,7 +232,7 @@ def _aggregation_figure(expected: Any, sampled: Any, arms: Sequence[Arm], greedy
             mean, (low, high) = arm.average_reward.mean(axis=0), bands(arm.average_reward)
             right.semilogx(arm.times, mean, line, color=colour, label=arm.agent)
             right.fill_between(arm.times, low, high, color=colour, alpha=0.2, linewidth=0)
-        right.axhline(0.0, color=REFERENCE_COLOUR, linestyle="--", linewidth=1.2, label="optimum")
+        right.axhline(0.0, color=REFERENCE_COLOUR, linestyle="--", linewidth=1.2, label=OPTIMUM)
         right.axhline(
             greedy, color=REFERENCE_COLOUR, linestyle=":", linewidth=1.2, label="greedy policy of fitted values"
         )

@@ -16,6 +16,9 @@ from everlearn.protocol import Table
 NARROW = 520
 """Below this width there is less room for labels."""
 
+LETTER, ROW = 7.4, 16
+"""How wide a letter of a name is, about, and how high a row of them."""
+
 SETTLING = 10
 """Averages over fewer steps jump about; they do not decide how high the figure is."""
 
@@ -104,12 +107,17 @@ def merged(lines: Mapping[str, float]) -> list[tuple[str, float]]:
     [('optimum, always fast', 0.5), ('always slow', 0.1)]
 
     """
-    together: list[tuple[str, float]] = []
+    return [(", ".join(names), value) for names, value in _together(lines)]
+
+
+def _together(lines: Mapping[str, float]) -> list[tuple[list[str], float]]:
+    """Return the names of lines that coincide, the highest first."""
+    together: list[tuple[list[str], float]] = []
     for name, value in sorted(lines.items(), key=lambda item: -item[1]):
         if together and abs(together[-1][1] - value) < 1e-9:
-            together[-1] = (f"{together[-1][0]}, {name}", value)
+            together[-1][0].append(name)
         else:
-            together.append((name, value))
+            together.append(([name], value))
     return together
 
 
@@ -168,19 +176,27 @@ def _names(frame: _Frame, lines: Mapping[str, float], curves: Sequence[Curve]) -
     points = np.concatenate([np.empty((0, 2)), *(_dense(frame, one) for one in curves if one.times)])
     taken: list[_Box] = []
     parts = []
-    for name, value in merged(lines):
-        text = f"{name} {value:.3g}"
-        box = _best(_boxes(frame, frame.y(value), len(text)), points, taken, frame)
+    for names, value in _together(lines):
+        rows = _rows([*names[:-1], f"{names[-1]} {value:.3g}"], int((frame.right - frame.left) / LETTER))
+        box = _best(_boxes(frame, frame.y(value), rows), points, taken, frame)
         taken.append(box)
-        parts.append(f'<text class="name" x="{box.left:.1f}" y="{box.top + 13:.1f}">{escape(text)}</text>')
+        for number, text in enumerate(rows):
+            y = box.top + 13 + ROW * number
+            parts.append(f'<text class="name" x="{box.left:.1f}" y="{y:.1f}">{escape(text)}</text>')
     return parts
+
+
+def _rows(names: list[str], most: int) -> list[str]:
+    """Return the names of lines that coincide in one row, or each in a row of its own if that is too long."""
+    text = ", ".join(names)
+    return [text] if len(text) <= most else names
 
 
 def _dense(frame: _Frame, curve: Curve) -> Table:
     """Return points on a curve, a few pixels apart."""
     x = np.array([frame.x(t) for t in curve.times])
     y = np.array([frame.y(value) for value in curve.averages])
-    places = np.linspace(0, len(x) - 1, 4 * len(x))
+    places = np.linspace(0, len(x) - 1, 16 * len(x))
     whole = np.arange(len(x))
     return np.column_stack([np.interp(places, whole, x), np.interp(places, whole, y)])
 
@@ -210,19 +226,19 @@ class _Box(NamedTuple):
         x, y = points.T
         hidden = np.count_nonzero((x >= self.left) & (x <= self.right) & (y >= self.top) & (y <= self.bottom))
         met = sum(self.top < one.bottom and one.top < self.bottom and self._beside(one) for one in taken)
-        outside = self.bottom > frame.bottom or self.top < frame.top - 8
+        outside = self.bottom > frame.bottom or self.top < 2
         return float(hidden) + 1000.0 * met + 500.0 * outside
 
     def _beside(self, other: _Box) -> bool:
         return self.left < other.right and other.left < self.right
 
 
-def _boxes(frame: _Frame, y: float, letters: int) -> list[_Box]:
+def _boxes(frame: _Frame, y: float, rows: Sequence[str]) -> list[_Box]:
     """Return the places about a line, the best first; then others below, should names crowd each other."""
-    wide = 7.4 * letters
+    wide, tall = LETTER * max(len(text) for text in rows), ROW * len(rows)
     lefts = frame.left + 6, frame.right - wide
-    tops = y - 19, y + 3, *(y + 18 * k for k in range(1, 6)), *(y - 18 * k for k in range(2, 6))
-    return [_Box(left, top, left + wide, top + 16) for top in tops for left in lefts]
+    tops = y - tall - 3, y + 3, *(y + 18 * k for k in range(1, 6)), *(y - 18 * k for k in range(2, 6))
+    return [_Box(left, top, left + wide, top + tall) for top in tops for left in lefts]
 
 
 def _curve(frame: _Frame, number: int, curve: Curve) -> str:

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 from nicegui import ui
 
-from everlearn.agents.registry import AGENTS, SCHEDULES, takes_schedule
+from everlearn.agents.registry import DEFAULT_SCHEDULE
 from everlearn.play.components import Name, Text, button
 from everlearn.play.configuration import MOST, Configuration
-from everlearn.play.contender import SHOWN, Contender, settable, written
-from everlearn.tasks.registry import TASKS
+from everlearn.play.contender import Contender, written
+from everlearn.play.offer import Offer
 
 Edit: TypeAlias = Callable[[Configuration], Configuration]
 """Makes another configuration of the one that is shown when its turn has come."""
@@ -23,21 +23,26 @@ Change: TypeAlias = Callable[[str], Awaitable[bool]]
 
 _OPENED = "(event) => { event.stopPropagation(); emit(event.target.open); }"
 
+PAPERS = Contender("growing-horizon", "smooth")
+"""The agent of the paper with the schedule of its experiments."""
+
 SUGGESTED = (
+    PAPERS,
     Contender(),
-    Contender("growing-horizon", "practical"),
     Contender("growing-horizon", "change-points"),
-    Contender("optimistic-q", None),
     Contender("q-learning", None),
+    Contender("optimistic-q", None),
 )
-"""What is added to a comparison: the first that is not there yet, so that the paper's comes first."""
+"""What is added to a comparison: the first that is not there yet, so that the paper's agent comes first."""
 
 
 class Choices:
     """The controls of a configuration; every change is applied at once, or refused and taken back."""
 
-    def __init__(self, read: Callable[[], Configuration], apply: Callable[[Edit], Awaitable[bool]]) -> None:
-        self._read, self._apply = read, apply
+    def __init__(
+        self, read: Callable[[], Configuration], apply: Callable[[Edit], Awaitable[bool]], offer: Offer
+    ) -> None:
+        self._read, self._apply, self._offer = read, apply, offer
         self._opened: set[str] = set()
         self._names: dict[int, Name] = {}
 
@@ -56,7 +61,7 @@ class Choices:
         """Choose the task, the seed and the first agent."""
         shown = self._read()
         with ui.element("div").classes("fields"):
-            self._select("task", list(TASKS), shown.task, self._set_task)
+            self._select("task", self._offer.names("task"), shown.task, self._set_task)
             self._field("seed", str(shown.seed), "", self._set_seed)
         self._parameters("task", shown.task, shown.task_parameters, self._set_task_parameter, "Settings of the task")
         self._contender(0, shown)
@@ -65,7 +70,7 @@ class Choices:
     def others(self) -> None:
         """Choose the agents that the first is compared with."""
         shown = self._read()
-        Text("p", f"Up to {MOST} agents meet the same task and the same luck. One of them is the paper's.")
+        Text("p", f"Up to {MOST} agents meet the same task and the same luck.")
         for number in range(1, len(shown.contenders)):
             self._contender(number, shown)
         if len(shown.contenders) < MOST:
@@ -82,11 +87,10 @@ class Choices:
                     )
                     remove.classes("remove quiet")
             with ui.element("div").classes("fields"):
-                self._select("agent", list(AGENTS), one.agent, lambda name: self._set_agent(number, name))
+                agents, schedules = self._offer.names("agent"), self._offer.names("schedule")
+                self._select("agent", agents, one.agent, lambda name: self._set_agent(number, name))
                 if one.schedule is not None:
-                    self._select(
-                        "schedule", list(SCHEDULES), one.schedule, lambda name: self._set_schedule(number, name)
-                    )
+                    self._select("schedule", schedules, one.schedule, lambda name: self._set_schedule(number, name))
             for kind, name in (("schedule", one.schedule), ("agent", one.agent)):
                 title = f"Settings of the {kind}"
                 self._parameters(
@@ -101,7 +105,7 @@ class Choices:
         change: Callable[[str, str], Awaitable[bool]],
         title: str,
     ) -> None:
-        known = settable(kind, name)
+        known = self._offer.settable(kind, name)
         if not known:
             return
         with self._settings(title), ui.element("div").classes("fields"):
@@ -162,7 +166,7 @@ class Choices:
         return await self._apply(lambda shown: replace(shown, task_parameters=_with(shown.task_parameters, key, text)))
 
     async def _set_agent(self, number: int, name: str) -> bool:
-        schedule = SHOWN if takes_schedule(name) else None
+        schedule = DEFAULT_SCHEDULE if self._offer.takes_schedule(name) else None
         return await self._apply(lambda shown: _put(shown, number, lambda _: Contender(name, schedule)))
 
     async def _set_schedule(self, number: int, name: str) -> bool:
@@ -184,19 +188,18 @@ class Choices:
 
 
 def suggested(shown: Configuration) -> Contender:
-    """Return what to compare with: the paper's, where it is not there, or else another that is not.
+    """Return what to compare with: the paper's agent unless it is there, or else another that is not.
 
     Examples
     --------
-    >>> suggested(Configuration(contenders=(Contender("always", None),))).is_of_the_paper
-    True
     >>> suggested(Configuration()).label
+    'growing-horizon, smooth'
+    >>> suggested(Configuration(contenders=(PAPERS,))).label
     'growing-horizon, practical'
 
     """
     there = {one.label for one in shown.contenders}
-    begin = 1 if any(one.is_of_the_paper for one in shown.contenders) else 0
-    return next(one for one in SUGGESTED[begin:] if one.label not in there)
+    return next(one for one in SUGGESTED if one.label not in there)
 
 
 def _put(shown: Configuration, number: int, change: Callable[[Contender], Contender]) -> Configuration:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from everlearn.agents.agent import whole
-from everlearn.errors import require
-from everlearn.play.contender import Contender, differing, refuse_unknown, told, written
+from everlearn.agents.agent import split, whole
+from everlearn.errors import InputError, require
+from everlearn.play.contender import Contender, told, written
+from everlearn.play.offer import REGISTERED, Offer
 from everlearn.play.pace import FASTEST, SPEEDS
-from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 from everlearn.tuning.snippet import toml
 
@@ -33,7 +33,7 @@ class Configuration:
     --------
     >>> shown = Configuration(task="riverswim", seed=3)
     >>> shown.query()
-    'task=riverswim&seed=3&agent=growing-horizon&schedule=smooth&speed=10&growing=yes'
+    'task=riverswim&seed=3&agent=growing-horizon&schedule=practical&speed=10&growing=yes'
     >>> from everlearn.play.reading import read_query
     >>> read_query(shown.query()) == shown
     True
@@ -47,28 +47,24 @@ class Configuration:
     speed: int = 10
     growing: bool = True
 
-    def checked(self) -> Configuration:
-        """Return the same with every value of its own type and defaults left out; what cannot be is refused."""
-        refuse_unknown("task", self.task)
+    def checked(self, offer: Offer = REGISTERED) -> Configuration:
+        """Return the same with every value converted to its type and defaults left out; raise for what cannot be."""
+        offer.refuse_unknown("task", self.task)
         number = len(self.contenders)
         require(1 <= number <= MOST, "agents", number, f"compare 1 to {MOST} agents")
-        contenders = tuple(one.checked() for one in self.contenders)
+        contenders = tuple(one.checked(offer) for one in self.contenders)
         labels = [one.label for one in contenders]
         for place, label in enumerate(labels):
-            require(label not in labels[:place], "agent", label, "is there twice; compare agents that differ")
-        fine = number == 1 or any(one.is_of_the_paper for one in contenders)
-        remedy = "one of several must be the paper's: growing-horizon with smooth or change-points, unchanged"
-        require(fine, "agents", labels, remedy)
+            require(label not in labels[:place], "agent", label, "appears twice; compare agents that differ")
         seed = whole(self.seed, "seed")
         require(seed < LARGEST_SEED, "seed", self.seed, "give a whole number below 2 ** 63")
         require(self.speed in SPEEDS, "speed", self.speed, f"give one of {', '.join(map(name_of_speed, SPEEDS))}")
-        own = {name.partition(".")[2]: value for name, value in self.task_parameters.items()}
-        chosen = differing("task", self.task, own)
+        chosen = offer.differing("task", self.task, _short(self.task_parameters))
         return replace(self, task_parameters=chosen, contenders=contenders, seed=seed)
 
-    def make_task(self) -> Task:
+    def make_task(self, offer: Offer = REGISTERED) -> Task:
         """Return the task."""
-        return make_task(self.task, {name.partition(".")[2]: value for name, value in self.task_parameters.items()})
+        return offer.task(self.task, _short(self.task_parameters))
 
     def query(self) -> str:
         """Return the configuration as the address bar carries it."""
@@ -82,16 +78,19 @@ class Configuration:
         pairs += [("speed", name_of_speed(self.speed)), ("growing", "yes" if self.growing else "no")]
         return urlencode(pairs, safe=":,=")
 
-    def spec(self, steps: int) -> str:
+    def spec(self, steps: int, offer: Offer = REGISTERED) -> str:
         """Return the spec of an experiment that repeats what was seen until a time, in TOML."""
-        lines = [f"steps = {steps}", "runs = 1", f"seed = {self.seed}", "", "[[task]]", f"name = {toml(self.task)}"]
-        lines += _entries("parameters", "task", self.task_parameters)
+        task = {**offer.chosen("task", self.task), **_short(self.task_parameters)}
+        lines = [f"steps = {steps}", "runs = 1", f"seed = {self.seed}", "", "[[task]]"]
+        lines += [f"name = {_named(offer, 'task', self.task)}", *_entries("parameters", task)]
         for one in self.contenders:
-            lines += ["", "[[agent]]", f"name = {toml(one.agent)}", f"label = {toml(one.label)}"]
+            chosen = split(told(one, offer))
+            agent = {**offer.chosen("agent", one.agent), **chosen["agent"]}
+            schedule = {**offer.chosen("schedule", one.schedule), **chosen["schedule"]}
+            lines += ["", "[[agent]]", f"name = {_named(offer, 'agent', one.agent)}", f"label = {toml(one.label)}"]
             if one.schedule is not None:
-                lines.append(f"schedule = {toml(one.schedule)}")
-            lines += _entries("parameters", "agent", told(one))
-            lines += _entries("schedule_parameters", "schedule", one.parameters)
+                lines.append(f"schedule = {_named(offer, 'schedule', one.schedule)}")
+            lines += [*_entries("parameters", agent), *_entries("schedule_parameters", schedule)]
         return "\n".join(lines) + "\n"
 
 
@@ -104,6 +103,21 @@ def _texts(chosen: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, written(value)) for name, value in chosen.items()]
 
 
-def _entries(table: str, kind: str, chosen: Mapping[str, Any]) -> list[str]:
-    mine = {name.partition(".")[2]: value for name, value in chosen.items() if name.startswith(f"{kind}.")}
-    return [f"{table}.{name} = {toml('none' if value is None else value)}" for name, value in mine.items()]
+def _short(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters without their prefix."""
+    return {name.partition(".")[2]: value for name, value in chosen.items()}
+
+
+def _named(offer: Offer, kind: str, name: str) -> str:
+    """Return the name by which a spec finds something; raise for what was passed from Python and has none."""
+    given = offer.given(kind, name)
+    if isinstance(given, str):
+        return str(toml(given))
+    remedy = (
+        "was passed from Python, and a spec finds things by name; put it into a module and name it module:attribute"
+    )
+    raise InputError(kind, name, remedy)
+
+
+def _entries(table: str, chosen: Mapping[str, Any]) -> list[str]:
+    return [f"{table}.{name} = {toml('none' if value is None else value)}" for name, value in chosen.items()]

@@ -10,7 +10,7 @@ from html import escape
 from everlearn.labels import show
 from everlearn.play import station
 from everlearn.play.explanation import Explanation
-from everlearn.play.stream import Stream
+from everlearn.play.interpreted import Watched
 
 MOST_NODES = 120
 """Up to how many aleatoric states each is drawn."""
@@ -19,7 +19,7 @@ WIDTH, HEIGHT = 420, 310
 LONGEST_TEXT = 26
 
 
-def draw(stream: Stream, explained: Explanation | None) -> str:
+def draw(stream: Watched, explained: Explanation | None) -> str:
     """Return the present condition of a stream as SVG."""
     condition = station.read(stream)
     if condition is not None:
@@ -27,7 +27,7 @@ def draw(stream: Stream, explained: Explanation | None) -> str:
     return generic(stream, explained)
 
 
-def generic(stream: Stream, explained: Explanation | None) -> str:
+def generic(stream: Watched, explained: Explanation | None) -> str:
     """Return where the agent is among the aleatoric states, what it did and what came of it."""
     here, number = stream.aleatoric_state, len(stream.task.states)
     name = show(stream.task.states[here])
@@ -43,7 +43,7 @@ def generic(stream: Stream, explained: Explanation | None) -> str:
     return "".join(parts)
 
 
-def say(stream: Stream, explained: Explanation | None) -> str:
+def say(stream: Watched, explained: Explanation | None) -> str:
     """Return in words where the agent is and how it came there."""
     name = show(stream.task.states[stream.aleatoric_state])
     if explained is None:
@@ -54,7 +54,7 @@ def say(stream: Stream, explained: Explanation | None) -> str:
     )
 
 
-def _nodes(stream: Stream) -> list[str]:
+def _nodes(stream: Watched) -> list[str]:
     """Draw a circle for each aleatoric state, in rows; the present one is filled."""
     number, here = len(stream.task.states), stream.aleatoric_state
     columns = number if number <= 8 else min(20, max(8, round((number * 2.2) ** 0.5)))

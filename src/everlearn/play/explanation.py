@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from everlearn.agents import growing_horizon
-from everlearn.agents.design import Design
 from everlearn.agents.growing_horizon import step_size
 from everlearn.agents.schedule import Schedule
 from everlearn.labels import show
-from everlearn.play.stream import Stream, Taken
-from everlearn.protocol import Knowledge, Now, Table
+from everlearn.play.interpreted import Watched
+from everlearn.play.stream import Taken, inspected
+from everlearn.protocol import Now, Table
 
 AGREE = 1e-9
 """How far, relative to what is computed, the update written out may be from what the agent did."""
@@ -93,19 +93,16 @@ class Explanation:
     changes: tuple[Change, ...]
 
 
-def explain(stream: Stream) -> Explanation | None:
+def explain(stream: Watched) -> Explanation | None:
     """Return what happened in the step last taken, or None before any.
 
     Examples
     --------
-    >>> from concurrent.futures import ThreadPoolExecutor
     >>> from everlearn.agents.registry import make_design
-    >>> from everlearn.engine.table import make_table
+    >>> from everlearn.play.interpreted import Interpreted
     >>> from everlearn.tasks.registry import make_task
-    >>> task = make_task("service-station")
-    >>> with ThreadPoolExecutor(2) as pool:
-    ...     stream = Stream(task, make_design("growing-horizon", schedule="smooth"), 1, make_table(task), pool)
-    ...     stream.advance(1)
+    >>> stream = Interpreted(make_task("service-station"), make_design("growing-horizon", schedule="smooth"), 1)
+    >>> stream.advance(1)
     >>> found = explain(stream)
     >>> found.observation, found.update.step_size, found.update.reward, round(found.update.bonus, 4)
     ('arrival', 1.0, 1.0, 0.3663)
@@ -115,7 +112,7 @@ def explain(stream: Stream) -> Explanation | None:
     if taken is None:
         return None
     seen = taken.experience
-    before, after = (_told(stream.design, knowledge, taken.now) for knowledge in (taken.before, taken.after))
+    before, after = (inspected(stream.design, knowledge, taken.now) for knowledge in (taken.before, taken.after))
     row = taken.rows.index(seen.aleatoric_state)
     changes = tuple(
         Change(name, float(table[row, seen.action]), float(after[name][row, seen.action]))
@@ -134,11 +131,7 @@ def explain(stream: Stream) -> Explanation | None:
     )
 
 
-def _told(design: Design, knowledge: Knowledge, now: Now) -> dict[str, Table]:
-    return {} if design.inspect is None else design.inspect(knowledge, now)
-
-
-def _update(stream: Stream, taken: Taken, before: dict[str, Table], after: dict[str, Table]) -> Update | None:
+def _update(stream: Watched, taken: Taken, before: dict[str, Table], after: dict[str, Table]) -> Update | None:
     """Write the update out; None where it is not the paper's, or the agent did something else."""
     schedule = stream.design.schedule
     if schedule is None or stream.design.learn is not growing_horizon.learn:
@@ -172,7 +165,7 @@ def _update(stream: Stream, taken: Taken, before: dict[str, Table], after: dict[
     return found if _agrees(found) else None
 
 
-def _learned(stream: Stream, schedule: Schedule, reward: float) -> float:
+def _learned(stream: Watched, schedule: Schedule, reward: float) -> float:
     """Return the reward as the update takes it: some schedules bring raw ones into [0, 1]."""
     declared = stream.task.reward
     raw = schedule.unit and declared.raw

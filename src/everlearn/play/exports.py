@@ -22,9 +22,9 @@ def png(race: Race, lines: Mapping[str, float]) -> bytes:
     --------
     >>> from everlearn.play.configuration import Configuration
     >>> from everlearn.play.race import Workshop
-    >>> race = Workshop().race(Configuration())
+    >>> race = Workshop().race(Configuration("riverswim"))
     >>> race.advance(100)
-    >>> png(race, {"optimum": 0.5})[:4]
+    >>> png(race, {"optimum over all policies": 0.5})[:4]
     b'\x89PNG'
 
     """
@@ -51,10 +51,10 @@ def data(race: Race) -> str:
     --------
     >>> from everlearn.play.configuration import Configuration
     >>> from everlearn.play.race import Workshop
-    >>> race = Workshop().race(Configuration())
+    >>> race = Workshop().race(Configuration("riverswim"))
     >>> race.advance(2)
     >>> data(race).splitlines()
-    ['t,"growing-horizon, smooth"', '1,1.0', '2,0.75']
+    ['t,"growing-horizon, practical"', '1,0.005', '2,0.0025']
 
     """
     written = io.StringIO()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from everlearn.errors import EverlearnError
+from everlearn.results.references import BEST, FOUND, OPTIMUM, label
 from everlearn.tasks.task import Task
 from everlearn.theory.report import Theory
 
@@ -50,28 +51,31 @@ def find_facts(task: Task) -> Facts:
     >>> from everlearn.tasks.registry import make_task
     >>> found = find_facts(make_task("riverswim"))
     >>> [(fact.name, fact.value) for fact in found.facts][:2]
-    [('λ*', '0.428622'), ('best aleatoric policy', 'right everywhere')]
+    [('λ*, optimum over all policies', '0.428622'), ('best policy over aleatoric states', 'right everywhere')]
     >>> list(found.lines)
-    ['optimum', 'always right', 'always left']
+    ['optimum over all policies', 'always right', 'always left']
 
     """
     try:
         theory = Theory(task, max_pairs=MOST_PAIRS)
         return Facts(tuple(_facts(theory)), _lines(theory))
     except EverlearnError as error:
-        return Facts((), dict(task.references), str(error))
+        return Facts((), lines_of(task), str(error))
 
 
 def _facts(theory: Theory) -> list[Fact]:
-    best, found = theory.best_aleatoric, theory.optimum
-    kept = theory.best_deterministic.exact and not best.randomised
+    best, found, kept = theory.best_aleatoric, theory.optimum, _proved(theory)
     near = abs(best.average_reward - found.average_reward) <= NEAR
     lost = "nothing is lost" if near else f"it earns {best.average_reward:.6g}"
     time = theory.averaging_time(best.policy).value
     listed = [
-        Fact("λ*", f"{found.average_reward:.6g}", "the most that any policy earns a step in the long run"),
         Fact(
-            "best aleatoric policy",
+            f"λ*, {OPTIMUM}",
+            f"{found.average_reward:.6g}",
+            "the most that any policy earns per step in the long run, even one that remembers everything",
+        ),
+        Fact(
+            "best policy over aleatoric states",
             _policy(theory.written(best.policy)),
             f"the best that sees no more than the agent does{'' if kept else ', of those searched'}; {lost}",
         ),
@@ -89,12 +93,30 @@ def _facts(theory: Theory) -> list[Fact]:
 
 
 def _lines(theory: Theory) -> dict[str, float]:
-    """Return the optimum, the best of what the agent sees where that is less, and what the task tells."""
-    lines = {"optimum": theory.optimal_average_reward}
+    """Return the optimum, the best over aleatoric states if that is less, and the references of the task."""
+    lines = {OPTIMUM: theory.optimal_average_reward}
     best = theory.best_aleatoric.average_reward
-    if abs(best - lines["optimum"]) > NEAR:
-        lines["best aleatoric policy"] = best
-    return {**lines, **{name: value for name, value in theory.task.references.items() if name != "optimum"}}
+    if abs(best - lines[OPTIMUM]) > NEAR:
+        lines[BEST if _proved(theory) else FOUND] = best
+    return {**lines, **{name: value for name, value in lines_of(theory.task).items() if name != OPTIMUM}}
+
+
+def _proved(theory: Theory) -> bool:
+    """Tell whether there is no better policy over aleatoric states than the one that was found."""
+    return theory.best_deterministic.exact and not theory.best_aleatoric.randomised
+
+
+def lines_of(task: Task) -> dict[str, float]:
+    """Return the lines that a task brings along, before anything is computed.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.registry import make_task
+    >>> list(lines_of(make_task("riverswim")))
+    ['optimum over all policies', 'always right', 'always left']
+
+    """
+    return {label(name): value for name, value in task.references.items()}
 
 
 def _policy(written: dict[str, dict[str, float]]) -> str:

@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 from everlearn.labels import show
-from everlearn.play.stream import Stream
+from everlearn.play.interpreted import Watched
 from everlearn.protocol import Now, Table
 
 MOST_ROWS = 24
@@ -38,7 +38,7 @@ class Known:
         return None if name is None else self.tables[name]
 
 
-def look(stream: Stream) -> Known:
+def look(stream: Watched) -> Known:
     """Return what an agent knows of the aleatoric states that are shown."""
     number, here = len(stream.task.states), stream.aleatoric_state
     first = max(0, min(here - MOST_ROWS // 2, number - MOST_ROWS))
@@ -48,7 +48,7 @@ def look(stream: Stream) -> Known:
     return Known(states, {name: table[:, 0] if table.ndim == 3 else table for name, table in found.items()})
 
 
-def table(stream: Stream, known: Known, before: Known | None) -> str:
+def table(stream: Watched, known: Known, before: Known | None) -> str:
     """Return the table in HTML; what differs from before is marked as risen or fallen."""
     upper, lower = known.pair
     if upper is None and lower is None:
@@ -73,7 +73,7 @@ def table(stream: Stream, known: Known, before: Known | None) -> str:
     )
 
 
-def say_state(stream: Stream, s: int) -> str:
+def say_state(stream: Watched, s: int) -> str:
     """Return what to call an aleatoric state; those of the station have words."""
     label = stream.task.states[s]
     if stream.task.name == "service-station" and label in (0, 1):

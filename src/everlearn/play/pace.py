@@ -76,9 +76,9 @@ def say(speed: int) -> str:
     Examples
     --------
     >>> say(1), say(1000), say(FASTEST)
-    ('1 step a second', '1,000 steps a second', 'as fast as it goes')
+    ('1 step per second', '1,000 steps per second', 'as fast as it goes')
 
     """
     if speed == FASTEST:
         return "as fast as it goes"
-    return f"{speed:,} step{'s' if speed > 1 else ''} a second"
+    return f"{speed:,} step{'s' if speed > 1 else ''} per second"

@@ -11,15 +11,13 @@ from nicegui import Client, events, ui
 
 from everlearn.errors import EverlearnError
 from everlearn.play import picture
-from everlearn.play.choices import Choices, Edit
+from everlearn.play.choices import PAPERS, Choices, Edit
 from everlearn.play.components import Name, Screen, Text, button, fold, place, slider
-from everlearn.play.configuration import Configuration
+from everlearn.play.configuration import MOST, Configuration
 from everlearn.play.pace import SPEEDS, say
 from everlearn.play.reading import read_text
 from everlearn.play.session import Parts, Session
 from everlearn.play.sharing import share
-from everlearn.registry import locate, summary
-from everlearn.tasks.registry import TASKS
 
 STORIES = {
     "service-station": "Slow service is free today, and keeps customers away tomorrow. Will the agent find out?",
@@ -31,23 +29,27 @@ STAGES = {1: "alone", 2: "several", 3: "three", 4: "several"}
 
 
 class Page:
-    """One page in one browser: a session, and what it is shown and driven with."""
+    """One page in one browser: a session, and what it is shown and driven with.
 
-    def __init__(self, client: Client, configuration: Configuration, refusal: str = "") -> None:
-        self.client, self.configuration, self.refusal = client, configuration, refusal
+    ``start`` is what is shown if the address cannot be.
+    """
+
+    def __init__(self, client: Client, configuration: Configuration, start: Configuration, refusal: str = "") -> None:
+        self.client, self.configuration, self.start, self.refusal = client, configuration, start, refusal
         self.session: Session
         self._applying = asyncio.Lock()
         self._told: object = None
 
     def build(self, session: Session) -> None:
         """Lay out everything; what is painted comes when the browser has connected."""
-        self.session = session
+        self.session, self.offer = session, session.workshop.offer
         self.dark = ui.dark_mode(None)
         with ui.element("div").classes("page"):
             self._header()
             self.alert = Text("p").classes("alert").props('role="alert"')
             self._stage()
             self._controls()
+            self.remark = Text("p").classes("quiet")
             self._folds()
         self.screen = Screen().on("look", self._looked).on("press", self._pressed)
         self._refuse(self.refusal)
@@ -57,10 +59,11 @@ class Page:
         try:
             await self.session.open(self.configuration)
         except EverlearnError as error:
-            self.configuration = Configuration()
+            self.configuration = self.start
             self._refuse(str(error))
             self._lay_out_anew()
             await self.session.open(self.configuration)
+        self._tell_remark()
         self._address()
         await self._tell_theory()
 
@@ -85,12 +88,16 @@ class Page:
 
     @ui.refreshable_method
     def _stage(self) -> None:
-        number = len(self.configuration.contenders)
-        with ui.element("section").classes(f"stage {STAGES[number]}"):
+        shown = self.configuration.contenders
+        with ui.element("section").classes(f"stage {STAGES[len(shown)]}"):
             with ui.element("figure").classes("card curve"):
-                Text("figcaption", "Average reward so far")
+                with ui.element("figcaption"):
+                    Text("span", "Average reward so far")
+                    if len(shown) < MOST and not any(one.is_of_the_paper for one in shown):
+                        text = "Compare with the paper's"
+                        button("compare_arrows", text, self._add_papers, text).props("flat dense").classes("compare")
                 place("chart")
-            for row, one in enumerate(self.configuration.contenders):
+            for row, one in enumerate(shown):
                 with ui.element("figure").classes(f"card scene agent{row}"):
                     with ui.element("figcaption"):
                         Name(one)
@@ -117,7 +124,7 @@ class Page:
     def _folds(self) -> None:
         with ui.element("section").classes("folds"):
             with fold("Change the task, the agent or the schedule", "tune"):
-                self.choices = Choices(lambda: self.configuration, self._apply)
+                self.choices = Choices(lambda: self.configuration, self._apply, self.offer)
                 self.choices.first()
             with fold("Compare with other agents", "compare_arrows"):
                 self.choices.others()
@@ -128,7 +135,7 @@ class Page:
             with fold("What theory says of this task", "school"):
                 place("theory").classes("scroll")
             with fold("Share and export", "ios_share"):
-                share(lambda: self.session, self._read)
+                share(lambda: self.session, self._read, self._refuse)
 
     @ui.refreshable_method
     def _each(self, *names: str) -> None:
@@ -169,8 +176,14 @@ class Page:
     async def _restart(self) -> None:
         await self._apply(lambda shown: shown)
 
+    async def _add_papers(self) -> None:
+        await self._apply(lambda shown: replace(shown, contenders=(*shown.contenders, PAPERS)))
+
     async def _read(self, spec: str) -> bool:
-        return await self._apply(lambda shown: replace(read_text(spec), speed=shown.speed, growing=shown.growing))
+        def edit(shown: Configuration) -> Configuration:
+            return replace(read_text(spec, self.offer), speed=shown.speed, growing=shown.growing)
+
+        return await self._apply(edit)
 
     async def _apply(self, edit: Edit) -> bool:
         """Show another configuration from the beginning, one after the other; refused, what was there stays."""
@@ -179,7 +192,7 @@ class Page:
             await self.session.pause()
             self.status.set_text("preparing…")
             try:
-                await self._open(edit(self.configuration).checked())
+                await self._open(edit(self.configuration).checked(self.offer))
             except EverlearnError as error:
                 self._refuse(str(error))
                 return False
@@ -196,6 +209,7 @@ class Page:
         await self.session.open(configuration)
         before, self.configuration = self.configuration, configuration
         self._refuse("")
+        self._tell_remark()
         self._lay_out_anew(_kinds(before) != _kinds(configuration))
         self._address()
         await self.session.paint()
@@ -239,10 +253,14 @@ class Page:
         self.run_button.props(f'icon={icon} aria-label="{name}"')
 
     def _tell_story(self) -> None:
-        story = STORIES.get(self.configuration.task)
-        if story is None or self.configuration.task_parameters:
-            story = summary(locate(self.configuration.task, TASKS, "task"))
-        self.story.set_text(story)
+        task = self.configuration.task
+        story = "" if self.configuration.task_parameters else STORIES.get(task, "")
+        self.story.set_text(story or self.offer.summary(task) or f"The task {task}.")
+
+    def _tell_remark(self) -> None:
+        remark = "" if self.session.race is None else self.session.race.remark
+        self.remark.set_text(remark)
+        self.remark.set_visibility(bool(remark))
 
     def _refuse(self, refusal: str) -> None:
         self.alert.set_text(refusal)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+from everlearn.blame import blame
 from everlearn.play import chart, drawing, knowledge
 from everlearn.play.chart import Curve
 from everlearn.play.explanation import Explanation, Update, explain
 from everlearn.play.facts import Facts
+from everlearn.play.interpreted import Watched
 from everlearn.play.knowledge import Known
 from everlearn.play.race import Race
-from everlearn.play.stream import Stream
 
 NARROWEST, WIDEST = 260.0, 2000.0
 HEIGHT, HEIGHT_NARROW = 340.0, 270.0
@@ -24,7 +25,7 @@ class Painter:
     --------
     >>> from everlearn.play.configuration import Configuration
     >>> from everlearn.play.race import Workshop
-    >>> race = Workshop().race(Configuration())
+    >>> race = Workshop().race(Configuration("riverswim"))
     >>> painter = Painter()
     >>> sorted(painter.paint(race))
     ['chart', 'drawing0', 'explained0', 'known0', 'numbers0', 'score0', 'time']
@@ -50,7 +51,11 @@ class Painter:
             parts |= {f"{name}{number}": text for name, text in self._of(number, stream).items()}
         return parts
 
-    def _of(self, number: int, stream: Stream) -> dict[str, str]:
+    def _of(self, number: int, stream: Watched) -> dict[str, str]:
+        with blame(f"agent {stream.design.name!r}: what it shows"):  # arrays of a user's own may have any shape
+            return self._painted(number, stream)
+
+    def _painted(self, number: int, stream: Watched) -> dict[str, str]:
         told, known = explain(stream), knowledge.look(stream)
         alpha = None if told is None or told.update is None else told.update.step_size
         now = [] if stream.design.schedule is None else knowledge.numbers(stream.now, alpha)

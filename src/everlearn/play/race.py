@@ -8,10 +8,17 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from everlearn.agents.design import Design
+from everlearn.blame import blame
 from everlearn.engine.compiled import cores
+from everlearn.engine.plan import Plan
+from everlearn.engine.runner import TRIED, choose_engine
 from everlearn.engine.table import ArrayTable, PairTable, make_table
+from everlearn.errors import CompilationError
 from everlearn.play.configuration import Configuration
 from everlearn.play.facts import Facts, find_facts
+from everlearn.play.interpreted import Interpreted, Watched
+from everlearn.play.offer import REGISTERED, Offer
 from everlearn.play.stream import INTERPRETED, LONGEST, Stream
 from everlearn.registry import plain
 from everlearn.tasks.task import Task
@@ -34,7 +41,7 @@ PAIRS = 300_000
 class Race:
     """Streams that advance together.
 
-    All have the same seed, and an environment draws one number a step: they meet the same luck.
+    All have the same seed, and an environment draws one number per step, so all meet the same luck.
 
     Examples
     --------
@@ -46,8 +53,10 @@ class Race:
 
     """
 
-    def __init__(self, configuration: Configuration, task: Task, streams: list[Stream]) -> None:
+    def __init__(self, configuration: Configuration, task: Task, streams: list[Watched], remark: str = "") -> None:
         self.configuration, self.task, self.streams = configuration, task, streams
+        self.remark = remark
+        """Why it does not run at full speed, if it does not."""
 
     @property
     def t(self) -> int:
@@ -61,14 +70,16 @@ class Race:
 
     def advance(self, steps: int) -> None:
         """Take so many steps, each of them."""
-        for stream in self.streams:
-            stream.advance(steps)
+        for one, stream in zip(self.configuration.contenders, self.streams, strict=True):
+            with blame(f"{self.configuration.task}, {one.label}:"):  # a user's own code may raise anything
+                stream.advance(steps)
 
 
 class Workshop:
-    """What all pages share: threads, and tasks with their tables."""
+    """What all pages share: what can be chosen, threads, and tasks with their tables."""
 
-    def __init__(self) -> None:
+    def __init__(self, offer: Offer = REGISTERED) -> None:
+        self.offer = offer
         self.engine = ThreadPoolExecutor(cores(), thread_name_prefix="engine")
         self.preparing = ThreadPoolExecutor(PREPARING, thread_name_prefix="preparing")
         self._tasks: OrderedDict[Hashable, Any] = OrderedDict()
@@ -76,13 +87,22 @@ class Workshop:
         self._lock, self._facts_lock = threading.Lock(), threading.Lock()
 
     def race(self, configuration: Configuration) -> Race:
-        """Return a race from the beginning; what cannot be made is refused."""
+        """Return a race from the beginning; raise for what cannot be made."""
         task, table = self._task(configuration)
-        designs = [one.design() for one in configuration.contenders]
-        for design in designs:
-            Stream(task, design, 0, table, self.engine).advance(COMPILED)
-        streams = [Stream(task, design, configuration.seed, table, self.engine) for design in designs]
-        return Race(configuration, task, streams)
+        designs = [one.design(self.offer) for one in configuration.contenders]
+        reasons = [_not_compiled(task, design, table) for design in designs]
+        trials, streams = (
+            [
+                Stream(task, design, seed, table, self.engine)
+                if table is not None and not reason
+                else Interpreted(task, design, seed)
+                for design, reason in zip(designs, reasons, strict=True)
+            ]
+            for seed in (0, configuration.seed)
+        )
+        Race(configuration, task, trials).advance(COMPILED)
+        slow = "; it runs in the reference loop, which is slower"
+        return Race(configuration, task, streams, "".join(dict.fromkeys(f"{one}{slow}. " for one in reasons if one)))
 
     def facts(self, configuration: Configuration) -> Facts:
         """Return what is known of the task, computed once for all who ask."""
@@ -90,14 +110,26 @@ class Workshop:
         with self._facts_lock:
             return _kept(self._facts, _key(configuration), lambda: find_facts(task))
 
-    def _task(self, configuration: Configuration) -> tuple[Task, PairTable | ArrayTable]:
+    def _task(self, configuration: Configuration) -> tuple[Task, PairTable | ArrayTable | None]:
         with self._lock:
-            return _kept(self._tasks, _key(configuration), lambda: _tabulated(configuration))
+            return _kept(self._tasks, _key(configuration), lambda: _tabulated(configuration, self.offer))
 
 
-def _tabulated(configuration: Configuration) -> tuple[Task, PairTable | ArrayTable]:
-    task = configuration.make_task()
-    return task, make_table(task, PAIRS)
+def _tabulated(configuration: Configuration, offer: Offer) -> tuple[Task, PairTable | ArrayTable | None]:
+    task = configuration.make_task(offer)
+    with blame(f"task {configuration.task!r}"):
+        return task, None if task.model is None else make_table(task, PAIRS)
+
+
+def _not_compiled(task: Task, design: Design, table: PairTable | ArrayTable | None) -> str:
+    """Return why an agent cannot be compiled for a task, or nothing."""
+    if table is None:
+        return f"the task {task.name!r} has no model"
+    try:
+        choose_engine(Plan(task, design, TRIED, 1, 0), "compiled", table)
+    except CompilationError as error:
+        return str(error)
+    return ""
 
 
 def _key(configuration: Configuration) -> Hashable:

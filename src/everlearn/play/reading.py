@@ -11,11 +11,11 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from everlearn.agents.agent import whole
-from everlearn.agents.registry import AGENTS, DEFAULT_SCHEDULE, takes_schedule
 from everlearn.errors import InputError, UnknownName, require
 from everlearn.experiments.spec import Spec, read_spec
 from everlearn.play.configuration import Configuration
-from everlearn.play.contender import DURATION, Contender
+from everlearn.play.contender import Contender
+from everlearn.play.offer import DURATION, REGISTERED, Offer
 from everlearn.play.pace import FASTEST
 from everlearn.registry import convert
 
@@ -24,41 +24,42 @@ _OWN = ("task", "seed", "speed", "growing")
 _THEIRS = ("agent", "schedule")
 
 
-def read_query(query: str) -> Configuration:
-    """Return the configuration that an address carries; what is not said is as by default.
+def read_query(query: str, offer: Offer = REGISTERED, blank: Configuration | None = None) -> Configuration:
+    """Return the configuration that an address carries; what it leaves out is as in ``blank``.
 
     Examples
     --------
-    >>> read_query("task=riverswim&2.agent=always").contenders[1].label
-    'always'
+    >>> read_query("task=riverswim&2.agent=growing-horizon&2.schedule=smooth").contenders[1].label
+    'growing-horizon, smooth'
     >>> read_query("task=os:system")
     Traceback (most recent call last):
     ...
-    everlearn.errors.InputError: task: 'os:system'; the page takes registered names alone; run your own from Python
+    everlearn.errors.InputError: task: 'os:system'; the page offers registered names and what it was started with: ...
 
     """
     text = query.removeprefix("?")
     require(len(text) <= LONGEST_QUERY, "address", f"{text[:40]}...", f"give at most {LONGEST_QUERY} characters")
     given: dict[str, str] = {}
     for key, value in parse_qsl(text, keep_blank_values=True):
-        require(key not in given, key, value, "is there twice; give it once")
+        require(key not in given, key, value, "appears twice; give it once")
         require(len(value) <= LONGEST_VALUE, key, f"{value[:40]}...", f"give at most {LONGEST_VALUE} characters")
         given[key] = value
     own = {name: value for name, value in given.items() if name in _OWN or name.startswith("task.")}
     theirs = {name: value for name, value in given.items() if name not in own}
-    blank = Configuration()
+    blank = blank or Configuration()
+    set_here = {name: value for name, value in own.items() if name.startswith("task.")}
     return Configuration(
         own.get("task", blank.task),
-        {name: value for name, value in own.items() if name.startswith("task.")},
-        _contenders(theirs),
+        set_here if "task" in own else {**blank.task_parameters, **set_here},
+        _contenders(theirs, blank.contenders) if theirs else blank.contenders,
         whole(own.get("seed", blank.seed), "seed"),
         _read_speed(own.get("speed", str(blank.speed))),
         convert(own.get("growing", blank.growing), bool, "growing"),
-    ).checked()
+    ).checked(offer)
 
 
-def read_configuration(spec: Spec) -> Configuration:
-    """Return what the spec of an experiment describes, where a page can show it: one task, no grids, no families.
+def read_configuration(spec: Spec, offer: Offer = REGISTERED) -> Configuration:
+    """Return what the spec of an experiment describes, if a page can show it: one task, no grids, no families.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def read_configuration(spec: Spec) -> Configuration:
     require(not task.family, f"{task.key}.family", dict(task.family), "the page shows no families; name one member")
     contenders = []
     for one in spec.agents:
-        schedule = _single(one.schedules, f"{one.key}.schedule") or _default_schedule(str(one.given))
+        schedule = _single(one.schedules, f"{one.key}.schedule")
         chosen = {f"agent.{name}": _single(values, f"{one.key}.{name}") for name, values in one.parameters.items()}
         chosen |= {
             f"schedule.{name}": _single(values, f"{one.key}.{name}") for name, values in one.schedule_parameters.items()
@@ -80,26 +81,21 @@ def read_configuration(spec: Spec) -> Configuration:
             del chosen["agent.duration"]
         contenders.append(Contender(str(one.given), schedule, chosen))
     settings = {f"task.{name}": _single(values, f"{task.key}.{name}") for name, values in task.parameters.items()}
-    return Configuration(str(task.given), settings, tuple(contenders), spec.seed).checked()
+    return Configuration(str(task.given), settings, tuple(contenders), spec.seed).checked(offer)
 
 
-def _default_schedule(agent: str) -> str | None:
-    """Return the schedule of an agent of which a spec names none, which is not the one that the page shows first."""
-    return DEFAULT_SCHEDULE if agent in AGENTS and takes_schedule(agent) else None
-
-
-def read_text(text: str) -> Configuration:
+def read_text(text: str, offer: Offer = REGISTERED) -> Configuration:
     """Return what a spec in TOML describes."""
     require(len(text) <= LONGEST_SPEC, "spec", f"{text[:40]}...", f"give at most {LONGEST_SPEC:,} characters")
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError("spec", f"{text[:40]}...", f"is not TOML: {error}") from None
-    return read_configuration(read_spec(document))
+    return read_configuration(read_spec(document), offer)
 
 
-def _contenders(given: Mapping[str, str]) -> tuple[Contender, ...]:
-    """Sort what is said of agents by the number before the first dot; 1 where there is none."""
+def _contenders(given: Mapping[str, str], blank: Sequence[Contender]) -> tuple[Contender, ...]:
+    """Split what an address says of agents by the number before the first dot, which is 1 if it is left out."""
     sorted_out: dict[int, dict[str, str]] = {}
     for key, value in given.items():
         number, dot, name = key.partition(".")
@@ -110,7 +106,7 @@ def _contenders(given: Mapping[str, str]) -> tuple[Contender, ...]:
     sorted_out.setdefault(1, {})
     places = sorted(sorted_out)
     require(places == list(range(1, len(places) + 1)), "agents", places, "number them 1, 2, 3, 4 without a gap")
-    return tuple(_contender(sorted_out[place]) for place in places)
+    return tuple(_contender(sorted_out[place]) if sorted_out[place] else blank[0] for place in places)
 
 
 def _contender(given: Mapping[str, str]) -> Contender:

@@ -22,6 +22,7 @@ from everlearn.engine.compiled import cores
 from everlearn.errors import EverlearnError, InputError
 from everlearn.play.components import Text
 from everlearn.play.configuration import Configuration
+from everlearn.play.opening import Opening
 from everlearn.play.page import Page
 from everlearn.play.race import Workshop
 from everlearn.play.reading import read_query
@@ -80,8 +81,18 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(host: str = "127.0.0.1", port: int = 8090, *, show: bool = True, say: Callable[[str], None] = print) -> None:
-    """Serve the page until interrupted; ``port`` 0 takes any that is free."""
+def serve(
+    host: str = "127.0.0.1",
+    port: int = 8090,
+    *,
+    show: bool = True,
+    say: Callable[[str], None] = print,
+    opening: Opening | None = None,
+) -> None:
+    """Serve the page until interrupted; ``port`` 0 takes any that is free.
+
+    ``opening`` is what the page begins with, and what it offers beside everything that has a registered name.
+    """
     listening = listen(host, port)
     bound = listening.getsockname()[1]
     address = f"http://{f'[{host}]' if ':' in host else host}:{bound}/"
@@ -90,7 +101,7 @@ def serve(host: str = "127.0.0.1", port: int = 8090, *, show: bool = True, say: 
         say(f"everlearn: whoever can reach {host} can use it; it asks for no password")
     if show:
         threading.Timer(0.5, webbrowser.open, (address,)).start()
-    configured = uvicorn.Config(make_app(is_loopback(host)), log_level="warning", timeout_graceful_shutdown=1)
+    configured = uvicorn.Config(make_app(is_loopback(host), opening), log_level="warning", timeout_graceful_shutdown=1)
     uvicorn.Server(configured).run(sockets=[listening])
 
 
@@ -111,13 +122,14 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def make_app(local: bool) -> Any:
+def make_app(local: bool, opening: Opening | None = None) -> Any:
     """Return the application: one page, and what it is made of."""
-    workshop = Workshop()
+    opening = opening or Opening()
+    workshop, start = opening.workshop, opening.configuration
     threads = ThreadPoolExecutor(2 * cores() + 2, thread_name_prefix="page")
     pages: set[str] = set()
     inside = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    workshop.preparing.submit(_warm_up, workshop)
+    workshop.preparing.submit(_warm_up, workshop, start)
 
     @ui.page("/", title=_TITLE, dark=None, language="en-US")
     def index(request: Request, client: Client) -> None:
@@ -127,7 +139,7 @@ def make_app(local: bool) -> Any:
             Text("p", f"No more than {at_once} may be open at once. Close one, and reload this one.").classes("alert")
             return
         pages.add(client.id)
-        _open(client, request.url.query, workshop, threads, pages)
+        _open(client, request.url.query, opening, threads, pages)
 
     ui.run_with(
         inside,
@@ -143,13 +155,14 @@ def make_app(local: bool) -> Any:
     return Doors(inside, local)
 
 
-def _open(client: Client, query: str, workshop: Workshop, threads: ThreadPoolExecutor, pages: set[str]) -> None:
+def _open(client: Client, query: str, opening: Opening, threads: ThreadPoolExecutor, pages: set[str]) -> None:
     """Build a page for a browser, begin when it has connected, and let go when it has gone."""
+    start = opening.configuration
     try:
-        page = Page(client, read_query(query))
+        page = Page(client, read_query(query, opening.workshop.offer, start), start)
     except EverlearnError as error:
-        page = Page(client, Configuration(), str(error))
-    session = Session(workshop, threads, page.show, page.said)
+        page = Page(client, start, start, str(error))
+    session = Session(opening.workshop, threads, page.show, page.said)
     page.build(session)
 
     async def gone() -> None:
@@ -168,8 +181,8 @@ def _open(client: Client, query: str, workshop: Workshop, threads: ThreadPoolExe
     client.on_delete(gone)
 
 
-def _warm_up(workshop: Workshop) -> None:
+def _warm_up(workshop: Workshop, start: Configuration) -> None:
     """Compile the agent and expand the task that a newcomer sees first, while nobody waits."""
-    race = workshop.race(Configuration())
+    race = workshop.race(start)
     race.advance(1000)
-    workshop.facts(Configuration())
+    workshop.facts(start)

@@ -6,11 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 from everlearn.errors import EverlearnError
 from everlearn.play.configuration import Configuration
-from everlearn.play.facts import Facts
+from everlearn.play.facts import Facts, lines_of
 from everlearn.play.pace import SLICE, Pace
 from everlearn.play.picture import Painter
 from everlearn.play.race import Race, Workshop
@@ -57,7 +58,7 @@ class Session:
         async with self._busy:
             if self.closed:
                 return
-            self.race, self.painter = race, Painter(self.painter.width, race.task.references)
+            self.race, self.painter = race, Painter(self.painter.width, lines_of(race.task))
             self._sent = {}
         self.set_speed(configuration)
         await self.paint()
@@ -146,7 +147,8 @@ class Session:
         if self._turn == turn:
             self.running = False
         if not self.closed:
-            await self.paint()
+            with suppress(EverlearnError):  # if a user's own code fails here, it was told above
+                await self.paint()
             self._say("")
 
     async def _advance(self, steps: int) -> None:

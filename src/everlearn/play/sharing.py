@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import events, ui
 
+from everlearn.errors import EverlearnError
 from everlearn.play import exports
 from everlearn.play.components import Text, button
 from everlearn.play.race import Race
@@ -18,11 +19,20 @@ STEPS = 1_000_000
 _READ = "(event) => event.target.files[0]?.text().then((text) => { event.target.value = ''; emit(text); })"
 
 
-def share(session: Callable[[], Session], read: Callable[[str], Awaitable[object]]) -> None:
-    """Put down what can be taken away, and what brings it back: ``read`` is called with the text of a spec."""
+def share(
+    session: Callable[[], Session], read: Callable[[str], Awaitable[object]], refuse: Callable[[str], None]
+) -> None:
+    """Put down what can be taken away, and what brings it back.
+
+    ``read`` is called with the text of a spec, and ``refuse`` with the reason why something cannot be taken away.
+    """
 
     async def save(name: str, make: Callable[[Race], bytes | str]) -> None:
-        made = await session().read(make)
+        try:
+            made = await session().read(make)
+        except EverlearnError as error:
+            refuse(str(error))
+            return
         if made is not None:
             ui.download.content(made, f"everlearn.{name}")
 
@@ -30,7 +40,7 @@ def share(session: Callable[[], Session], read: Callable[[str], Awaitable[object
         return exports.png(race, session().painter.lines)
 
     def spec(race: Race) -> str:
-        return race.configuration.spec(race.t or STEPS)
+        return race.configuration.spec(race.t or STEPS, session().workshop.offer)
 
     Text("p", "The address of this page carries everything that you chose: whoever opens it sees the same.")
     with ui.element("div").classes("buttons"):

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from everlearn.environments.service_station import FAST, VACANT, ServiceStation, longest_service
-from everlearn.play.stream import Stream
+from everlearn.play.interpreted import Watched
 from everlearn.tasks.task import Task
 
 WIDTH, HEIGHT = 420, 310
@@ -59,7 +59,7 @@ class Condition:
     window: int
 
 
-def read(stream: Stream) -> Condition | None:
+def read(stream: Watched) -> Condition | None:
     """Return the condition of a station, or None for any other task."""
     if stream.task.name != "service-station":
         return None

@@ -16,6 +16,8 @@ import numpy as np
 
 from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
+from everlearn.agents.own import Guard
+from everlearn.blame import blame
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.table import ArrayTable, PairTable
@@ -77,6 +79,7 @@ class Stream:
         plan = Plan(task, replace(design, policy=None), LONGEST, 1, seed)  # policies need not be recorded
         self.batch = CompiledBatch(plan, table, [0], 1)
         [self._group] = self.batch.groups
+        self._functions = Guard(design, table.interface) if design.own else design
         self._environment, self._agent = (np.random.Generator(np.random.SFC64(0)) for _ in range(2))
         self.taken: Taken | None = None
         self._now(0)  # refuses a schedule that is outside its domain from the beginning
@@ -118,17 +121,7 @@ class Stream:
 
     def known(self, states: Sequence[int]) -> dict[str, Table]:
         """Return what the agent knows of some aleatoric states, by name: Q and N, for most; else its policy."""
-        knowledge, chosen = self._group.knowledge, list(states)
-        if self.design.by_state:
-            knowledge = _rows(knowledge, chosen)
-        if self.design.inspect is None:
-            found = {} if self.design.policy is None else {"policy": self.design.policy(knowledge)}
-        else:
-            found = self.design.inspect(knowledge, self.now)
-        if self.design.by_state:
-            return found
-        number = len(self.task.states)
-        return {name: table[chosen] if table.shape[:1] == (number,) else table for name, table in found.items()}
+        return known(self.design, self.task, self._group.knowledge, self.now, states)
 
     def recorded(self) -> tuple[list[int], list[float]]:
         """Return the times until now, and the average reward until each."""
@@ -153,20 +146,21 @@ class Stream:
         put_words(self._environment, lanes.environment[0])
         put_words(self._agent, lanes.agent[0])
         s, pair = self.aleatoric_state, int(lanes.pair[0])
-        whole = None if design.by_state else _rows(knowledge, None)  # acting may change what it knows
-        action = int(design.act(knowledge, s, now, self._agent))
+        by_state = works_by_state(design)
+        whole = None if by_state else copied(knowledge)  # acting may change what it knows
+        action = int(self._functions.act(knowledge, s, now, self._agent))
         outcome = self._outcome(pair, action)
         following = int(outcome["state"])
         experience = Experience(s, action, int(outcome["observation"]), float(outcome["learned"]), following)
-        rows = (s, following) if design.by_state else tuple(range(len(self.task.states)))
-        before = _rows(knowledge, rows) if whole is None else whole
-        design.learn(knowledge, experience, now, self._agent)
+        rows = (s, following) if by_state else tuple(range(len(self.task.states)))
+        before = copied(knowledge, rows) if whole is None else whole
+        self._functions.learn(knowledge, experience, now, self._agent)
         lanes.total[0] += outcome["reward"]
         lanes.pair[0], lanes.state[0] = outcome["next"], outcome["state"]
         lanes.environment[0], lanes.agent[0] = words(self._environment), words(self._agent)
         batch.t, batch.carry = batch.t + 1, timeline.carry
         self._record()
-        after = _rows(knowledge, rows if design.by_state else None)
+        after = copied(knowledge, rows if by_state else None)
         self.taken = Taken(before, after, rows, experience, now, float(outcome["reward"]))
 
     def _outcome(self, pair: int, action: int) -> Any:
@@ -186,8 +180,33 @@ class Stream:
             self._group.totals[0, column] = self.total_reward
 
 
-def _rows(knowledge: Knowledge, rows: Sequence[int] | None) -> Knowledge:
-    """Return a copy of some rows of every array, of a design that is by state; of all, where none is named."""
+def known(design: Design, task: Task, knowledge: Knowledge, now: Now, states: Sequence[int]) -> dict[str, Table]:
+    """Return what an agent knows of some aleatoric states, by name: Q and N, for most; else its policy."""
+    chosen, number = list(states), len(task.states)
+    found = inspected(design, copied(knowledge, chosen) if works_by_state(design) else knowledge, now)
+    if design.inspect is None and design.policy is not None:
+        with blame(f"agent {design.name!r}: policy"):
+            found = {"policy": np.asarray(design.policy(knowledge))}
+    elif works_by_state(design):
+        return found
+    return {name: table[chosen] if table.shape[:1] == (number,) else table for name, table in found.items()}
+
+
+def inspected(design: Design, knowledge: Knowledge, now: Now) -> dict[str, Table]:
+    """Return what a design shows of what it knows."""
+    if design.inspect is None:
+        return {}
+    with blame(f"agent {design.name!r}: inspect"):
+        return {str(name): np.asarray(table, dtype=float) for name, table in design.inspect(knowledge, now).items()}
+
+
+def works_by_state(design: Design) -> bool:
+    """Tell whether a few rows of every array are all that a step needs, which is not proved of a user's own design."""
+    return design.by_state and not design.own
+
+
+def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:
+    """Return a copy of every array; of some of its rows, if rows are named."""
     return knowledge._replace(
         **{name: array.copy() if rows is None else array[list(rows)] for name, array in arrays(knowledge).items()}
     )

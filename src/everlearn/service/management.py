@@ -71,7 +71,8 @@ def page(agents: Agents, name: str, steps: tuple[int, int | None], after: int, l
     """Return some rows of a journal, in labels."""
     if name not in agents.names:
         raise Missing(f"there is no agent {name}")
-    return audit.page(agents.store, agents.core(name), *steps, after, limit)
+    core = agents.core(name)
+    return audit.page(agents.store, (core.number, core.agent.task), steps, after, limit)
 
 
 def gauges(agents: Agents) -> tuple[int, dict[str, dict[str, float]]]:

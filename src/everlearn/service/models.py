@@ -200,6 +200,7 @@ class Agent(BaseModel):
     average_reward: float | None
     recent_average: float | None
     drift: dict[str, Any] = Field(description="The drift alarm: see docs/live.md.")
+    changed: dict[str, Any] | None = Field(description="The last change of its task that was accepted: step and what.")
 
 
 class Snapshots(BaseModel):

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
 
-from everlearn.errors import Conflict, Corrupt, EverlearnError, InputError, LiveError, SnapshotError, StoreFull
+from everlearn.errors import Changed, Conflict, Corrupt, EverlearnError, InputError, LiveError, SnapshotError, StoreFull
 from everlearn.service.agents import Missing, Taken
 from everlearn.service.committer import Busy
 from everlearn.service.logs import LOG
@@ -75,6 +75,8 @@ async def on_error(request: Request, error: Exception) -> Answer:
     if isinstance(error, Conflict):
         more = {} if error.recorded is None else {"recorded": error.recorded}
         return problem(409, "conflict", str(error), expected=error.expected, **more)
+    if isinstance(error, Changed):
+        return problem(409, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
     if isinstance(error, Missing):
         return problem(404, "missing", str(error))
     if isinstance(error, Taken):

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.reward import reward_range as read_range
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.environments.model import SUM_TOLERANCE, Model
 from everlearn.errors import InputError, ProbabilityError, RewardError, TaskError, require
-from everlearn.labels import check_labels
+from everlearn.labels import check_label, check_labels
 from everlearn.protocol import Label
 from everlearn.tasks.task import Arrays, Task
 
@@ -74,10 +75,10 @@ def mdp(
         labels,
         f"P has {len(matrices)} matrices; give as many labels",
     )
-    require(0 <= start < states, "start", start, f"give a state from 0 to {states - 1}")
+    require(check_label(start, "start") in range(states), "start", start, f"give a state from 0 to {states - 1}")
     given = _rewards(R, states, len(labels))
     rewards = [_along(matrix, one) for matrix, one in zip(matrices, given, strict=True)]
-    low, high = _range(rewards) if reward_range is None else _two(reward_range)
+    low, high = _range(rewards) if reward_range is None else read_range(reward_range)
     seen = tuple(range(states)) if aggregate is None else _seen(aggregate, states)
     number = {label: place for place, label in enumerate(dict.fromkeys(seen))}
     arrays = Arrays(matrices, rewards, np.array([number[label] for label in seen]))
@@ -112,9 +113,9 @@ def mdp(
 
 def _seen(aggregate: Iterable[Label], states: int) -> tuple[Label, ...]:
     """Return the aleatoric state of each memory, checked."""
-    seen = tuple(aggregate)
+    require(isinstance(aggregate, Iterable), "aggregate", aggregate, "give a label for each state")
+    seen = tuple(check_label(label, "aggregate") for label in aggregate)
     require(len(seen) == states, "aggregate", f"{len(seen)} labels", f"give {states}, one for each state")
-    check_labels(dict.fromkeys(seen), "aggregate")
     return seen
 
 
@@ -213,14 +214,6 @@ def _rewards(given: Any, states: int, actions: int) -> list[Any]:
 def _check_finite(rewards: NDArray[np.float64]) -> None:
     if not np.isfinite(rewards).all():
         raise RewardError("R", float(rewards[~np.isfinite(rewards)][0]), "must be finite")
-
-
-def _two(given: tuple[float, float]) -> tuple[float, float]:
-    try:
-        low, high = given
-    except (TypeError, ValueError):
-        raise InputError("reward_range", given, "give the lower and the upper end") from None
-    return low, high
 
 
 def _range(rewards: list[NDArray[np.float64]]) -> tuple[float, float]:

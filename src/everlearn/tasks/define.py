@@ -4,39 +4,93 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from typing import Any, cast
 
 from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.reward import reward_range as read_range
 from everlearn.aleatoric.state import AleatoricState, last_observation
 from everlearn.environments.model import Model
 from everlearn.errors import TaskError, require
-from everlearn.labels import check_labels
+from everlearn.labels import check_label, check_labels, counted
 from everlearn.protocol import Environment, Label, RewardFunction, Update
 from everlearn.registry import summary
-from everlearn.tasks.task import Task
+from everlearn.tasks.task import ALEATORIC, Task
 
 
 class Definition:
-    """A task in the making: decorate the reward, and if need be the update function, then use it as a task."""
+    """A task that is defined by decorating functions; it can be used wherever a task can.
+
+    It is called like the function that it was made of, so that dynamics can be tested, and has everything that a
+    :class:`everlearn.Task` has.  Its ``reward`` and ``aleatoric`` are decorators too.
+
+    Examples
+    --------
+    >>> @task(actions=["toss"], observations=["heads", "tails"], memory=0)
+    ... def coin(memory, action):
+    ...     yield "heads", 0.5, 0
+    ...     yield "tails", 0.5, 0
+    >>> @coin.reward
+    ... def luck(s, action, observation):
+    ...     return observation == "heads"
+    >>> list(coin(0, "toss")), coin.states, coin.reward("start", "toss", "heads")
+    ([('heads', 0.5, 0), ('tails', 0.5, 0)], ('start', 'heads', 'tails'), 1.0)
+    >>> coin
+    Task('coin': 1 action, 2 observations)
+
+    """
 
     def __init__(self, world: Any, arguments: dict[str, Any]) -> None:
-        self._world = world
+        self.__wrapped__ = world
+        self.__name__ = self.name = arguments["name"]
+        self.__doc__ = inspect.getdoc(world)
+        self.actions, self.observations = arguments["actions"], arguments["observations"]
         self._arguments = arguments
         self._reward: RewardFunction | None = None
         self._aleatoric: AleatoricState = arguments.pop("aleatoric") or last_observation()
         self._task: Task | None = None
-        self.__doc__ = inspect.getdoc(world)
 
-    def reward(self, function: RewardFunction) -> RewardFunction:
-        """Take a function of (aleatoric state, action, observation) as r."""
-        self._reward, self._task = function, None
-        return function
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function that was decorated, or make an environment of the class."""
+        return self.__wrapped__(*arguments, **named)
 
-    def aleatoric(self, start: Label, states: Iterable[Label] | None = None) -> Callable[[Update], Update]:
-        """Take a function of (aleatoric state, action, observation) as f, from S0 = ``start``."""
+    def __repr__(self) -> str:
+        """Return one line: the name, and how many labels there are; the states are not known before they are used."""
+        seen = counted(len(self.observations), "observation")
+        return f"Task({self.name!r}: {counted(len(self.actions), 'action')}, {seen})"
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the task has."""
+        if name not in PUBLIC:
+            raise AttributeError(f"task {self.__dict__.get('name')!r} has no attribute {name!r}", name=name, obj=self)
+        return getattr(self.finish(), name)
+
+    def __dir__(self) -> list[str]:
+        """Return the names of the task too."""
+        return sorted({*super().__dir__(), *PUBLIC})
+
+    @property
+    def reward(self) -> Part:
+        """The reward: a decorator for a function of (aleatoric state, action, observation); then r itself."""
+        return Part(self, "reward", self._take_reward)
+
+    @property
+    def aleatoric(self) -> Part:
+        """The aleatoric state: ``@name.aleatoric(start)`` decorates f; then S0 and f themselves."""
+        return Part(self, "aleatoric", self._take_aleatoric)
+
+    def _take_reward(self, *given: Any) -> Any:
+        if len(given) == 3:
+            return self.finish().reward(*given)
+        remedy = "decorate a function of (s, action, observation)"
+        require(len(given) == 1 and callable(given[0]), f"reward of task {self.name!r}", given, remedy)
+        self._reward, self._task = given[0], None
+        return given[0]
+
+    def _take_aleatoric(self, start: Label, states: Iterable[Label] | None = None) -> Callable[[Update], Update]:
+        listed = None if states is None else check_labels(states, "states")
 
         def decorate(update: Update) -> Update:
-            listed = None if states is None else tuple(states)
             self._aleatoric, self._task = AleatoricState(start, update, listed), None
             return update
 
@@ -54,15 +108,40 @@ class Definition:
         raw, memory = arguments.pop("raw"), arguments.pop("memory")
         if self._reward is None:
             remedy = "has no reward; decorate a function of (s, action, observation) with its .reward"
-            raise TaskError("task", arguments["name"], remedy)
+            raise TaskError("task", self.name, remedy)
         model: Model | None = None
         environment: Callable[[], Environment] | None = None
-        if inspect.isclass(self._world):
-            environment = cast("Callable[[], Environment]", self._world)
+        if inspect.isclass(self.__wrapped__):
+            environment = cast("Callable[[], Environment]", self.__wrapped__)
         else:
-            model = Model(arguments["actions"], arguments["observations"], memory, self._world)
+            model = Model(self.actions, self.observations, memory, self.__wrapped__)
         reward = Reward(self._reward, low, high, raw)
         return Task(aleatoric=self._aleatoric, reward=reward, model=model, environment=environment, **arguments)
+
+
+class Part:
+    """The reward or the aleatoric state of a definition: a decorator before it is known, and itself afterwards."""
+
+    def __init__(self, definition: Definition, name: str, take: Callable[..., Any]) -> None:
+        self._definition, self._name, self._take = definition, name, take
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Decorate a function; with the arguments of r, return the reward."""
+        return self._take(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the reward or the aleatoric state of the task has."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(getattr(self._definition.finish(), self._name), name)
+
+    def __repr__(self) -> str:
+        """Return that of the reward or the aleatoric state."""
+        return repr(getattr(self._definition.finish(), self._name))
+
+
+PUBLIC = {name for name in (*(entry.name for entry in fields(Task)), *dir(Task)) if not name.startswith("_")}
+"""What a task has."""
 
 
 def task(
@@ -108,31 +187,35 @@ def task(
     >>> @shop.reward
     ... def profit(s, action, observation):
     ...     return (observation == "busy") - 0.5 * (action == "fast")
-    >>> shop.finish().states
+    >>> shop.states
     ('start', 'idle', 'busy')
 
     """
+    require(aleatoric is None or isinstance(aleatoric, AleatoricState), "aleatoric", aleatoric, ALEATORIC)
+    known = isinstance(references, Mapping | None)
+    require(known, "references", references, "give a mapping from names to average rewards")
     arguments: dict[str, Any] = {
         "actions": check_labels(actions, "actions"),
         "observations": check_labels(observations, "observations"),
-        "reward_range": tuple(reward_range),
+        "reward_range": read_range(reward_range),
         "memory": memory,
         "aleatoric": aleatoric,
         "raw": raw,
         "source": source,
         "references": dict(references or {}),
     }
-    require(len(arguments["reward_range"]) == 2, "reward_range", reward_range, "give the lower and the upper end")
-    Reward(lambda _s, _a, _o: 0.0, *arguments["reward_range"])  # a range that cannot be is refused here, not later
 
     def decorate(world: Any) -> Definition:
-        called = name or world.__name__
+        called = name or getattr(world, "__name__", type(world).__name__)
         if inspect.isclass(world):
             steps = all(callable(getattr(world, method, None)) for method in ("start", "step"))
             require(steps, f"task {called}", world, "an environment needs start(rng) and step(action)")
             require(memory is None, "memory", memory, "an environment keeps its own; leave it out")
         else:
+            remedy = "decorate a function of (memory, action), or a class with start(rng) and step(action)"
+            require(callable(world), f"task {called}", world, remedy)
             require(memory is not None, "memory", memory, "name the memory of the empty history, such as memory=0")
+            check_label(memory, "memory")
         return Definition(world, {**arguments, "name": called, "summary": summary(world)})
 
     return decorate

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from everlearn.errors import AleatoricStateError, LabelError, ObservationError
-from everlearn.labels import check_label, few
+from everlearn.labels import counted, few
 from everlearn.protocol import Label
-from everlearn.tasks.task import Task
+from everlearn.tasks.registry import make_task
 
 REMEMBERED_TRANSITIONS = 1_000_000
 """How many values of f and r are kept; past that they are evaluated again."""
@@ -25,8 +25,8 @@ class Interface:
 
     """
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, given: object) -> None:
+        self.task = task = make_task(given)
         self.states = len(task.states)
         self.actions = len(task.actions)
         self.observations = len(task.observations)
@@ -35,6 +35,11 @@ class Interface:
         self._observation = {label: index for index, label in enumerate(task.observations)}
         self._known: dict[tuple[int, int, int], tuple[int, float]] = {}
         self.start = self._state[task.aleatoric.start]
+
+    def __repr__(self) -> str:
+        """Return one line: the task, and how many labels of each kind there are."""
+        numbers = [(self.states, "aleatoric state"), (self.actions, "action"), (self.observations, "observation")]
+        return f"Interface({self.task.name!r}: {', '.join(counted(*each) for each in numbers)})"
 
     def action(self, label: Label) -> int:
         """Return the index of an action."""
@@ -69,7 +74,7 @@ class Interface:
     def _evaluate(self, aleatoric_state: int, action: int, observation: int) -> tuple[int, float]:
         task = self.task
         labels = task.states[aleatoric_state], task.actions[action], task.observations[observation]
-        following = check_label(task.aleatoric.update(*labels), f"aleatoric state after {labels!r}")
+        following = task.aleatoric.follow(*labels)
         if following not in self._state:
             remedy = f"f left the set of aleatoric states: {few(task.states)}; add it to states="
             raise AleatoricStateError(f"aleatoric state after {labels!r}", following, remedy)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from inspect import Parameter
 from typing import Any
 
+from everlearn.blame import blame
+from everlearn.environments.pure import is_own
 from everlearn.errors import InputError
 from everlearn.registry import locate, settings
 from everlearn.registry import parameters as known_parameters
@@ -14,6 +20,9 @@ from everlearn.tasks.names import PREFIXES as PREFIXES
 from everlearn.tasks.names import TASKS as TASKS
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import seen_through
+
+GYMNASIUM = re.compile(r"([\w.]+:)?([\w-]+/)?[\w-]+-v\d+")
+"""What the identifiers of Gymnasium look like; no task and no attribute of a module is called so."""
 
 
 def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Task:
@@ -46,14 +55,48 @@ def _made(given: object, found: object, chosen: dict[str, Any], adapted: tuple[s
             remedy = f"the task {found.name!r} has no parameters; define it by a function that takes them"
             raise InputError("parameter", f"task.{next(iter(chosen))}", remedy)
         return found
-    if not callable(found):
-        raise InputError("task", given, "is neither a task nor a function that makes one")
+    if inspect.isclass(found) or not callable(found) or _required(found)[len(adapted) :]:
+        raise InputError("task", given, _what_else(given, found))
     values = settings(found, chosen, "task")
-    made = found(*adapted, **values)
+    made = _called(given, found, adapted, values)
     task = made.finish() if isinstance(made, Definition) else made
     if not isinstance(task, Task):
         raise InputError("task", given, f"made {type(task).__name__}, not a task")
     return replace(task, parameters=values)
+
+
+def _called(given: object, factory: Any, adapted: tuple[str, ...], values: dict[str, Any]) -> object:
+    if not is_own(factory):
+        return factory(*adapted, **values)
+    with blame(f"task {given!r}" if isinstance(given, str) else f"the task function {factory.__name__!r}"):
+        return factory(*adapted, **values)
+
+
+def _required(function: Any) -> list[str]:
+    """Return the arguments that a function must be called with, other than parameters of a task."""
+    needed = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    every = inspect.signature(function).parameters.values()
+    return [one.name for one in every if one.kind in needed and one.default is Parameter.empty]
+
+
+def _what_else(given: object, found: Any) -> str:
+    """Say what was given in place of a task, and what to do."""
+    kind = found if inspect.isclass(found) else type(found)
+    if any(base.__module__.startswith("gymnasium") for base in kind.__mro__):
+        return "is a Gymnasium environment; pass a function that makes it to el.from_gymnasium"
+    if all(hasattr(found, name) for name in ("act", "learn")):
+        return "is an agent; the task comes first, as in el.run(task, agent)"
+    if all(hasattr(found, name) for name in ("start", "step")):
+        return "is an environment; decorate its class with @el.task(actions=..., observations=...)"
+    if found is None:
+        return "give a task, a function that makes one, or the name of one of these"
+    what = "is neither a task nor a function that makes one"
+    if inspect.isroutine(found):
+        what = f"is a function of ({', '.join(_required(found))}), which makes no task"
+    module = given.partition(":")[0] if isinstance(given, str) else getattr(found, "__module__", "")
+    inside = vars(sys.modules.get(module, object())) if module in sys.modules else {}
+    named = [f"{module}:{name}" for name, value in inside.items() if isinstance(value, Task | Definition)]
+    return f"{what}; tasks there: {', '.join(named)}" if named else what
 
 
 def _located(name: str) -> tuple[Any, tuple[str, ...]]:
@@ -61,4 +104,6 @@ def _located(name: str) -> tuple[Any, tuple[str, ...]]:
     prefix, _, rest = name.partition(":")
     if prefix in PREFIXES:
         return locate(prefix, PREFIXES, "task"), (rest,)
+    if GYMNASIUM.fullmatch(name):
+        raise InputError("task", name, f"did you mean gymnasium:{name}?")
     return locate(name, TASKS, "task"), ()

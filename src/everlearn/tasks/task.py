@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
+from everlearn.blame import blame, blamed, own
 from everlearn.environments.model import Model, ModelEnvironment
-from everlearn.errors import InputError, TaskError
-from everlearn.labels import check_labels
+from everlearn.environments.pure import check_environment
+from everlearn.errors import EverlearnError, InputError, ObservationError, TaskError, require
+from everlearn.labels import check_labels, counted
 from everlearn.protocol import Environment, History, Label
+
+ALEATORIC = "give an el.AleatoricState, such as el.window(3) or el.last_observation()"
 
 
 class Arrays(NamedTuple):
@@ -28,7 +32,7 @@ class Arrays(NamedTuple):
     """For each memory the index of its aleatoric state."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Task:
     """What an agent is set to do.  Most are made with :func:`everlearn.task` or :func:`everlearn.mdp`.
 
@@ -79,23 +83,56 @@ class Task:
     def __post_init__(self) -> None:
         object.__setattr__(self, "actions", check_labels(self.actions, "actions"))
         object.__setattr__(self, "observations", check_labels(self.observations, "observations"))
+        self._check_kinds()
         object.__setattr__(self, "aleatoric", self.aleatoric.enumerate(self.actions, self.observations))
+
+    def _check_kinds(self) -> None:
+        require(isinstance(self.aleatoric, AleatoricState), "aleatoric", self.aleatoric, ALEATORIC)
+        require(isinstance(self.reward, Reward), "reward", self.reward, "give an el.Reward(function, low, high)")
+        known = isinstance(self.model, Model | None)
+        require(known, "model", self.model, "give an el.Model(actions, observations, memory, rho)")
+        makes = self.environment is None or callable(self.environment)
+        require(makes, "environment", self.environment, "give a class, or a function that makes an environment")
 
     @property
     def states(self) -> tuple[Label, ...]:
         """The set of aleatoric states."""
         return self.aleatoric.states  # type: ignore[return-value]  # enumerated when the task was made
 
+    def __repr__(self) -> str:
+        """Return one line: the name, and how many labels of each kind there are."""
+        numbers = [(self.actions, "action"), (self.observations, "observation"), (self.states, "aleatoric state")]
+        counts = ", ".join(counted(len(labels), noun) for labels, noun in numbers)
+        world = "a model" if self.model else "an environment" if self.environment else "neither model nor environment"
+        return f"{type(self).__name__}({self.name!r}: {counts}, {world})"
+
     def start(self, rng: np.random.Generator) -> Environment:
         """Return a new environment, begun."""
         if self.model is not None:
             environment: Environment = ModelEnvironment(self.model)
         elif self.environment is not None:
-            environment = self.environment()
+            with blame(f"task {self.name!r}: making the environment"):
+                environment = self.environment()
+            fine = isinstance(environment, Environment)
+            require(fine, f"environment of task {self.name!r}", environment, "needs start(rng) and step(action)")
+            check_environment(type(environment))
         else:
             raise InputError("task", self.name, "has no environment to run; drive an agent with act and observe")
-        environment.start(rng)
+        with blame(f"task {self.name!r}: start"):
+            environment.start(rng)
         return environment
+
+    def step(self, environment: Environment, action: Label) -> Label:
+        """Execute an action in an environment that :meth:`start` returned, and return the observation."""
+        try:
+            observation: Label | None = environment.step(action)
+        except Exception as error:
+            if self.model is not None or isinstance(error, EverlearnError):
+                raise
+            raise blamed(error, f"task {self.name!r}: step", f"action {action!r}") from own(error)
+        if observation is None:
+            raise ObservationError(f"task {self.name!r}: step", None, "it returned nothing; return an observation")
+        return observation
 
     def after(self, history: History) -> Task:
         """Return the same task begun after a history: memory and aleatoric state are those it leads to.

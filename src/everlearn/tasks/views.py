@@ -19,7 +19,8 @@ import numpy as np
 
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, window
 from everlearn.environments.model import Model, Outcome
-from everlearn.errors import AleatoricStateError, InputError, LabelError, ObservationError, TaskError, require
+from everlearn.environments.pure import Pure
+from everlearn.errors import AleatoricStateError, InputError, ObservationError, TaskError, require
 from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
@@ -42,13 +43,13 @@ class Arrow(NamedTuple):
     """The aleatoric state that follows."""
 
 
-def seen_through(task: Task, aleatoric: object) -> Task:
+def seen_through(task: object, aleatoric: object) -> Task:
     """Return a task seen through another aleatoric state.
 
     Parameters
     ----------
     task:
-        the task
+        a task, or the name of one
     aleatoric:
         ``natural``: as it is; ``memory``: the natural state and memory itself; ``window:3``: the natural state and the
         last three observations, ``window:3+actions`` with the actions before them; an :class:`AleatoricState`, which is
@@ -68,14 +69,17 @@ def seen_through(task: Task, aleatoric: object) -> Task:
     ('new', 'begun')
 
     """
+    from everlearn.tasks.registry import make_task  # which offers this to every task
+
+    natural = make_task(task)
     found = _named(aleatoric) if isinstance(aleatoric, str) else aleatoric
-    if found == "natural":
-        return task
-    return replace(_seen(task, found, aleatoric), references=_whatever_is_seen(task))
+    if isinstance(found, str) and found == "natural":
+        return natural
+    return replace(_seen(natural, found, aleatoric), references=_whatever_is_seen(natural))
 
 
 def _seen(task: Task, found: object, given: object) -> Task:
-    if found == "memory":
+    if isinstance(found, str) and found == "memory":
         return _with_memory(task)
     if isinstance(found, AleatoricState):
         return _beside(task, found)
@@ -113,10 +117,10 @@ def _beside(task: Task, other: AleatoricState, states: tuple[Label, ...] | None 
     natural, reward = task.aleatoric, task.reward
 
     def update(both: Any, action: Label, observation: Label) -> Label:
-        return natural.update(both[0], action, observation), other.update(both[1], action, observation)
+        return natural.follow(both[0], action, observation), other.follow(both[1], action, observation)
 
     def paid(both: Any, action: Label, observation: Label) -> float:
-        return reward.function(both[0], action, observation)
+        return reward(both[0], action, observation)
 
     fine = AleatoricState((natural.start, other.start), update, states)
     if states is None and task.model is not None:
@@ -150,7 +154,10 @@ def _aggregated(task: Task, phi: Callable[[Any], Label]) -> Task:
     if task.model is None:
         raise TaskError("task.aleatoric", phi, f"the task {task.name!r} has no model, and so no memories to aggregate")
     model, natural, reward = task.model, task.aleatoric, task.reward
+    checked = Pure(phi, "aggregation", "(memory,)", "let the class of a memory depend on it alone")
     found = list(_arrows(model, natural))
+    memories = dict.fromkeys((model.memory, *(arrow.outcome.memory for arrow in found)))
+    classes = dict.fromkeys(_class(checked, memory) for memory in memories)
     payments = sorted({reward(arrow.aleatoric_state, arrow.action, arrow.outcome.observation) for arrow in found})
     number = {payment: place for place, payment in enumerate(payments)}
 
@@ -161,16 +168,14 @@ def _aggregated(task: Task, phi: Callable[[Any], Label]) -> Task:
     def rho(pair: Any, action: Label) -> Iterator[tuple[Label, float, Label]]:
         memory, s = pair
         for outcome in model.outcomes(memory, action):
-            following = natural.update(s, action, outcome.observation)
+            following = natural.follow(s, action, outcome.observation)
             yield announced(s, action, outcome), outcome.probability, (outcome.memory, following)
 
     observations = dict.fromkeys(announced(arrow.aleatoric_state, arrow.action, arrow.outcome) for arrow in found)
-    start = _class(phi, model.memory)
-    classes = dict.fromkeys((start, *(_class(phi, arrow.outcome.memory) for arrow in found)))
     return replace(
         task,
         observations=tuple(observations),
-        aleatoric=AleatoricState(start, _announced_class, tuple(classes)),
+        aleatoric=AleatoricState(_class(phi, model.memory), _announced_class, tuple(classes)),
         reward=replace(reward, function=lambda _s, _a, observation: payments[observation[2]]),
         model=Model(task.actions, tuple(observations), (model.memory, natural.start), rho),
         arrays=None,
@@ -182,12 +187,7 @@ def _announced_class(_aleatoric_state: Label, _action: Label, observation: Any) 
 
 
 def _class(phi: Callable[[Any], Label], memory: Label) -> Label:
-    try:
-        return check_label(phi(memory), f"class of memory {memory!r}")
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        if isinstance(error, LabelError):
-            raise
-        raise InputError("task.aleatoric", memory, f"the aggregation raised {error!r} for this memory") from error
+    return check_label(phi(memory), f"class of memory {memory!r}")
 
 
 def reached(model: Model, aleatoric: AleatoricState) -> tuple[Label, ...]:
@@ -215,7 +215,7 @@ def _arrows(model: Model, aleatoric: AleatoricState) -> Iterator[Arrow]:
             if (row := rows.get((memory, action))) is None:
                 row = rows[memory, action] = model.outcomes(memory, action)
             for outcome in row:
-                following = aleatoric.update(s, action, outcome.observation)
+                following = aleatoric.follow(s, action, outcome.observation)
                 yield Arrow(memory, s, action, outcome, following)
                 if (pair := (outcome.memory, following)) not in found:
                     found.add(pair)

@@ -60,6 +60,11 @@ class Best(NamedTuple):
     """Whether it is known to be the best deterministic one: every one was tried, or it attains lambda_*."""
     randomised: bool
 
+    def __repr__(self) -> str:
+        """Return one line: the average reward, and what was searched."""
+        kind = ", randomised" if self.randomised else ""
+        return f"Best(over aleatoric states: {self.average_reward:.10g}{kind}{'' if self.exact else ', by search'})"
+
 
 def average_reward(pairs: Pairs, policy: Table) -> float:
     """Return lambda_pi of a policy over aleatoric states, from the empty history.
@@ -104,6 +109,24 @@ def best_deterministic(pairs: Pairs, known: Optimum | None = None) -> Best:
 def attained(value: float, best: Optimum) -> bool:
     """Tell whether an average reward is the optimum, as far as that is certified."""
     return best.certified and value >= best.lower - ATTAINED * max(1.0, abs(best.lower))
+
+
+def projected_average(pairs: Pairs, best: Optimum) -> float:
+    """Return the average reward of doing in each aleatoric state what an optimal policy does there most of the time.
+
+    Where the aleatoric state hides nothing, that is optimal.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.service_station import service_station
+    >>> from everlearn.theory.pairs import tabulate
+    >>> pairs = tabulate(service_station(cap=3))
+    >>> round(projected_average(pairs, optimum(pairs)), 9)
+    0.5
+
+    """
+    visited = sorted(set(pairs.states.tolist()))
+    return average_reward(pairs, _deterministic(pairs, visited, _projected(pairs, best)))
 
 
 def _projected(pairs: Pairs, best: Optimum) -> NDArray[np.int64]:

@@ -50,7 +50,11 @@ def averaging_time(pairs: Pairs, policy: Table) -> AveragingTime:
     (0.5, True)
 
     """
-    chain = Chain(*pairs.under(policy))
+    return averaging_time_of(Chain(*pairs.under(policy)))
+
+
+def averaging_time_of(chain: Chain) -> AveragingTime:
+    """Return the reward averaging time of the policy that makes this chain of the pairs."""
     if np.ptp(chain.gain) > DISTINCT * max(1.0, float(np.abs(chain.gain).max())):
         return AveragingTime(np.inf, 0.0)
     return supremum(chain)

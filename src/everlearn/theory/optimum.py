@@ -47,6 +47,10 @@ class Optimum(NamedTuple):
     bias: Table
     """Its bias; the span of an optimal one is the span that other bounds of the literature need."""
 
+    def __repr__(self) -> str:
+        """Return one line: the average reward and its bounds."""
+        return f"Optimum(over all policies: {self.average_reward:.10g}, from {self.lower:.12g} to {self.upper:.12g})"
+
     @property
     def span(self) -> float:
         """The range of the bias."""

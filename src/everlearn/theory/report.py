@@ -3,40 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from everlearn import notebook
+from everlearn.agents.notation import quoted, write
 from everlearn.agents.policies import policy_table
 from everlearn.engine.table import MOST_PAIRS
-from everlearn.errors import require
-from everlearn.labels import show
+from everlearn.errors import EverlearnError, require
+from everlearn.labels import counted, show
 from everlearn.protocol import Table
 from everlearn.tasks.registry import make_task
 from everlearn.theory import bounds
 from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_randomised
-from everlearn.theory.averaging import AveragingTime, averaging_time
+from everlearn.theory.averaging import AveragingTime, averaging_time_of
 from everlearn.theory.bounds import Bound
 from everlearn.theory.chains import Chain
 from everlearn.theory.diameter import diameter, gaps
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
+from everlearn.theory.known import MOST_SEARCHED as FEW_PAIRS
 from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import Pairs, tabulate
+from everlearn.theory.summary import best_rows, optimum_rows
 from everlearn.theory.values import Values, discount_of, optimal_values, policy_values
 
 
-class PolicyTheory(NamedTuple):
-    """What is known of a policy."""
+@dataclass(frozen=True)
+class PolicyTheory:
+    """What is known of a policy; its averaging time takes longest, and is computed when it is asked for."""
 
     average_reward: float
     """lambda_pi, from the empty history."""
     error: float
-    averaging_time: AveragingTime
     chain: Chain
     """The chain that it makes of the pairs: its recurrent classes, their periods and stationary distributions, and the
     gain and the bias of each start."""
+
+    @cached_property
+    def averaging_time(self) -> AveragingTime:
+        """tau_pi."""
+        return averaging_time_of(self.chain)
 
     @property
     def depends_on_start(self) -> str:
@@ -76,6 +86,22 @@ class Theory:
         self._max_pairs = max_pairs
         self._known: dict[Any, Any] = {}
 
+    def __repr__(self) -> str:
+        known = {"optimum over all policies": "optimum", "best over aleatoric states": "best_aleatoric"}
+        done = {name: vars(self)[key].average_reward for name, key in known.items() if key in vars(self)}
+        numbers = ", ".join(f"{name} {value:.6g}" for name, value in done.items())
+        size = f"{counted(len(self.task.states), 'aleatoric state')}, {counted(len(self.task.actions), 'action')}"
+        return f"Theory({self.task.name!r}: {numbers or size})"
+
+    def _repr_html_(self) -> str:
+        try:
+            if self.pairs.size > FEW_PAIRS:
+                return notebook.table((), [[f"{self.pairs.size:,} pairs: ask for what should be computed"]], repr(self))
+            rows = [*optimum_rows(self), *best_rows(self), ("", f"by the policy {self.best_policy}")]
+        except EverlearnError as error:
+            return notebook.table((), [[error]], repr(self))
+        return notebook.table((), rows, repr(self))
+
     @cached_property
     def pairs(self) -> Pairs:
         """The reachable pairs of a memory and an aleatoric state, and P_a and rbar_a on them."""
@@ -110,6 +136,11 @@ class Theory:
     def best_aleatoric(self) -> Best:
         """The best policy over aleatoric states that was found, randomised ones included: lambda_pi~."""
         return best_randomised(self.pairs, self.best_deterministic, self.optimum)
+
+    @property
+    def best_policy(self) -> str:
+        """That policy, as ``everlearn theory --policy`` and :meth:`policy` take it."""
+        return write(self.task, self.best_aleatoric.policy)
 
     def policy(self, given: Any) -> PolicyTheory:
         """Return what is known of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
@@ -147,9 +178,9 @@ class Theory:
 
     def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
         """Return the deterministic policies over aleatoric states in P_tau, where they are few enough to list."""
-        actions = [show(action) for action in self.task.actions]
-        states = [show(state) for state in self.task.states]
-        if len(actions) ** len(states) > FEW:
+        actions = [quoted(action, self.task.actions) for action in self.task.actions]
+        states = [quoted(state, self.task.states) for state in self.task.states]
+        if len(actions) ** min(len(states), FEW) > FEW:
             return {}
         names = (
             ",".join(f"{state}={action}" for state, action in zip(states, choice, strict=True))
@@ -191,15 +222,11 @@ class Theory:
         given = {text: self.policy(text) for text in policies}
         horizons = tuple(horizons)
         return {
-            "task": self.task.name,
-            "memory_states": self.pairs.memories,
-            "pairs": self.pairs.size,
-            "optimal_average_reward": self.optimal_average_reward,
-            "optimal_bounds": [self.optimum.lower, self.optimum.upper],
-            "span": self.optimum.span,
+            **self.optimum_to_dict(),
             "best_aleatoric": {
                 "average_reward": best.average_reward,
                 "policy": self.written(best.policy),
+                "text": self.best_policy,
                 "averaging_time": finite(self._policy(best.policy).averaging_time.value),
                 "randomised": best.randomised,
                 "exact": self.best_deterministic.exact and not best.randomised,
@@ -217,6 +244,17 @@ class Theory:
                 }
                 for number in steps
             },
+        }
+
+    def optimum_to_dict(self) -> dict[str, Any]:
+        """Return the optimum over all policies alone, which a task may be too large to know more of."""
+        return {
+            "task": self.task.name,
+            "memory_states": self.pairs.memories,
+            "pairs": self.pairs.size,
+            "optimal_average_reward": self.optimal_average_reward,
+            "optimal_bounds": [self.optimum.lower, self.optimum.upper],
+            "span": self.optimum.span,
         }
 
     def written(self, policy: Table) -> dict[str, dict[str, float]]:
@@ -238,7 +276,7 @@ class Theory:
 
     def _over_pairs(self, policy: Table) -> PolicyTheory:
         chain = Chain(*self.pairs.under(policy))
-        return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, averaging_time(self.pairs, policy), chain)
+        return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, chain)
 
     def _once(self, key: Any, compute: Any) -> Any:
         if key not in self._known:

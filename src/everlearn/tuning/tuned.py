@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from everlearn.errors import InputError
 from everlearn.experiments.experiment import FIGURE_FORMATS
 from everlearn.experiments.rows import Rows
-from everlearn.registry import plain
+from everlearn.registry import plain, settings_text
 from everlearn.tuning.candidates import Candidate
 from everlearn.tuning.halving import Standing
 from everlearn.tuning.scores import Estimate, difference, estimate, score
@@ -49,6 +50,16 @@ class Tuned:
         self.rungs = max(one.rung for one in standings)
         self.best: Candidate = next(one.candidate for one in standings if one.rung == self.rungs)
         self.default: Candidate = self.final[1].candidate
+
+    def __repr__(self) -> str:
+        name, score, default = self.spec.experiment.name, self.score, self.default_score
+        chosen = settings_text(self.best.settings) or "the default"
+        return (
+            f"Tuned({name!r} in {str(self.path)!r}: {chosen}, loss {score.mean:.4g}, of the default {default.mean:.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.table()._repr_html_()}"
 
     @property
     def score(self) -> Estimate:

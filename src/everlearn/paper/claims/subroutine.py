@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,17 +43,22 @@ class Sums(NamedTuple):
 @lru_cache(maxsize=8)
 def simulated(optimism: float, steps: int = STEPS, clipped: bool = False) -> Sums:
     """Run Algorithm 3 with beta = ``optimism`` tau^(3/2) sqrt(log(2 T / delta)); or with Q clipped as well."""
-    import numba
-
     best = Theory(mdp(P, R, reward_range=(0, 1), start=0)).values(TAU)
     beta = optimism * TAU**1.5 * math.sqrt(math.log(2 * steps / DELTA))
-    run = numba.njit(_run)
+    run = _kernel()
     stay = np.ascontiguousarray(P[:, :, 0])
     sums = [
         run(np.random.default_rng([7, number]), stay, R, best.Q.T.copy(), best.V, TAU, beta, steps, clipped)
         for number in range(RUNS)
     ]
     return Sums(*np.array(sums).T)
+
+
+@lru_cache(maxsize=1)
+def _kernel() -> Any:
+    import numba
+
+    return numba.njit(_run)
 
 
 def _run(

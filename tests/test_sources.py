@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from everlearn import sources
 from everlearn.agents.growing_horizon import act
-from everlearn.engine import sources
-from everlearn.engine.sources import callees, fingerprint, source_of
+from everlearn.sources import callees, fingerprint, source_of
 
 AGENT = """
 import numpy as np
@@ -275,7 +275,7 @@ def test_much_is_not_looked_into_for_ever(monkeypatch):
 
 PRINTED = """
 import sys, types
-from everlearn.engine.sources import source_of
+from everlearn.sources import source_of
 class Held:
     def __init__(self, **held):
         vars(self).update(held)

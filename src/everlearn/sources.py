@@ -12,6 +12,7 @@ import contextlib
 import functools
 import hashlib
 import inspect
+import re
 import textwrap
 import threading
 import types
@@ -23,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.engine.holding import LIBRARIES, OTHERS, held, is_own, qualified, root
+from everlearn.holding import LIBRARIES, OTHERS, held, is_own, qualified, root
 from everlearn.labels import is_label
 
 MOST_THINGS = 10_000
@@ -77,8 +78,10 @@ def fingerprint(*functions: Callable[..., Any]) -> str:
     return text.hexdigest()
 
 
-def source_of(thing: Any) -> str:
+def source_of(thing: Any, *, named: bool = True) -> str:
     """Return a hash of what a function, a class or an object does, for things that are never compiled.
+
+    Unless ``named``, neither the name of a function nor the modules of the user's functions count.
 
     Examples
     --------
@@ -89,7 +92,10 @@ def source_of(thing: Any) -> str:
     False
 
     """
-    told = fingerprint(thing) if isinstance(thing, types.FunctionType) else "".join(_Walk(thing).texts())
+    if named and isinstance(thing, types.FunctionType):
+        told = fingerprint(thing)
+    else:
+        told = "".join(_Walk(thing, named).texts())
     return hashlib.sha256(told.encode()).hexdigest()
 
 
@@ -100,7 +106,8 @@ class _Walk:
     that things may hold each other.  What belongs to a library is told by its name, and so is what can hold nothing.
     """
 
-    def __init__(self, thing: Any) -> None:
+    def __init__(self, thing: Any, named: bool = True) -> None:
+        self._named_too = named
         self.found: list[Any] = []  # all are kept: the id of what is gone may come again
         self._numbers: dict[int, int] = {}
         self._around: list[int] = []
@@ -115,12 +122,13 @@ class _Walk:
                 yield from self._class(thing)
             else:
                 entries = [f"{name} = {self._constant(value)}" for name, value in (held(thing) or {}).items()]
-                yield "\n".join(["", qualified(thing), *entries])
+                own = is_own(type(thing)) and not self._named_too
+                yield "\n".join(["", type(thing).__name__ if own else qualified(thing), *entries])
                 if is_own(type(thing)):
                     self._add(type(thing))
 
     def _function(self, function: types.FunctionType) -> Iterator[str]:
-        yield f"\n{function.__module__}.{function.__qualname__}\n{_source(function)}"
+        yield self._text(function)
         yield f"\n{self._constant(function.__defaults__)} {self._constant(function.__kwdefaults__)}"
         if root(function) == "gymnasium":  # its functions know every environment there is, also those of others
             return
@@ -129,6 +137,13 @@ class _Walk:
             if inner and isinstance(value, dict) and name in function.__code__.co_freevars:
                 continue  # what it computed so far; what determines that is held beside it
             yield f"\n{name} = {self._named(value, root(function) not in OTHERS)}"
+
+    def _text(self, function: types.FunctionType) -> str:
+        if self._named_too or not is_own(function):
+            return f"\n{function.__module__}.{function.__qualname__}\n{_source(function)}"
+        if function.__name__ == "<lambda>":  # its source is the line that it is in, and that may say anything
+            return f"\n{_code(function.__code__)}"
+        return "\n" + (_unnamed(_source(function)) if function is self.found[0] else _source(function))
 
     def _named(self, value: Any, by_user: bool) -> str:
         """Return what a name stands for: functions and classes of the user's follow in the order of their names."""
@@ -232,6 +247,11 @@ def _read_source(function: types.FunctionType) -> str:
         return _bare(textwrap.dedent(inspect.getsource(function.__code__)))
     except (OSError, TypeError):  # typed at a prompt: the code itself tells as much
         return _code(function.__code__)
+
+
+def _unnamed(source: str) -> str:
+    """Return the source of a function with another name in its definition, so that a new name is no change."""
+    return re.sub(r"\A((?:@.*\n)*(?:async )?def )\w+", r"\1_", source)
 
 
 def _code(code: types.CodeType) -> str:

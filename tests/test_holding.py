@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from everlearn.aleatoric.reward import Reward
-from everlearn.engine.holding import held, is_own
+from everlearn.holding import held, is_own
 
 
 class Base:

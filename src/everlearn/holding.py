@@ -55,8 +55,8 @@ def _is_data_of_others(thing: Any) -> bool:
     return isinstance(thing, types.SimpleNamespace) or type(thing).__module__.startswith(("gymnasium", "scipy.sparse"))
 
 
-def is_own(kind: type) -> bool:
-    """Tell whether a class is the user's."""
+def is_own(kind: Any) -> bool:
+    """Tell whether a class or a function is the user's."""
     return root(kind) not in OTHERS
 
 

@@ -1,0 +1,43 @@
+"""HTML that a notebook shows: tables and pictures, in which every text is escaped."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "", notes: Iterable[str] = ()) -> str:
+    """Return a table under a title, with notes below it; a line break in a cell is one in HTML, too.
+
+    Examples
+    --------
+    >>> table(["agent", "mean"], [["<b>", "0.5"]], "shop")
+    '<p>shop</p><table><tr><th>agent</th><th>mean</th></tr><tr><td>&lt;b&gt;</td><td>0.5</td></tr></table>'
+
+    """
+    lines = [_row("th", columns)] if any(columns) else []
+    lines += [_row("td", row) for row in rows]
+    heading = [_paragraph(title)] if title else []
+    return "".join([*heading, "<table>", *lines, "</table>", *map(_paragraph, notes)])
+
+
+def picture(png: bytes, description: str) -> str:
+    """Return a picture that is part of the text.
+
+    Examples
+    --------
+    >>> picture(b"...", "a curve")
+    '<img src="data:image/png;base64,Li4u" alt="a curve">'
+
+    """
+    return f'<img src="data:image/png;base64,{base64.b64encode(png).decode()}" alt="{escape(description)}">'
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
+
+
+def _row(kind: str, cells: Iterable[object]) -> str:
+    inner = "".join(f"<{kind}>{escape(str(cell)).replace(chr(10), '<br>')}</{kind}>" for cell in cells)
+    return f"<tr>{inner}</tr>"

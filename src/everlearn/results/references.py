@@ -1,0 +1,96 @@
+"""Average rewards to compare a result with, by names that say over which policies each of them is the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+OPTIMUM = "optimum over all policies"
+"""lambda_*: the best of all policies, those of the whole history included.  An agent may not be able to reach it."""
+
+BEST = "best over aleatoric states"
+"""lambda_pi~: the best of the policies that depend on the aleatoric state alone."""
+
+FOUND = f"{BEST}, by search"
+"""The same, where it is not proved that there is none better."""
+
+_KEYS = {OPTIMUM: "optimum", BEST: "best_aleatoric", FOUND: "best_aleatoric"}
+
+
+def label(name: str) -> str:
+    """Return the name under which a reference that a task states is printed and drawn.
+
+    Examples
+    --------
+    >>> label("optimum"), label("always fast")
+    ('optimum over all policies', 'always fast')
+
+    """
+    return OPTIMUM if name == "optimum" else name
+
+
+def called(name: str, given: str) -> bool:
+    """Tell whether a reference is meant: by its name, or by its key in JSON.
+
+    Examples
+    --------
+    >>> called(OPTIMUM, "optimum"), called(FOUND, BEST), called("always fast", "fast")
+    (True, True, False)
+
+    """
+    return given in (name, _KEYS.get(name), BEST if name == FOUND else None)
+
+
+class References(Mapping[str, float]):
+    """Average rewards by name, the optimum first.  What takes long to compute is computed when it is first asked for.
+
+    Parameters
+    ----------
+    given:
+        what is known without computing
+    find:
+        computes the rest, once; what is given is not replaced
+
+    Examples
+    --------
+    >>> references = References({"always fast": 0.4, "optimum": 0.5})
+    >>> list(references)
+    ['optimum over all policies', 'always fast']
+    >>> references["optimum"], references.short()
+    (0.5, {'optimum': 0.5, 'always fast': 0.4})
+
+    """
+
+    def __init__(self, given: Mapping[str, float], find: Callable[[], Mapping[str, float]] | None = None) -> None:
+        self._known = _sorted(given)
+        self._find = find
+
+    def __getitem__(self, name: str) -> float:
+        for known, value in self._all().items():
+            if called(known, name):
+                return value
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def short(self) -> dict[str, float]:
+        """Return them by the keys that JSON has: ``optimum``, ``best_aleatoric``, and other names as they are."""
+        return {_KEYS.get(name, name): value for name, value in self.items()}
+
+    def _all(self) -> dict[str, float]:
+        if self._find is not None:
+            self._known = _sorted({**self._find(), **self._known})
+            self._find = None
+        return self._known
+
+
+def _sorted(given: Mapping[str, float]) -> dict[str, float]:
+    named = {label(name): float(value) for name, value in given.items()}
+    first = {name: named[name] for name in _KEYS if name in named}
+    return {**first, **named}

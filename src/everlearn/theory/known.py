@@ -1,0 +1,108 @@
+"""What can be computed of a task in a second or two, so that it need not be asked for.
+
+Whether a task is small enough is decided by counts, never by the clock, so that the answer is the same everywhere:
+
+- lambda_*, the optimum over all policies, of up to ``MOST_PAIRS`` pairs and ``MOST_OUTCOMES`` outcomes;
+- lambda_pi~, the best over aleatoric states, where a policy over them attains lambda_*; where they have few
+  deterministic policies (``MOST_TRIED``, times the pairs); and by search up to ``MOST_SEARCHED`` pairs.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import NamedTuple
+
+from everlearn.errors import EverlearnError
+from everlearn.tasks.task import Task
+from everlearn.theory.aleatoric import FEW, attained, best_deterministic, best_randomised, projected_average
+from everlearn.theory.optimum import Optimum, optimum
+from everlearn.theory.pairs import Pairs, tabulate
+
+MOST_PAIRS = 1 << 14
+"""Up to how many pairs of a memory and an aleatoric state the optimum is computed unasked."""
+
+MOST_OUTCOMES = 1 << 17
+"""Up to how many outcomes, over all pairs and actions."""
+
+MOST_TRIED = 100_000
+"""Up to how many deterministic policies, times pairs, all are evaluated."""
+
+MOST_SEARCHED = 1_000
+"""Up to how many pairs the best policy over aleatoric states is searched for."""
+
+
+class Known(NamedTuple):
+    """What is known of a task: lambda_* with its bounds, and lambda_pi~, each None where it is not known.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.t_maze import t_maze
+    >>> found = known(t_maze(window=1))
+    >>> round(found.optimum, 9), round(found.best, 9), found.proved
+    (0.166666667, 0.083333333, False)
+
+    """
+
+    optimum: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    best: float | None = None
+    proved: bool = False
+    """Whether no policy over aleatoric states is better than ``best``."""
+
+
+_KNOWN: dict[object, Known] = {}
+
+
+def known(task: Task, identity: str | None = None) -> Known:
+    """Return what can be computed of a task in a second or two; the same task is computed once.
+
+    Parameters
+    ----------
+    task:
+        any task; nothing is known of one without a model
+    identity:
+        a text that no other task has, where equal tasks are made again and again
+
+    Examples
+    --------
+    >>> from everlearn.tasks.riverswim import riverswim
+    >>> round(known(riverswim()).optimum, 6)
+    0.428622
+
+    """
+    key: object = identity or id(task)
+    if key not in _KNOWN:
+        _KNOWN[key] = _solved(task)
+        if identity is None:  # the number may be another task's once this one is gone
+            weakref.finalize(task, _KNOWN.pop, key, None)
+    return _KNOWN[key]
+
+
+def _solved(task: Task) -> Known:
+    if task.model is None and task.arrays is None:
+        return Known()
+    try:
+        pairs = tabulate(task, MOST_PAIRS)
+        if sum(matrix.nnz for matrix in pairs.transitions) > MOST_OUTCOMES:
+            return Known()
+        found = optimum(pairs)
+        best, proved = _best(pairs, found)
+    except EverlearnError:
+        return Known()
+    if not found.certified:
+        return Known(best=best, proved=proved)
+    return Known(found.average_reward, found.lower, found.upper, best, proved)
+
+
+def _best(pairs: Pairs, found: Optimum) -> tuple[float | None, bool]:
+    """Return the best average reward of a policy over aleatoric states, and whether it is proved to be the best."""
+    value = projected_average(pairs, found)
+    if attained(value, found):
+        return value, True
+    visited = len(set(pairs.states.tolist()))
+    policies = len(pairs.task.actions) ** min(visited, FEW)
+    if pairs.size > MOST_SEARCHED and (policies > FEW or policies * pairs.size > MOST_TRIED):
+        return None, False
+    best = best_randomised(pairs, best_deterministic(pairs, found), found)
+    return best.average_reward, attained(best.average_reward, found)

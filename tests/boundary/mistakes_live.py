@@ -1,0 +1,226 @@
+"""Mistakes with a durable agent: its arguments, its task that changed, what it is told, and a design that fails."""
+
+from __future__ import annotations
+
+from tests.boundary.mistake import Mistake
+
+SHOP = """
+import everlearn as el
+
+@el.task(actions=["wait", "sell"], observations=["idle", "busy"], reward_range=(-1, 1), memory=0)
+def shop(memory, action):
+    yield "busy", 0.5, 0
+    yield "idle", 0.5, 0
+
+@shop.reward
+def profit(s, action, observation):
+    return (observation == "busy") - 0.5 * (action == "sell")
+"""
+
+AGENT = """
+from typing import NamedTuple
+import numpy as np
+import everlearn as el
+
+class Known(NamedTuple):
+    values: np.ndarray
+
+def build(interface):
+    return Known(np.zeros((interface.states, interface.actions)))
+
+def act(knowledge, aleatoric_state, now, stream):
+    return 0
+
+def learn(knowledge, experience, now, stream):
+    knowledge.values[experience.aleatoric_state, experience.action] += 0.5 * experience.reward
+
+mine = el.Design(build, act, learn, name="mine")
+"""
+
+DECLARED = """import everlearn as el
+
+agent = el.live("agent", actions=["wait", "sell"], observations=["idle", "busy"], reward_range=(0, 1))
+agent.act()
+"""
+
+OPEN = "import everlearn as el\nfrom shop import shop\n\nel.live('agent', shop).close()\n"
+OPEN_OWN = "import everlearn as el\nfrom own import mine\n\nel.live('agent', 'riverswim', agent=mine)\n"
+STEP_OWN = "import everlearn as el\nfrom own import mine\n\nagent = el.live('agent', 'riverswim', agent=mine)\n"
+ORDER = "the directory comes first, and then the task: el.live(DIR, task)"
+ACCEPT = "to accept this, pass accept_changes=True"
+
+
+def script(title: str, text: str, answer: str, **files: str) -> Mistake:
+    """Return a mistake in a script of a few lines."""
+    named = {f"{name}.py": content for name, content in files.items()}
+    return Mistake("live", title, {"mine.py": text, **named}, "python mine.py", answer, shown="mine.py")
+
+
+def declared(title: str, line: str, answer: str) -> Mistake:
+    """Return a mistake in what an agent is told that was just made."""
+    return script(title, f"{DECLARED}{line}\n", answer)
+
+
+def changed(title: str, old: str, new: str, answer: str) -> Mistake:
+    """Return a mistake: an agent is opened with a task that was edited since."""
+    assert old in SHOP, old
+    edited = SHOP.replace(old, new)
+    files = {
+        "shop.py": SHOP,
+        "edited.py": edited,
+        "first.py": OPEN,
+        "mine.py": OPEN.replace("from shop", "from edited"),
+    }
+    return Mistake(
+        "live", title, files, "python mine.py", f"agent: {answer}", before=("python first.py",), shown="edited.py"
+    )
+
+
+def own(title: str, old: str, new: str, line: str, answer: str) -> Mistake:
+    """Return a mistake in a design of one's own in a durable agent."""
+    assert old in AGENT, old
+    return script(title, f"{STEP_OWN}{line}\n", answer, own=AGENT.replace(old, new))
+
+
+MISTAKES: list[Mistake] = [
+    script(
+        "directory and task changed places",
+        "import everlearn as el\n\nel.live('riverswim', 'agents/river')\n",
+        f"directory: 'riverswim'; is a task; {ORDER}",
+    ),
+    script(
+        "no directory",
+        "import everlearn as el\n\nel.live(None, 'riverswim')\n",
+        f"directory: None; is no path; {ORDER}",
+    ),
+    script(
+        "a file instead of a directory",
+        "import everlearn as el\n\nel.live('mine.py', 'riverswim')\n",
+        "'mine.py' cannot be used (Not a directory); give another directory",
+    ),
+    script(
+        "a directory that cannot be made",
+        "import everlearn as el\n\nel.live('/proc/agents/river', 'riverswim')\n",
+        "'/proc/agents/river' cannot be used (No such file or directory); give another directory",
+    ),
+    script(
+        "a design as the task",
+        "import everlearn as el\nfrom own import mine\n\nel.live('agent', mine)\n",
+        "task: Design('mine'); is an agent; the task comes first, as in el.run(task, agent)",
+        own=AGENT,
+    ),
+    script(
+        "actions in no order",
+        "import everlearn as el\n\nel.live('agent', actions={'wait'}, observations=['idle'], reward_range=(0, 1))\n",
+        "actions: {'wait'}; give a list of labels",
+    ),
+    script(
+        "a function as the aleatoric state",
+        DECLARED.replace("reward_range", "aleatoric=lambda s, a, o: o, reward_range"),
+        "aleatoric: 'function'; a function alone has no state to begin in; give el.AleatoricState(start, function)",
+    ),
+    script(
+        "no rewards and no task",
+        "import everlearn as el\n\nel.live('agent', actions=['wait', 'sell'], observations=['idle', 'busy'])\n",
+        "reward_range: None; must be given, unless a task is",
+    ),
+    declared(
+        "an observation that was not declared",
+        'agent.observe("bsy", reward=0.5)',
+        "observation: 'bsy'; declared: idle, busy",
+    ),
+    declared(
+        "no reward where rewards are given",
+        'agent.observe("busy")',
+        "reward: None; the setup has rewards given: tell the reward, a number",
+    ),
+    declared(
+        "a reward outside the range",
+        'agent.observe("busy", reward=2)',
+        "reward: 2.0; outside its range, 0 to 1; widen reward_range",
+    ),
+    declared(
+        "an observation without an action",
+        'agent.observe("busy", reward=1)\nagent.observe("idle", reward=0)',
+        "executed: None; nothing was asked for; call act() first, or name what was executed",
+    ),
+    declared(
+        "a step told again with other content",
+        'agent.observe("busy", reward=1, step=1)\nagent.observe("idle", reward=1, step=1)',
+        "step 1 is recorded with observation 'busy', and 'idle' is told now; step 2 is due",
+    ),
+    declared(
+        "a snapshot that there is not",
+        "agent.rollback(5)",
+        "step: there is no snapshot at step 5; there are at 0",
+    ),
+    declared(
+        "an agent that was closed",
+        'agent.close()\nagent.observe("busy", reward=1)',
+        "agent: the agent was closed; open it again with el.live(DIR)",
+    ),
+    Mistake(
+        "live",
+        "a task that is not given again",
+        {"shop.py": SHOP, "first.py": OPEN, "mine.py": "import everlearn as el\n\nel.live('agent')\n"},
+        "python mine.py",
+        "task: None; was given as a function or an object; give it again",
+        before=("python first.py",),
+        shown="mine.py",
+    ),
+    changed(
+        "every reward halved since the agent was made",
+        '(observation == "busy") - 0.5 * (action == "sell")',
+        '0.5 * ((observation == "busy") - 0.5 * (action == "sell"))',
+        "the reward changed: r('start', 'wait', 'busy') was 1.0 and is now 0.5, and 8 other values differ; " + ACCEPT,
+    ),
+    changed(
+        "a wider range of rewards since the agent was made",
+        "reward_range=(-1, 1)",
+        "reward_range=(-2, 2)",
+        f"the reward range was -1 to 1 and is now -2 to 2; {ACCEPT}",
+    ),
+    changed(
+        "other dynamics since the agent was made",
+        'yield "busy", 0.5, 0\n    yield "idle", 0.5, 0',
+        'yield "busy", 0.75, 0\n    yield "idle", 0.25, 0',
+        f"the dynamics changed: what follows memory 0 and action 'wait', and 1 other row differs; {ACCEPT}",
+    ),
+    changed(
+        "another action since the agent was made",
+        '["wait", "sell"]',
+        '["wait", "sell", "close"]',
+        "the actions changed: 'close' is new; what the agent knows does not fit; use a new directory",
+    ),
+    Mistake(
+        "live",
+        "learn edited since the agent was made",
+        {"own.py": AGENT, "edited.py": AGENT.replace("0.5 *", "0.25 *"), "first.py": OPEN_OWN}
+        | {"mine.py": OPEN_OWN.replace("from own", "from edited")},
+        "python mine.py",
+        f"agent: the source of learn of the agent, or of something that it uses, changed; {ACCEPT}",
+        before=("python first.py",),
+        shown="edited.py",
+    ),
+    own(
+        "a durable agent that chooses what there is not",
+        "return 0",
+        "return 2",
+        "agent.act()",
+        "agent 'mine': act returned 2 at step 1; return an index from 0 to 1",
+    ),
+    own(
+        "a durable agent that fails to learn",
+        "experience.reward\n",
+        "experience.reward / 0\n",
+        "agent.act()\nagent.observe(1)",
+        "agent 'mine': learn raised ZeroDivisionError at step 1: float division by zero (own.py, line 16)",
+    ),
+    Mistake(
+        "live",
+        "a directory without an agent",
+        {},
+        "everlearn policy agent",
+        "agent/everlearn.db: there is no such file",
+    ),
+]  # fmt: skip

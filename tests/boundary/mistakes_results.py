@@ -1,0 +1,152 @@
+"""Mistakes with results: figures, files, regret and policies."""
+
+from __future__ import annotations
+
+from tests.boundary.mistake import Mistake
+
+RUN = "import everlearn as el\n\nresult = el.run('riverswim', 'always', steps=10)\n"
+
+MISTAKES = [
+    Mistake(
+        group="command line",
+        title="a figure of an unknown format",
+        files={},
+        call="everlearn run riverswim --steps 100 --plot curve.gif",
+        answer="--plot: 'curve.gif'; end it in one of .png, .svg, .pdf",
+    ),
+    Mistake(
+        group="command line",
+        title="a figure in a folder that does not exist",
+        files={},
+        call="everlearn run riverswim --steps 100 --plot figures/curve.png",
+        answer="--plot: 'figures/curve.png'; there is no folder 'figures'; make it first",
+    ),
+    Mistake(
+        group="command line",
+        title="a result kept in a file instead of a folder",
+        files={"kept": ""},
+        call="everlearn run riverswim --steps 100 --out kept",
+        answer="--out: 'kept'; is a file; give a folder",
+    ),
+    Mistake(
+        group="command line",
+        title="a result kept in the folder of an experiment",
+        files={"station/manifest.json": "{}"},
+        call="everlearn run riverswim --steps 100 --out station",
+        answer="--out: 'station'; is the folder of an experiment; give another",
+    ),
+    Mistake(
+        group="command line",
+        title="a policy that names a state twice",
+        files={},
+        call="everlearn theory riverswim --policy 0=left,0=right",
+        answer="policy: '0=right'; the aleatoric state 0 appears twice; name each state once",
+    ),
+    Mistake(
+        group="command line",
+        title="a policy with an unknown action",
+        files={},
+        call="everlearn theory riverswim --policy 0=up",
+        answer="action in the policy: 'up'; known: left, right",
+    ),
+    Mistake(
+        group="command line",
+        title="a policy with an unknown state",
+        files={},
+        call="everlearn theory riverswim --policy 9=left",
+        answer="aleatoric state in the policy: '9'; known: 0, 1, 2, 3, 4, 5",
+    ),
+    Mistake(
+        group="command line",
+        title="a policy whose probabilities sum to more than one",
+        files={},
+        call="everlearn theory riverswim --policy 0=left:0.5+right:0.7",
+        answer="policy: 'left:0.5+right:0.7'; its probabilities sum to 1.2; they must sum to one",
+    ),
+    Mistake(
+        group="command line",
+        title="a policy beside the optimum alone",
+        files={},
+        call="everlearn theory riverswim --only optimum --policy left",
+        answer="--only: 'optimum'; computes nothing else; leave out --policy, --horizon and --steps",
+    ),
+    Mistake(
+        group="specs",
+        title="one agent to compare with, and all pairs",
+        files={},
+        call="everlearn experiment compare station --against smooth --all-pairs",
+        answer="--against: 'smooth'; leave it out with --all-pairs, or leave out --all-pairs",
+    ),
+    Mistake(
+        group="tasks",
+        title="regret against a task",
+        files={"mine.py": RUN + "el.regret(result, el.mdp([[[1.0]]], [[0.5]], reward_range=(0, 1), name='dull'))\n"},
+        call="python mine.py",
+        answer=(
+            "reference: Task('dull': 1 action, 1 observation, 1 aleatoric state, a model); give an average reward, or "
+            "the name of one in result.references; without it, it is the optimum"
+        ),
+    ),
+    Mistake(
+        group="tasks",
+        title="regret with its arguments swapped",
+        files={"mine.py": RUN + "el.regret(0.5, result)\n"},
+        call="python mine.py",
+        answer="result: 0.5; give what everlearn.run returned",
+    ),
+    Mistake(
+        group="tasks",
+        title="an optimum that is not known",
+        files={
+            "mine.py": (
+                "import everlearn as el\n\n\nclass Coin:\n    def start(self, rng):\n        self.rng = rng\n\n"
+                "    def step(self, action):\n        return int(self.rng.random() < 0.5)\n\n\n"
+                "coin = el.task(actions=[0, 1], observations=[0, 1], reward_range=(0, 1))(Coin)\n"
+                "coin.reward(lambda s, action, observation: float(action == observation))\n"
+                "el.regret(el.run(coin, 'always', steps=10))\n"
+            )
+        },
+        call="python mine.py",
+        answer=(
+            "reference: 'optimum over all policies'; is not known of 'Coin'; give an average reward, as in "
+            "el.regret(result, 0.5)"
+        ),
+    ),
+    Mistake(
+        group="command line",
+        title="a result saved into a folder that does not exist",
+        files={"mine.py": RUN + "result.save('kept/result.npz')\n"},
+        call="python mine.py",
+        answer="path: 'kept/result.npz'; there is no folder 'kept'; make it first",
+    ),
+    Mistake(
+        group="command line",
+        title="a file that is no result",
+        files={"mine.py": "import everlearn as el\n\nel.load('mine.py')\n"},
+        call="python mine.py",
+        answer="mine.py: not a whole result",
+    ),
+    Mistake(
+        group="command line",
+        title="the state of an agent taken for a result",
+        files={"mine.py": "import everlearn as el\n\nel.Agent('riverswim').save('agent.npz')\nel.load('agent.npz')\n"},
+        call="python mine.py",
+        answer="agent.npz: is the state of an agent; give it to agent.load; a result is written by Result.save",
+    ),
+    Mistake(
+        group="command line",
+        title="a result that is not there",
+        files={"mine.py": "import everlearn as el\n\nel.load('result.npz')\n"},
+        call="python mine.py",
+        answer="result.npz: there is no such file",
+    ),
+    Mistake(
+        group="command line",
+        title="an unknown line in a figure",
+        files={"mine.py": RUN + "result.plot(reference='best')\n"},
+        call="python mine.py",
+        answer=(
+            "reference: 'best'; known: always left, always right, best over aleatoric states, optimum over all policies"
+        ),
+    ),
+]

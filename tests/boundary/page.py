@@ -1,0 +1,97 @@
+"""Write ``docs/mistakes.md`` from the table of mistakes: ``python -m tests.boundary.page``."""
+
+from __future__ import annotations
+
+import textwrap
+from itertools import groupby
+from pathlib import Path
+
+from tests.boundary.mistake import Mistake, all_mistakes
+from tests.boundary.mistakes_agents import COMPLETE
+
+PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
+
+OPENING = """\
+# Mistakes and their messages
+
+Nothing that you write should crash everlearn, mislead you or make a run unrepeatable. This page lists {number}
+mistakes, each with the line that answers it: it says what is wrong, where, and what to do instead. A command prints
+that line and exits with code 2. In Python the same line is the text of an exception from `everlearn.errors`. If your
+own function raised an exception, the traceback through your own files follows. Both engines give the same answer.
+
+The tests in `tests/boundary` make every one of these mistakes, compare the answers, and write this page.
+"""
+
+INTRODUCTIONS = {
+    "agents": f"""\
+Each example below replaces a part of this file, `mine.py`, which has nothing wrong with it:
+
+```python
+{COMPLETE.rstrip()}
+```
+""",
+    "schedules": "A schedule is a function of the time alone. Its values are checked at every step.\n",
+    "tasks": "",
+    "rewards": "",
+    "states": "",
+    "specs": "",
+    "command line": "",
+    "live": "",
+}
+
+HEADINGS = {"states": "Aleatoric states", "specs": "Experiments and searches", "live": "Durable agents"}
+FUNCTIONS = ("act", "build", "el.live", "learn")
+"""Words with which a title may begin, and which have no capital."""
+
+HERE = "/home/you"
+LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json"}
+
+
+def page(mistakes: list[Mistake]) -> str:
+    """Return the text of the page."""
+    parts = [OPENING.format(number=len(mistakes))]
+    for group, rows in groupby(mistakes, key=lambda row: row.group):
+        parts.append(f"## {HEADINGS.get(group, group.capitalize())}\n")
+        parts.extend([INTRODUCTIONS[group]] if INTRODUCTIONS[group] else [])
+        parts.extend(section(row) for row in rows)
+    return "\n".join(parts)
+
+
+def section(mistake: Mistake) -> str:
+    """Return what the page says of one mistake."""
+    first, _, rest = mistake.title.partition(" ")
+    blocks = [f"### {first if first in FUNCTIONS else first.capitalize()} {rest}\n"]
+    if mistake.shown is not None:
+        name = next(name for name, text in mistake.files.items() if mistake.shown in text)
+        blocks.append(fenced(language(name, mistake.shown), mistake.shown))
+    else:
+        for name, text in mistake.files.items():
+            caption = f"# {name}\n" if len(mistake.files) > 1 else ""
+            blocks.append(fenced(language(name, text), caption + text))
+    calls = [
+        call.replace(" --engine {engine}", "").replace(" {engine}", "").replace("{here}", HERE)
+        for call in (*mistake.before, mistake.call)
+    ]
+    warnings = [f"everlearn: warning: {line}" for line in mistake.warnings]
+    answer = mistake.answer.replace("{here}", HERE)
+    answer = ("everlearn: " if mistake.call.startswith("everlearn") else "") + answer
+    blocks.append(fenced("text", "\n".join([*(f"$ {call}" for call in calls), *warnings, answer])))
+    return "\n".join(blocks)
+
+
+def language(name: str, text: str) -> str:
+    """Return what to highlight a file as: not what its name says, where that cannot be read."""
+    try:
+        compile(text, name, "exec") if name.endswith(".py") else None
+    except SyntaxError:
+        return "text"
+    return LANGUAGES.get(Path(name).suffix, "text")
+
+
+def fenced(language: str, code: str) -> str:
+    """Return a block of code."""
+    return f"```{language}\n{textwrap.dedent(code).strip(chr(10))}\n```\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(all_mistakes()))

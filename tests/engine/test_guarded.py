@@ -1,0 +1,152 @@
+"""The compiled engine says of a user's agent what the reference loop says, in the same words, and nothing crashes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.agents.growing_horizon import act as paper_act
+from everlearn.agents.registry import make_design
+from everlearn.engine.copies import copied, unsafe
+from everlearn.errors import AgentError, CompilationError, EverlearnError
+from everlearn.randomness import choose, uniform
+from everlearn.sources import callees
+
+
+class Known(NamedTuple):
+    q: np.ndarray
+    when: np.ndarray
+    what: np.ndarray
+
+
+def build(interface):
+    return Known(np.zeros((interface.states, interface.actions)), np.zeros(2, dtype=np.int64), np.zeros(1))
+
+
+def trouble(t: int, kind: int) -> el.Design:
+    """An agent that does something wrong at step t: all kinds share one compiled function."""
+
+    def built(interface):
+        known = build(interface)
+        known.when[:] = t, kind
+        return known
+
+    return el.Design(built, trouble_act, trouble_learn, name="mine")
+
+
+def trouble_act(k, s, now, stream):
+    due = now.t == k.when[0]
+    if due and k.when[1] == 0:
+        return -1
+    if due and k.when[1] == 1:
+        return 2
+    if due and k.when[1] == 2:
+        return int(k.q[s + 6, 0])
+    if due and k.when[1] == 8:
+        k.what[0] = np.nan
+    return choose(stream, 2)
+
+
+def trouble_learn(k, e, now, stream):
+    s, a = e.aleatoric_state, e.action
+    due = now.t == k.when[0]
+    if due and k.when[1] == 3:
+        k.q[s, a + 2] = 1.0
+    if due and k.when[1] == 4:
+        k.q[-s - 100000, a] = 1.0
+    if due and k.when[1] == 5:
+        k.q[s, a] = np.inf
+    if due and k.when[1] == 6:
+        k.what[0] = 1.0 / k.what[0]
+    if due and k.when[1] == 7:
+        raise ValueError("enough")
+    k.q[s, a] += 0.1 * (e.reward - k.q[s, a])
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.parametrize("t", [1, 200, 1500])
+@pytest.mark.parametrize("kind", range(9))
+def test_both_engines_say_the_same(kind, t, runs):
+    said = []
+    for engine in ("reference", "compiled"):
+        with pytest.raises(EverlearnError) as caught:
+            el.run("riverswim", trouble(t, kind), steps=2000, runs=runs, engine=engine)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    function = "act" if kind in (0, 1, 2, 8) else "learn"
+    assert said[0].startswith(f"agent 'mine': {function} ")
+    assert f"at step {t}" in said[0]
+
+
+def test_without_trouble_both_engines_agree_to_the_last_bit():
+    fast, slow = (el.run("riverswim", trouble(0, 0), steps=2000, runs=3, engine=e) for e in ("compiled", "reference"))
+    assert fast.total_reward.tolist() == slow.total_reward.tolist()
+
+
+def test_runs_cannot_reach_each_other():
+    """Stacked runs lie beside each other in memory; an index just past the end of one is an error, not the next run."""
+    with pytest.raises(EverlearnError, match="is out of bounds for axis 0 with size 6"):
+        el.run("riverswim", trouble(1500, 2), steps=2000, runs=8, engine="compiled", threads=1)
+
+
+def test_the_paper_s_agent_as_a_users_own_does_what_it_does():
+    paper = make_design("growing-horizon", schedule="smooth")
+    mine = el.Design(paper.build, lambda *a: paper_act(*a), paper.learn, paper.policy, paper.schedule)
+    assert mine.own
+    for task in ("riverswim", "service-station"):
+        expected = el.run(task, paper, steps=3000, runs=3, seed=2).total_reward
+        assert el.run(task, mine, steps=3000, runs=3, seed=2).total_reward.tolist() == expected.tolist()
+
+
+def test_one_that_differs_between_the_engines_is_refused():
+    design = el.Design(build, differs, lambda *_: None, name="mine")
+    with pytest.raises(AgentError, match="differs between the two engines"):
+        el.run("riverswim", design, steps=100)
+
+
+def differs(k, s, now, stream):
+    k.q[0, 0] = (now.t * 2**62) % 7  # a whole number of Python's has no largest; a compiled one has
+    return 0
+
+
+def reads_raw_memory(k, s, now, stream):
+    return int(k.q.flat[0])
+
+
+def calls_itself(k, s, now, stream):
+    return 0 if s == 0 else calls_itself(k, s - 1, now, stream)
+
+
+@pytest.mark.parametrize("function", [reads_raw_memory, calls_itself])
+def test_what_cannot_be_checked_is_not_compiled(function):
+    design = el.Design(build, function, lambda *_: None, name="mine")
+    with pytest.raises(CompilationError, match="cannot be compiled"):
+        el.run("riverswim", design, steps=100, engine="compiled")
+    with pytest.warns(UserWarning, match="running in the reference loop"):
+        assert el.run("riverswim", design, steps=100).engine == "reference"
+
+
+def test_copies_reach_copies():
+    (copy,) = copied(trouble_act)
+    reached = callees(copy)
+    assert choose not in reached
+    assert "choose" in [function.__name__ for function in reached]
+    assert uniform in reached
+    assert unsafe(trouble_act, trouble_learn) is None
+
+
+def test_what_numba_compiled_elsewhere_is_refused():
+    @numba.njit
+    def pick(q, s):
+        return int(q[s, 0])
+
+    def act(k, s, now, stream):
+        return pick(k.q, s + 100_000_000)
+
+    for function in (act, numba.njit(trouble_act)):
+        with pytest.raises(AgentError, match="which Numba compiled without checks"):
+            el.run("riverswim", el.Design(build, function, lambda *_: None, name="mine"), steps=10)
