@@ -6,6 +6,7 @@ arrays of one and two axes, with reads, writes, loops and draws.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
@@ -249,8 +250,8 @@ def no_number(draw: Any) -> Planted:
 
 
 RAISING = {
-    "k.v[s] = math.sqrt(-1.0)": "ValueError",
-    "k.v[s] = math.log(0.0)": "ValueError",
+    "k.q[s, 0] = math.sqrt(-1.0)": "ValueError",
+    "k.q[s, 1] = math.log(0.0)": "ValueError",
     "k.v[s] = 1 / (s - s)": "ZeroDivisionError",
     "k.v[s] = now.t % (s - s)": "ZeroDivisionError",
     "if 1 / (s - s) > 0:\n    k.v[s] = 0.0": "ZeroDivisionError",
@@ -261,36 +262,35 @@ RAISING = {
 
 @st.composite
 def exception(draw: Any) -> Planted:
-    """An exception, or what would be one if it were not compiled."""
+    """An exception, or what would be one if it were not compiled, and then leaves NaN or infinity."""
     plan = draw(plans())
     statement = draw(st.sampled_from(sorted(RAISING)))
-    return planted(draw, plan, statement, (f"raised {RAISING[statement]}",))
+    return planted(draw, plan, statement, (f"raised {RAISING[statement]}",), last="math" in statement)
 
 
-FOREIGN = {
-    "random.random()": "import random",
-    "gauss(0, 1)": "from random import gauss",
-    "np.random.rand()": "",
-    "np.random.normal()": "",
-    "rng.random()": "rng = np.random.default_rng(1)",
-    "time.time()": "import time",
-    "perf_counter()": "from time import perf_counter",
-    "rates[0]": "rates = [0.5]",
-    "bonus[0]": "bonus = np.ones(2)",
-    "noisy()": "def noisy():\n    return np.random.rand()",
-}
+FOREIGN = (
+    ("import random", "random.random()"),
+    ("from random import gauss", "gauss(0, 1)"),
+    ("", "np.random.rand()"),
+    ("", "np.random.normal()"),
+    ("rng = np.random.default_rng(1)", "rng.random()"),
+    ("import time", "time.time()"),
+    ("from time import perf_counter", "perf_counter()"),
+    ("rates = [0.5]", "rates[0]"),
+    ("bonus = np.ones(2)", "bonus[0]"),
+    ("def noisy():\n    return np.random.rand()", "noisy()"),
+)
+"""Lines before the functions, and an expression in one of them."""
 
 
 @st.composite
 def foreign(draw: Any) -> Planted:
     """A draw from another generator, the clock, or something that can change unseen."""
     plan = replace(draw(plans()), when=NEVER)
-    expression = draw(st.sampled_from(sorted(FOREIGN)))
+    before, expression = draw(st.sampled_from(FOREIGN))
     use = draw(st.sampled_from(("k.v[s] += {call}", "if {call} > 0.5:\n    k.v[s] = 0.0", "unused = {call}")))
-    name = "np.random.rand" if expression == "noisy()" else expression.partition("(")[0].partition("[")[0]
-    return planted(
-        draw, plan, use.format(call=expression), (name, "mine.py, line "), before=f"\n{FOREIGN[expression]}\n"
-    )
+    name = re.match(r"rng|noisy|[\w.]+", expression)[0].replace("noisy", "np.random.rand")  # type: ignore[index]
+    return planted(draw, plan, use.format(call=expression), (name, "mine.py, line "), before=f"\n{before}\n")
 
 
 KINDS = {

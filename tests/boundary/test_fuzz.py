@@ -13,13 +13,11 @@ from hypothesis import given, settings
 
 from everlearn.engine.runner import TRIED
 from tests.boundary.answer import answered, told
-from tests.boundary.grammar import KINDS, NEVER, Planted
+from tests.boundary.grammar import KINDS, NEVER, STEPS, Planted
 from tests.boundary.mistake import ENGINES
 from tests.boundary.runner import Done, Runner
 
-RUN = (
-    "everlearn run riverswim --agent mine:agent --steps {steps} --runs 2 --seed 1 --threads 1 --engine {engine} --json"
-)
+RUN = f"everlearn run riverswim --agent mine:agent --steps {STEPS} --seed 1 --json"
 MEASURED = ("engine", "pairs", "seconds", "steps_per_second")
 
 

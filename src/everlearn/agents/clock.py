@@ -131,6 +131,8 @@ def _called(schedule: Schedule, function: Callable[[int], float], name: str, ste
             value = math.inf
         except Exception as error:
             raise blamed(error, f"schedule {schedule.name!r}: {name.replace(' ', '_')}", f"t = {t}") from own(error)
+        if isinstance(value, str):  # which float() would read
+            raise ScheduleError(name, value, "must be a number", t)
         try:
             values[position] = float(value)
         except OverflowError:
