@@ -378,8 +378,8 @@ FOLDERS = [
 ]
 
 COMMANDS = (
-    "agents, backup, check, claims, experiment, journal, leaderboard, play, policy, reproduce, run, schedules, serve, "
-    "tasks, theory, tune, warm"
+    "accept, agents, backup, check, claims, experiment, journal, leaderboard, play, policy, reproduce, run, schedules, "
+    "serve, tasks, theory, tune, warm"
 )
 
 MISTAKES = [
