@@ -11,7 +11,7 @@ from typing import Any
 from everlearn.errors import StoreError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import gather
-from everlearn.files import replacing
+from everlearn.files import refuse_unwritable, replacing
 from everlearn.locks import gathering, working
 from everlearn.results.store import full_disk
 
@@ -23,6 +23,7 @@ def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directo
 
     Of a cell that is in several, the one that has come furthest is kept.  A damaged one is named and left where it is.
     """
+    refuse_unwritable(paths[0] if out is None else out)
     sources = [Directory(path) for path in paths]
     target = sources[0] if out is None else Directory(out)
     manifests = [source.described() for source in sources]
