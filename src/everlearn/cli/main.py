@@ -85,7 +85,10 @@ def run(
         str, typer.Option(help="An agent: a name, or module:attribute.", autocompletion=options.agents)
     ] = "growing-horizon",
     schedule: Annotated[
-        str | None, typer.Option(help="A schedule, for agents that take one.", autocompletion=options.schedules)
+        str | None,
+        typer.Option(
+            help="A schedule, for agents that take one. Default: practical.", autocompletion=options.schedules
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -154,7 +157,9 @@ def leaderboard(
     out: Annotated[str, typer.Option(metavar="DIR", help="Where to keep it; what is there already is not repeated.")],
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="An agent of the board; may be repeated.", autocompletion=options.agents),
+        typer.Option(
+            help="An agent of the board, or module:attribute; may be repeated.", autocompletion=options.agents
+        ),
     ] = None,
     task: Annotated[
         list[str] | None, typer.Option(help="A task of the board; may be repeated.", autocompletion=options.tasks)
