@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +49,7 @@ class Runner:
 
     def __init__(self) -> None:
         self._zygote: subprocess.Popen[str] | None = None
+        self._turn = threading.Lock()
 
     def __enter__(self) -> Runner:
         return self
@@ -68,14 +70,27 @@ class Runner:
         write(directory, files or {})
         command = shlex.split(call)
         request = {"directory": str(directory), "call": command, "seconds": seconds, "environment": environment}
+        return Done(self._ask(request), read(directory / ".stdout"), read(directory / ".stderr"))
+
+    def start(self, call: str, directory: Path, before: str = "", seconds: int = 600, **environment: str) -> int:
+        """Begin a call after some Python was executed, and return the number of its process; see :meth:`wait`."""
+        request = {"directory": str(directory), "call": shlex.split(call), "seconds": seconds, "before": before}
+        return self._ask({**request, "environment": environment, "background": True})
+
+    def wait(self, process: int) -> int:
+        """Return the exit status of a process that was started, once it has ended; ask once."""
+        return self._ask({"wait": process})
+
+    def _ask(self, request: Mapping[str, object]) -> int:
         zygote = self._started()
         assert zygote.stdin is not None
         assert zygote.stdout is not None
-        zygote.stdin.write(json.dumps(request) + "\n")
-        zygote.stdin.flush()
-        if not (answer := zygote.stdout.readline()):
-            raise RuntimeError(f"the process that forks has died: {zygote.wait()}")
-        return Done(int(answer), read(directory / ".stdout"), read(directory / ".stderr"))
+        with self._turn:
+            zygote.stdin.write(json.dumps(request) + "\n")
+            zygote.stdin.flush()
+            if not (answer := zygote.stdout.readline()):
+                raise RuntimeError(f"the process that forks has died: {zygote.wait()}")
+        return int(answer)
 
     def _started(self) -> subprocess.Popen[str]:
         if self._zygote is None:

@@ -3,6 +3,9 @@
 It reads one request a line, a JSON object with ``directory``, ``call``, ``seconds`` and ``environment``, and answers
 each with the exit status of the child (negative: the signal that ended it).  What the child wrote is in ``.stdout`` and
 ``.stderr`` in that directory.  A child does what ``everlearn`` or ``python FILE`` would do in a process of its own.
+
+A request with ``"background": true`` is answered at once, with the number of the child; ``{"wait": NUMBER}``, once it
+has ended, with its exit status.  ``before`` is Python that a child executes first.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ PRELOADED = (
     "everlearn.engine.compiled",
     "everlearn.experiments.execute",
     "everlearn.live.durable",
+    "everlearn.service.serve",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.uvloop",
+    "uvicorn.protocols.http.httptools_impl",
 )
 
 
@@ -57,17 +64,23 @@ def serve() -> None:
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     for line in requests:
         request = json.loads(line)
-        child = os.fork()
+        background = request.pop("background", False)
+        child = request["wait"] if "wait" in request else os.fork()
         if child == 0:
             leave(perform(**request))
-        _, status = os.waitpid(child, 0)
-        with suppress(ProcessLookupError):  # what it started, and left behind
-            os.killpg(child, signal.SIGKILL)
-        answers.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        answers.write(f"{child if background else ended(child)}\n")
         answers.flush()
 
 
-def perform(directory: str, call: Sequence[str], seconds: int, environment: Mapping[str, str]) -> int:
+def ended(child: int) -> int:
+    """Wait for a child, and return its exit status."""
+    _, status = os.waitpid(child, 0)
+    with suppress(ProcessLookupError):  # what it started, and left behind
+        os.killpg(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(status)
+
+
+def perform(directory: str, call: Sequence[str], seconds: int, environment: Mapping[str, str], before: str = "") -> int:
     """Make a call in this process, and return the exit status with which it is to end."""
     os.setpgid(0, 0)
     signal.alarm(seconds)
@@ -78,6 +91,7 @@ def perform(directory: str, call: Sequence[str], seconds: int, environment: Mapp
     sys.argv = [program, *arguments] if program == "everlearn" else arguments
     sys.path[0] = str(Path(sys.executable).parent) if program == "everlearn" else directory
     try:
+        exec(before, {})
         run_command() if program == "everlearn" else run_script(sys.argv[0])
     except SystemExit as leaving:
         return exit_status(leaving.code)

@@ -58,9 +58,9 @@ def test_every_command_has_help(call, name):
     assert "Usage" in call(name, "-h")
 
 
-def test_the_version(call, command):
+def test_the_version(call, installed):
     assert call("--version").strip() == el.__version__
-    assert command("--version").stdout.strip() == el.__version__
+    assert installed("--version").stdout.strip() == el.__version__
 
 
 def test_without_a_command_help_is_shown(command):
