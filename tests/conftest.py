@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.boundary.runner import RUNNER, Runner
+from tests.boundary.runner import Runner
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,8 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def runner() -> Iterator[Runner]:
     """One process that forks, for all tests of a worker; it is started where one needs it."""
-    with RUNNER:
-        yield RUNNER
+    with Runner() as made:
+        yield made

@@ -7,7 +7,6 @@ may set, and whose docstring begins with a one-line summary.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import sys
 import types
@@ -16,7 +15,12 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from everlearn.blame import blame
 from everlearn.errors import InputError, UnknownName
+from everlearn.modules import import_own, look_in
+
+MOST_STEPS = 2**53
+"""How many steps a run may have: after these, t + 1 is the same number as t in double precision."""
 
 
 class Parameter(NamedTuple):
@@ -41,9 +45,7 @@ def locate(name: str, known: Mapping[str, str], argument: str) -> Any:
     if name in known:
         return _attribute(known[name], argument)
     if ":" in name:
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.insert(0, here)  # a user's own file lies where they are, as with `python -m`
+        look_in(Path.cwd())  # a user's own file lies where they are, as with `python -m`
         return _attribute(name, argument)
     raise UnknownName(argument, name, known, "; or name your own as module:attribute")
 
@@ -52,21 +54,94 @@ def _attribute(path: str, argument: str) -> Any:
     module_name, _, attribute = path.partition(":")
     if not module_name or module_name.startswith(".") or not attribute:
         raise InputError(argument, path, "write module:attribute, with the full name of the module")
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise
-        remedy = f"there is no module {module_name!r} here or among what is installed"
-        raise InputError(argument, path, remedy) from None
+    module = import_own(module_name, argument, path)
     try:
         return getattr(module, attribute)
     except AttributeError:
-        raise UnknownName(argument, path, _public(module), f"; these are in {module_name}") from None
+        raise UnknownName(argument, path, _defined(module), f"; these are in {module_name}") from None
 
 
-def _public(module: types.ModuleType) -> list[str]:
-    return [name for name in vars(module) if not name.startswith("_")]
+def _defined(module: types.ModuleType) -> dict[str, Any]:
+    """Return what a module defines, by name: neither what it imports nor what it hides."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not isinstance(value, types.ModuleType)
+        and getattr(value, "__module__", module.__name__) in (module.__name__, type(value).__module__)
+    }
+
+
+def refuse_needy(factory: Any, given: object, argument: str, wanted: str, kinds: tuple[type, ...]) -> None:
+    """Refuse a function that needs arguments, and name what could be meant in the module that it is from.
+
+    ``wanted`` says what is expected in its place, and ``kinds`` are the types of that.
+
+    Examples
+    --------
+    >>> def act(knowledge, aleatoric_state, now, stream): ...
+    >>> refuse_needy(act, "mine:act", "agent", "a design", ())
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.InputError: agent: 'mine:act'; is a function of (knowledge, aleatoric_state, now, stream), not an
+    agent; give a design...
+
+    """
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):  # what is written in C may not tell
+        raise InputError(argument, name_of(given), f"is not an {argument}; give {wanted}") from None
+    if any(_is_needed(parameter) for parameter in signature.parameters.values()):
+        article = "an" if argument[0] in "aeiou" else "a"
+        names = ", ".join(signature.parameters)
+        remedy = f"is a function of ({names}), not {article} {argument}; give {wanted}"
+        module = sys.modules.get(getattr(factory, "__module__", ""))
+        others = [] if module is None else [name for name, one in _defined(module).items() if _may_be(one, kinds)]
+        hint = f"; in {module.__name__} there is {', '.join(others)}" if module is not None and others else ""
+        raise InputError(argument, name_of(given), remedy + hint)
+
+
+def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], given: object, argument: str) -> Any:
+    """Call a factory with its parameters; what a user's own raises is reported in one line.
+
+    Examples
+    --------
+    >>> def shop(*, price: float = 2.5):
+    ...     return {}[price]
+    >>> call_factory(shop, {"price": 1}, "mine:shop", "task")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.UserCodeError: task 'mine:shop' raised KeyError: 1...
+
+    """
+    if isinstance(given, str) and ":" not in given:
+        return factory(**arguments)  # one of ours, whose faults are not the user's
+    with blame(f"{argument} {name_of(given)!r}"):
+        return factory(**arguments)
+
+
+def name_of(given: object) -> object:
+    """Return what to call something in a message: the text by which it was given, or its own name.
+
+    Examples
+    --------
+    >>> name_of("mine:agent"), name_of(name_of), name_of(3)
+    ('mine:agent', 'name_of', 3)
+
+    """
+    return given if isinstance(given, str) else getattr(given, "__qualname__", given)
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return parameter.kind in positional and parameter.default is inspect.Parameter.empty
+
+
+def _may_be(value: Any, kinds: tuple[type, ...]) -> bool:
+    """Tell whether a value is of these kinds, or a function that may make one: it needs no arguments."""
+    if not isinstance(value, types.FunctionType):
+        return isinstance(value, kinds)
+    return not any(_is_needed(one) for one in inspect.signature(value).parameters.values())
 
 
 def summary(factory: object) -> str:
@@ -150,6 +225,23 @@ def convert(value: Any, kind: Any, argument: str) -> Any:
             if len([k for k in kinds if k is not type(None)]) == 1 and not (value is None and type(None) in kinds):
                 raise InputError(argument, value, f"give {wanted}")
     return value
+
+
+def whole(value: Any, argument: str, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number from ``least`` to ``most``; 1e6 is one.
+
+    Examples
+    --------
+    >>> whole(1e6, "steps"), whole("2e3", "steps")
+    (1000000, 2000)
+
+    """
+    number: int = convert(value, int, argument)
+    if number < least:
+        raise InputError(argument, value, f"give a whole number of at least {least}")
+    if most is not None and number > most:
+        raise InputError(argument, value, f"give a whole number of at most {most:,}")
+    return number
 
 
 def plain(value: Any) -> Any:

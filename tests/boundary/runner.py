@@ -8,10 +8,11 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 SECONDS = 240
 """How long a call may take; far longer than it does, on any machine."""
@@ -34,10 +35,21 @@ class Done(NamedTuple):
 
 
 class Runner:
-    """Makes calls by forking a process that has imported everlearn, and that is started for the first of them."""
+    """Makes calls by forking a process that has imported everlearn.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with Runner() as runner:
+    ...     done = runner("python fail.py", Path(tempfile.mkdtemp()), {"fail.py": "import sys; sys.exit(3)"})
+    >>> done.status
+    3
+
+    """
 
     def __init__(self) -> None:
         self._zygote: subprocess.Popen[str] | None = None
+        self._turn = threading.Lock()
 
     def __enter__(self) -> Runner:
         return self
@@ -55,43 +67,30 @@ class Runner:
         **environment: str,
     ) -> Done:
         """Make a call in a directory, with these files in it."""
-        status = self._begun(call, directory, files or {}, seconds, environment, background=False)
-        return Done(status, read(directory / ".stdout"), read(directory / ".stderr"))
+        write(directory, files or {})
+        command = shlex.split(call)
+        request = {"directory": str(directory), "call": command, "seconds": seconds, "environment": environment}
+        return Done(self._ask(request), read(directory / ".stdout"), read(directory / ".stderr"))
 
-    def start(
-        self, call: str, directory: Path, files: Mapping[str, str] | None = None, **environment: str
-    ) -> Background:
-        """Make a call that is left in the background, for as long as it takes."""
-        return Background(self, self._begun(call, directory, files or {}, 0, environment, background=True))
+    def start(self, call: str, directory: Path, before: str = "", seconds: int = 600, **environment: str) -> int:
+        """Begin a call after some Python was executed, and return the number of its process; see :meth:`wait`."""
+        request = {"directory": str(directory), "call": shlex.split(call), "seconds": seconds, "before": before}
+        return self._ask({**request, "environment": environment, "background": True})
 
-    def ask(self, **request: Any) -> Any:
-        """Send the process that forks a request, and return its answer."""
+    def wait(self, process: int) -> int:
+        """Return the exit status of a process that was started, once it has ended; ask once."""
+        return self._ask({"wait": process})
+
+    def _ask(self, request: Mapping[str, object]) -> int:
         zygote = self._started()
         assert zygote.stdin is not None
         assert zygote.stdout is not None
-        zygote.stdin.write(json.dumps(request) + "\n")
-        zygote.stdin.flush()
-        if not (answer := zygote.stdout.readline()):
-            raise RuntimeError(f"the process that forks has died: {zygote.wait()}")
-        return json.loads(answer)
-
-    def _begun(
-        self,
-        call: str,
-        directory: Path,
-        files: Mapping[str, str],
-        seconds: int,
-        environment: Mapping[str, str],
-        background: bool,
-    ) -> int:
-        write(directory, files)
-        return self.ask(
-            directory=str(directory),
-            call=shlex.split(call),
-            seconds=seconds,
-            environment=environment,
-            background=background,
-        )
+        with self._turn:
+            zygote.stdin.write(json.dumps(request) + "\n")
+            zygote.stdin.flush()
+            if not (answer := zygote.stdout.readline()):
+                raise RuntimeError(f"the process that forks has died: {zygote.wait()}")
+        return int(answer)
 
     def _started(self) -> subprocess.Popen[str]:
         if self._zygote is None:
@@ -103,48 +102,14 @@ class Runner:
         return self._zygote
 
 
-RUNNER = Runner()
-"""One for all tests of a worker; it ends with them."""
-
-
-class Background:
-    """A call that is left in the background, with the methods of :class:`subprocess.Popen` that tests need."""
-
-    def __init__(self, runner: Runner, pid: int) -> None:
-        self.runner, self.pid = runner, pid
-        self.status: int | None = None
-
-    def poll(self) -> int | None:
-        """Return the exit status, or None while it is at work."""
-        return self._watched(wait=False)
-
-    def wait(self) -> int:
-        """Wait for its end, and return its exit status."""
-        return self._watched(wait=True)
-
-    def send_signal(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def kill(self) -> None:
-        """End it as a power cut would."""
-        self.send_signal(signal.SIGKILL)
-
-    def _watched(self, wait: bool) -> Any:
-        if self.status is None:
-            self.status = self.runner.ask(process=self.pid, wait=wait)
-        return self.status
-
-
-def spawn(call: str, directory: Path, files: Mapping[str, str] | None = None, **environment: str) -> Done:
+def spawn(call: str, directory: Path, files: Mapping[str, str] | None = None) -> Done:
     """Make a call in a process that is really started: what :class:`Runner` is measured by."""
     write(directory, files or {})
     program, *arguments = shlex.split(call)
     done = subprocess.run(
         [PROGRAMS[program], *arguments],
         cwd=directory,
-        env={**os.environ, **ENVIRONMENT, **environment},
+        env={**os.environ, **ENVIRONMENT},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

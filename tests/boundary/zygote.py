@@ -1,16 +1,16 @@
 """A process that has imported everlearn, and forks for each call: starting Python anew would take seconds.
 
-It reads one request a line, a JSON object, and answers each with one line.  A request to make a call has what
-:func:`begin` takes, and is answered with the exit status of the child (negative: the signal that ended it), or with its
-number where it is left in the background; a request about a child has what :func:`watch` takes.  What a child wrote is
-in ``.stdout`` and ``.stderr`` in its directory.  It does what ``everlearn`` or ``python FILE`` would do in a process of
-its own.
+It reads one request a line, a JSON object with ``directory``, ``call``, ``seconds`` and ``environment``, and answers
+each with the exit status of the child (negative: the signal that ended it).  What the child wrote is in ``.stdout`` and
+``.stderr`` in that directory.  A child does what ``everlearn`` or ``python FILE`` would do in a process of its own.
+
+A request with ``"background": true`` is answered at once, with the number of the child; ``{"wait": NUMBER}``, once it
+has ended, with its exit status.  ``before`` is Python that a child executes first.
 """
 
 from __future__ import annotations
 
 import atexit
-import ctypes
 import gc
 import importlib
 import json
@@ -33,12 +33,11 @@ PRELOADED = (
     "everlearn.engine.compiled",
     "everlearn.experiments.execute",
     "everlearn.live.durable",
-    "everlearn.service.app",
     "everlearn.service.serve",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.uvloop",
+    "uvicorn.protocols.http.httptools_impl",
 )
-
-PR_SET_PDEATHSIG = 1
-"""Asks Linux to send a child a signal when its parent ends."""
 
 
 def preload() -> None:
@@ -65,31 +64,23 @@ def serve() -> None:
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     for line in requests:
         request = json.loads(line)
-        answers.write(f"{json.dumps(watch(**request) if 'process' in request else begin(**request))}\n")
+        background = request.pop("background", False)
+        child = request["wait"] if "wait" in request else os.fork()
+        if child == 0:
+            leave(perform(**request))
+        answers.write(f"{child if background else ended(child)}\n")
         answers.flush()
 
 
-def begin(background: bool, **request: Any) -> int | None:
-    """Make a call in a child; return its exit status, or its number at once where it is left in the background."""
-    child = os.fork()
-    if child == 0:
-        if background:
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        leave(perform(**request))
-    return child if background else watch(child)
-
-
-def watch(process: int, wait: bool = True) -> int | None:
-    """Return the exit status of a child; None where it is not to be waited for, and still at work."""
-    ended, status = os.waitpid(process, 0 if wait else os.WNOHANG)
-    if ended == 0:
-        return None
+def ended(child: int) -> int:
+    """Wait for a child, and return its exit status."""
+    _, status = os.waitpid(child, 0)
     with suppress(ProcessLookupError):  # what it started, and left behind
-        os.killpg(process, signal.SIGKILL)
+        os.killpg(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(status)
 
 
-def perform(directory: str, call: Sequence[str], seconds: int, environment: Mapping[str, str]) -> int:
+def perform(directory: str, call: Sequence[str], seconds: int, environment: Mapping[str, str], before: str = "") -> int:
     """Make a call in this process, and return the exit status with which it is to end."""
     os.setpgid(0, 0)
     signal.alarm(seconds)
@@ -100,6 +91,7 @@ def perform(directory: str, call: Sequence[str], seconds: int, environment: Mapp
     sys.argv = [program, *arguments] if program == "everlearn" else arguments
     sys.path[0] = str(Path(sys.executable).parent) if program == "everlearn" else directory
     try:
+        exec(before, {})
         run_command() if program == "everlearn" else run_script(sys.argv[0])
     except SystemExit as leaving:
         return exit_status(leaving.code)

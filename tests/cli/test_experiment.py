@@ -294,7 +294,7 @@ def test_export(done, call, call_json, tmp_path):
         (["export", "--format", "xlsx"], "format: 'xlsx'; give one of parquet, csv"),
         (["extend", "--steps", "200"], "steps: 200; the experiment has 200; give more"),
         (["extend", "--steps", "many"], "--steps: 'many'; give a whole number"),
-        (["extend", "--steps", "300", "--threads", "0"], "threads: 0; give a whole number of at least 1"),
+        (["extend", "--steps", "300", "--threads", "0"], "--threads: '0'; give a whole number of at least 1"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",
 )

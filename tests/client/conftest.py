@@ -1,5 +1,5 @@
 """The service that clients speak to."""
 
-from tests.service.conftest import start
+from tests.service.conftest import service, start
 
-__all__ = ["start"]
+__all__ = ["service", "start"]

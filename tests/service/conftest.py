@@ -1,30 +1,39 @@
-"""The service as a process of its own, on loopback, as an operator starts it; forked, so that it starts at once."""
+"""The service as a process of its own, on loopback, as an operator starts it."""
 
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
+import os
 import shlex
-import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.boundary.runner import RUNNER
+from tests.boundary.runner import Runner
 
-SCRIPT = """
-import warnings
-warnings.simplefilter("error")
-{before}
-from everlearn.cli.main import main
-main()
-"""
+COMMAND = [sys.executable, "-W", "error", "-c", "from everlearn.cli.main import main; main()", "serve"]
+STRICT = "import warnings; warnings.simplefilter('error')\n"
 STATION = {"task": "service-station", "schedule": "smooth", "seed": 1}
+PATIENCE = 120
+"""Seconds that are waited for what takes a fraction of one on a machine that is not busy."""
+
+_numbers = itertools.count()
+
+
+def until(condition: Callable[[], Any], what: Callable[[], object] = str) -> Any:
+    """Wait until something is so, and return it; fail only where it is not for a long time."""
+    ends = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < ends, what()
+        time.sleep(0.005)
+    return found
 
 
 class Reply(NamedTuple):
@@ -38,41 +47,50 @@ class Reply(NamedTuple):
 
 
 class Service:
-    """A running service; ``kill`` ends it as a power cut would, ``stop`` as an operator does."""
+    """A running service, forked from a process that has imported it.
 
-    def __init__(self, directory: Path, *options: str, port: int = 0, before: str = "") -> None:
-        self.directory = directory
-        self._scratch = Path(mkdtemp(prefix="everlearn-service-"))
-        arguments = ["python", "serve.py", "serve", "--data", str(directory), "--port", str(port), *options]
-        files = {"serve.py": SCRIPT.format(before=before), ".stderr": ""}
-        self.process = RUNNER.start(shlex.join(arguments), self._scratch, files)
-        self.port = self._wait_for("serving")["port"]
+    ``kill`` ends it as a power cut would, ``stop`` as an operator does.  ``before`` is Python that it executes first.
+    """
+
+    def __init__(
+        self, runner: Runner, directory: Path, *options: str, port: int = 0, before: str = "", **variables: str
+    ) -> None:
+        self.directory, self._runner = directory, runner
+        self._status: int | None = None
+        self._folder = directory.with_name(f"{directory.name}-{next(_numbers)}")
+        self._folder.mkdir(parents=True)
+        call = shlex.join(["everlearn", "serve", "--data", str(directory), "--port", str(port), *options])
+        self.pid = runner.start(call, self._folder, STRICT + before, **variables)
+        self.port = self.logged("serving")["port"]
         self.url = f"http://127.0.0.1:{self.port}"
-        for _ in range(1500):
-            try:
-                if self.call("GET", "/readyz").status == 200:
-                    return
-            except OSError:
-                pass
-            time.sleep(0.02)
-        raise AssertionError(self.log)
+        until(self._is_ready, lambda: self.log)
+
+    def _is_ready(self) -> bool:
+        return self.call("GET", "/readyz").status == 200  # it says that it serves once it can be reached
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        """What it has logged so far."""
-        text = (self._scratch / ".stderr").read_text() if self._text is None else self._text
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        """What it has logged."""
+        path = self._folder / ".stderr"
+        whole_lines = path.read_text().rpartition("\n")[0] if path.exists() else ""
+        return [json.loads(line) for line in whole_lines.splitlines()]
 
-    _text: str | None = None
+    @property
+    def is_running(self) -> bool:
+        if self._status is not None:
+            return False
+        state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state != "Z"
 
-    def _wait_for(self, message: str) -> dict[str, Any]:
-        for _ in range(3000):
-            ended = self.process.poll() is not None
-            if found := [entry for entry in self.log if entry["message"] == message]:
-                return found[0]
-            assert not ended, self.log
-            time.sleep(0.02)
-        raise AssertionError(self.log)
+    def logged(self, message: str) -> dict[str, Any]:
+        """Wait for a message, and return its entry."""
+
+        def found() -> list[dict[str, Any]]:
+            entries = [entry for entry in self.log if entry["message"] == message]
+            assert entries or self.is_running, self.log
+            return entries
+
+        return until(found, lambda: self.log)[0]
 
     def call(self, method: str, path: str, body: Any = None, *, timeout: float = 30, **headers: str) -> Reply:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
@@ -99,38 +117,38 @@ class Service:
         return float(next(line.split()[-1] for line in text.splitlines() if line.startswith(f"everlearn_{name} ")))
 
     def kill(self) -> None:
-        self.process.kill()
-        self._ended()
+        os.kill(self.pid, signal.SIGKILL)
+        self.ended()
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        return self._ended()
+        os.kill(self.pid, number)
+        return self.ended()
 
-    def _ended(self) -> int:
-        code = self.process.wait()
-        if self._text is None:
-            self._text = (self._scratch / ".stderr").read_text()
-            shutil.rmtree(self._scratch)
-        return code
+    def ended(self) -> int:
+        """Wait for its end, and return its exit status."""
+        if self._status is None:
+            self._status = self._runner.wait(self.pid)
+        return self._status
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
+def start(runner: Runner, tmp_path: Path) -> Iterator[Callable[..., Service]]:
     """Starts services; those that still run are ended."""
     begun: list[Service] = []
 
-    def begin(*options: str, directory: Path | None = None, port: int = 0, before: str = "") -> Service:
-        begun.append(Service(directory or tmp_path / "data", *options, port=port, before=before))
+    def begin(*options: str, directory: Path | None = None, **more: Any) -> Service:
+        begun.append(Service(runner, directory or tmp_path / "data", *options, **more))
         return begun[-1]
 
     yield begin
     for service in begun:
-        service.kill()
+        if service.is_running:
+            service.kill()
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """One service for all tests of a module; each makes agents of its own."""
-    running = Service(tmp_path_factory.mktemp("service") / "data")
+    running = Service(runner, tmp_path_factory.mktemp("service") / "data")
     yield running
     running.kill()

@@ -16,6 +16,7 @@ import everlearn as el
 from everlearn.agents.snapshot import parse
 from everlearn.client import Client
 from everlearn.tasks.registry import make_task
+from tests.boundary.runner import Runner
 from tests.service.conftest import STATION, Service
 
 SETUP = {**STATION, "snapshot_every": 37}
@@ -29,9 +30,9 @@ def world(seed: int):
 class Killer(threading.Thread):
     """Kills a service so many times, each time starting it again on the same port."""
 
-    def __init__(self, directory: Path, port: int, kills: int, seed: int) -> None:
+    def __init__(self, runner: Runner, directory: Path, port: int, kills: int, seed: int) -> None:
         super().__init__(daemon=True)
-        self.service = Service(directory, port=port)
+        self.runner, self.service = runner, Service(runner, directory, port=port)
         self.kills, self.port, self.random = kills, port, random.Random(seed)
         self.problem: BaseException | None = None
 
@@ -40,7 +41,7 @@ class Killer(threading.Thread):
             for _ in range(self.kills):
                 time.sleep(self.random.uniform(0.0, 0.4))
                 self.service.kill()
-                self.service = Service(self.service.directory, port=self.port)
+                self.service = Service(self.runner, self.service.directory, port=self.port)
         except BaseException as error:
             self.problem = error
 
@@ -51,13 +52,13 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def endure(directory: Path, kills: int, seed: int) -> None:
+def endure(runner: Runner, directory: Path, kills: int, seed: int) -> None:
     """Step through kills; then see that all that was acknowledged is there, and that the agent is as if nothing was."""
-    killer = Killer(directory / "served", free_port(), kills, seed)
+    killer = Killer(runner, directory / "served", free_port(), kills, seed)
     try:
         state, steps = _endure(killer, seed)
     finally:
-        if killer.service.process.poll() is None:
+        if killer.service.is_running:
             killer.service.kill()
     assert_same_state(state, undisturbed(directory / "alone", seed, steps))
 
@@ -109,10 +110,10 @@ def assert_same_state(one: bytes, other: bytes) -> None:
     assert first.algorithmic == second.algorithmic
 
 
-def test_a_few_kills_are_not_seen(tmp_path):
-    endure(tmp_path, kills=3, seed=1)
+def test_a_few_kills_are_not_seen(runner, tmp_path):
+    endure(runner, tmp_path, kills=3, seed=1)
 
 
 @pytest.mark.soak
-def test_a_hundred_kills_are_not_seen(tmp_path):
-    endure(tmp_path, kills=100, seed=2)
+def test_a_hundred_kills_are_not_seen(runner, tmp_path):
+    endure(runner, tmp_path, kills=100, seed=2)

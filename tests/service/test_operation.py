@@ -11,8 +11,7 @@ import socket
 import sqlite3
 import subprocess
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -23,27 +22,44 @@ from everlearn.service.agents import Agents
 from everlearn.service.models import ObserveIn
 from everlearn.service.settings import Limits
 from everlearn.service.setups import remote_setup
-from tests.service.conftest import STATION
+from tests.service.conftest import COMMAND, STATION, STRICT, until
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.fixture
 def refused(runner, tmp_path):
-    """Start a service that must not start; return its one line."""
+    """Starts a service that must not start, and returns its one line."""
 
-    def run(*options: str, before: str = "") -> str:
-        script = f"{before}\nfrom everlearn.cli.main import main\nmain()\n"
-        (tmp_path / "here").mkdir(exist_ok=True)
-        done = runner(shlex.join(["python", "serve.py", "serve", *options]), tmp_path / "here", {"serve.py": script})
-        assert (done.status, done.stdout) == (2, "")
-        assert done.stderr.count("\n") == 1
-        assert done.stderr.startswith("everlearn: ")
-        return done.stderr.removeprefix("everlearn: ").strip()
+    def start(*options: str, before: str = "") -> str:
+        folder = tmp_path / "refused"
+        folder.mkdir()
+        process = runner.start(shlex.join(["everlearn", "serve", *options]), folder, STRICT + before)
+        assert (runner.wait(process), (folder / ".stdout").read_text()) == (2, "")
+        (line,) = (folder / ".stderr").read_text().splitlines()
+        assert line.startswith("everlearn: ")
+        return line.removeprefix("everlearn: ")
 
-    return run
+    return start
 
 
 class TestStart:
-    def test_a_port_that_is_taken(self, tmp_path, refused):
+    def test_it_can_really_be_started(self, tmp_path):
+        """All other services of these tests are forked from a process that has imported them."""
+        options = ["--data", str(tmp_path / "data"), "--port", "0"]
+        with subprocess.Popen([*COMMAND, *options], stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            entries = map(json.loads, process.stderr)
+            port = next(entry["port"] for entry in entries if entry["message"] == "serving")
+            until(lambda: listens(port))
+            process.terminate()
+            assert [entry["message"] for entry in entries][-1] == "stopped"
+        assert process.returncode == 0
+
+    def test_a_port_that_is_taken(self, refused, tmp_path):
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))
             other.listen()
@@ -55,17 +71,11 @@ class TestStart:
     def test_a_directory_that_is_held(self, start, refused):
         service = start()
         line = refused("--data", str(service.directory), "--port", "0")
-        assert re.search(rf"another process works there \(process {service.process.pid} on ", line)
+        assert re.search(rf"another process works there \(process {service.pid} on ", line)
         assert service.call("GET", "/readyz").status == 200
 
-    def test_the_extra_is_missing(self, tmp_path, refused):
-        hide = """
-import sys
-for name in [name for name in sys.modules if name.startswith("everlearn.service")]:
-    del sys.modules[name]
-sys.modules["fastapi"] = None
-"""
-        line = refused("--data", str(tmp_path / "data"), before=hide)
+    def test_the_extra_is_missing(self, refused, tmp_path):
+        line = refused("--data", str(tmp_path / "data"), before="import sys; sys.modules['fastapi'] = None")
         assert line.endswith("the service needs more packages: pip install 'everlearn[service]'")
 
     @pytest.mark.parametrize(
@@ -82,14 +92,14 @@ sys.modules["fastapi"] = None
             (["--token-file", "none"], "--token-file: 'none'; it cannot be read: No such file or directory"),
         ],
     )
-    def test_options_that_cannot_be_used(self, tmp_path, refused, options, line):
+    def test_options_that_cannot_be_used(self, refused, tmp_path, options, line):
         tokens = tmp_path / "tokens"
         tokens.write_text("0123456789abcdef")
         tokens.chmod(0o600)
         named = [str(tokens) if option == "TOKENS" else option for option in options]
         assert refused("--data", str(tmp_path / "data"), *named).startswith(line)
 
-    def test_a_data_directory_that_is_a_file(self, tmp_path, refused):
+    def test_a_data_directory_that_is_a_file(self, refused, tmp_path):
         (tmp_path / "file").write_text("")
         assert str(tmp_path / "file") in refused("--data", str(tmp_path / "file"), "--port", "0")
 
@@ -129,8 +139,7 @@ class TestEnd:
 
         with ThreadPoolExecutor(8) as pool:
             working = [pool.submit(work, name) for name in names]
-            while not all(told.values()):
-                time.sleep(0.01)
+            until(lambda: min(told.values()) > 0)
             assert service.stop(number) == 0
             stop.set()
             [one.result() for one in working]
@@ -170,34 +179,32 @@ def test_many_requests_are_one_transaction(service):
 
 
 def test_too_many_requests_are_told_to_come_again(start, tmp_path):
-    """While the disk takes its time: what does not fit into the queue is refused at once, what fits is served."""
-    slow = tmp_path / "slow"
-    code = f"""
-import pathlib, time, everlearn.service.agents as module
+    """A disk that takes its time: what does not fit into the queue is refused at once, what fits is served."""
+    gate = tmp_path / "gate"
+    before = f"""
+import time, pathlib, everlearn.service.agents as module
 kept = module.Agents.append
-def append(self, entries):
-    while pathlib.Path({str(slow)!r}).exists():
-        time.sleep(0.01)
-    return kept(self, entries)
-module.Agents.append = append
+def waiting(self, entries):
+    while not pathlib.Path({str(gate)!r}).exists():
+        time.sleep(0.005)
+    kept(self, entries)
+module.Agents.append = waiting
 """
-    service = start("--max-waiting", "2", before=code)
+    service = start("--max-waiting", "2", before=before)
     names = [f"a{n}" for n in range(10)]
     for name in names:
         service.create(name)
-    slow.touch()
-
-    def work(name):
-        return service.call("POST", f"/v1/agents/{name}/observe", {"step": 1, "observation": "arrival"}, timeout=120)
-
+    told = {"step": 1, "observation": "arrival"}
     with ThreadPoolExecutor(10) as pool:
-        asked = [pool.submit(work, name) for name in names]
-        refused = next(as_completed(asked)).result()
-        slow.unlink()
-        done = [one.result() for one in asked]
-    assert (refused.status, refused.json["error"], refused.headers["retry-after"]) == (503, "busy", "1")
+        sent = {name: pool.submit(service.call, "POST", f"/v1/agents/{name}/observe", told) for name in names}
+        until(lambda: sum(one.done() for one in sent.values()) >= 6)  # two are written at most, and two wait
+        gate.touch()
+        done = [sent[name].result() for name in names]
     assert {reply.status for reply in done} == {200, 503}
-    assert service.metric("refused_total") >= 1
+    for reply in done:
+        if reply.status == 503:
+            assert (reply.json["error"], reply.headers["retry-after"]) == ("busy", "1")
+    assert service.metric("refused_total") >= 6
     found = {one["name"]: one["step"] for one in service.call("GET", "/v1/agents").json["agents"]}
     assert [found[name] for name in names] == [int(reply.status == 200) for reply in done]
 
@@ -239,7 +246,7 @@ class TestFullDisk:
 
     def test_the_same_where_the_database_may_not_grow(self, start):
         """Needs no mount: SQLite says of its own bound what it says of a full disk."""
-        code = """
+        before = """
 import everlearn.live.database as module, everlearn.live.store as store
 kept = module.connect
 def connect(path):
@@ -248,7 +255,7 @@ def connect(path):
     return connection
 store.connect = connect
 """
-        service = start(before=code)
+        service = start(before=before)
         service.create("station")
         for step in range(1, 10_000):
             reply = service.call("POST", "/v1/agents/station/observe", {"step": step, "observation": "arrival"})
@@ -281,14 +288,14 @@ def test_a_backup_that_was_made_while_it_ran_can_be_served(start, runner, tmp_pa
     for step in range(1, 12):
         service.post("/v1/agents/station/step", {"step": step, "observation": "arrival"})
     copy = tmp_path / "copy.db"
-    assert runner(f"everlearn backup {service.directory} {copy}", tmp_path).status == 0
+    assert runner(shlex.join(["everlearn", "backup", str(service.directory), str(copy)]), tmp_path).status == 0
     before = service.call("GET", "/v1/agents/station").json
     service.post("/v1/agents/station/step", {"step": 12, "observation": "arrival"})  # this one will be lost
     service.kill()
     restored = tmp_path / "restored"
     restored.mkdir()
     shutil.copy(copy, restored / "everlearn.db")
-    assert runner(f"everlearn check {restored}", tmp_path).status == 0
+    assert runner(shlex.join(["everlearn", "check", str(restored)]), tmp_path).status == 0
     again = start(directory=restored)
     again.post("/v1/agents/station/act")
     assert again.call("GET", "/v1/agents/station").json == before

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import socket
 
 import pytest
@@ -13,13 +15,13 @@ from everlearn.service.guard import Guard, is_deep
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import Limits, Settings
 from everlearn.service.tokens import Tokens
-from tests.service.conftest import STATION, Service
+from tests.service.conftest import STATION, Service, until
 
 TOKEN, OTHER = "0123456789abcdef", "fedcba9876543210"
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory):
+def guarded(runner, tmp_path_factory):
     """A service with a token and small limits."""
     folder = tmp_path_factory.mktemp("guarded")
     tokens = folder / "tokens"
@@ -27,7 +29,7 @@ def guarded(tmp_path_factory):
     tokens.chmod(0o600)
     limits = {"agents": 2, "body": 5000, "labels": 50, "states": 40, "values": 60, "rows": 8, "state": 3000}
     options = [text for name, value in limits.items() for text in (f"--max-{name}", str(value))]
-    running = Service(folder / "data", "--token-file", str(tokens), "--allow-host", "agents.example", *options)
+    running = Service(runner, folder / "data", "--token-file", str(tokens), "--allow-host", "agents.example", *options)
     yield running
     running.kill()
 
@@ -59,12 +61,12 @@ class TestTokens:
         tokens.chmod(0o600)
         service = start("--token-file", str(tokens))
         tokens.write_text(f"{TOKEN}\n{OTHER}\n")
-        service.process.send_signal(1)
-        service._wait_for("tokens reread")
+        os.kill(service.pid, signal.SIGHUP)
+        service.logged("tokens reread")
         assert service.call("GET", "/v1/agents", Authorization=f"Bearer {OTHER}").status == 200
         tokens.chmod(0o644)
-        service.process.send_signal(1)
-        assert "anybody can read it" in service._wait_for("tokens not reread")["error"]
+        os.kill(service.pid, signal.SIGHUP)
+        assert "anybody can read it" in service.logged("tokens not reread")["error"]
         assert service.call("GET", "/v1/agents", Authorization=f"Bearer {OTHER}").status == 200
         assert TOKEN not in json.dumps(service.log)
 
@@ -219,6 +221,6 @@ class TestLeaks:
         reply = service.call("GET", "/v1/agents/damaged")
         assert (reply.status, reply.json["error"]) == (500, "internal")
         assert b"ZeroDivision" not in reply.body
-        logged = next(entry for entry in service.log if entry.get("id") == reply.json["id"])
+        (logged,) = until(lambda: [entry for entry in service.log if entry.get("id") == reply.json["id"]])
         assert "ZeroDivisionError" in logged["traceback"]
         assert service.call("GET", "/healthz").status == 200

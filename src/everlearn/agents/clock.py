@@ -126,7 +126,7 @@ def _called(schedule: Schedule, function: Callable[[int], float], name: str, ste
     values = np.empty(len(steps))
     for position, t in enumerate(steps):
         try:
-            value = function(t)
+            value: Any = function(t)
         except OverflowError:
             value = math.inf
         except Exception as error:

@@ -84,14 +84,9 @@ def _check_signature(design: Design, name: str, function: Any, arguments: tuple[
 
 
 def _said(found: Impurity) -> str:
-<<<<<<< HEAD
-    verb = {MUTABLE: "reads", WRITTEN: "assigns to", COMPILED: "uses"}.get(found.kind, "calls")
-    what = f", {_kind_of(found.value)}" if found.kind == MUTABLE else ""
-=======
     otherwise = "calls" if callable(found.value) else "uses"
     verb = {MUTABLE: "reads", WRITTEN: "assigns to", COMPILED: "uses"}.get(found.kind, otherwise)
     what = f", {_article(type(found.value).__name__)}" if found.kind == MUTABLE else ""
->>>>>>> work-boundary
     what += ", which Numba compiled without checks" if found.kind == COMPILED else ""
     remedy = REMEDIES[found.kind] + (", or make it a tuple" if isinstance(found.value, list) else "")
     return f"{verb} {found.name}{what} ({found.place}); {remedy}"

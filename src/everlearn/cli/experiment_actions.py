@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from everlearn.agents.agent import whole
 from everlearn.api import workforce
 from everlearn.cli.output import console, print_json
 from everlearn.cli.summaries import show_tables
@@ -28,9 +27,9 @@ def run_spec(spec: str, out: str, threads: int | None, shard: str | None, cluste
     _print_done(out, as_json)
 
 
-def extend_directory(directory: str, steps: str, threads: int | None, cluster: str | None, as_json: bool) -> None:
+def extend_directory(directory: str, steps: int, threads: int | None, cluster: str | None, as_json: bool) -> None:
     """Extend finished runs."""
-    spec = _spec_of(directory, whole(steps, "--steps", least=1))
+    spec = _spec_of(directory, steps)
     with interruptible(directory), watching(spec.name) as watcher:
         extend(directory, spec, workforce=workforce(threads, cluster, spec.folder), watcher=watcher)
     _print_done(directory, as_json)

@@ -11,6 +11,8 @@ from everlearn.client.connection import Connection, Unreachable
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.5
 """Seconds between attempts within a deadline; each pause is up to twice the last, with a random part."""
+SHORTEST = 0.01
+"""Seconds that an attempt has at the least, where the time was up before there was one."""
 FIRST_ABSENCE, LONGEST_ABSENCE = 0.1, 30.0
 """Seconds for which a service that was not reached is not tried again; twice as long each time."""
 
@@ -43,22 +45,22 @@ class Line:
 
         A request that the service refuses raises :class:`ServiceError`: repeating it would not help.
         """
-        if time.monotonic() < self._again_at:
+        now, pause = time.monotonic(), FIRST_PAUSE
+        if now < self._again_at:
             return None
-        pause, problem = FIRST_PAUSE, None
-        while (left := ends - time.monotonic()) > 0:
+        while True:  # at least once, however late it is
             try:
-                answer = self.connection.request(method, path, body, left)
+                answer = self.connection.request(method, path, body, max(ends - now, SHORTEST))
             except Unreachable as error:
                 problem = error
             else:
                 self._reached()
                 return answer
             time.sleep(max(0.0, min(pause * self._random.uniform(0.5, 1.0), ends - time.monotonic())))
-            pause = min(2 * pause, LONGEST_PAUSE)
-        if problem is not None:
-            self._missed(problem)
-        return None
+            pause, now = min(2 * pause, LONGEST_PAUSE), time.monotonic()
+            if now >= ends:
+                self._missed(problem)
+                return None
 
     def insist(self) -> None:
         """Try at the next request, whatever happened before."""

@@ -12,7 +12,7 @@ from everlearn.errors import StoreError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import gather
 from everlearn.experiments.platforms import stored
-from everlearn.files import replacing
+from everlearn.files import refuse_unwritable, replacing
 from everlearn.locks import gathering, working
 from everlearn.results.store import full_disk
 
@@ -24,6 +24,7 @@ def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directo
 
     Of a cell that is in several, the one that has come furthest is kept.  A damaged one is named and left where it is.
     """
+    refuse_unwritable(paths[0] if out is None else out)
     sources = [Directory(path) for path in paths]
     target = sources[0] if out is None else Directory(out)
     manifests = [source.described() for source in sources]
