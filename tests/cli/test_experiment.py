@@ -56,6 +56,7 @@ STATUS = {
     "tables_steps",
     "altered_tables",
     "provenance",
+    "platforms",
 }
 ROW = {"task", "agent", "settings", "unit", "units", "steps", "measure", "mean", "standard_error", "low", "high"}
 COMPARISON = {
