@@ -1,4 +1,4 @@
-"""Random agents, in source text, with one planted mistake that they make at a given step or not at all.
+"""Random agents, in source text, with one planted mistake that they make from a given step, or not at all.
 
 An agent is an ``act`` and a ``learn`` of statements that are drawn from a small grammar: bandits and Q-learning over
 arrays of one and two axes, with reads, writes, loops and draws.
@@ -106,8 +106,6 @@ class Planted:
     """Whether the mistake is made at that step, rather than some time later."""
     named: tuple[str, ...]
     """What must be in the line."""
-    clean: str
-    """The source of the same agent without the mistake."""
 
     @property
     def step(self) -> str:
@@ -176,14 +174,13 @@ def planted(
 ) -> Planted:
     """Return an agent that makes a mistake; ``last`` puts it after everything else that the function does."""
     bodies = {function: body(draw, function, plan.by_state) for function in ("act", "learn")}
-    clean = written(plan, **bodies)
     guarded = plan.trigger + "\n" + textwrap.indent(mistake, "    ")
     kept = bodies[plan.function]
     first = plan.function == "act" or not (last or draw(st.booleans()))
     wrong = written(
         plan, **{**bodies, plan.function: f"{guarded}\n{kept}" if first else f"{kept}\n{guarded}"}, before=before
     )
-    return Planted(wrong, plan.function, plan.when, " and " not in plan.trigger, named, clean)
+    return Planted(wrong, plan.function, plan.when, " and " not in plan.trigger, named)
 
 
 @st.composite

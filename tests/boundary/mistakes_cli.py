@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typer.main import get_command
+
+from everlearn.cli.main import app
 from tests.boundary.mistake import Mistake
 
 MINE = """\
@@ -377,10 +380,7 @@ FOLDERS = [
     ),
 ]
 
-COMMANDS = (
-    "agents, backup, check, claims, experiment, journal, leaderboard, play, policy, reproduce, run, schedules, serve, "
-    "tasks, theory, tune, warm"
-)
+COMMANDS = ", ".join(sorted(get_command(app).commands))
 
 MISTAKES = [
     *MODULES,

@@ -59,7 +59,10 @@ MISTAKES = [
         title="a schedule that is a function of t",
         files={"mine.py": "def schedule(t):\n    return 10.0\n"},
         call=RUN,
-        answer="schedule: 'mine:schedule'; is neither a schedule nor a function that makes one",
+        answer=(
+            "schedule: 'mine:schedule'; is a function of (t), not a schedule; give a schedule, as in el.Schedule(...), "
+            "or a function without required arguments that returns one"
+        ),
     ),
     Mistake(
         group="schedules",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everlearn as el
 from everlearn.errors import Changed, Conflict, Held, InputError, LiveError, RewardError, SnapshotError
 from everlearn.live.core import Core
+from tests.laws import law
 from tests.live.worlds import advance, seen, whole
 
 QUEUE = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": (0, 1), "seed": 3}
@@ -67,14 +65,13 @@ def test_functions_are_given_again_and_the_rest_must_agree(tmp_path):
         assert agent.step == 1
 
 
-def test_a_second_process_is_told(tmp_path):
-    code = f"import everlearn as el; el.live({str(tmp_path)!r}, task='service-station')"
-    with el.live(tmp_path, task="service-station"):
+def test_a_second_process_is_told(tmp_path, runner):
+    script = {"second.py": "import everlearn as el\nel.live('agent', task='service-station')\n"}
+    with el.live(tmp_path / "agent", task="service-station"):
         with pytest.raises(Held, match="another process works there"):
-            el.live(tmp_path)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "Held" in done.stderr
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+            el.live(tmp_path / "agent")
+        assert "Held" in runner("python second.py", tmp_path, script).stderr
+    assert runner("python second.py", tmp_path, script).status == 0
 
 
 def test_after_a_refusal_the_directory_is_free(tmp_path):
@@ -178,7 +175,7 @@ def test_what_was_asked_for_stands_across_a_change_of_mode_and_a_crash(tmp_path)
 def test_what_was_asked_for_stands_whatever_is_changed(tmp_path, change):
     with el.live(tmp_path / "agent", task="service-station", seed=1) as agent:
         agent.save(tmp_path / "state.npz")
-        for step in range(1, 40):
+        for step in range(1, 12):
             asked = agent.act(["slow"] if step % 2 else ["fast"])
             arguments = {"rollback": [0], "load": [tmp_path / "state.npz"]}.get(change, [])
             getattr(agent, change)(*arguments)
@@ -300,8 +297,7 @@ def test_the_alarm_is_part_of_what_is_recovered(tmp_path):
         assert whole(agent.core) == expected
 
 
-@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5))
-@settings(max_examples=25)
+@law(8, st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5))
 def test_any_reward_comes_back_from_the_disk_as_it_was(rewards):
     with tempfile.TemporaryDirectory() as folder:
         given = {**QUEUE, "reward_range": (-1e300, 1e300)}

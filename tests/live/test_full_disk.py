@@ -5,7 +5,6 @@ from __future__ import annotations
 import resource
 import signal
 import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -63,17 +62,15 @@ def test_a_full_disk_loses_nothing(small_disk, tmp_path):
         assert whole(steady.core) == found
 
 
-def test_killed_on_a_full_disk_everything_acknowledged_is_there(small_disk, tmp_path):
+def test_killed_on_a_full_disk_everything_acknowledged_is_there(small_disk, tmp_path, runner):
     code = (
-        "import os, sys; sys.path.insert(0, os.getcwd())\n"
+        f"import os, sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
         "import everlearn as el; from tests.live.test_full_disk import fill\n"
-        "agent = el.live(sys.argv[1], task='service-station', seed=1)\n"
+        f"agent = el.live({str(small_disk / 'agent')!r}, task='service-station', seed=1)\n"
         "fill(agent); print(agent.step, flush=True); os.kill(os.getpid(), 9)"
     )
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-c", code, str(small_disk / "agent")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    done = runner("python filling.py", tmp_path, {"filling.py": code})
+    assert done.status == -signal.SIGKILL, done.stderr
     subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
     with el.live(small_disk / "agent") as agent:
         assert agent.step == int(done.stdout)

@@ -9,7 +9,6 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everlearn as el
@@ -17,6 +16,7 @@ from everlearn.agents.clock import BLOCK
 from everlearn.errors import EverlearnError, SnapshotError
 from everlearn.live.core import Core
 from everlearn.live.setup import make_setup
+from tests.laws import law
 from tests.live.worlds import whole
 
 
@@ -86,39 +86,34 @@ def test_what_was_exported_is_taken():
     assert packed(document(), cells=CELLS) == STATE
 
 
-@given(st.binary(max_size=200))
+@law(20, st.binary(max_size=200))
 def test_any_bytes(data):
     taken_or_refused(data)
 
 
-@given(st.integers(0, len(BYTES) - 1), st.binary(min_size=1, max_size=4))
-@settings(max_examples=300)
+@law(60, st.integers(0, len(BYTES) - 1), st.binary(min_size=1, max_size=4))
 def test_any_change_of_some_bytes(where, patch):
     taken_or_refused(BYTES[:where] + patch + BYTES[where + len(patch) :])
 
 
-@given(st.integers(0, len(BYTES)))
-@settings(max_examples=60)
+@law(15, st.integers(0, len(BYTES)))
 def test_any_part(length):
     taken_or_refused(BYTES[:length])
 
 
-@given(st.sampled_from(["aleatoric", "identity", "algorithmic", "schema"]), JSON)
-@settings(max_examples=150)
+@law(30, st.sampled_from(["aleatoric", "identity", "algorithmic", "schema"]), JSON)
 def test_any_other_part_of_the_document(key, value):
     taken_or_refused(packed({**document(BYTES), key: value}, cells=QUICK_CELLS))
 
 
-@given(st.sampled_from(["t", "seed", "run", "pending", "stream", "clock"]), JSON)
-@settings(max_examples=200)
+@law(40, st.sampled_from(["t", "seed", "run", "pending", "stream", "clock"]), JSON)
 def test_any_other_algorithmic_state(key, value):
     found = document(BYTES)
     found["algorithmic"][key] = value
     taken_or_refused(packed(found, cells=QUICK_CELLS))
 
 
-@given(st.sampled_from(["block", "level", "level_error", "scale", "exponent"]), JSON)
-@settings(max_examples=60)
+@law(15, st.sampled_from(["block", "level", "level_error", "scale", "exponent"]), JSON)
 def test_any_other_clock(key, value):
     found = document()
     found["algorithmic"]["clock"][key] = value

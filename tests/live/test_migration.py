@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -148,10 +145,9 @@ el.live(sys.argv[1]).close()
 
 
 @pytest.mark.parametrize("stop", range(1, 7))
-def test_killed_between_any_two_moves_nothing_is_lost(old, stop):
-    command = [sys.executable, "-c", KILLED, str(old), str(stop)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
-    assert done.returncode in ((-signal.SIGKILL,) if stop <= 3 else (-signal.SIGKILL, 0)), done.stderr
+def test_killed_between_any_two_moves_nothing_is_lost(old, tmp_path, runner, stop):
+    done = runner(f"python killed.py {old} {stop}", tmp_path, {"killed.py": KILLED})
+    assert done.status in ((-signal.SIGKILL,) if stop <= 3 else (-signal.SIGKILL, 0)), done.stderr
     with el.live(old) as agent:
         assert is_as_it_was(agent)
     assert (old / "everlearn.db.before-1").exists()

@@ -8,12 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everlearn as el
 from everlearn.errors import EverlearnError
+from tests.laws import law
 from tests.live.worlds import OBSERVATIONS, whole
 
 ACTIONS = ("fast", "slow")
@@ -63,20 +62,8 @@ LIVES = {
 }
 
 
-@given(**LIVES)
-@settings(max_examples=20)
+@law(10, **LIVES)
 def test_interrupted_is_uninterrupted(design, every, operations):
-    live_both(design, every, operations)
-
-
-@pytest.mark.soak
-@given(**LIVES)
-@settings(max_examples=500)
-def test_interrupted_is_uninterrupted_five_hundred_times(design, every, operations):
-    live_both(design, every, operations)
-
-
-def live_both(design, every, operations) -> None:
     """Do the same to two agents, of which one is interrupted, and compare them after each."""
     setup = {"task": "service-station", "agent": design, "seed": 4, "snapshot_every": every}
     with tempfile.TemporaryDirectory() as folder:

@@ -79,8 +79,8 @@ def check(service, case, response) -> None:
         assert secret.encode() not in response.content, case.as_curl_command()
 
 
-def test_some_hundreds_of_requests(service, schema):
-    assert fuzz(service, schema, 12) > 200
+def test_some_requests(service, schema):
+    assert fuzz(service, schema, 4) > 100
     assert service.call("GET", "/readyz").status == 200
 
 

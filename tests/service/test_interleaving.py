@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
+from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everlearn as el
@@ -17,6 +18,7 @@ from everlearn.service.metrics import Metrics
 from everlearn.service.models import ActIn, ObserveIn, StepIn
 from everlearn.service.settings import Limits
 from everlearn.service.setups import remote_setup
+from tests.laws import law
 from tests.service.conftest import STATION
 
 NAMES = ("a", "b", "c")
@@ -27,12 +29,19 @@ stories = st.lists(st.sampled_from(OBSERVATIONS), min_size=1, max_size=12)
 calls = st.tuples(st.sampled_from(NAMES), st.integers(0, 14), st.sampled_from(["act", "observe", "step"]))
 
 
-@settings(max_examples=15, deadline=None)
-@given(
-    told=st.fixed_dictionaries(dict.fromkeys(NAMES, stories)), order=st.lists(calls, max_size=80), ordered=st.booleans()
+@law(
+    6,
+    told=st.fixed_dictionaries(dict.fromkeys(NAMES, stories)),
+    order=st.lists(calls, max_size=80),
+    ordered=st.booleans(),
 )
-def test_interleavings_equal_the_serial_agent(tmp_path_factory, told, order, ordered):
-    directory = tmp_path_factory.mktemp("interleaved")
+def test_interleavings_equal_the_serial_agent(told, order, ordered):
+    with tempfile.TemporaryDirectory() as folder:
+        interleave(Path(folder), told, order, ordered)
+
+
+def interleave(directory: Path, told, order, ordered) -> None:
+    """Play what was drawn, and compare every agent with one that was told once, in order."""
     committer = Committer(lambda: Agents(directory, Limits()), waiting=1000, metrics=Metrics())
     committer.start()
     try:

@@ -161,36 +161,44 @@ class TestEnd:
         assert steps == [0, 3]
 
 
-def test_many_requests_are_one_transaction(service):
-    """The group commit: fewer transactions than requests, where many come at once."""
+SLOW_DISK = """
+import pathlib, time
+from everlearn.service.agents import Agents
+from everlearn.service.committer import Committer
+append, do = Agents.append, Committer.do
+def waiting(self, entries):
+    while not pathlib.Path("{folder}/gate").exists():
+        time.sleep(0.005)
+    append(self, entries)
+async def counted(self, agent, work):
+    pathlib.Path("{folder}", f"asked-{{agent}}").touch()
+    return await do(self, agent, work)
+Agents.append, Committer.do = waiting, counted
+"""
+"""A disk that writes nothing until there is a file ``gate``; there is one for every agent that was asked, too."""
+
+
+def test_many_requests_are_one_transaction(start, tmp_path):
+    """The group commit: what comes while the disk works is written at once."""
+    service = start(before=SLOW_DISK.format(folder=tmp_path))
     names = [f"group{n}" for n in range(16)]
     for name in names:
         service.create(name)
-    commits, rows = service.metric("commits_total"), service.metric("rows_total")
-
-    def work(name):
-        for step in range(1, 21):
-            service.post(f"/v1/agents/{name}/observe", {"step": step, "observation": "arrival"})
-
+    for path in tmp_path.glob("asked-*"):
+        path.unlink()
+    told = {"step": 1, "observation": "arrival"}
     with ThreadPoolExecutor(16) as pool:
-        list(pool.map(work, names))
-    assert service.metric("rows_total") - rows == 320
-    assert service.metric("commits_total") - commits < 320
+        sent = [pool.submit(service.post, f"/v1/agents/{name}/observe", told) for name in names]
+        until(lambda: len(list(tmp_path.glob("asked-group*"))) == 16)
+        (tmp_path / "gate").touch()
+        assert [one.result()["step"] for one in sent] == [1] * 16
+    assert service.metric("rows_total") == 16
+    assert service.metric("commits_total") <= 3
 
 
 def test_too_many_requests_are_told_to_come_again(start, tmp_path):
     """A disk that takes its time: what does not fit into the queue is refused at once, what fits is served."""
-    gate = tmp_path / "gate"
-    before = f"""
-import time, pathlib, everlearn.service.agents as module
-kept = module.Agents.append
-def waiting(self, entries):
-    while not pathlib.Path({str(gate)!r}).exists():
-        time.sleep(0.005)
-    kept(self, entries)
-module.Agents.append = waiting
-"""
-    service = start("--max-waiting", "2", before=before)
+    service = start("--max-waiting", "2", before=SLOW_DISK.format(folder=tmp_path))
     names = [f"a{n}" for n in range(10)]
     for name in names:
         service.create(name)
@@ -198,7 +206,7 @@ module.Agents.append = waiting
     with ThreadPoolExecutor(10) as pool:
         sent = {name: pool.submit(service.call, "POST", f"/v1/agents/{name}/observe", told) for name in names}
         until(lambda: sum(one.done() for one in sent.values()) >= 6)  # two are written at most, and two wait
-        gate.touch()
+        (tmp_path / "gate").touch()
         done = [sent[name].result() for name in names]
     assert {reply.status for reply in done} == {200, 503}
     for reply in done:

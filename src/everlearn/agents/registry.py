@@ -13,8 +13,9 @@ from everlearn.agents.names import SCHEDULES as SCHEDULES
 from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName, UserCodeError
+from everlearn.factories import call_factory, name_of, refuse_needy
 from everlearn.purity import impurities, package, plain_function
-from everlearn.registry import call_factory, locate, name_of, parameters, refuse_needy, settings
+from everlearn.registry import locate, parameters, settings
 
 WANTED_AGENT = "a design, as in el.Design(build, act, learn), or a function without required arguments that returns one"
 WANTED_SCHEDULE = "a schedule, as in el.Schedule(...), or a function without required arguments that returns one"

@@ -75,7 +75,9 @@ def print_status(directory: str, as_json: bool) -> None:
         screen.print(f"{name}: not as it was written; run it again to make it anew", soft_wrap=True, markup=False)
     origin = found["provenance"]
     commit = f", commit {origin['commit']}" if origin["commit"] else ""
-    screen.print(f"[dim]everlearn {origin['everlearn']}{commit}, on {origin['platform']}[/dim]", soft_wrap=True)
+    screen.print(f"[dim]everlearn {origin['everlearn']}{commit}[/dim]", soft_wrap=True)
+    for platform in found["platforms"]:
+        screen.print(f"[dim]on {platform}[/dim]", soft_wrap=True)
 
 
 def print_tables(directory: str, measures: list[str] | None, confidence: float, as_json: bool) -> None:

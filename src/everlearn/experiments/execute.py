@@ -20,6 +20,7 @@ from everlearn.experiments.cells import Cell, Tables, cells
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import gather
 from everlearn.experiments.manifest import manifest_of
+from everlearn.experiments.platforms import warn_of_others
 from everlearn.experiments.spec import Spec
 from everlearn.experiments.variants import Variant, variants
 from everlearn.experiments.work import Commit, Job, jobs, work_here
@@ -148,6 +149,7 @@ def execute(
     with working(directory.path, shard.name if shard else None):
         before = _before(directory)
         _refuse_other(directory, before, here)
+        warn_of_others(directory.path, before)
         left, spent = _left(mine, _engine_of(engines), directory, watcher)
         with gathering(directory.path):
             directory.describe(manifest_of(spec, everything, engines, tables, here, _before(directory, quiet=True)))

@@ -16,6 +16,7 @@ from everlearn.analysis.statistics import regret_table, summary
 from everlearn.errors import InputError, StoreError, UnknownName
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import recorded, results
+from everlearn.experiments.platforms import platforms
 from everlearn.experiments.rows import Rows
 from everlearn.files import refuse_unwritable, replacing
 from everlearn.labels import counted
@@ -117,6 +118,7 @@ class Experiment:
             "tables_steps": self.manifest["tables_steps"],
             "altered_tables": self.directory.altered_tables(),
             "provenance": self.manifest["provenance"],
+            "platforms": [str(platform) for platform in platforms(self.manifest)],
         }
 
     def table(self, measures: Sequence[str] | None = None, *, confidence: float = 0.95) -> Rows:

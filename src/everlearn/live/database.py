@@ -61,6 +61,10 @@ def errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translated(error, path) from error
+    except UnicodeDecodeError:  # names of tables that are damaged, in a message of SQLite
+        raise Corrupt(
+            f"{path}: what is in it is no text; see what can be saved with: everlearn check {path.parent}"
+        ) from None
     except OverflowError:
         raise LiveError(f"{path}: a number is larger than it can hold") from None
 

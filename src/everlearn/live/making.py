@@ -116,6 +116,10 @@ def _reward(kind: object, given: Any, states: tuple[Label, ...], sets: Sets, low
     return table_reward(rows(kind, "reward"), states, sets)
 
 
+FACE = ("name", "actions", "observations", "states", "start", "reward")
+"""The keys of a face."""
+
+
 def face_of(task: Task) -> dict[str, Any]:
     """Return what is seen of a task from outside, as JSON can hold it: all but f, r and the environment."""
     reward = task.reward

@@ -21,11 +21,10 @@ from everlearn.live.checking import UNREADABLE, WITHOUT, check_file
 from everlearn.live.core import Core
 from everlearn.live.database import FILE, NEW, connect, connect_to_read, put_in_place, remove, sync
 from everlearn.live.entry import CHANGE, Entry, checked, first_check
-from everlearn.live.making import FUNCTION
+from everlearn.live.making import FACE, FUNCTION
 from everlearn.live.reader import Enrolled, Snapshot
 from everlearn.live.reopening import stored_setup
 from everlearn.live.schema import COLUMNS, INSERT_AGENT, INSERT_ROW, INSERT_SNAPSHOT, begin, digest, version
-from everlearn.live.setup import Setup
 from everlearn.locks import working
 
 PAGE = 4096
@@ -128,13 +127,13 @@ def _with_first_page(path: Path, work: Path) -> None:
 def _save(source: sqlite3.Connection, target: sqlite3.Connection, saved: list[dict[str, Any]], lost: list[str]) -> None:
     for enrolled in _enrolled(source):
         try:
-            snapshots = list(_snapshots(source, enrolled.number))
-            setup = _setup(enrolled)
-            core, rows = _recovered(source, Core(setup, enrolled.number), snapshots, enrolled.whole)
+            snapshots, trusted = list(_snapshots(source, enrolled.number)), _trusted(enrolled)
+            core = Core(stored_setup(trusted.setup, trusted.face), enrolled.number)
+            core, rows = _recovered(source, core, snapshots, enrolled.whole)
         except (EverlearnError, *UNREADABLE):
             lost.append(str(enrolled.name))
             continue
-        kept = _until(enrolled, core.seq)
+        kept = _until(trusted, core.seq)
         target.execute(INSERT_AGENT, (*kept[:-1], digest(*kept[:-1])))
         target.executemany(INSERT_ROW, ((core.number, *entry) for entry in rows))
         if not rows and core.seq:
@@ -145,10 +144,18 @@ def _save(source: sqlite3.Connection, target: sqlite3.Connection, saved: list[di
         saved.append(counted)
 
 
-def _setup(enrolled: Enrolled) -> Setup:
-    """Return the setup of an agent; one that is damaged is made again of its document, for a snapshot to vouch for."""
-    declared = not enrolled.whole and FUNCTION not in json.loads(enrolled.setup).values()
-    return stored_setup(enrolled.setup, None if declared else enrolled.face)
+def _trusted(enrolled: Enrolled) -> Enrolled:
+    """Return what is written down of an agent; of a row that is damaged, what a snapshot can vouch for.
+
+    That is its setup, and where objects are not given the labels and the range of its task.  The rest of its
+    fingerprint is recorded anew when it is next opened.
+    """
+    if enrolled.whole:
+        return enrolled
+    if FUNCTION not in json.loads(enrolled.setup).values():
+        return enrolled._replace(face=None)
+    face = json.loads(enrolled.face or "")
+    return enrolled._replace(face=json.dumps({key: face[key] for key in FACE}))
 
 
 def _until(enrolled: Enrolled, seq: int) -> Enrolled:
@@ -161,7 +168,10 @@ def _until(enrolled: Enrolled, seq: int) -> Enrolled:
 def _enrolled(source: sqlite3.Connection) -> list[Enrolled]:
     found = []
     for (number,) in _all(source, "SELECT id FROM agents ORDER BY id"):
-        found += [Enrolled(*row) for row in _all(source, "SELECT * FROM agents WHERE id = ?", number)]
+        rows = _all(source, "SELECT * FROM agents WHERE id = ?", number)
+        # a fingerprint is long, and lies behind the setup: without it the setup may still be read
+        rows = rows or _all(source, "SELECT id, name, setup, NULL, 0.0, '' FROM agents WHERE id = ?", number)
+        found += [Enrolled(*row) for row in rows]
     return found
 
 

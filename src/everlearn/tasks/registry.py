@@ -75,7 +75,10 @@ def _called(given: object, factory: Any, adapted: tuple[str, ...], values: dict[
 def _required(function: Any) -> list[str]:
     """Return the arguments that a function must be called with, other than parameters of a task."""
     needed = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    every = inspect.signature(function).parameters.values()
+    try:
+        every = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # what is written in C may not tell
+        return ["..."]
     return [one.name for one in every if one.kind in needed and one.default is Parameter.empty]
 
 
