@@ -259,7 +259,7 @@ import everlearn.live.database as module, everlearn.live.store as store
 kept = module.connect
 def connect(path):
     connection = kept(path)
-    connection.execute("PRAGMA max_page_count = 20")
+    connection.execute("PRAGMA max_page_count = 14")
     return connection
 store.connect = connect
 """
