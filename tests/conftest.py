@@ -1,20 +1,50 @@
-"""What all tests share: hypothesis tries the same examples every time, and leaves nothing behind."""
+"""What all tests share: hypothesis, one cache of compiled code, one process that forks, and the order of files."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests.boundary.runner import Runner
 
+ROOT = Path(__file__).parents[1]
+
+SLOWEST = (
+    "tests/engine/test_condition.py",
+    "tests/play/test_page.py",
+    "tests/paper/test_reproduce.py",
+    "tests/paper/test_claims.py",
+    "tests/cluster/test_cluster.py",
+    "tests/boundary/test_mistakes.py",
+    "tests/service/test_operation.py",
+    "tests/test_documents.py",
+    "tests/engine/test_compiled.py",
+    "tests/leaderboard/test_board.py",
+    "tests/test_examples.py",
+    "tests/tasks/test_inventory.py",
+)
+"""Files that take ten seconds or more, the first of them longest; they are begun first, so that none is left over.
+
+The first compiles every agent, so that others find them in the cache."""
+
 settings.register_profile("everlearn", deadline=None, derandomize=True, database=None)
 settings.load_profile("everlearn")
+# One cache for all workers and all processes that they start; it is kept, since what was edited is never served stale.
+os.environ.setdefault("EVERLEARN_CACHE_DIR", str(ROOT / "build" / "cache"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the slowest files first."""
+    order = {ROOT / name: number for number, name in enumerate(SLOWEST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 @pytest.fixture(scope="session")
 def runner() -> Iterator[Runner]:
-    """One process that forks, for all tests of a worker."""
+    """One process that forks, for all tests of a worker; it is started where one needs it."""
     with Runner() as made:
         yield made

@@ -330,6 +330,11 @@ def test_no_other_schedule_is_called_the_default(document):
         ), name
 
 
+def test_the_schedule_of_a_run_that_names_none_is_the_default():
+    text = (DOCS / "command-line.md").read_text()
+    assert f"| `--schedule` | `{DEFAULT_SCHEDULE}` |" in text  # as the help says
+
+
 def test_the_defaults_of_specs_are_those_of_the_program():
     from everlearn.experiments.spec import read_spec
     from everlearn.tuning.spec import read_tuning

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from everlearn.files import replacing
+from everlearn.errors import StoreError
+from everlearn.files import FULL, make_folder, refuse_unwritable, replacing
 
 
 def test_a_file_is_written(tmp_path):
@@ -49,3 +51,48 @@ def test_a_path_may_be_a_text(tmp_path):
     with replacing(os.fspath(tmp_path / "note")) as file:
         file.write(b"whole")
     assert (tmp_path / "note").exists()
+
+
+@pytest.mark.parametrize("name", ["file/note", "file/deeper/note", "folder", "", "/proc/nowhere/note"])
+def test_what_cannot_be_written_is_refused_by_name(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_bytes(b"mine")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError), replacing(name) as file:
+        file.write(b"")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+@pytest.mark.parametrize("name", ["file", "file/deeper", "/proc/nowhere/deeper", ""])
+def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_bytes(b"mine")
+    with pytest.raises(StoreError):
+        refuse_unwritable(name)
+
+
+def test_a_folder_that_can_be_made_is_not_made_yet(tmp_path):
+    refuse_unwritable(tmp_path)
+    refuse_unwritable(tmp_path / "deeper" / "still")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", FULL)
+def test_a_full_disk_is_left_to_those_who_know_what_it_means(tmp_path, monkeypatch, number):
+    def full(*_, **__):
+        raise OSError(number, "no room")
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(OSError, match="no room"):
+        make_folder(tmp_path / "new")
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    refuse_unwritable(tmp_path)
+
+
+def test_a_folder_that_may_not_be_written_to(tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refused)
+    with pytest.raises(StoreError, match="Permission denied"):
+        refuse_unwritable(tmp_path)

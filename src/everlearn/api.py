@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from everlearn.agents.agent import split, whole
+from everlearn.agents.agent import split
 from everlearn.agents.registry import AGENTS, make_design
+from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import choose_engine, simulate
 from everlearn.engine.table import MOST_PAIRS
 from everlearn.errors import require
-from everlearn.registry import plain
+from everlearn.registry import MOST_STEPS, plain, whole
 from everlearn.results.references import References
 from everlearn.results.result import Result
 from everlearn.tasks.registry import TASKS, make_task
@@ -75,10 +76,11 @@ def run(
     swapped = isinstance(task, str) and task in AGENTS
     require(not swapped, "task", task, "is an agent; the task comes first, as in el.run(task, agent)")
     chosen = split(parameters or {})
-    length = whole(steps, "steps", least=1)
+    length = whole(steps, "steps", least=1, most=MOST_STEPS)
     made_task = make_task(task, chosen["task"])
     design = make_design(agent, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"], duration=length)
     plan = Plan(made_task, design, length, whole(runs, "runs", least=1), whole(seed, "seed"))
+    refuse_beyond_memory([plan])
     working = choose_engine(plan, engine)
     pairs = whole(max_pairs, "max_pairs", least=1)
     workers = None if threads is None else whole(threads, "threads", least=1)

@@ -67,10 +67,12 @@ def blamed(error: BaseException, what: str, at: str = "") -> UserCodeError:
 
 
 def shown(error: BaseException) -> list[str]:
-    """Return the lines of a traceback with the user's own frames alone."""
+    """Return the lines of a traceback with the user's own frames alone; none where there are no such frames."""
     frames = own_frames(error.__traceback__)
     last = traceback.format_exception_only(error)
-    return ["Traceback (most recent call last):\n", *frames.format(), *last] if frames else last
+    if not frames:
+        return last if isinstance(error, SyntaxError) else []  # which itself says where it is
+    return ["Traceback (most recent call last):\n", *frames.format(), *last]
 
 
 def own(error: BaseException) -> BaseException:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+
+from everlearn.errors import StoreError
 
 UNREADABLE = (
     *(OSError, ValueError, KeyError, EOFError, TypeError, NotImplementedError, RuntimeError, SyntaxError),
@@ -19,6 +23,10 @@ UNREADABLE = (
 """What NumPy and zipfile raise on a damaged npz file, depending on where the damage is."""
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where there is no room left."""
 
 
 @contextmanager
@@ -38,9 +46,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     """
     target = Path(path)
+    if not target.name or target.is_dir():
+        raise StoreError(f"{target}: is a directory; give the name of a file")
     make_folder(target.parent)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # less what the user's umask says
+    with _allowed(target):
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # less what the user's umask says
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -86,10 +97,50 @@ def make_folder(folder: Path) -> None:
     True
 
     """
-    if not folder.exists():
-        make_folder(folder.parent)
+    if folder.is_dir():
+        return
+    if folder.exists():
+        raise StoreError(f"{folder}: is a file; give a directory")
+    make_folder(folder.parent)
+    with _allowed(folder):
         folder.mkdir(exist_ok=True)
         sync_directory(folder.parent)
+
+
+def refuse_unwritable(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder that cannot be made or written to, before anything is done that belongs there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> refuse_unwritable(folder / "deeper" / "still")
+    >>> (folder / "file").touch()
+    >>> refuse_unwritable(folder / "file" / "deeper")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.StoreError: .../file/deeper: .../file is a file; give a directory
+
+    """
+    if not os.fspath(folder):
+        raise StoreError("out: is empty; give a directory")
+    path = Path(folder)
+    there = next(one for one in (path, *path.parents, Path()) if one.exists())
+    if not there.is_dir():
+        raise StoreError(f"{path}: {'' if there == path else f'{there} '}is a file; give a directory")
+    with suppress(OSError), _allowed(path):  # a full disk: what is there already may be all that is wanted
+        Path(tempfile.mkdtemp(prefix=".everlearn-", dir=there)).rmdir()
+
+
+@contextmanager
+def _allowed(path: Path) -> Iterator[None]:
+    """Say that something cannot be written; that there is no room is left to those who know what that means."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise
+        raise StoreError(f"{path}: cannot be written ({error.strerror}); give another place") from None
 
 
 def sync_directory(directory: Path) -> None:

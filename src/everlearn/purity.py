@@ -46,6 +46,7 @@ TRUSTED = {*sys.stdlib_module_names, "everlearn", "llvmlite", "numba", "numpy", 
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_CHECK"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 _UNKNOWN = object()
+_ON_FUNCTION = type("attribute of a function", (), {})()
 
 
 class Impurity(NamedTuple):
@@ -191,7 +192,8 @@ class _Reader:
     def _follow(self, attribute: str) -> None:
         """Look up an attribute; what is kept on a function can change, whatever it is."""
         kept_on_function = isinstance(self.value, types.FunctionType) and not attribute.startswith("__")
-        self.name, self.value = f"{self.name}.{attribute}", [] if kept_on_function else _member(self.value, attribute)
+        value = _ON_FUNCTION if kept_on_function else _member(self.value, attribute)
+        self.name, self.value = f"{self.name}.{attribute}", value
 
     def _looked_up(self, operation: str, name: str) -> Any:
         if operation in ("LOAD_GLOBAL", "LOAD_NAME"):

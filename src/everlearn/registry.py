@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping
@@ -17,6 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from everlearn.errors import InputError, UnknownName
+from everlearn.modules import import_own, look_in
+
+MOST_STEPS = 2**53
+"""How many steps a run may have: after these, t + 1 is the same number as t in double precision."""
 
 
 class Parameter(NamedTuple):
@@ -39,11 +42,10 @@ def locate(name: str, known: Mapping[str, str], argument: str) -> Any:
 
     """
     if name in known:
-        return _attribute(known[name], argument)
+        module, _, attribute = known[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
     if ":" in name:
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.insert(0, here)  # a user's own file lies where they are, as with `python -m`
+        look_in(Path.cwd())  # a user's own file lies where they are, as with `python -m`
         return _attribute(name, argument)
     raise UnknownName(argument, name, known, "; or name your own as module:attribute")
 
@@ -52,21 +54,29 @@ def _attribute(path: str, argument: str) -> Any:
     module_name, _, attribute = path.partition(":")
     if not module_name or module_name.startswith(".") or not attribute:
         raise InputError(argument, path, "write module:attribute, with the full name of the module")
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise
-        remedy = f"there is no module {module_name!r} here or among what is installed"
-        raise InputError(argument, path, remedy) from None
+    module = import_own(module_name, argument, path)
     try:
         return getattr(module, attribute)
     except AttributeError:
-        raise UnknownName(argument, path, _public(module), f"; these are in {module_name}") from None
+        raise UnknownName(argument, path, defined(module), f"; these are in {module_name}") from None
 
 
-def _public(module: types.ModuleType) -> list[str]:
-    return [name for name in vars(module) if not name.startswith("_")]
+def defined(module: types.ModuleType) -> dict[str, Any]:
+    """Return what a module defines, by name: neither what it imports nor what it hides.
+
+    Examples
+    --------
+    >>> [name for name in defined(types) if name.startswith("Dynamic")]
+    ['DynamicClassAttribute']
+
+    """
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not isinstance(value, types.ModuleType)
+        and getattr(value, "__module__", module.__name__) in (module.__name__, type(value).__module__)
+    }
 
 
 def summary(factory: object) -> str:
@@ -150,6 +160,23 @@ def convert(value: Any, kind: Any, argument: str) -> Any:
             if len([k for k in kinds if k is not type(None)]) == 1 and not (value is None and type(None) in kinds):
                 raise InputError(argument, value, f"give {wanted}")
     return value
+
+
+def whole(value: Any, argument: str, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number from ``least`` to ``most``; 1e6 is one.
+
+    Examples
+    --------
+    >>> whole(1e6, "steps"), whole("2e3", "steps")
+    (1000000, 2000)
+
+    """
+    number: int = convert(value, int, argument)
+    if number < least:
+        raise InputError(argument, value, f"give a whole number of at least {least}")
+    if most is not None and number > most:
+        raise InputError(argument, value, f"give a whole number of at most {most:,}")
+    return number
 
 
 def plain(value: Any) -> Any:

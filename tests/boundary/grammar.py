@@ -1,4 +1,4 @@
-"""Random agents, in source text, with one planted mistake that they make at a given step or not at all.
+"""Random agents, in source text, with one planted mistake that they make from a given step, or not at all.
 
 An agent is an ``act`` and a ``learn`` of statements that are drawn from a small grammar: bandits and Q-learning over
 arrays of one and two axes, with reads, writes, loops and draws.
@@ -6,6 +6,7 @@ arrays of one and two axes, with reads, writes, loops and draws.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
@@ -105,8 +106,6 @@ class Planted:
     """Whether the mistake is made at that step, rather than some time later."""
     named: tuple[str, ...]
     """What must be in the line."""
-    clean: str
-    """The source of the same agent without the mistake."""
 
     @property
     def step(self) -> str:
@@ -175,14 +174,13 @@ def planted(
 ) -> Planted:
     """Return an agent that makes a mistake; ``last`` puts it after everything else that the function does."""
     bodies = {function: body(draw, function, plan.by_state) for function in ("act", "learn")}
-    clean = written(plan, **bodies)
     guarded = plan.trigger + "\n" + textwrap.indent(mistake, "    ")
     kept = bodies[plan.function]
     first = plan.function == "act" or not (last or draw(st.booleans()))
     wrong = written(
         plan, **{**bodies, plan.function: f"{guarded}\n{kept}" if first else f"{kept}\n{guarded}"}, before=before
     )
-    return Planted(wrong, plan.function, plan.when, " and " not in plan.trigger, named, clean)
+    return Planted(wrong, plan.function, plan.when, " and " not in plan.trigger, named)
 
 
 @st.composite
@@ -249,8 +247,8 @@ def no_number(draw: Any) -> Planted:
 
 
 RAISING = {
-    "k.v[s] = math.sqrt(-1.0)": "ValueError",
-    "k.v[s] = math.log(0.0)": "ValueError",
+    "k.q[s, 0] = math.sqrt(-1.0)": "ValueError",
+    "k.q[s, 1] = math.log(0.0)": "ValueError",
     "k.v[s] = 1 / (s - s)": "ZeroDivisionError",
     "k.v[s] = now.t % (s - s)": "ZeroDivisionError",
     "if 1 / (s - s) > 0:\n    k.v[s] = 0.0": "ZeroDivisionError",
@@ -261,36 +259,35 @@ RAISING = {
 
 @st.composite
 def exception(draw: Any) -> Planted:
-    """An exception, or what would be one if it were not compiled."""
+    """An exception, or what would be one if it were not compiled, and then leaves NaN or infinity."""
     plan = draw(plans())
     statement = draw(st.sampled_from(sorted(RAISING)))
-    return planted(draw, plan, statement, (f"raised {RAISING[statement]}",))
+    return planted(draw, plan, statement, (f"raised {RAISING[statement]}",), last="math" in statement)
 
 
-FOREIGN = {
-    "random.random()": "import random",
-    "gauss(0, 1)": "from random import gauss",
-    "np.random.rand()": "",
-    "np.random.normal()": "",
-    "rng.random()": "rng = np.random.default_rng(1)",
-    "time.time()": "import time",
-    "perf_counter()": "from time import perf_counter",
-    "rates[0]": "rates = [0.5]",
-    "bonus[0]": "bonus = np.ones(2)",
-    "noisy()": "def noisy():\n    return np.random.rand()",
-}
+FOREIGN = (
+    ("import random", "random.random()"),
+    ("from random import gauss", "gauss(0, 1)"),
+    ("", "np.random.rand()"),
+    ("", "np.random.normal()"),
+    ("rng = np.random.default_rng(1)", "rng.random()"),
+    ("import time", "time.time()"),
+    ("from time import perf_counter", "perf_counter()"),
+    ("rates = [0.5]", "rates[0]"),
+    ("bonus = np.ones(2)", "bonus[0]"),
+    ("def noisy():\n    return np.random.rand()", "noisy()"),
+)
+"""Lines before the functions, and an expression in one of them."""
 
 
 @st.composite
 def foreign(draw: Any) -> Planted:
     """A draw from another generator, the clock, or something that can change unseen."""
     plan = replace(draw(plans()), when=NEVER)
-    expression = draw(st.sampled_from(sorted(FOREIGN)))
+    before, expression = draw(st.sampled_from(FOREIGN))
     use = draw(st.sampled_from(("k.v[s] += {call}", "if {call} > 0.5:\n    k.v[s] = 0.0", "unused = {call}")))
-    name = "np.random.rand" if expression == "noisy()" else expression.partition("(")[0].partition("[")[0]
-    return planted(
-        draw, plan, use.format(call=expression), (name, "mine.py, line "), before=f"\n{FOREIGN[expression]}\n"
-    )
+    name = re.match(r"rng|noisy|[\w.]+", expression)[0].replace("noisy", "np.random.rand")  # type: ignore[index]
+    return planted(draw, plan, use.format(call=expression), (name, "mine.py, line "), before=f"\n{before}\n")
 
 
 KINDS = {

@@ -36,7 +36,7 @@ class Mistake:
     warnings:
         lines that come before the answer, without ``everlearn: warning: ``
     shown:
-        the lines that the documentation shows, part of one of the files; all of the files unless it is given
+        what the documentation shows: the name of a file, or lines that are part of one; all files unless it is given
 
     """
 
@@ -53,7 +53,8 @@ class Mistake:
     def __post_init__(self) -> None:
         if self.group not in GROUPS:
             raise ValueError(f"{self.title}: there is no group {self.group!r}; the groups are {', '.join(GROUPS)}")
-        if self.shown is not None and not any(self.shown in text for text in self.files.values()):
+        texts = [*self.files, *self.files.values()]
+        if self.shown is not None and not any(self.shown in text for text in texts):
             raise ValueError(f"{self.title}: what is shown is in none of the files")
         object.__setattr__(self, "engines", ENGINES if "{engine}" in self.call else ("",))
 

@@ -43,7 +43,7 @@ COMPLETE = "\n\n".join(PARTS.values())
 RUN = "everlearn run riverswim --agent mine:agent --steps 1e3 --runs 2 --engine {engine}"
 RANGE = "return an index from 0 to 1"
 DRAW = "draw with el.uniform(stream) or el.choose(stream, n), which repeat with the seed"
-KEEP = "it could change unseen; keep it in what build returns, or make it a tuple"
+KEEP = "it could change unseen; keep it in what build returns"
 
 
 def row(title: str, answer: str, *, call: str = RUN, files: dict[str, str] | None = None, **parts: str) -> Mistake:
@@ -208,11 +208,6 @@ KNOWLEDGE = [
         "Known(np.zeros((6, 2)), np.full(2, np.nan))",
     ),
     row(
-        "an array that is not by state in a design by state",
-        "array n has shape (2,); with by_state=True the first axis of every array is the aleatoric state, 6 long",
-        agent="agent = el.Design(build, act, learn, by_state=True)\n",
-    ),
-    row(
         "build raises an exception",
         "build raised AttributeError: 'Interface' object has no attribute 'number' (mine.py, line 14)",
         build="def build(interface):\n    return Known(np.zeros(interface.number), np.zeros(2))\n",
@@ -247,13 +242,13 @@ UNREPEATABLE = [
     ),
     foreign(
         "act draws with a generator of its own",
-        f"act draws with rng (mine.py, line 21); {DRAW}",
+        f"act uses rng (mine.py, line 21); {DRAW}",
         "rng = np.random.default_rng()\n\n\n",
         "return rng.integers(2)",
     ),
     foreign(
         "act imports a module to draw with",
-        f"act calls random (mine.py, line 18); {DRAW}",
+        f"act uses random (mine.py, line 18); {DRAW}",
         "",
         "import random",
         "",
@@ -273,7 +268,7 @@ UNREPEATABLE = [
     ),
     foreign(
         "act reads a global list",
-        f"act reads rates, a list (mine.py, line 21); {KEEP}",
+        f"act reads rates, a list (mine.py, line 21); {KEEP}, or make it a tuple",
         "rates = [0.1, 0.2]\n\n\n",
         "return int(rates[0] > 0.1)",
     ),
@@ -299,12 +294,12 @@ UNREPEATABLE = [
     ),
     row(
         "act has a list as a default argument",
-        f"act has a list as a default argument (mine.py, line 17); {KEEP}",
+        f"act reads a default argument of act, a list (mine.py, line 17); {KEEP}, or make it a tuple",
         act="def act(k, s, now, stream, past=[]):\n    return len(past) % 2\n",
     ),
     row(
         "act is a closure over a list",
-        f"act reads past, a list (mine.py, line 21); {KEEP}",
+        f"act reads past, a list (mine.py, line 21); {KEEP}, or make it a tuple",
         act="""\
 def remembering():
     past = []
@@ -321,7 +316,7 @@ act = remembering()
     ),
     row(
         "act keeps something on itself",
-        "act assigns to act.calls (mine.py, line 18); keep it in an array of what build returns",
+        f"act reads act.calls, an attribute of a function (mine.py, line 18); {KEEP}",
         act="""\
 def act(k, s, now, stream):
     act.calls += 1

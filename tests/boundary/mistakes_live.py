@@ -96,12 +96,12 @@ MISTAKES: list[Mistake] = [
     script(
         "a file instead of a directory",
         "import everlearn as el\n\nel.live('mine.py', 'riverswim')\n",
-        "'mine.py' cannot be used (Not a directory); give another directory",
+        "mine.py: is a file; give a directory",
     ),
     script(
         "a directory that cannot be made",
         "import everlearn as el\n\nel.live('/proc/agents/river', 'riverswim')\n",
-        "'/proc/agents/river' cannot be used (No such file or directory); give another directory",
+        "/proc/agents: cannot be written (No such file or directory); give another place",
     ),
     script(
         "a design as the task",

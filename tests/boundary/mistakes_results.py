@@ -149,4 +149,18 @@ MISTAKES = [
             "reference: 'best'; known: always left, always right, best over aleatoric states, optimum over all policies"
         ),
     ),
+    Mistake(
+        group="tasks",
+        title="a reference that is no number",
+        files={
+            "mine.py": (
+                "import everlearn as el\n\n\n"
+                "@el.task(actions=[0], observations=[0], memory=0, references={'optimum': 'high'})\n"
+                "def dull(memory, action):\n    yield 0, 1.0, 0\n\n\n"
+                "@dull.reward\ndef reward(s, action, observation):\n    return 0.5\n"
+            )
+        },
+        call="everlearn run mine:dull --agent always --steps 10 --engine {engine}",
+        answer="references: {'optimum': 'high'}; give average rewards by name, as in {'optimum': 0.5}",
+    ),
 ]

@@ -29,23 +29,23 @@ MISTAKES = [
     row("a horizon that is NaN", "lambda t: float('nan')", "horizon at t = 1: nan; must be finite"),
     row("a horizon that is a string", "lambda t: '10'", "horizon at t = 1: '10'; must be a number"),
     row("a horizon that is missing", "lambda t: None", "horizon at t = 1: None; must be a number"),
-    row("a horizon that is a number", "10", "schedule.horizon: 10; give a function of t, as in lambda t: 10.0"),
+    row("a horizon that is a number", "10", "horizon of the schedule: 10; give a function of t"),
     row(
         "a horizon that is drawn",
         "lambda t: 10 + random.random()",
-        "schedule 'mine:schedule': horizon calls random.random (mine.py, line 4); compute it from t alone",
+        "schedule 'mine:schedule': horizon uses random.random (mine.py, line 4); a schedule is a function of t alone",
         before="import random\n",
     ),
     row(
         "a horizon that depends on the clock",
         "lambda t: time.time()",
-        "schedule 'mine:schedule': horizon calls time.time (mine.py, line 4); compute it from t alone",
+        "schedule 'mine:schedule': horizon uses time.time (mine.py, line 4); a schedule is a function of t alone",
         before="import time\n",
     ),
     row(
         "a horizon that reads a global list",
         "lambda t: horizons[0]",
-        "schedule 'mine:schedule': horizon reads horizons, a list (mine.py, line 4); compute it from t alone",
+        "schedule 'mine:schedule': horizon uses horizons (mine.py, line 4); a schedule is a function of t alone",
         before="horizons = [10.0]\n",
     ),
     row(
@@ -59,7 +59,10 @@ MISTAKES = [
         title="a schedule that is a function of t",
         files={"mine.py": "def schedule(t):\n    return 10.0\n"},
         call=RUN,
-        answer="schedule: 'mine:schedule'; is neither a schedule nor a function that makes one",
+        answer=(
+            "schedule: 'mine:schedule'; is a function of (t), not a schedule; give a schedule, as in el.Schedule(...), "
+            "or a function without required arguments that returns one"
+        ),
     ),
     Mistake(
         group="schedules",

@@ -61,13 +61,7 @@ def section(mistake: Mistake) -> str:
     """Return what the page says of one mistake."""
     first, _, rest = mistake.title.partition(" ")
     blocks = [f"### {first if first in FUNCTIONS else first.capitalize()} {rest}\n"]
-    if mistake.shown is not None:
-        name = next(name for name, text in mistake.files.items() if mistake.shown in text)
-        blocks.append(fenced(language(name, mistake.shown), mistake.shown))
-    else:
-        for name, text in mistake.files.items():
-            caption = f"# {name}\n" if len(mistake.files) > 1 else ""
-            blocks.append(fenced(language(name, text), caption + text))
+    blocks.extend(fenced(language(name, code), code) for name, code in shown(mistake))
     calls = [
         call.replace(" --engine {engine}", "").replace(" {engine}", "").replace("{here}", HERE)
         for call in (*mistake.before, mistake.call)
@@ -77,6 +71,16 @@ def section(mistake: Mistake) -> str:
     answer = ("everlearn: " if mistake.call.startswith("everlearn") else "") + answer
     blocks.append(fenced("text", "\n".join([*(f"$ {call}" for call in calls), *warnings, answer])))
     return "\n".join(blocks)
+
+
+def shown(mistake: Mistake) -> list[tuple[str, str]]:
+    """Return what is shown of the files, with their names, which are given where there are several."""
+    if mistake.shown in mistake.files:
+        return [(mistake.shown, mistake.files[mistake.shown])]
+    if mistake.shown is not None:
+        return [(name, mistake.shown) for name, text in mistake.files.items() if mistake.shown in text][:1]
+    named = len(mistake.files) > 1
+    return [(name, f"# {name}\n{text}" if named else text) for name, text in mistake.files.items()]
 
 
 def language(name: str, text: str) -> str:

@@ -35,17 +35,7 @@ class Done(NamedTuple):
 
 
 class Runner:
-    """Makes calls by forking a process that has imported everlearn.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with Runner() as runner:
-    ...     done = runner("python fail.py", Path(tempfile.mkdtemp()), {"fail.py": "import sys; sys.exit(3)"})
-    >>> done.status
-    3
-
-    """
+    """Makes calls by forking a process that has imported everlearn, and that is started for the first of them."""
 
     def __init__(self) -> None:
         self._zygote: subprocess.Popen[str] | None = None
@@ -102,14 +92,14 @@ class Runner:
         return self._zygote
 
 
-def spawn(call: str, directory: Path, files: Mapping[str, str] | None = None) -> Done:
+def spawn(call: str, directory: Path, files: Mapping[str, str] | None = None, **environment: str) -> Done:
     """Make a call in a process that is really started: what :class:`Runner` is measured by."""
     write(directory, files or {})
     program, *arguments = shlex.split(call)
     done = subprocess.run(
         [PROGRAMS[program], *arguments],
         cwd=directory,
-        env={**os.environ, **ENVIRONMENT},
+        env={**os.environ, **ENVIRONMENT, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -13,18 +13,16 @@ from hypothesis import given, settings
 
 from everlearn.engine.runner import TRIED
 from tests.boundary.answer import answered, told
-from tests.boundary.grammar import KINDS, NEVER, Planted
+from tests.boundary.grammar import KINDS, NEVER, STEPS, Planted
 from tests.boundary.mistake import ENGINES
 from tests.boundary.runner import Done, Runner
 
-RUN = (
-    "everlearn run riverswim --agent mine:agent --steps {steps} --runs 2 --seed 1 --threads 1 --engine {engine} --json"
-)
+RUN = f"everlearn run riverswim --agent mine:agent --steps {STEPS} --seed 1 --json"
 MEASURED = ("engine", "pairs", "seconds", "steps_per_second")
 
 
 def check(runner: Runner, planted: Planted, engines: tuple[str, ...]) -> None:
-    """Fail unless every engine notices a mistake, and all say the same; without it, all give the same result."""
+    """Fail unless every engine notices a mistake, and all say the same; where it is not made, all give one result."""
 
     def run(source: str, engine: str, when: int) -> Done:
         call = f"{RUN} --runs {planted.runs} --engine {engine} --set agent.when={when}"
@@ -35,9 +33,9 @@ def check(runner: Runner, planted: Planted, engines: tuple[str, ...]) -> None:
         answers = {answered(run(planted.source, engine, planted.when), here)[0] for engine in engines}
         assert len(answers) == 1, answers
         check_line(answers.pop(), planted)
-        clean = planted.clean if planted.when == NEVER else planted.source
-        results = [unmeasured(run(clean, engine, NEVER)) for engine in engines]
-        assert all(result == results[0] for result in results)
+        if planted.when != NEVER:
+            results = [unmeasured(run(planted.source, engine, NEVER)) for engine in engines]
+            assert all(result == results[0] for result in results)
 
 
 def check_line(line: str, planted: Planted) -> None:

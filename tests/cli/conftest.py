@@ -1,8 +1,9 @@
-"""Two ways to call the command: inside this process, and as a user does."""
+"""Three ways to call the command: inside this process, in a process that is forked, and as a user does."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -58,10 +59,21 @@ def refused(monkeypatch, capsys):
 
 
 @pytest.fixture
-def command():
-    """Call the command as a user does, in a process of its own."""
+def command(runner, tmp_path):
+    """Call the command in a process of its own, which is forked: see tests/boundary/test_runner.py."""
 
     def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+        done = runner(shlex.join(["everlearn", *arguments]), cwd or tmp_path)
+        return subprocess.CompletedProcess(arguments, done.status, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def installed():
+    """Call the command as a user does: the script that was installed, in a process that is started."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
     return run

@@ -56,6 +56,7 @@ STATUS = {
     "tables_steps",
     "altered_tables",
     "provenance",
+    "platforms",
 }
 ROW = {"task", "agent", "settings", "unit", "units", "steps", "measure", "mean", "standard_error", "low", "high"}
 COMPARISON = {
@@ -229,7 +230,7 @@ def test_compare(done, call, call_json):
     text = call("experiment", "compare", done)
     assert text.startswith("average reward over all steps: agent minus smooth\n")
     assert "service-station" in text.splitlines()[2]
-    assert text.splitlines()[3].startswith("random  -")
+    assert text.splitlines()[3].startswith("random  ")
     sentences = call("experiment", "compare", done, "--sentences")
     assert sentences.startswith("on service-station, ")
     assert sentences.count("\n") == 1
@@ -293,7 +294,7 @@ def test_export(done, call, call_json, tmp_path):
         (["export", "--format", "xlsx"], "format: 'xlsx'; give one of parquet, csv"),
         (["extend", "--steps", "200"], "steps: 200; the experiment has 200; give more"),
         (["extend", "--steps", "many"], "--steps: 'many'; give a whole number"),
-        (["extend", "--steps", "300", "--threads", "0"], "threads: 0; give a whole number of at least 1"),
+        (["extend", "--steps", "300", "--threads", "0"], "--threads: '0'; give a whole number of at least 1"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",
 )

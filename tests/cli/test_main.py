@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-import time
 
 import pytest
+from typer.main import get_command
 
 import everlearn as el
+from everlearn.cli.experiment import app as experiment
+from everlearn.cli.main import app, main
+from everlearn.errors import EverlearnError, UserCodeError
 
-INSTANT = 0.3
-"""Seconds."""
+HEAVY = {"numpy", "scipy", "numba", "matplotlib", "pyarrow", "pandas", "distributed", "fastapi", "nicegui", "sqlite3"}
+"""What the help and completion must not import, since they must answer at once."""
+
+NUMBERS = {
+    **dict.fromkeys(("steps", "runs", "seed", "threads", "max_pairs", "port", "first", "last"), "<int>"),
+    **{f"max_{name}": "<int>" for name in ("agents", "body", "state", "labels", "states", "values", "rows")},
+    **dict.fromkeys(("max_waiting", "max_connections"), "<int>"),
+    **dict.fromkeys(("confidence", "horizon"), "<float>"),
+}
 
 
-def time_of_help(command) -> float:
-    began = time.perf_counter()
-    assert "Reinforcement learning" in command("--help").stdout
-    return time.perf_counter() - began
-
-
-def test_help_is_instant(command):
-    best = min(time_of_help(command) for _ in range(5))
-    tries = 20  # others may be at work on this machine: what counts is what it can do when they pause
-    while best >= INSTANT and tries > 0:
-        best, tries = min(best, time_of_help(command)), tries - 1
-    assert best < INSTANT
+def imported(code: str) -> set[str]:
+    """Return the packages that a process has imported at its end."""
+    printing = "import atexit, sys; atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{printing}\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.partition(".")[0] for name in done.stderr.split()}
 
 
 def test_help_imports_nothing_heavy():
-    code = """
-import sys
-from everlearn.cli.main import app
-try:
-    app(["--help"])
-except SystemExit:
-    print("loaded:", *sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split("loaded:")[1].split())
-    assert not loaded & {"numpy", "scipy", "numba", "matplotlib"}
+    code = "import sys; sys.argv = ['everlearn', '--help']; from everlearn.cli.main import main; main()"
+    assert not imported(code) & HEAVY
+
+
+def test_completion_imports_nothing_heavy():
+    code = "from everlearn.cli import main, options as o; [f('') for f in (o.tasks, o.agents, o.schedules, o.engines)]"
+    assert not imported(code) & HEAVY
 
 
 def test_help_names_every_command(call):
@@ -53,9 +58,9 @@ def test_every_command_has_help(call, name):
     assert "Usage" in call(name, "-h")
 
 
-def test_the_version(call, command):
+def test_the_version(call, installed):
     assert call("--version").strip() == el.__version__
-    assert command("--version").stdout.strip() == el.__version__
+    assert installed("--version").stdout.strip() == el.__version__
 
 
 def test_without_a_command_help_is_shown(command):
@@ -74,9 +79,111 @@ def test_an_error_is_one_line_without_a_traceback(command):
 
 
 @pytest.mark.parametrize("arguments", [["fly"], ["run"], ["run", "service-station", "--wings", "2"]])
-def test_a_wrong_command_line_is_told_on_standard_error(command, arguments):
-    done = command(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert "Usage" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_a_wrong_command_line_is_one_line(refused, arguments):
+    assert refused(*arguments)
+
+
+class TestMain:
+    """How a command ends when it raises."""
+
+    @pytest.fixture
+    def ended(self, monkeypatch, capsys):
+        """Return the exit code, and what is on standard error, of a command that raises."""
+
+        def run(error: BaseException) -> tuple[int, str]:
+            def raising(*_: object) -> None:
+                raise error
+
+            monkeypatch.setattr("everlearn.cli.lists.list_factories", raising)
+            monkeypatch.setattr(sys, "argv", ["everlearn", "tasks"])
+            with pytest.raises(SystemExit) as caught:
+                main()
+            return caught.value.code, capsys.readouterr().err
+
+        return run
+
+    def test_what_a_user_wrote_is_shown_with_their_own_frames(self, ended):
+        assert ended(UserCodeError("act raised", "Traceback\n  mine.py\n")) == (
+            2,
+            "everlearn: act raised\nTraceback\n  mine.py\n",
+        )
+
+    @pytest.mark.parametrize("error", [EverlearnError("no"), MemoryError(), PermissionError(13, "no", "file")])
+    def test_what_a_user_can_mend_is_one_line(self, ended, error):
+        code, printed = ended(error)
+        assert (code, printed.count("\n")) == (2, 1)
+        assert printed.startswith("everlearn: ")
+
+    def test_interrupted(self, ended):
+        assert ended(KeyboardInterrupt()) == (130, "everlearn: interrupted\n")
+
+    @pytest.mark.parametrize("error", [ZeroDivisionError("ours"), RecursionError("ours"), AssertionError("ours")])
+    def test_a_bug_of_ours_is_not_hidden(self, ended, error):
+        code, printed = ended(error)
+        assert code == 1
+        assert printed.startswith("Traceback (most recent call last):\n")
+        assert f"{type(error).__name__}: ours\neverlearn: this is a bug in everlearn" in printed
+
+
+class TestCompletion:
+    """The protocol by which a shell asks: variables of the environment in, words out."""
+
+    @pytest.fixture
+    def completed(self, monkeypatch, capsys):
+        def run(shell: str, *words: str) -> list[str]:
+            asked = {
+                "_EVERLEARN_COMPLETE": f"complete_{shell}",
+                "COMP_WORDS": " ".join(("everlearn", *words)),
+                "COMP_CWORD": str(len(words)),
+                "_TYPER_COMPLETE_ARGS": " ".join(("everlearn", *words)),
+                "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+            }
+            for name, value in asked.items():
+                monkeypatch.setenv(name, value)
+            monkeypatch.setattr(sys, "argv", ["everlearn"])
+            with pytest.raises(SystemExit) as caught:
+                main()
+            assert caught.value.code == 0
+            return re.findall(r"[\w:-]+", capsys.readouterr().out.replace("_arguments '*: :", ""))
+
+        return run
+
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    @pytest.mark.parametrize(
+        ("words", "names"),
+        [
+            (["run", "ri"], ["riverswim", "riverswim-12"]),
+            (["run", "riverswim", "--agent", "d"], ["discounted", "discounted-subroutine", "differential-q"]),
+            (["run", "riverswim", "--steps", "wrong", "--schedule", "s"], ["smooth"]),
+            (["run", "riverswim", "--engine", "c"], ["compiled"]),
+            (["leaderboard", "--task", "t"], ["t-maze"]),
+            (["theory", "acc"], ["access-control"]),
+        ],
+    )
+    def test_names_of_the_registries(self, completed, shell, words, names):
+        assert completed(shell, *words) == names
+
+    def test_commands_and_options(self, completed):
+        assert completed("bash", "ru") == ["run"]
+        assert completed("bash", "run", "riverswim", "--st") == ["--steps"]
+
+    def test_after_a_command_that_there_is_not(self, completed):
+        assert completed("bash", "fly", "ag") == ["agents"]
+
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_the_script_for_a_shell(self, monkeypatch, capsys, shell):
+        monkeypatch.setenv("_EVERLEARN_COMPLETE", f"source_{shell}")
+        monkeypatch.setattr(sys, "argv", ["everlearn"])
+        with pytest.raises(SystemExit):
+            main()
+        assert f"_EVERLEARN_COMPLETE=complete_{shell}" in capsys.readouterr().out
+
+
+def test_numbers_are_shown_as_numbers():
+    """Every option that takes a number says so in the help, and reads 1e3 as a person means it."""
+    for command in [*get_command(app).commands.values(), *get_command(experiment).commands.values()]:
+        for parameter in command.params:
+            if parameter.name in NUMBERS:
+                assert parameter.metavar == NUMBERS[parameter.name], (command.name, parameter.name)
+            else:
+                assert parameter.metavar not in ("<int>", "<float>"), (command.name, parameter.name)

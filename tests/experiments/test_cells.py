@@ -191,7 +191,16 @@ def test_steps_make_another_cell_of_an_agent_that_is_told_them():
         ("np.zeros(1)", "np.ones(1)"),
         ("unused: int = 0", "unused: int = 1"),
     ],
-    ids=["act", "learn", "callee", "constant", "constant in a comprehension", "tuple of tuples", "what it knows", "parameter"],
+    ids=[
+        "act",
+        "learn",
+        "callee",
+        "constant",
+        "constant in a comprehension",
+        "tuple of tuples",
+        "what it knows",
+        "parameter",
+    ],
 )
 def test_an_edited_agent_is_another(mine, old, new):
     assert mine(**OWN_AGENT) != mine((old, new), **OWN_AGENT)

@@ -267,14 +267,57 @@ def test_what_is_not_there_is_not_extended(out):
     assert not out.exists()
 
 
-def test_fewer_steps_are_refused(out):
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+def test_fewer_steps_are_those_of_a_run_of_that_length(out, expected, engine):
+    execute(described(engine=engine), out)
+    before = contents(out / "cells")
+    watcher = watched(described(engine=engine, steps=200), out)
+    assert (watcher.done_before, watcher.taken, watcher.steps_before) == (4, 0, 8 * 200)
+    assert tables(out) == expected(described(steps=200))
+    assert contents(out / "cells") == before
+    status = Experiment(out).status
+    assert (status["complete"], status["steps_each"], status["tables_steps"]) == (True, 200, 200)
+    assert [result.steps for result in Experiment(out).results] == [200, 200]
+
+
+def test_after_fewer_steps_more_are_there_again(out, expected):
+    before = made(described(), out)
+    execute(described(steps=200), out)
+    watcher = Counting()
+    extend(out, described(steps=300), watcher=watcher)
+    assert watcher.taken == 0
+    assert tables(out) == before
+    extend(out, described(steps=600))
+    assert tables(out) == expected(described(steps=600))
+
+
+def test_fewer_steps_than_some_runs_have_and_more_than_others(out, expected):
+    spec = described(steps=8000)
+    interrupted(spec, out, 5000, workforce=Threads(1))
+    assert made(described(steps=5012), out) == expected(described(steps=5012))
+
+
+def test_fewer_steps_of_an_environment_that_cannot_be_saved(out, expected):
+    changes = {"task": pendulum().finish(), "agent": RANDOM}
+    execute(described(**changes), out)
+    assert watched(described(**changes, steps=200), out).taken == 0
+    assert tables(out) == expected(described(**changes, steps=200))
+
+
+def test_fewer_steps_that_were_not_recorded_are_refused(out):
     execute(described(), out)
     before = contents(out)
     with pytest.raises(InputError) as caught:
-        execute(described(steps=200), out)
-    remedy = f"the experiment in {out} has 300 already; give as many, or another directory"
-    assert str(caught.value) == f"steps: 200; {remedy}"
+        execute(described(steps=210), out)
+    assert (caught.value.argument, caught.value.value) == ("steps", 210)
+    assert "200 and 224" in caught.value.remedy
     assert contents(out) == before
+
+
+def test_who_is_told_the_duration_is_run_anew_by_a_shorter_spec(out, expected):
+    execute(described(agent="discounted"), out)
+    assert watched(described(agent="discounted", steps=210), out).taken == 4 * 210
+    assert tables(out) == expected(described(agent="discounted", steps=210))
 
 
 def test_other_arithmetic_is_refused(out):
@@ -343,12 +386,13 @@ def test_a_manifest_that_was_lost_is_made_anew(out, expected):
 
 
 @pytest.mark.filterwarnings("ignore:.*it is made anew")
-def test_fewer_steps_after_the_manifest_was_damaged_are_refused(out):
+def test_fewer_steps_after_the_manifest_was_damaged(out, expected):
     execute(described(steps=300), out)
     (out / "manifest.json").write_text("{")
     before = contents(out / "cells")
-    with pytest.warns(UserWarning, match="it is made anew"), pytest.raises(InputError, match="has 300 already"):
-        execute(described(steps=123), out)
+    with pytest.warns(UserWarning, match="it is made anew"):
+        execute(described(steps=200), out)
+    assert tables(out) == expected(described(steps=200))
     assert contents(out / "cells") == before
 
 

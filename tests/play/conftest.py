@@ -10,8 +10,7 @@ import pytest
 from tests.play.browser import Tab, chromium, running_browser, running_page
 
 MISSING = (
-    "CHROMIUM IS MISSING: the page was not tested in a browser. "
-    "Install it (Debian: apt-get install chromium) and run the tests again."
+    "CHROMIUM IS MISSING: the page was not tested in a browser. Install it with 'make browser' and run the tests again."
 )
 
 

@@ -28,8 +28,8 @@ def anew():
 def test_it_tells_versions_and_machine():
     found = provenance()
     assert found["everlearn"] == el.__version__
-    assert found["packages"]["numpy"] == numpy.__version__
-    assert found["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert found["platform"]["numpy"] == numpy.__version__
+    assert found["platform"]["python"] == ".".join(map(str, sys.version_info[:3]))
     assert found["processors"] == os.cpu_count()
     assert json.loads(json.dumps(found)) == found
 

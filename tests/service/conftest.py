@@ -69,10 +69,7 @@ class Service:
         until(self._is_ready, lambda: self.log)
 
     def _is_ready(self) -> bool:
-        try:
-            return self.call("GET", "/readyz").status == 200
-        except OSError:
-            return False
+        return self.call("GET", "/readyz").status == 200  # it says that it serves once it can be reached
 
     @property
     def log(self) -> list[dict[str, Any]]:

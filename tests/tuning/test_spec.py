@@ -46,7 +46,7 @@ def test_what_is_left_out():
     ("changes", "message"),
     [
         ({"candidates": 0}, "candidates: 0; give a whole number of at least 1"),
-        ({"candidates": 1e6}, "candidates: 1000000; give at most 100,000"),
+        ({"candidates": 1e6}, "candidates: 1000000.0; give a whole number of at most 100,000"),
         ({"factor": 1}, "factor: 1; give a whole number of at least 2"),
         ({"final_runs": 1}, "final_runs: 1; give a whole number of at least 2"),
         ({"objective": "best"}, "objective: 'best'; give one of mean, worst"),

@@ -106,8 +106,3 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path):
 def test_two_do_not_search_in_one_directory(tmp_path):
     with working(tmp_path), pytest.raises(StoreError, match="another process works there"):
         el.tune(DOCUMENT, out=tmp_path)
-
-
-def test_a_cluster_finds_the_same():
-    document = {**DOCUMENT, "task": "riverswim", "candidates": 3}
-    assert el.tune(document, cluster="local:1").tried() == el.tune(document).tried()

@@ -19,7 +19,8 @@ from everlearn.errors import InputError, SnapshotError
 from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
 from everlearn.randomness import AGENT, put_words, stream, words
-from everlearn.registry import convert, plain
+from everlearn.registry import plain
+from everlearn.registry import whole as whole
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
@@ -288,18 +289,3 @@ def split(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             raise InputError("parameter", key, "write task.NAME, agent.NAME or schedule.NAME")
         sorted_out[kind][name] = value
     return sorted_out
-
-
-def whole(value: Any, argument: str, least: int = 0) -> int:
-    """Return a whole number of at least ``least``; 1e6 is one.
-
-    Examples
-    --------
-    >>> whole(1e6, "steps"), whole("2e3", "steps")
-    (1000000, 2000)
-
-    """
-    number: int = convert(value, int, argument)
-    if number < least:
-        raise InputError(argument, value, f"give a whole number of at least {least}")
-    return number

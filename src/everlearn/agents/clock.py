@@ -126,11 +126,13 @@ def _called(schedule: Schedule, function: Callable[[int], float], name: str, ste
     values = np.empty(len(steps))
     for position, t in enumerate(steps):
         try:
-            value = function(t)
+            value: Any = function(t)
         except OverflowError:
             value = math.inf
         except Exception as error:
             raise blamed(error, f"schedule {schedule.name!r}: {name.replace(' ', '_')}", f"t = {t}") from own(error)
+        if isinstance(value, str):  # which float() would read
+            raise ScheduleError(name, value, "must be a number", t)
         try:
             values[position] = float(value)
         except OverflowError:

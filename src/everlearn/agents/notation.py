@@ -130,7 +130,7 @@ def _share(text: str, actions: Sequence[Label]) -> tuple[Label, float]:
 
 
 def write(task: Task, table: Table) -> str:
-    """Return a policy as a text that :func:`everlearn.agents.policies.policy_table` reads.
+    """Return a policy as a text that ``policy_table`` reads.
 
     Examples
     --------

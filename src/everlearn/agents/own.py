@@ -38,7 +38,7 @@ REMEDIES = {
     RANDOM: "draw with el.uniform(stream) or el.choose(stream, n), which repeat with the seed",
     CLOCK: "use now.t, the number of the step",
     INPUT: "an agent may use its arguments alone",
-    MUTABLE: "it could change unseen; keep it in what build returns, or make it a tuple",
+    MUTABLE: "it could change unseen; keep it in what build returns",
     WRITTEN: "keep it in an array of what build returns",
     COMPILED: "leave out the decorator; everlearn compiles it, with checks",
 }
@@ -84,15 +84,12 @@ def _check_signature(design: Design, name: str, function: Any, arguments: tuple[
 
 
 def _said(found: Impurity) -> str:
-    verb = {MUTABLE: "reads", WRITTEN: "assigns to", COMPILED: "uses"}.get(found.kind, "calls")
-    what = f", {_kind_of(found.value)}" if found.kind == MUTABLE else ""
+    otherwise = "calls" if callable(found.value) else "uses"
+    verb = {MUTABLE: "reads", WRITTEN: "assigns to", COMPILED: "uses"}.get(found.kind, otherwise)
+    what = f", {_article(type(found.value).__name__)}" if found.kind == MUTABLE else ""
     what += ", which Numba compiled without checks" if found.kind == COMPILED else ""
-    return f"{verb} {found.name}{what} ({found.place}); {REMEDIES[found.kind]}"
-
-
-def _kind_of(value: Any) -> str:
-    name = type(value).__name__
-    return "an array" if isinstance(value, np.ndarray) else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    remedy = REMEDIES[found.kind] + (", or make it a tuple" if isinstance(found.value, list) else "")
+    return f"{verb} {found.name}{what} ({found.place}); {remedy}"
 
 
 def build_knowledge(design: Design, interface: Interface) -> Knowledge:
@@ -230,7 +227,8 @@ class Guard:
             return np.array(value, order="C")
         if isinstance(value, int | float | np.number | np.bool_) or _is_numbers(value):
             return value
-        kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else _article(type(value).__name__)
+        inside = f" of {_plural(value.dtype)}" if isinstance(value, np.ndarray) else ""
+        kind = _article(type(value).__name__) + inside
         raise self._error(f"build returned {kind} as {name}; use arrays of numbers, numbers and tuples of numbers")
 
     def _blamed(self, error: Exception, function: str, t: int) -> EverlearnError:
@@ -262,7 +260,12 @@ def _is_numbers(value: Any) -> bool:
     )
 
 
+def _plural(kind: np.dtype[Any]) -> str:
+    return {"O": "objects", "U": "strings", "S": "bytes"}.get(kind.kind, str(kind))
+
+
 def _article(kind: str) -> str:
+    kind = "array" if kind == "ndarray" else kind
     return kind if kind == "None" else "None" if kind == "NoneType" else f"a{'n' if kind[0] in 'aeiou' else ''} {kind}"
 
 

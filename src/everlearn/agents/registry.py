@@ -1,4 +1,4 @@
-"""The agents and schedules that have a name.  A new one is a file, and a line here."""
+"""Make an agent or a schedule from what a user may give: a name, a function or the thing itself."""
 
 from __future__ import annotations
 
@@ -7,37 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from everlearn.agents.design import Design
+from everlearn.agents.names import AGENTS as AGENTS
+from everlearn.agents.names import DEFAULT_SCHEDULE as DEFAULT_SCHEDULE
+from everlearn.agents.names import SCHEDULES as SCHEDULES
 from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName, UserCodeError
+from everlearn.factories import call_factory, name_of, refuse_needy
 from everlearn.purity import impurities, package, plain_function
 from everlearn.registry import locate, parameters, settings
 
-AGENTS: dict[str, str] = {
-    "growing-horizon": "everlearn.agents.growing_horizon:growing_horizon",
-    "discounted": "everlearn.agents.discounted:discounted",
-    "discounted-subroutine": "everlearn.agents.discounted_subroutine:discounted_subroutine",
-    "optimistic-q": "everlearn.agents.optimistic_q:optimistic_q",
-    "ucb-h": "everlearn.agents.ucb_h:ucb_h",
-    "differential-q": "everlearn.agents.differential_q:differential_q",
-    "r-learning": "everlearn.agents.r_learning:r_learning",
-    "q-learning": "everlearn.agents.q_learning:q_learning",
-    "ucrl2": "everlearn.agents.ucrl2:ucrl2",
-    "tsde": "everlearn.agents.tsde:tsde",
-    "static": "everlearn.agents.static:static",
-    "gradient": "everlearn.agents.gradient:gradient",
-    "curvature": "everlearn.agents.curvature:curvature",
-    "always": "everlearn.agents.always:always",
-}
-
-SCHEDULES: dict[str, str] = {
-    "smooth": "everlearn.agents.schedule:smooth",
-    "change-points": "everlearn.agents.schedule:change_points",
-    "fixed": "everlearn.agents.schedule:fixed",
-    "practical": "everlearn.agents.schedule:practical",
-}
-
-DEFAULT_SCHEDULE = "practical"
+WANTED_AGENT = "a design, as in el.Design(build, act, learn), or a function without required arguments that returns one"
+WANTED_SCHEDULE = "a schedule, as in el.Schedule(...), or a function without required arguments that returns one"
 
 
 def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Schedule:
@@ -56,11 +37,16 @@ def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Sch
             raise UnknownName("parameter", f"schedule.{next(iter(chosen))}", [])
         return _pure(replace(found, name=given) if isinstance(given, str) else found)
     if not callable(found):
-        raise InputError("schedule", given, "is neither a schedule nor a function that makes one")
+        raise InputError("schedule", name_of(given), "is neither a schedule nor a function that makes one")
+    refuse_needy(found, given, "schedule", WANTED_SCHEDULE, (Schedule,))
     values = settings(found, chosen, "schedule")
-    schedule = found(**values)
+    schedule = call_factory(found, values, given, "schedule")
     if not isinstance(schedule, Schedule):
-        raise InputError("schedule", given, f"made {type(schedule).__name__}, not a schedule")
+        raise InputError(
+            "schedule",
+            name_of(given),
+            f"made {type(schedule).__name__}, not a schedule; return one, as in el.Schedule(...)",
+        )
     name = given if isinstance(given, str) else schedule.name
     return _pure(replace(schedule, name=name, parameters=values))
 
@@ -99,6 +85,8 @@ def make_design(
     """
     chosen = dict(chosen or {})
     found = locate(given, AGENTS, "agent") if isinstance(given, str) else given
+    if callable(found) and not isinstance(found, Design):
+        refuse_needy(found, given, "agent", WANTED_AGENT, (Design,))
     known = parameters(found) if callable(found) else {}
     if "schedule" not in known:
         _refuse_schedule(given, schedule, schedule_chosen)
@@ -107,15 +95,19 @@ def make_design(
             raise UnknownName("parameter", f"agent.{next(iter(chosen))}", [])
         return _checked(replace(found, name=given) if isinstance(given, str) else found)
     if not callable(found):
-        raise InputError("agent", given, "is neither a design nor a function that makes one")
+        raise InputError("agent", name_of(given), "is neither a design nor a function that makes one")
     if "duration" in known and chosen.get("duration") is None:
         chosen["duration"] = duration
     if "schedule" in known:
         chosen["schedule"] = make_schedule(schedule or chosen.get("schedule") or DEFAULT_SCHEDULE, schedule_chosen)
     values = settings(found, chosen, "agent", unlisted=("schedule",))
-    design = found(**values)
+    design = call_factory(found, values, given, "agent")
     if not isinstance(design, Design):
-        raise InputError("agent", given, f"made {type(design).__name__}, not a design")
+        raise InputError(
+            "agent",
+            name_of(given),
+            f"made {type(design).__name__}, not a design; return one, as in el.Design(build, act, learn)",
+        )
     values.pop("schedule", None)
     name = given if isinstance(given, str) else design.name
     return _checked(replace(design, name=name, parameters=values))

@@ -6,7 +6,12 @@ from typing import Annotated
 
 import typer
 
+from everlearn.cli import options
+from everlearn.cli.endings import Commands
+from everlearn.cli.options import integer, number
+
 app = typer.Typer(
+    cls=Commands,
     help="Compare agents on tasks, durably: describe it once, run it, add to it, get tables and figures.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -14,11 +19,11 @@ app = typer.Typer(
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="The directory of an experiment.")]
-Threads = Annotated[int | None, typer.Option(help="Threads of the compiled engine. Default: one a core.")]
+Threads = Annotated[int | None, integer(help="Threads of the compiled engine. Default: one a core.", least=1)]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster, as in tcp://host:8786; local:N starts one here.")
 ]
-Confidence = Annotated[float, typer.Option(help="How often an interval should hold what it estimates.")]
+Confidence = Annotated[float, number(help="How often an interval should hold what it estimates.")]
 
 
 @app.command()
@@ -41,7 +46,7 @@ def run(
 @app.command()
 def extend(
     directory: Directory,
-    steps: Annotated[str, typer.Option(help="How many steps each run is to have in all; 1e7 is understood.")],
+    steps: Annotated[int, options.steps("How many steps each run is to have in all; 1e7 is understood.")],
     threads: Threads = None,
     cluster: Cluster = None,
     as_json: AsJson = False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from everlearn.agents.agent import whole
 from everlearn.api import workforce
 from everlearn.cli.output import console, print_json
 from everlearn.cli.summaries import show_tables
@@ -28,9 +27,9 @@ def run_spec(spec: str, out: str, threads: int | None, shard: str | None, cluste
     _print_done(out, as_json)
 
 
-def extend_directory(directory: str, steps: str, threads: int | None, cluster: str | None, as_json: bool) -> None:
+def extend_directory(directory: str, steps: int, threads: int | None, cluster: str | None, as_json: bool) -> None:
     """Extend finished runs."""
-    spec = _spec_of(directory, whole(steps, "--steps", least=1))
+    spec = _spec_of(directory, steps)
     with interruptible(directory), watching(spec.name) as watcher:
         extend(directory, spec, workforce=workforce(threads, cluster, spec.folder), watcher=watcher)
     _print_done(directory, as_json)
@@ -76,7 +75,9 @@ def print_status(directory: str, as_json: bool) -> None:
         screen.print(f"{name}: not as it was written; run it again to make it anew", soft_wrap=True, markup=False)
     origin = found["provenance"]
     commit = f", commit {origin['commit']}" if origin["commit"] else ""
-    screen.print(f"[dim]everlearn {origin['everlearn']}{commit}, on {origin['platform']}[/dim]", soft_wrap=True)
+    screen.print(f"[dim]everlearn {origin['everlearn']}{commit}[/dim]", soft_wrap=True)
+    for platform in found["platforms"]:
+        screen.print(f"[dim]on {platform}[/dim]", soft_wrap=True)
 
 
 def print_tables(directory: str, measures: list[str] | None, confidence: float, as_json: bool) -> None:

@@ -7,7 +7,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from everlearn.agents.agent import whole
 from everlearn.api import workforce
 from everlearn.cli.output import console, print_json
 from everlearn.cli.watching import interruptible, watching
@@ -26,13 +25,12 @@ def leaderboard_and_print(
     out: str,
     agents: list[str],
     tasks: list[str],
-    numbers: dict[str, str | None],
+    sizes: dict[str, int | None],
     threads: int | None,
     cluster: str | None,
     as_json: bool,
 ) -> None:
     """Run a board, write what it shows, and print it."""
-    sizes = {name: None if text is None else whole(text, f"--{name}", least=1) for name, text in numbers.items()}
     chosen = lineup(agents, tasks, **sizes)
     with interruptible(out), watching(chosen.spec.name) as watcher:
         board = make_board(chosen, out, workforce=workforce(threads, cluster), watcher=watcher)

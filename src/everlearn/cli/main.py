@@ -5,21 +5,21 @@ Each command imports what it needs when it runs, so that ``everlearn --help`` an
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Annotated
 
 import typer
 
 from everlearn._version import __version__
-from everlearn.cli import experiment
-from everlearn.errors import EverlearnError
+from everlearn.cli import experiment, options
+from everlearn.cli.endings import Commands, end
+from everlearn.cli.options import integer, number
 
 app = typer.Typer(
     name="everlearn",
+    cls=Commands,
     help="Reinforcement learning on one endless stream of experience.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -30,18 +30,9 @@ AsJson = experiment.AsJson
 
 
 def main() -> None:
-    """Run a command; an error that everlearn raises is one line on standard error and exit code 2."""
+    """Run a command; what a user can mend is one line on standard error and exit code 2."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]  # it takes what it does not need
-    try:
-        app()
-    except EverlearnError as error:
-        typer.echo(f"everlearn: {error}", err=True)
-        sys.exit(2)
-    except BrokenPipeError:
-        sys.exit(141)
-    except OSError as error:
-        typer.echo(f"everlearn: {error.filename or 'system'}: {error.strerror or error}", err=True)
-        sys.exit(2)
+    end(app)
 
 
 def _show_warning(message: Warning | str, *_where: object) -> None:
@@ -87,19 +78,28 @@ def schedules(as_json: AsJson = False) -> None:
 
 @app.command()
 def run(
-    task: Annotated[str, typer.Argument(help="A task: a name, gymnasium:ID, or module:attribute.")],
-    agent: Annotated[str, typer.Option(help="An agent: a name, or module:attribute.")] = "growing-horizon",
-    schedule: Annotated[str | None, typer.Option(help="A schedule, for agents that take one.")] = None,
+    task: Annotated[
+        str, typer.Argument(help="A task: a name, gymnasium:ID, or module:attribute.", autocompletion=options.tasks)
+    ],
+    agent: Annotated[
+        str, typer.Option(help="An agent: a name, or module:attribute.", autocompletion=options.agents)
+    ] = "growing-horizon",
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            help="A schedule, for agents that take one. Default: practical.", autocompletion=options.schedules
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as in task.window=6 or agent.phase=1e4."),
     ] = None,
-    steps: Annotated[str, typer.Option(help="How many steps each run takes; 1e6 is understood.")] = "1e5",
-    runs: Annotated[str, typer.Option(help="How many independent runs.")] = "1",
-    seed: Annotated[str, typer.Option(help="The seed: the same gives the same result.")] = "0",
-    engine: Annotated[str, typer.Option(help="auto, compiled or reference.")] = "auto",
-    threads: Annotated[int | None, typer.Option(help="Threads of the compiled engine; one a core.")] = None,
-    max_pairs: Annotated[str, typer.Option(help="How many pairs of memory and state may be expanded.")] = "1e6",
+    steps: Annotated[int, options.steps("How many steps each run takes; 1e6 is understood.")] = 100_000,
+    runs: Annotated[int, integer(help="How many independent runs.", least=1)] = 1,
+    seed: Annotated[int, integer(help="The seed: the same gives the same result.")] = 0,
+    engine: Annotated[str, typer.Option(help="auto, compiled or reference.", autocompletion=options.engines)] = "auto",
+    threads: experiment.Threads = None,
+    max_pairs: Annotated[int, integer(help="How many pairs of memory and state may be expanded.", least=1)] = 1_000_000,
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw it to a file that ends in .png, .svg or .pdf.")
     ] = None,
@@ -109,18 +109,23 @@ def run(
     """Run an agent on a task, and print how much reward it gathered."""
     from everlearn.cli.run import run_and_print
 
-    options = {"steps": steps, "runs": runs, "seed": seed, "max_pairs": max_pairs}
-    run_and_print(task, agent, schedule, settings or [], options, engine, threads, plot, out, as_json)
+    numbers = {"steps": steps, "runs": runs, "seed": seed, "max_pairs": max_pairs}
+    run_and_print(task, agent, schedule, settings or [], numbers, engine, threads, plot, out, as_json)
 
 
 @app.command()
 def theory(
-    task: Annotated[str, typer.Argument(help="A task with a model: a name, gymnasium:ID, or module:attribute.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A task with a model: a name, gymnasium:ID, or module:attribute.", autocompletion=options.tasks
+        ),
+    ],
     policy: Annotated[
         list[str] | None, typer.Option(help="A policy over aleatoric states, as in 0=slow,1=fast:0.5; may be repeated.")
     ] = None,
-    horizon: Annotated[list[str] | None, typer.Option(help="A horizon for the distortion; may be repeated.")] = None,
-    steps: Annotated[list[str] | None, typer.Option(help="A number of steps for the bounds; may be repeated.")] = None,
+    horizon: Annotated[list[float] | None, number(help="A horizon for the distortion; may be repeated.")] = None,
+    steps: Annotated[list[int] | None, options.steps("A number of steps for the bounds; may be repeated.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as in task.window=6.")
     ] = None,
@@ -150,10 +155,17 @@ def tune(
 @app.command()
 def leaderboard(
     out: Annotated[str, typer.Option(metavar="DIR", help="Where to keep it; what is there already is not repeated.")],
-    agent: Annotated[list[str] | None, typer.Option(help="An agent of the board; may be repeated.")] = None,
-    task: Annotated[list[str] | None, typer.Option(help="A task of the board; may be repeated.")] = None,
-    runs: Annotated[str | None, typer.Option(help="How many independent runs of each agent; 20.")] = None,
-    steps: Annotated[str | None, typer.Option(help="How many steps each run takes; 1e6.")] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An agent of the board, or module:attribute; may be repeated.", autocompletion=options.agents
+        ),
+    ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="A task of the board; may be repeated.", autocompletion=options.tasks)
+    ] = None,
+    runs: Annotated[int | None, integer(help="How many independent runs of each agent; 20.", least=1)] = None,
+    steps: Annotated[int | None, options.steps("How many steps each run takes; 1e6.")] = None,
     threads: experiment.Threads = None,
     cluster: experiment.Cluster = None,
     as_json: AsJson = False,
@@ -170,22 +182,22 @@ def serve(
     host: Annotated[
         str, typer.Option(help="The address to listen on; other than loopback, with a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 for any.")] = 8321,
+    port: Annotated[int, integer(help="The port to listen on; 0 for any.")] = 8321,
     token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="A file of tokens, one a line; read again on SIGHUP.")
     ] = None,
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A name by which requests may call it; may be repeated.")
     ] = None,
-    max_agents: Annotated[int | None, typer.Option(help="How many agents there may be; 1000.")] = None,
-    max_body: Annotated[int | None, typer.Option(help="Bytes of a request; 1048576.")] = None,
-    max_state: Annotated[int | None, typer.Option(help="Bytes of an agent state to import; 67108864.")] = None,
-    max_labels: Annotated[int | None, typer.Option(help="Actions or observations of an agent; 10000.")] = None,
-    max_states: Annotated[int | None, typer.Option(help="Aleatoric states of an agent; 100000.")] = None,
-    max_values: Annotated[int | None, typer.Option(help="States times actions of an agent; 1000000.")] = None,
-    max_rows: Annotated[int | None, typer.Option(help="Rows of a table in a setup; 100000.")] = None,
-    max_waiting: Annotated[int | None, typer.Option(help="Requests that may wait for the disk; 1024.")] = None,
-    max_connections: Annotated[int | None, typer.Option(help="Connections at a time; 1000.")] = None,
+    max_agents: Annotated[int | None, integer(help="How many agents there may be; 1000.")] = None,
+    max_body: Annotated[int | None, integer(help="Bytes of a request; 1048576.")] = None,
+    max_state: Annotated[int | None, integer(help="Bytes of an agent state to import; 67108864.")] = None,
+    max_labels: Annotated[int | None, integer(help="Actions or observations of an agent; 10000.")] = None,
+    max_states: Annotated[int | None, integer(help="Aleatoric states of an agent; 100000.")] = None,
+    max_values: Annotated[int | None, integer(help="States times actions of an agent; 1000000.")] = None,
+    max_rows: Annotated[int | None, integer(help="Rows of a table in a setup; 100000.")] = None,
+    max_waiting: Annotated[int | None, integer(help="Requests that may wait for the disk; 1024.")] = None,
+    max_connections: Annotated[int | None, integer(help="Connections at a time; 1000.")] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Serve durable agents over HTTP, until SIGTERM or Ctrl-C."""
@@ -200,14 +212,22 @@ def serve(
 @app.command()
 def play(
     task: Annotated[
-        str | None, typer.Argument(help="The task to begin with: a name, gymnasium:ID, or module:attribute.")
+        str | None,
+        typer.Argument(
+            help="The task to begin with: a name, gymnasium:ID, or module:attribute.", autocompletion=options.tasks
+        ),
     ] = None,
-    agent: Annotated[str | None, typer.Option(help="The agent to begin with: a name, or module:attribute.")] = None,
-    schedule: Annotated[str | None, typer.Option(help="Its schedule: a name, or module:attribute.")] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(help="The agent to begin with: a name, or module:attribute.", autocompletion=options.agents),
+    ] = None,
+    schedule: Annotated[
+        str | None, typer.Option(help="Its schedule: a name, or module:attribute.", autocompletion=options.schedules)
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as in task.window=6.")
     ] = None,
-    port: Annotated[str, typer.Option(help="The port; 0 for any that is free.")] = "8090",
+    port: Annotated[int, integer(help="The port; 0 for any that is free.")] = 8090,
     host: Annotated[str, typer.Option(help="Where to listen; others can reach anything but loopback.")] = "127.0.0.1",
     opened: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
 ) -> None:
@@ -220,8 +240,8 @@ def play(
 @app.command()
 def reproduce(
     out: Annotated[str, typer.Option(help="Where to put the figures.")] = "reproduction",
-    runs: Annotated[str, typer.Option(help="How many independent runs of each agent.")] = "200",
-    steps: Annotated[str, typer.Option(help="How many steps each run takes.")] = "1e6",
+    runs: Annotated[int, integer(help="How many independent runs of each agent.", least=1)] = 200,
+    steps: Annotated[int, options.steps("How many steps each run takes.")] = 1_000_000,
     full: Annotated[
         bool, typer.Option("--full", help="Follow the schedule of the theorem for 2e9 steps too, until it improves.")
     ] = False,
@@ -283,8 +303,8 @@ def check(
 def journal(
     directory: Directory,
     agent: AgentName = None,
-    first: Annotated[int | None, typer.Option("--from", metavar="STEP", help="The first step.")] = None,
-    last: Annotated[int | None, typer.Option("--to", metavar="STEP", help="The last step.")] = None,
+    first: Annotated[int | None, integer("--from", help="The first step.")] = None,
+    last: Annotated[int | None, integer("--to", help="The last step.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print what a durable agent did and saw, a line a step; --json gives JSON lines."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from everlearn.agents.agent import whole
 from everlearn.cli.run import parse_settings
 from everlearn.play.watching import watch
 
@@ -14,10 +13,10 @@ def play(
     agent: str | None,
     schedule: str | None,
     settings: list[str],
-    address: tuple[str, str],
+    address: tuple[str, int],
     show: bool,
 ) -> None:
-    """Serve the page until interrupted; ``address`` is host and port as typed."""
+    """Serve the page until interrupted; ``address`` is host and port."""
     host, port = address
     watch(
         task,
@@ -25,7 +24,7 @@ def play(
         schedule=schedule,
         parameters=parse_settings(settings),
         host=host,
-        port=whole(port, "--port"),
+        port=port,
         show=show,
         say=lambda text: typer.echo(text, err=True),
     )

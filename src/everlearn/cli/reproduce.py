@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from everlearn.agents.agent import whole
 from everlearn.cli.output import console, print_json
 from everlearn.cli.watching import interruptible, watching
 from everlearn.paper.reproduce import reproduce
 
 
-def reproduce_and_print(out: str, runs: str, steps: str, full: bool, as_json: bool) -> None:
+def reproduce_and_print(out: str, runs: int, steps: int, full: bool, as_json: bool) -> None:
     """Reproduce the paper, with progress on a terminal, and say what is to be seen and where it is."""
-    length, number = whole(steps, "--steps", least=1), whole(runs, "--runs", least=1)
     with interruptible(out):
-        made = reproduce(Path(out), steps=length, runs=number, full=full, watching=watching)
+        made = reproduce(Path(out), steps=steps, runs=runs, full=full, watching=watching)
     if as_json:
         print_json(
             {

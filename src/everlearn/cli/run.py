@@ -7,7 +7,6 @@ from typing import Any
 
 import typer
 
-from everlearn.agents.agent import whole
 from everlearn.api import run
 from everlearn.cli.output import console, print_json, progress_bar
 from everlearn.errors import InputError
@@ -24,14 +23,14 @@ def run_and_print(
     agent: str,
     schedule: str | None,
     settings: list[str],
-    options: dict[str, str],
+    numbers: dict[str, int],
     engine: str,
     threads: int | None,
     plot: str | None,
     out: str | None,
     as_json: bool,
 ) -> None:
-    """Run, with a progress bar on a terminal, and print the result; ``options`` are whole numbers as typed.
+    """Run, with a progress bar on a terminal, and print the result; ``numbers`` are those of ``run``.
 
     ``plot`` and ``out`` are a figure and a folder to write; that they can be written is seen to before the run.
     """
@@ -39,7 +38,6 @@ def run_and_print(
     if plot is not None:
         _check_plot(plot)
     folder = None if out is None else make_folder_for(out, "--out")
-    numbers = {name: whole(text, f"--{name.replace('_', '-')}") for name, text in options.items()}
     total, done = numbers["steps"] * numbers["runs"], 0
     try:
         with progress_bar(f"{agent} on {task}", total) as advance:

@@ -7,11 +7,10 @@ import shlex
 from rich.markup import escape
 from rich.table import Table
 
-from everlearn.agents.agent import split, whole
+from everlearn.agents.agent import split
 from everlearn.cli.output import console, print_json
 from everlearn.cli.run import parse_settings
 from everlearn.errors import InputError
-from everlearn.registry import convert
 from everlearn.theory.bounds import growing_horizon_regret, says_something_from
 from everlearn.theory.report import Theory
 from everlearn.theory.summary import best_rows, bound_rows, distortion_rows, optimum_rows, policy_rows
@@ -21,8 +20,8 @@ def theory_and_print(
     task: str,
     settings: list[str],
     policies: list[str],
-    horizons: list[str],
-    steps: list[str],
+    horizons: list[float],
+    steps: list[int],
     only: str | None,
     as_json: bool,
 ) -> None:
@@ -31,19 +30,17 @@ def theory_and_print(
     for kind in ("agent", "schedule"):
         if chosen[kind]:
             raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
-    taus = [convert(text, float, "--horizon") for text in horizons]
-    numbers = [whole(text, "--steps", least=1) for text in steps]
     _check_only(only, [*policies, *horizons, *steps])
     theory = Theory(task, chosen["task"])
     if as_json:
-        print_json(theory.optimum_to_dict() if only else theory.to_dict(policies, taus, numbers))
+        print_json(theory.optimum_to_dict() if only else theory.to_dict(policies, horizons, steps))
     elif only:
         _print_rows(theory, optimum_rows(theory))
     else:
-        print_report(theory, policies, taus, numbers)
+        print_report(theory, policies, horizons, steps)
 
 
-def _check_only(only: str | None, others: list[str]) -> None:
+def _check_only(only: str | None, others: list[object]) -> None:
     if only is not None and only != "optimum":
         raise InputError("--only", only, "give optimum, or leave it out")
     if only and others:

@@ -53,8 +53,8 @@ class Client:
     >>> client = Client("http://127.0.0.1:9", "pump", deadline=0.05, fallback="off")  # nobody listens there
     >>> client.act()
     'off'
-    >>> client.observe("low"), client.waiting, client.connected
-    (None, 1, False)
+    >>> client.observe("low"), client.waiting
+    (None, 1)
 
     """
 

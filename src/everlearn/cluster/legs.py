@@ -6,7 +6,6 @@ keeps nothing that anybody would miss.
 
 from __future__ import annotations
 
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.condition import Condition
 from everlearn.engine.table import FixedTable
 from everlearn.experiments.cells import agent_identity
+from everlearn.modules import look_in
 from everlearn.results.provenance import arithmetic
 
 
@@ -48,8 +48,8 @@ def walk(order: Order, table: dict[str, Any], condition: Condition | None) -> tu
     began = time.perf_counter()
     if (here := arithmetic()) != order.arithmetic:
         return Refusal(_worker(), f"its arithmetic differs ({here}, where {order.arithmetic} is needed)")
-    if (folder := order.plan["folder"]) is not None and folder not in sys.path:
-        sys.path.insert(0, folder)
+    if (folder := order.plan["folder"]) is not None:
+        look_in(folder)
     whole = _table(table["digest"], _Hidden(table))
     plan = unpacked_plan(order.plan, whole.task, len(order.runs))
     if agent_identity(plan.design, build_knowledge(plan.design, whole.interface)) != order.agent:

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from everlearn.agents.agent import whole
 from everlearn.agents.own import build_knowledge
 from everlearn.cluster.legs import Order, Refusal, walk
 from everlearn.cluster.travel import packed_plan, packed_table, with_records_of, without_records
@@ -23,6 +22,7 @@ from everlearn.engine.plan import Progress
 from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.cells import Tables, agent_identity
 from everlearn.experiments.work import Commit, Job, commit_cells
+from everlearn.registry import whole
 from everlearn.results.provenance import arithmetic
 
 LEG = 5.0

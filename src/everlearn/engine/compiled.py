@@ -7,7 +7,6 @@ no lock of Python's.  Nothing that a run does depends on which group or thread i
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -26,6 +25,8 @@ from everlearn.engine.condition import Condition, recorded
 from everlearn.engine.driver import FAILED, Lanes
 from everlearn.engine.guarded import Failed, guarded
 from everlearn.engine.kernels import CHECKED, INLINE, STRICT, Token
+from everlearn.engine.memory import MEMORY, bytes_known
+from everlearn.engine.memory import cores as cores
 from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
 from everlearn.engine.table import AnyTable
 from everlearn.engine.timeline import Timeline, stretches
@@ -45,9 +46,6 @@ STRETCH = 1 << 14
 
 STRETCH_OF_ALL = 1 << 24
 """Steps of all runs between two looks at the keyboard: a fraction of a second."""
-
-MEMORY = 1 << 30
-"""Bytes that the runs that advance together may take for what they know, unless one run takes more."""
 
 
 @dataclass
@@ -73,21 +71,11 @@ def simulate_compiled(
             yield from batch.finished()
 
 
-def cores() -> int:
-    """Return how many cores this process may use, which can be fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def batches(plan: Plan, interface: Interface, workers: int) -> Iterator[range]:
     """Yield runs in batches whose knowledge fits into memory together."""
     number = max(workers, MEMORY // max(bytes_known(plan.design, interface), 1))
     for begin in range(0, plan.runs, number):
         yield range(begin, min(begin + number, plan.runs))
-
-
-def bytes_known(design: Design, interface: Interface) -> int:
-    """Return how much memory one run takes for what it knows."""
-    return sum(array.nbytes for array in arrays(build_knowledge(design, interface)).values())
 
 
 class CompiledBatch:

@@ -13,6 +13,7 @@ from everlearn.agents.design import Design
 from everlearn.engine.times import PER_DECADE, recording_times
 from everlearn.errors import require
 from everlearn.protocol import Table
+from everlearn.registry import MOST_STEPS
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
@@ -39,6 +40,7 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "task", make_task(self.task))
         require(self.steps >= 1, "steps", self.steps, "give at least 1")
+        require(self.steps <= MOST_STEPS, "steps", self.steps, f"give at most {MOST_STEPS:,}")
         require(self.runs >= 1, "runs", self.runs, "give at least 1")
         object.__setattr__(self, "times", recording_times(self.steps, self.per_decade))
 
@@ -53,9 +55,13 @@ class Finished(NamedTuple):
     """The policy at each recording time: the probability of each action in each aleatoric state."""
 
 
-def recorded_policies(plan: Plan, runs: int) -> Table | None:
-    """Return room for the policies of so many runs, or None where they are too large or the design tells none."""
+def policy_shape(plan: Plan) -> tuple[int, int] | None:
+    """Return how large a recorded policy is, or None where it is too large or the design tells none."""
     shape = (len(plan.task.states), len(plan.task.actions))
-    if plan.design.policy is None or shape[0] * shape[1] > POLICY_CELLS:
-        return None
-    return np.zeros((runs, plan.times.size, *shape))
+    return None if plan.design.policy is None or shape[0] * shape[1] > POLICY_CELLS else shape
+
+
+def recorded_policies(plan: Plan, runs: int) -> Table | None:
+    """Return room for the policies of so many runs, or None where they are not recorded."""
+    shape = policy_shape(plan)
+    return None if shape is None else np.zeros((runs, plan.times.size, *shape))

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from everlearn.engine.memory import OUTCOME_BYTES, available, shown
 from everlearn.environments.model import cumulative
 from everlearn.errors import InputError, TableFull
 from everlearn.labels import as_label
@@ -45,6 +46,10 @@ EAGER = 1 << 14
 
 SETTLED = 1 << 17
 """Up to how many pairs a table is completed where it is to be identified or sent elsewhere: a few seconds of work."""
+
+
+SMALL = 1 << 24
+"""Bytes for which it is not worth asking how many there are."""
 
 
 class PairTable:
@@ -112,6 +117,14 @@ class PairTable:
             raise TableFull(
                 f"more than {self.max_pairs:,} pairs of memory and aleatoric state were visited; "
                 "raise max_pairs (--max-pairs), or use --engine reference"
+            )
+
+    def _refuse_beyond_memory(self, outcomes: int) -> None:
+        size = OUTCOME_BYTES * outcomes
+        if size > SMALL and size > available():
+            raise TableFull(
+                f"the table of task {self.task.name!r} takes {shown(size)} of memory with {len(self.labels):,} pairs "
+                "of memory and aleatoric state, more than this machine has; use --engine reference"
             )
 
     @property
@@ -196,6 +209,7 @@ class PairTable:
         if width <= self.width and pairs <= held:
             return
         old, old_width = self.rows, self.width
+        self._refuse_beyond_memory(max(held, 2 * pairs) * self.actions * max(width, self.width))
         self.width = max(width, self.width)
         rows = self._blank(max(held, 2 * pairs))
         kept = rows.reshape(-1, self.actions, self.width)[:held]

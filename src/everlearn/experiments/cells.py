@@ -19,7 +19,7 @@ from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
 from everlearn.agents.own import build_knowledge
 from everlearn.agents.schedule import Schedule
-from everlearn.engine.compiled import MEMORY, bytes_known
+from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.engine.table import AnyTable, FixedTable, settled_table
 from everlearn.experiments.variants import Variant, named
 from everlearn.protocol import Knowledge

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from everlearn.engine.condition import Condition
+from everlearn.engine.memory import cores, refuse_beyond_memory
 from everlearn.engine.plan import Progress
 from everlearn.engine.runner import choose_engine
 from everlearn.errors import InputError, StoreError
@@ -19,12 +20,17 @@ from everlearn.experiments.cells import Cell, Tables, cells
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import gather
 from everlearn.experiments.manifest import manifest_of
+from everlearn.experiments.platforms import warn_of_others
 from everlearn.experiments.spec import Spec
 from everlearn.experiments.variants import Variant, variants
 from everlearn.experiments.work import Commit, Job, jobs, work_here
+from everlearn.files import refuse_unwritable
 from everlearn.locks import gathering, working
 from everlearn.results.provenance import provenance
 from everlearn.results.store import Damaged
+
+ROW = 64
+"""Bytes of a row of the table of runs, about."""
 
 
 class Shard(NamedTuple):
@@ -129,16 +135,21 @@ def execute(
     """Do what is missing of an experiment in a directory, and make its tables.
 
     Killed at any moment and called again, it goes on where it was, and comes to the same tables to the last byte.
+    With fewer steps than the directory has, the tables are those of fewer steps, and nothing is lost: what was recorded
+    on the way depends on t alone.
     Without ``gathered`` no tables are made: the cells hold everything, and intervals of hundreds of agents take time.
     """
+    refuse_unwritable(path)
     directory, watcher, workforce = Directory(path), watcher or Watcher(), workforce or Threads()
     chosen, tables, here = variants(spec), Tables(spec.max_pairs), provenance()
+    refuse_beyond_memory([one.plan for one in chosen], jobs=cores(), row=ROW)
     everything = cells(chosen, tables)
     engines = {id(one): choose_engine(one.plan, spec.engine, tables.of(one.plan.task)) for one in chosen}
     mine = everything[shard.number - 1 :: shard.of] if shard else everything
     with working(directory.path, shard.name if shard else None):
         before = _before(directory)
         _refuse_other(directory, before, here)
+        warn_of_others(directory.path, before)
         left, spent = _left(mine, _engine_of(engines), directory, watcher)
         with gathering(directory.path):
             directory.describe(manifest_of(spec, everything, engines, tables, here, _before(directory, quiet=True)))
@@ -158,7 +169,7 @@ def extend(path: str | Path, spec: Spec, **options: Any) -> Directory:
     before = Directory(path).described()
     reached = before["tables_steps"] or before["steps"]  # an extension that was interrupted may be to fewer steps
     if spec.steps <= reached:
-        remedy = f"the experiment has {reached:,}; give more"
+        remedy = f"the experiment has {reached:,}; give more, or run its spec with fewer"
         raise InputError("steps", spec.steps, remedy)
     told = [one for one in variants(spec) if one.told_duration]
     if told:
@@ -235,11 +246,9 @@ def _left(
             spent[name] = found[1].get("seconds", 0.0)
         length = cell.variant.plan.steps
         if condition is not None and condition.t > length:
-            reached = f"the experiment in {directory.path} has {condition.t:,} already"
-            remedy = f"{reached}; give as many, or another directory"
-            raise InputError("steps", length, remedy)
+            _refuse_between(condition, length, directory)
         steps += length * len(cell.runs)
-        done += (condition.t if condition else 0) * len(cell.runs)
+        done += min(condition.t if condition else 0, length) * len(cell.runs)
         if condition is None or condition.t < length:
             left.append((cell, condition))
     for message in damaged:
@@ -248,9 +257,18 @@ def _left(
     return left, spent
 
 
+def _refuse_between(condition: Condition, steps: int, directory: Directory) -> None:
+    """Refuse a number of steps that runs have passed without recording: what was not recorded is not known."""
+    if steps not in condition.times:
+        after = int(condition.times.searchsorted(steps))
+        recorded = " and ".join(f"{t:,}" for t in condition.times[max(after - 1, 0) : after + 1])
+        passed = f"the runs in {directory.path} have {condition.t:,} already, and were recorded at {recorded}"
+        raise InputError("steps", steps, f"{passed}; give one of these, or another directory")
+
+
 def _usable(condition: Condition, variant: Variant, engine: str) -> Condition | None:
     """Return a condition that can be gone on from, or is finished; else None."""
-    if condition.t == variant.plan.steps:
+    if condition.t >= variant.plan.steps:
         return condition
     return condition if condition.resumable and condition.engine == engine else None
 

@@ -16,8 +16,9 @@ from everlearn.analysis.statistics import regret_table, summary
 from everlearn.errors import InputError, StoreError, UnknownName
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import recorded, results
+from everlearn.experiments.platforms import platforms
 from everlearn.experiments.rows import Rows
-from everlearn.files import replacing
+from everlearn.files import refuse_unwritable, replacing
 from everlearn.labels import counted
 from everlearn.results.arm import Arm, Recorded, arms
 from everlearn.results.result import Result
@@ -117,6 +118,7 @@ class Experiment:
             "tables_steps": self.manifest["tables_steps"],
             "altered_tables": self.directory.altered_tables(),
             "provenance": self.manifest["provenance"],
+            "platforms": [str(platform) for platform in platforms(self.manifest)],
         }
 
     def table(self, measures: Sequence[str] | None = None, *, confidence: float = 0.95) -> Rows:
@@ -160,6 +162,8 @@ class Experiment:
         from everlearn.figures.saving import save_figure
         from everlearn.figures.sweep import heat_maps, swept
 
+        folder = self.directory.path / "figures" if out is None else Path(out)
+        refuse_unwritable(folder)
         if measure not in MEASURES:
             raise UnknownName("measure", measure, MEASURES)
         for form in formats:
@@ -170,7 +174,6 @@ class Experiment:
             figures["regret"] = regrets(self.arms)
         if swept(self.arms):
             figures[f"sweep-{measure.replace(' ', '-')}"] = heat_maps(self.arms, measure)
-        folder = self.directory.path / "figures" if out is None else Path(out)
         return [save_figure(figure, folder / f"{name}.{form}") for name, figure in figures.items() for form in formats]
 
     def to_arrow(self) -> pa.Table:

@@ -10,6 +10,7 @@ import numpy as np
 from everlearn.analysis.statistics import summary
 from everlearn.engine.times import recording_times
 from everlearn.experiments.directory import Directory
+from everlearn.experiments.platforms import last_platform
 from everlearn.protocol import Table
 from everlearn.results.arm import Recorded, arms
 from everlearn.results.result import Result
@@ -90,6 +91,7 @@ def _result(directory: Directory, manifest: dict[str, Any], entry: dict[str, Any
         references={**({} if optimum is None else {"optimum": optimum["value"]}), **_lines(entry, optimum)},
         seconds=sum(notes["seconds"] for _, notes in done),
         version=manifest["provenance"]["everlearn"],
+        platform=last_platform(manifest),
     )
 
 

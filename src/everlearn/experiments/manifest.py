@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from everlearn.experiments.cells import Cell, Tables
+from everlearn.experiments.platforms import stored
 from everlearn.experiments.references import optimal_average
 from everlearn.experiments.spec import Spec, written
 from everlearn.experiments.variants import Variant
@@ -39,6 +40,7 @@ def manifest_of(
         "named": _by_name(spec),
         "folder": spec.folder,
         "provenance": here,
+        "platforms": stored(before, and_here=True),
         "began": before.get("began", now),
         "changed": now,
         "seconds": before.get("seconds", 0.0),

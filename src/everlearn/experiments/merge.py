@@ -11,7 +11,8 @@ from typing import Any
 from everlearn.errors import StoreError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import gather
-from everlearn.files import replacing
+from everlearn.experiments.platforms import stored
+from everlearn.files import refuse_unwritable, replacing
 from everlearn.locks import gathering, working
 from everlearn.results.store import full_disk
 
@@ -23,6 +24,7 @@ def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directo
 
     Of a cell that is in several, the one that has come furthest is kept.  A damaged one is named and left where it is.
     """
+    refuse_unwritable(paths[0] if out is None else out)
     sources = [Directory(path) for path in paths]
     target = sources[0] if out is None else Directory(out)
     manifests = [source.described() for source in sources]
@@ -32,7 +34,8 @@ def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directo
         if (there := target.manifest) is not None:
             _refuse_other(sources[0], manifests[0], target, there)
         else:
-            target.describe({**manifests[0], "seconds": 0.0, "tables": {}, "tables_steps": None})
+            there = {**manifests[0], "seconds": 0.0, "tables": {}, "tables_steps": None}
+        target.describe({**there, "platforms": stored(there, *manifests)})
         names = _names(manifests[0])
         for source in sources:
             if source.path.resolve() != target.path.resolve():

@@ -12,16 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from everlearn.agents.agent import whole
 from everlearn.engine.runner import ENGINES
 from everlearn.engine.table import MOST_PAIRS
 from everlearn.engine.times import PER_DECADE
 from everlearn.errors import InputError, UnknownName
-from everlearn.registry import plain
+from everlearn.registry import MOST_STEPS, plain, whole
 from everlearn.tasks.define import Definition
 
-MOST_STEPS, MOST_PER_DECADE = 10**15, 1000
-"""Beyond what anybody will live to see, and more likely a mistake."""
+MOST_PER_DECADE = 1000
+"""How many recording times a decade may have; a number beyond is more likely a mistake."""
 
 MOST_MEMBERS = 100_000
 """How many members a family may have; a number beyond is more likely a mistake."""
@@ -94,7 +93,7 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
     """Read a TOML file; return what it holds, named after the file where it has no name, and the folder it lies in."""
     file = Path(path)
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InputError("spec", str(path), "there is no such file") from None
     except IsADirectoryError:
@@ -118,16 +117,14 @@ def read_spec(document: Mapping[str, Any], folder: str | None = None) -> Spec:
     if engine not in ENGINES:
         raise InputError("engine", engine, f"give one of {', '.join(ENGINES)}")
     return Spec(
-        steps=at_most(whole(document["steps"], "steps", least=1), "steps", MOST_STEPS),
+        steps=whole(document["steps"], "steps", least=1, most=MOST_STEPS),
         runs=whole(document.get("runs", 1), "runs", least=1),
         seed=whole(document.get("seed", 0), "seed"),
         tasks=_distinct([_task(entry, key) for entry, key in _entries(document["task"], "task")]),
         agents=_distinct([_agent(entry, key) for entry, key in _entries(document["agent"], "agent")]),
         name=_text(document.get("name", "experiment"), "name"),
-        per_decade=at_most(
-            whole(recording.get("per_decade", PER_DECADE), "recording.per_decade", least=1),
-            "recording.per_decade",
-            MOST_PER_DECADE,
+        per_decade=whole(
+            recording.get("per_decade", PER_DECADE), "recording.per_decade", least=1, most=MOST_PER_DECADE
         ),
         engine=engine,
         max_pairs=whole(document.get("max_pairs", MOST_PAIRS), "max_pairs", least=1),
@@ -140,13 +137,6 @@ _MISSING = {
     "task": 'is missing; name at least one, as in [[task]] and name = "service-station" below it',
     "agent": 'is missing; name at least one, as in [[agent]] and name = "growing-horizon" below it',
 }
-
-
-def at_most(number: int, key: str, most: int) -> int:
-    """Return a number that is no more than may be."""
-    if number > most:
-        raise InputError(key, number, f"give at most {most:,}")
-    return number
 
 
 def _task(entry: Mapping[str, Any], key: str) -> TaskEntry:

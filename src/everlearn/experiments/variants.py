@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 from everlearn.agents.design import Design
@@ -14,12 +14,17 @@ from everlearn.agents.registry import make_design, takes_schedule
 from everlearn.engine.plan import Plan
 from everlearn.errors import InputError, UnknownName
 from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry
+from everlearn.modules import look_in
 from everlearn.registry import plain
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
 MOST_RUNS = 1 << 20
 """How many runs a member of a family may have."""
+
+
+MOST_VARIANTS = 100_000
+"""How many combinations of a task with an agent there may be; a number beyond is more likely a mistake."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +98,9 @@ def variants(spec: Spec) -> list[Variant]:
      ('growing-horizon, practical', {'task.window': 12}), ('always', {'task.window': 12})]
 
     """
-    if spec.folder is not None and spec.folder not in sys.path:
-        sys.path.insert(0, spec.folder)  # a user's own module may lie beside the spec
+    if spec.folder is not None:
+        look_in(spec.folder)  # a user's own module may lie beside the spec
+    _refuse_too_many(spec)
     places = [place for entry in spec.tasks for place in _places(entry)]
     contenders = [one for entry in spec.agents for one in _contenders(entry, spec.steps)]
     _refuse_twins(contenders)
@@ -105,6 +111,21 @@ def variants(spec: Spec) -> list[Variant]:
         for place in places
         for one in contenders
     ]
+
+
+def _refuse_too_many(spec: Spec) -> None:
+    """Refuse grids and families that multiply to more than anybody will wait for."""
+    tasks = sum(_number(entry.parameters) * _number(entry.family) for entry in spec.tasks)
+    agents = sum(
+        _number(entry.parameters) * len(entry.schedules) * _number(entry.schedule_parameters) for entry in spec.agents
+    )
+    if tasks * agents > MOST_VARIANTS:
+        remedy = f"are {tasks * agents:,} combinations of a task with an agent; give at most {MOST_VARIANTS:,}"
+        raise InputError("spec", f"{tasks:,} tasks and {agents:,} agents", remedy)
+
+
+def _number(grid: Mapping[str, list[Any]]) -> int:
+    return prod(len(values) for values in grid.values())
 
 
 def _places(entry: TaskEntry) -> Iterator[Place]:

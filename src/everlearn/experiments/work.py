@@ -13,8 +13,9 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from everlearn.engine.compiled import MEMORY, CompiledBatch, bytes_known, cores
+from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.condition import Condition, join
+from everlearn.engine.memory import MEMORY, bytes_known, cores
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.engine.table import AnyTable

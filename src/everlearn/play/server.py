@@ -9,6 +9,7 @@ import threading
 import webbrowser
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -102,7 +103,8 @@ def serve(
     if show:
         threading.Timer(0.5, webbrowser.open, (address,)).start()
     configured = uvicorn.Config(make_app(is_loopback(host), opening), log_level="warning", timeout_graceful_shutdown=1)
-    uvicorn.Server(configured).run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
+        uvicorn.Server(configured).run(sockets=[listening])
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -1,4 +1,4 @@
-"""Where results come from: the versions, the commit, the machine, and the arithmetic on which their last bit rests."""
+"""Where results come from: the version, the commit, the platform, the host, and a test of its arithmetic."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from everlearn._version import __version__
+from everlearn.results.platform import Platform
 
-_PACKAGES = ("numpy", "numba", "scipy", "pyarrow")
 _WHERE_USED = ("gymnasium",)
 
 
@@ -28,15 +29,15 @@ def provenance() -> dict[str, Any]:
     Examples
     --------
     >>> sorted(provenance())
-    ['arithmetic', 'commit', 'everlearn', 'host', 'packages', 'platform', 'processors', 'python']
+    ['arithmetic', 'commit', 'everlearn', 'host', 'packages', 'platform', 'processors', 'system']
 
     """
     return {
         "everlearn": __version__,
         "commit": commit(),
-        "python": platform.python_version(),
-        "packages": {name: version(name) for name in (*_PACKAGES, *(set(_WHERE_USED) & set(sys.modules)))},
-        "platform": platform.platform(),
+        "platform": asdict(Platform.here()),
+        "packages": {name: version(name) for name in set(_WHERE_USED) & set(sys.modules)},
+        "system": platform.platform(),
         "processors": os.cpu_count(),
         "host": socket.gethostname(),
         "arithmetic": arithmetic(),

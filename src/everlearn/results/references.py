@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from everlearn.errors import InputError
+
 OPTIMUM = "optimum over all policies"
 """lambda_*: the best of all policies, those of the whole history included.  An agent may not be able to reach it."""
 
@@ -91,6 +93,9 @@ class References(Mapping[str, float]):
 
 
 def _sorted(given: Mapping[str, float]) -> dict[str, float]:
-    named = {label(name): float(value) for name, value in given.items()}
+    try:
+        named = {label(name): float(value) for name, value in given.items()}
+    except (TypeError, ValueError):
+        raise InputError("references", dict(given), "give average rewards by name, as in {'optimum': 0.5}") from None
     first = {name: named[name] for name in _KEYS if name in named}
     return {**first, **named}

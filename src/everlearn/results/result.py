@@ -18,6 +18,7 @@ from everlearn import notebook
 from everlearn._version import __version__
 from everlearn.errors import InputError
 from everlearn.protocol import Table
+from everlearn.results.platform import Platform
 from everlearn.results.references import References
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ ARRAYS = ("times", "total_reward", "policies")
 class Result:
     """What runs of an agent on a task gave, in the task's own units.
 
-    Two results are equal if everything is, but for ``seconds``, which is measured, and ``references``, which are of the
-    task.
+    Two results are equal if everything is, but for ``seconds``, which is measured, ``platform``, on which they were
+    computed, and ``references``, which are of the task.
 
     Examples
     --------
@@ -72,6 +73,8 @@ class Result:
     two (see :mod:`everlearn.theory.known`), and what the task states.  Computed when they are first asked for."""
     seconds: float
     version: str = field(default=__version__)
+    platform: Platform = field(default_factory=Platform.here)
+    """Where it was computed: on another platform the last bit may differ."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.references, References):
@@ -110,7 +113,7 @@ class Result:
 
     def _described(self) -> str:
         """Return everything that is compared, but for arrays, as a text."""
-        left_out = {*ARRAYS, "seconds", "references"}
+        left_out = {*ARRAYS, "seconds", "references", "platform"}
         kept = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in left_out}
         return json.dumps({**kept, "parameters": dict(self.parameters)}, sort_keys=True, default=repr)
 
@@ -173,6 +176,7 @@ class Result:
             "seconds": self.seconds,
             "steps_per_second": self.steps_per_second,
             "version": self.version,
+            "platform": str(self.platform),
         }
 
     def to_arrow(self) -> pa.Table:

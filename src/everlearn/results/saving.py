@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from everlearn.errors import InputError, StoreError
 from everlearn.files import UNREADABLE, replacing
+from everlearn.results.platform import Platform
 from everlearn.results.result import ARRAYS, Result
 
 SCHEMA = 1
@@ -24,7 +26,7 @@ NAME = "result.npz"
 _TEXT = "result.json"
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("task", "agent", "engine", "scaling", "version"), (str,)),
-    **dict.fromkeys(("parameters", "references"), (dict,)),
+    **dict.fromkeys(("parameters", "references", "platform"), (dict,)),
     **dict.fromkeys(("steps", "runs", "seed"), (int,)),
     "schedule": (str, type(None)),
     "pairs": (int, type(None)),
@@ -38,8 +40,9 @@ def save(result: Result, path: str | os.PathLike[str]) -> Path:
     target = as_path(path)
     if not target.parent.is_dir():
         raise InputError("path", str(path), f"there is no folder {str(target.parent)!r}; make it first")
-    described = {name: getattr(result, name) for name in _KINDS if name not in ("parameters", "references")}
+    described = {name: getattr(result, name) for name, kinds in _KINDS.items() if kinds != (dict,)}
     mappings = {"parameters": dict(result.parameters), "references": dict(result.references)}
+    mappings["platform"] = asdict(result.platform)
     text = json.dumps({"schema": SCHEMA, **described, **mappings}, default=repr).encode()
     arrays = {name: getattr(result, name) for name in ARRAYS if getattr(result, name) is not None}
     try:
@@ -134,6 +137,7 @@ def _made(target: Path, text: Any, entries: dict[str, Any]) -> Result:
     if wrong or not _fit(arrays, text):
         raise StoreError(f"{target}: not a whole result ({wrong[0] if wrong else 'an array'!r} is missing or damaged)")
     values: dict[str, Any] = {**{name: text[name] for name in _KINDS}, **arrays}
+    values["platform"] = Platform.read(text["platform"])
     return Result(**values)
 
 

@@ -7,7 +7,6 @@ its hashes.  A finished cell and one that was interrupted are the same kind of f
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from everlearn.engine.condition import Condition
 from everlearn.errors import StoreError
-from everlearn.files import UNREADABLE, replacing
+from everlearn.files import FULL, UNREADABLE, replacing
 
 SCHEMA = 1
 """The version of the layout of cells and manifest that is written; older ones are read."""
@@ -149,7 +148,7 @@ def full_disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in FULL:
             remedy = "nothing that was committed is lost; make room and give the same command again"
             raise StoreError(f"{path}: {error.strerror}; {remedy}") from error
         raise

@@ -14,6 +14,7 @@ import uvicorn
 
 from everlearn._version import __version__
 from everlearn.errors import InputError
+from everlearn.files import refuse_unwritable
 from everlearn.service.agents import Agents
 from everlearn.service.app import make_app
 from everlearn.service.committer import Committer
@@ -32,6 +33,7 @@ def serve(directory: Path, settings: Settings) -> None:
 
     The address is taken first and listened on last: nobody is served before the directory is held and read.
     """
+    refuse_unwritable(directory)
     with bind(settings.host, settings.port) as listener:
         committer = Committer(
             lambda: Agents(directory, settings.limits), waiting=settings.limits.waiting, metrics=Metrics()
@@ -52,11 +54,8 @@ def serve(directory: Path, settings: Settings) -> None:
         host, port = listener.getsockname()[:2]
         if not is_loopback(settings.host):
             log(logging.WARNING, "tokens travel unencrypted; put a proxy with TLS before this address", host=host)
-        _run(
-            uvicorn.Server(config),
-            listener,
-            lambda: log(logging.INFO, "serving", host=host, port=port, data=str(directory), version=__version__),
-        )
+        told = {"host": host, "port": port, "data": str(directory), "version": __version__}
+        run(Server(config, lambda: log(logging.INFO, "serving", **told)), listener)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -79,11 +78,25 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _run(server: uvicorn.Server, listener: socket.socket, began: Callable[[], None]) -> None:
+class Server(uvicorn.Server):
+    """A server that says when it accepts connections."""
+
+    def __init__(self, config: uvicorn.Config, began: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._began = began
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say so once whoever reads that can connect."""
+        await super().startup(sockets)
+        if self.started:
+            self._began()
+
+
+def run(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Serve on an address that was taken, until told to end."""
     # The server raises the signals that it was ended by again when it has ended, which is for a process that goes on.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _ended)
-    began()
     server.run(sockets=[listener])
 
 

@@ -1,4 +1,4 @@
-"""The tasks that have a name.  A new one is a file, and a line here."""
+"""Make a task from what a user may give: a name, a definition, a function or a task."""
 
 from __future__ import annotations
 
@@ -16,28 +16,10 @@ from everlearn.errors import InputError
 from everlearn.registry import locate, settings
 from everlearn.registry import parameters as known_parameters
 from everlearn.tasks.define import Definition
+from everlearn.tasks.names import PREFIXES as PREFIXES
+from everlearn.tasks.names import TASKS as TASKS
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import seen_through
-
-TASKS: dict[str, str] = {
-    "access-control": "everlearn.tasks.access_control:access_control",
-    "aggregation": "everlearn.tasks.aggregation:aggregation",
-    "alternating": "everlearn.tasks.alternating:alternating",
-    "drifting": "everlearn.tasks.drifting:drifting",
-    "garnet": "everlearn.tasks.garnet:garnet",
-    "inventory": "everlearn.tasks.inventory:inventory",
-    "maintenance": "everlearn.tasks.maintenance:maintenance",
-    "queueing-network": "everlearn.tasks.queueing_network:queueing_network",
-    "riverswim": "everlearn.tasks.riverswim:riverswim",
-    "riverswim-12": "everlearn.tasks.riverswim:riverswim_12",
-    "service-station": "everlearn.tasks.service_station:service_station",
-    "t-maze": "everlearn.tasks.t_maze:t_maze",
-}
-
-PREFIXES: dict[str, str] = {
-    "gymnasium": "everlearn.adapters.task:from_gymnasium",
-}
-"""What makes a task of something that has its name elsewhere, as in ``gymnasium:FrozenLake-v1``."""
 
 GYMNASIUM = re.compile(r"([\w.]+:)?([\w-]+/)?[\w-]+-v\d+")
 """What the identifiers of Gymnasium look like; no task and no attribute of a module is called so."""
@@ -93,7 +75,10 @@ def _called(given: object, factory: Any, adapted: tuple[str, ...], values: dict[
 def _required(function: Any) -> list[str]:
     """Return the arguments that a function must be called with, other than parameters of a task."""
     needed = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    every = inspect.signature(function).parameters.values()
+    try:
+        every = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # what is written in C may not tell
+        return ["..."]
     return [one.name for one in every if one.kind in needed and one.default is Parameter.empty]
 
 

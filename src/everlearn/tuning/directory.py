@@ -17,6 +17,7 @@ from pathlib import Path
 
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.execute import Threads, Watcher, Workforce
+from everlearn.files import refuse_unwritable
 from everlearn.locks import working
 from everlearn.results.tables import encoded, rows_table
 from everlearn.tuning.halving import Tournament
@@ -32,6 +33,7 @@ def search(
 
     Killed at any moment and called again, it goes on where it was, and finds the same.
     """
+    refuse_unwritable(path)
     directory = Directory(path)
     tournament = Tournament(spec, directory.path, workforce or Threads(), watcher or Watcher())
     with working(directory.path):

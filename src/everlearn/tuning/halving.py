@@ -17,8 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from everlearn.experiments.execute import Watcher, Workforce, execute
+from everlearn.engine.memory import refuse_beyond_memory
+from everlearn.experiments.execute import ROW, Watcher, Workforce, execute
 from everlearn.experiments.experiment import Experiment
+from everlearn.experiments.variants import variants
 from everlearn.protocol import Table
 from everlearn.tuning.candidates import FINAL, RUNG, Candidate, candidates, seed_of
 from everlearn.tuning.losses import Losses, enter, scales
@@ -75,15 +77,17 @@ class Tournament:
         self.spec, self.path, self.workforce, self.watcher = spec, path, workforce, watcher
         self.scales = scales(spec.experiment)
         self.candidates = candidates(spec)
+        self.rungs = rungs(len(self.candidates), spec.experiment.runs, spec.factor)
+        most = max(spec.final_runs, *(rung.new for rung in self.rungs))
+        refuse_beyond_memory([one.plan for one in variants(replace(spec.experiment, runs=most))], row=ROW)
 
     def play(self) -> list[Standing]:
         """Return how every candidate stood at the end of every rung, best first, and in the final."""
         running = self.candidates
         default, found, standings = running[0], list[Standing](), list[Standing]()
         losses = {one.label: Losses() for one in running}
-        planned = rungs(len(running), self.spec.experiment.runs, self.spec.factor)
-        for rung in planned:
-            self.watcher.stage(f"rung {rung.number} of {len(planned)}, {rung.candidates} candidates")
+        for rung in self.rungs:
+            self.watcher.stage(f"rung {rung.number} of {len(self.rungs)}, {rung.candidates} candidates")
             seed = seed_of(self.spec.experiment.seed, RUNG, rung.number)
             self._run(running, self.path / "rungs" / str(rung.number), rung.new, seed, losses)
             standings = self._stand(running, losses, rung.number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,6 +14,10 @@ from everlearn.experiments.spec import known_keys, mapping_of
 SCALES = ("linear", "log")
 DIGITS = 4
 """How many digits a number that is drawn has: a reader can write it down, and the last bit is the same everywhere."""
+
+
+MOST = 1e300
+"""How large an end of a range may be, either way: what is drawn from it must be finite."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def _searched(given: Any, key: str) -> Searched:
 
 def _end(given: Mapping[str, Any], end: str, key: str) -> float:
     value = given.get(end)
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST
     if not number:
         raise InputError(f"{key}.{end}", value, "give a number: a range has a low and a high end")
     return float(value)  # type: ignore[arg-type]  # it is a number

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from everlearn.agents.agent import whole
 from everlearn.errors import InputError, require
-from everlearn.experiments.spec import KEYS, AgentEntry, Spec, at_most, known_keys, read_spec, read_toml
+from everlearn.experiments.spec import KEYS, AgentEntry, Spec, known_keys, read_spec, read_toml
+from everlearn.registry import whole
 from everlearn.tuning.search import Searched, read_search
 
 OBJECTIVES = ("mean", "worst")
@@ -67,11 +67,10 @@ def read_tuning(document: Mapping[str, Any], folder: str | None = None) -> Tunin
     experiment = read_spec({"runs": RUNS, "name": "search", **shared}, folder)
     objective = document.get("objective", "mean")
     require(objective in OBJECTIVES, "objective", objective, f"give one of {', '.join(OBJECTIVES)}")
-    number = whole(document.get("candidates", CANDIDATES), "candidates", least=1)
     return TuningSpec(
         replace(experiment, agents=(_one_agent(experiment.agents),)),
         read_search(document["search"]),
-        at_most(number, "candidates", MOST_CANDIDATES),
+        whole(document.get("candidates", CANDIDATES), "candidates", least=1, most=MOST_CANDIDATES),
         whole(document.get("factor", FACTOR), "factor", least=2),
         whole(document.get("final_runs", FINAL_RUNS), "final_runs", least=2),
         objective,

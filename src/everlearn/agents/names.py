@@ -1,0 +1,29 @@
+"""The names of the agents and schedules, and where each is made; apart from the registry, which imports NumPy."""
+
+from __future__ import annotations
+
+AGENTS: dict[str, str] = {
+    "growing-horizon": "everlearn.agents.growing_horizon:growing_horizon",
+    "discounted": "everlearn.agents.discounted:discounted",
+    "discounted-subroutine": "everlearn.agents.discounted_subroutine:discounted_subroutine",
+    "optimistic-q": "everlearn.agents.optimistic_q:optimistic_q",
+    "ucb-h": "everlearn.agents.ucb_h:ucb_h",
+    "differential-q": "everlearn.agents.differential_q:differential_q",
+    "r-learning": "everlearn.agents.r_learning:r_learning",
+    "q-learning": "everlearn.agents.q_learning:q_learning",
+    "ucrl2": "everlearn.agents.ucrl2:ucrl2",
+    "tsde": "everlearn.agents.tsde:tsde",
+    "static": "everlearn.agents.static:static",
+    "gradient": "everlearn.agents.gradient:gradient",
+    "curvature": "everlearn.agents.curvature:curvature",
+    "always": "everlearn.agents.always:always",
+}
+
+SCHEDULES: dict[str, str] = {
+    "smooth": "everlearn.agents.schedule:smooth",
+    "change-points": "everlearn.agents.schedule:change_points",
+    "fixed": "everlearn.agents.schedule:fixed",
+    "practical": "everlearn.agents.schedule:practical",
+}
+
+DEFAULT_SCHEDULE = "practical"

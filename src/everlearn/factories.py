@@ -1,0 +1,85 @@
+"""Call the functions by which users make agents and schedules, and say in one line what is wrong with one."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from everlearn.blame import blame
+from everlearn.errors import InputError
+from everlearn.registry import defined
+
+
+def refuse_needy(factory: Any, given: object, argument: str, wanted: str, kinds: tuple[type, ...]) -> None:
+    """Refuse a function that needs arguments, and name what could be meant in the module that it is from.
+
+    ``wanted`` says what is expected in its place, and ``kinds`` are the types of that.
+
+    Examples
+    --------
+    >>> def act(knowledge, aleatoric_state, now, stream): ...
+    >>> refuse_needy(act, "mine:act", "agent", "a design", ())
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.InputError: agent: 'mine:act'; is a function of (knowledge, aleatoric_state, now, stream), not an
+    agent; give a design...
+
+    """
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):  # what is written in C may not tell
+        raise InputError(argument, name_of(given), f"is not an {argument}; give {wanted}") from None
+    if any(_is_needed(parameter) for parameter in signature.parameters.values()):
+        article = "an" if argument[0] in "aeiou" else "a"
+        names = ", ".join(signature.parameters)
+        remedy = f"is a function of ({names}), not {article} {argument}; give {wanted}"
+        module = sys.modules.get(getattr(factory, "__module__", ""))
+        others = [] if module is None else [name for name, one in defined(module).items() if _may_be(one, kinds)]
+        hint = f"; in {module.__name__} there is {', '.join(others)}" if module is not None and others else ""
+        raise InputError(argument, name_of(given), remedy + hint)
+
+
+def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], given: object, argument: str) -> Any:
+    """Call a factory with its parameters; what a user's own raises is reported in one line.
+
+    Examples
+    --------
+    >>> def shop(*, price: float = 2.5):
+    ...     return {}[price]
+    >>> call_factory(shop, {"price": 1}, "mine:shop", "task")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.UserCodeError: task 'mine:shop' raised KeyError: 1...
+
+    """
+    if isinstance(given, str) and ":" not in given:
+        return factory(**arguments)  # one of ours, whose faults are not the user's
+    with blame(f"{argument} {name_of(given)!r}"):
+        return factory(**arguments)
+
+
+def name_of(given: object) -> object:
+    """Return what to call something in a message: the text by which it was given, or its own name.
+
+    Examples
+    --------
+    >>> name_of("mine:agent"), name_of(name_of), name_of(3)
+    ('mine:agent', 'name_of', 3)
+
+    """
+    return given if isinstance(given, str) else getattr(given, "__qualname__", given)
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return parameter.kind in positional and parameter.default is inspect.Parameter.empty
+
+
+def _may_be(value: Any, kinds: tuple[type, ...]) -> bool:
+    """Tell whether a value is of these kinds, or a function that may make one: it needs no arguments."""
+    if not isinstance(value, types.FunctionType):
+        return isinstance(value, kinds)
+    return not any(_is_needed(one) for one in inspect.signature(value).parameters.values())
