@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import tomllib
 from itertools import groupby
 from pathlib import Path
 
@@ -86,8 +87,11 @@ def shown(mistake: Mistake) -> list[tuple[str, str]]:
 def language(name: str, text: str) -> str:
     """Return what to highlight a file as: not what its name says, where that cannot be read."""
     try:
-        compile(text, name, "exec") if name.endswith(".py") else None
-    except SyntaxError:
+        if name.endswith(".py"):
+            compile(text, name, "exec")
+        elif name.endswith(".toml"):
+            tomllib.loads(text)
+    except (SyntaxError, tomllib.TOMLDecodeError):
         return "text"
     return LANGUAGES.get(Path(name).suffix, "text")
 
