@@ -97,10 +97,10 @@ def make_folder(folder: Path) -> None:
     True
 
     """
-    if folder.is_dir():
-        return
     if folder.exists():
-        raise StoreError(f"{folder}: is a file; give a directory")
+        if not folder.is_dir():
+            raise StoreError(f"{folder}: is a file; give a directory")
+        return
     make_folder(folder.parent)
     with _allowed(folder):
         folder.mkdir(exist_ok=True)

@@ -161,7 +161,8 @@ VALUES = [
     ),
     learn(
         "learn replaces an array",
-        "learn assigned to a field of its knowledge at step 1; write into the array, as in knowledge.q[...] = value",
+        "learn assigned to a field of a NamedTuple at step 1 (mine.py, line 22); "
+        "write into an array, as in knowledge.q[...] = value",
         "k.q = k.q + 1",
     ),
     learn(
@@ -194,12 +195,13 @@ KNOWLEDGE = [
     build("build returns nothing", "returned None; return a NamedTuple of arrays", "None"),
     build(
         "build returns an array of objects",
-        "returned an array of objects as n; use arrays of numbers, numbers and tuples of numbers",
+        "returned an array of objects as n; "
+        "use arrays of float64, int64, uint64 or bool, numbers and tuples of numbers",
         "Known(np.zeros((6, 2)), np.array([None, None]))",
     ),
     build(
         "build returns a list as a field",
-        "returned a list as n; use arrays of numbers, numbers and tuples of numbers",
+        "returned a list as n; use arrays of float64, int64, uint64 or bool, numbers and tuples of numbers",
         "Known(np.zeros((6, 2)), [0, 0])",
     ),
     build(

@@ -6,12 +6,14 @@ import functools
 import itertools
 import random
 import time
+import types
 from random import random as chance
 
 import numpy as np
 import pytest
 
 import everlearn as el
+from everlearn.blame import PACKAGE
 from everlearn.engine.table import PairTable
 from everlearn.environments import pure
 from everlearn.environments.pure import CAREFUL, REPEATS, Pure, check_environment
@@ -148,9 +150,21 @@ def test_what_is_ours_is_evaluated_once():
         calls.append(memory)
         yield "idle", 1.0, 0
 
+    written_here = rho.__code__.replace(co_filename=PACKAGE + "tasks/something.py")
+    model(types.FunctionType(written_here, globals(), "rho", None, rho.__closure__)).outcomes(0, "slow")
+    assert len(calls) == 1
+
+
+def test_what_only_says_that_it_is_ours_is_evaluated_again():
+    calls = []
+
+    def rho(memory, action):
+        calls.append(memory)
+        yield "idle", 1.0, 0
+
     rho.__module__ = "everlearn.tasks.something"
     model(rho).outcomes(0, "slow")
-    assert len(calls) == 1
+    assert len(calls) > 1
 
 
 def test_what_holds_a_nan_or_an_array_is_not_taken_for_a_sample():
