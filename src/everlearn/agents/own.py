@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.blame import blamed, own
+from everlearn.blame import blamed, own, own_frames, shown_path
 from everlearn.errors import AgentError, EverlearnError
 from everlearn.labels import show
 from everlearn.protocol import Experience, Knowledge, Now, Table
@@ -43,6 +43,8 @@ ARGUMENTS = {
     "inspect": ("knowledge", "now"),
 }
 """What each function of a design is called with."""
+
+KNOWN = "use arrays of float64, int64, uint64 or bool, numbers and tuples of numbers"
 
 CHECKED_NUMBERS = 1 << 16
 """Up to how many numbers an agent's knowledge is searched for NaN after every step; where it has more, less often."""
@@ -248,19 +250,25 @@ class Guard:
             self.check_numbers(knowledge, function, t)
 
     def _entry(self, name: str, value: Any) -> Any:
-        numbers = type(value) is np.ndarray and (value.dtype.kind in "biuf" or value.dtype.names is not None)
-        if numbers and not value.dtype.hasobject:
+        if type(value) is np.ndarray and _is_wide(value.dtype):
             return np.array(value, order="C")
         if isinstance(value, int | float | np.number | np.bool_) or _is_numbers(value):
+            if isinstance(value, float | np.floating) and not (math.isfinite(value) or self._may_be(value)):
+                raise self._error(f"build returned {_value(value)} as {name}; keep to finite numbers")
             return value
         inside = f" of {_plural(value.dtype)}" if isinstance(value, np.ndarray) else ""
         kind = _article(type(value).__name__) + inside
-        raise self._error(f"build returned {kind} as {name}; use arrays of numbers, numbers and tuples of numbers")
+        raise self._error(f"build returned {kind} as {name}; {KNOWN}")
+
+    def _may_be(self, value: Any) -> bool:
+        return self.design.infinite and not math.isnan(value)
 
     def _blamed(self, error: BaseException, function: str, t: int) -> EverlearnError:
         if isinstance(error, AttributeError) and str(error) == "can't set attribute":
-            said = f"{function} assigned to a field of its knowledge {self._at(t)}"
-            return self._error(f"{said}; write into the array, as in knowledge.q[...] = value", t)
+            frames = own_frames(error.__traceback__)
+            place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+            said = f"{function} assigned to a field of a NamedTuple {self._at(t)}{place}"
+            return self._error(f"{said}; write into an array, as in knowledge.q[...] = value", t)
         return blamed(error, f"agent {self.name!r}: {function}", self._at(t).removeprefix("at "))
 
     def _at(self, t: int) -> str:
@@ -301,6 +309,13 @@ def _floats(knowledge: Knowledge) -> Iterator[tuple[str, NDArray[Any]]]:
             for field in value.dtype.names or ():
                 if value.dtype[field].base.kind == "f":
                     yield f"{name}.{field}", value[field]
+
+
+def _is_wide(kind: np.dtype[Any]) -> bool:
+    """Tell whether numbers of a type are the same in both engines: narrower ones are rounded at other times."""
+    if kind.names is not None:
+        return all(_is_wide(kind[name].base) for name in kind.names)
+    return kind.kind == "b" or (kind.kind in "iuf" and kind.itemsize == 8)
 
 
 def _is_numbers(value: Any) -> bool:

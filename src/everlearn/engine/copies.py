@@ -81,7 +81,8 @@ def _copy(thing: Any, known: dict[Any, Any]) -> Any:
             function.__qualname__,
         )
         known[function] = copy
-        _fill(function, scope, cells, known)
+        if function is not _kept:  # which calls what compiled code knows
+            _fill(function, scope, cells, known)
     return known[function]
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from everlearn.engine.compiled import CompiledBatch, Group
 
 
-SPOT = 3
+SPOT = 8
 """Steps at the beginning of each stretch that are interpreted too, and compared."""
 
 TOLERANCE = 1e-9
@@ -114,10 +114,11 @@ def _first_unsound(batch: CompiledBatch, group: Group, block: Block, before: Bef
 
 
 class Taken(NamedTuple):
-    """What a lane is after some steps that were interpreted: what it knows, where it is, and its streams."""
+    """What a lane is after some interpreted steps: what it knows, what it earned, where it is, and its streams."""
 
     steps: int
     known: Knowledge
+    total: float
     pair: int
     state: int
     streams: tuple[list[int], list[int]]
@@ -138,7 +139,8 @@ def interpreted(
     """
     lanes, known = group.lanes, copied(batch.known_by(group, lane))
     streams = _generator(lanes.agent[lane]), _generator(lanes.environment[lane])
-    pair, s, began, position = int(lanes.pair[lane]), int(lanes.state[lane]), time.perf_counter(), positions[0]
+    pair, s, total = int(lanes.pair[lane]), int(lanes.state[lane]), float(lanes.total[lane])
+    began, position = time.perf_counter(), positions[0]
     while position < positions[1] and time.perf_counter() - began < patience:
         now = Now(block.first + position, *(float(column[position]) for column in block[1:]))
         action = guard.act(known, s, now, streams[0])
@@ -147,8 +149,9 @@ def interpreted(
         guard.learn(known, seen, now, streams[0])
         guard.check_numbers(known, "learn", now.t)
         pair, s, position = int(outcome["next"]), int(outcome["state"]), position + 1
+        total += float(outcome["reward"])
     agent, environment = (words(one).tolist() for one in streams)
-    return Taken(position - positions[0], known, pair, s, (agent, environment))
+    return Taken(position - positions[0], known, total, pair, s, (agent, environment))
 
 
 def _outcome(batch: CompiledBatch, pair: int, action: int, draw: float) -> Any:
@@ -171,7 +174,8 @@ def agree(batch: CompiledBatch, group: Group, block: Block, taken: Taken, guard:
             raise
         said = f"by step {t} it failed when compiled ({_reason(error)}), and not when interpreted"
         raise AgentError(guard.name, f"{said}; {SAME}", t) from None
-    place = (int(lanes.pair[0]), int(lanes.state[0]), (lanes.agent[0].tolist(), lanes.environment[0].tolist()))
+    streams = lanes.agent[0].tolist(), lanes.environment[0].tolist()
+    place = (float(lanes.total[0]), int(lanes.pair[0]), int(lanes.state[0]), streams)
     differing = "what it does" if place != taken[2:] else difference(taken.known, batch.known_by(group, 0))
     if differing is not None:
         raise AgentError(guard.name, f"after step {t} {differing} differs between the two engines; {SAME}", t)
