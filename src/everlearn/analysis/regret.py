@@ -53,7 +53,7 @@ def regret(result: Result, reference: float | str = "optimum") -> Regret:
     >>> import everlearn as el
     >>> result = el.run("service-station", "always", parameters={"agent.policy": "fast"}, steps=1000, runs=2)
     >>> regret(result)
-    Regret(2 runs at 61 times, at the end -0.5, standard error 0)
+    Regret(2 runs at 50 times, at the end -0.5, standard error 0)
     >>> regret(result, "always slow").mean[-1] == regret(result, result.references["always slow"]).mean[-1]
     np.True_
 

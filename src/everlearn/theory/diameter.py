@@ -44,7 +44,7 @@ def diameter(pairs: Pairs) -> float:
     --------
     >>> from everlearn.tasks.arrays import mdp
     >>> from everlearn.theory.pairs import tabulate
-    >>> diameter(tabulate(mdp([[[0.5, 0.5], [0.25, 0.75]]], [[0], [1]])))
+    >>> round(diameter(tabulate(mdp([[[0.5, 0.5], [0.25, 0.75]]], [[0], [1]]))), 9)
     4.0
 
     """
