@@ -100,8 +100,8 @@ FINAL = {
         "values in what build returns was float64 (2, 2) and is now float64 (2, 3)",
     ),
     "an array of another type": (
-        ["interface.actions))", "interface.actions), dtype=np.float32)"],
-        "values in what build returns was float64 (2, 2) and is now float32 (2, 2)",
+        ["interface.actions))", "interface.actions), dtype=np.int64)"],
+        "values in what build returns was float64 (2, 2) and is now int64 (2, 2)",
     ),
     "an array added": (
         ["    bonus: float", "    bonus: float\n    more: float = 1.0"],
