@@ -292,3 +292,28 @@ def test_it_is_the_same_in_every_process():
         return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
 
     assert printed("1") == printed("2") != ""
+
+
+def test_without_names_a_renamed_function_is_the_same_and_an_edited_one_is_not():
+    def one(x):
+        return x + 1
+
+    def two(x):
+        """Do the same."""
+        return x + 1
+
+    def three(x):
+        return x + 2
+
+    assert source_of(one) != source_of(two)
+    assert source_of(one, named=False) == source_of(two, named=False) != source_of(three, named=False)
+    adding, again, other = (lambda x: x + 1), (lambda x: x + 1), (lambda x: x + 2)
+    assert source_of(adding, named=False) == source_of(again, named=False) != source_of(other, named=False)
+
+
+def test_without_names_what_a_function_uses_still_counts():
+    def made(rate):
+        return lambda x: rate * x
+
+    assert source_of(made(1.0), named=False) == source_of(made(1.0), named=False)
+    assert source_of(made(1.0), named=False) != source_of(made(2.0), named=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import sqlite3
@@ -13,6 +14,7 @@ import pytest
 import everlearn as el
 from everlearn.errors import Corrupt, EverlearnError, LiveError
 from everlearn.live.checking import check
+from everlearn.live.database import errors
 from everlearn.live.repair import repair
 from tests.live.worlds import advance, whole
 
@@ -220,6 +222,24 @@ def test_a_damaged_setup_is_named_and_saved_where_a_snapshot_vouches_for_it(clos
     assert opened(place) == truth[STEPS]
     execute(place, """UPDATE agents SET setup = replace(setup, 'service-station', 'riverswim')""")
     assert repair(place)["lost_agents"] == ["agent"]
+
+
+@pytest.mark.parametrize("damaged", ["replace(face, 'observations', 'observatixns')", "CAST(x'ff' AS TEXT)", "'['"])
+def test_a_damaged_fingerprint_is_recorded_anew(closed, truth, tmp_path, damaged):
+    place = copy(closed, tmp_path)
+    execute(place, f"UPDATE agents SET face = {damaged}")
+    assert opened(place) is None
+    assert not check(place).sound
+    assert repair(place)["lost_agents"] == []
+    assert check(place).sound
+    assert opened(place) == truth[STEPS]
+    with el.live(place) as agent:
+        assert len(json.loads(agent.store.enrolled("agent").face)["rewards"]["values"]) == 16
+
+
+def test_what_sqlite_says_of_damage_need_not_be_text(tmp_path):
+    with pytest.raises(Corrupt), errors(tmp_path / "everlearn.db"):
+        b"\xff".decode()
 
 
 def test_a_directory_of_a_later_version_is_refused(closed, tmp_path):

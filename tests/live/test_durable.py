@@ -82,6 +82,13 @@ def test_after_a_refusal_the_directory_is_free(tmp_path):
         assert agent.step == 0
 
 
+@pytest.mark.parametrize("wrong", [{"actions": ["a", "a"]}, {"agent": "nobody"}, {"allowed": {"idle": ["none"]}}])
+def test_what_cannot_be_made_leaves_nothing_behind(tmp_path, wrong):
+    with pytest.raises(InputError):
+        el.live(tmp_path / "agent", **{**QUEUE, **wrong})
+    assert not (tmp_path / "agent").exists()
+
+
 def test_what_was_executed_is_what_is_learned_from(tmp_path):
     plain = el.Agent("service-station", seed=1)
     with el.live(tmp_path, task="service-station", seed=1) as agent:
