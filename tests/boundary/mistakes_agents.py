@@ -43,6 +43,7 @@ COMPLETE = "\n\n".join(PARTS.values())
 RUN = "everlearn run riverswim --agent mine:agent --steps 1e3 --runs 2 --engine {engine}"
 RANGE = "return an index from 0 to 1"
 DRAW = "draw with el.uniform(stream) or el.choose(stream, n), which repeat with the seed"
+ENTRIES = "use arrays of float64, int64, uint64 or bool, numbers and tuples of numbers"
 KEEP = "it could change unseen; keep it in what build returns"
 
 
@@ -195,13 +196,17 @@ KNOWLEDGE = [
     build("build returns nothing", "returned None; return a NamedTuple of arrays", "None"),
     build(
         "build returns an array of objects",
-        "returned an array of objects as n; "
-        "use arrays of float64, int64, uint64 or bool, numbers and tuples of numbers",
+        f"returned an array of objects as n; {ENTRIES}",
         "Known(np.zeros((6, 2)), np.array([None, None]))",
     ),
     build(
+        "build returns an array in single precision",
+        f"returned an array of float32 as n; {ENTRIES}",
+        "Known(np.zeros((6, 2)), np.zeros(2, dtype=np.float32))",
+    ),
+    build(
         "build returns a list as a field",
-        "returned a list as n; use arrays of float64, int64, uint64 or bool, numbers and tuples of numbers",
+        f"returned a list as n; {ENTRIES}",
         "Known(np.zeros((6, 2)), [0, 0])",
     ),
     build(
