@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.random as npr
 import pytest
+from numpy.lib.stride_tricks import as_strided as as_window
 from numpy.random import rand
+from scipy import stats
 
 import everlearn as el
 from everlearn.agents.registry import AGENTS, make_design
@@ -65,6 +67,11 @@ def counts_on_itself():
 
 class Settings:
     calls = 0
+
+
+class Helper:
+    def draw(self):
+        return random.random()
 
 
 def counts_on_a_class():
@@ -120,6 +127,12 @@ IMPURE = [
     (counts_on_itself, "mutable", "counts_on_itself.calls"),
     (remembers, "mutable", "a default argument of remembers"),
     (enclosing(), "mutable", "seen"),
+    (lambda: as_window(ARRAY, (9,)), "unsafe", "as_window"),
+    (lambda: np.empty(3), "unsafe", "np.empty"),
+    (lambda k: getattr(k, "q"), "dynamic", "getattr"),  # noqa: B009
+    (lambda: hash("idle"), "dynamic", "hash"),
+    (lambda: Helper().draw(), "random", "random.random"),
+    (lambda: stats.norm.rvs(), "random", "stats.norm"),
     (counts, "written", "counter"),
     (counts_on_a_class, "written", "Settings.calls"),
     (enclosing_number(), "written", "number"),

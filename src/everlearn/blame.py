@@ -46,7 +46,7 @@ def blame(what: str, at: str = "") -> Iterator[None]:
         yield
     except EverlearnError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise blamed(error, what, at) from own(error)
 
 

@@ -23,27 +23,41 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.blame import shown_path
+from everlearn.blame import PACKAGE, shown_path
 
-RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN, COMPILED = "random", "clock", "input", "mutable", "written", "compiled"
-"""Kinds of impurity: draws of another generator, the time of day, files and the like, what can change unseen, and code
-that was compiled elsewhere, without checks."""
+RANDOM, CLOCK, INPUT = "random", "clock", "input"
+"""Kinds of impurity: draws of another generator, the time of day, files and the like."""
 
-KINDS = (RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN, COMPILED)
+MUTABLE, WRITTEN, DYNAMIC = "mutable", "written", "dynamic"
+"""What can change unseen, what is assigned outside, and names that are only known when the function runs."""
+
+COMPILED, UNSAFE = "compiled", "unsafe"
+"""What was compiled elsewhere, without checks, and what reaches memory unchecked, or memory that was never written."""
+
+KINDS = (RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN, DYNAMIC, COMPILED, UNSAFE)
 
 MODULES = {
-    **dict.fromkeys(("random", "secrets", "uuid", "numpy.random"), RANDOM),
+    **dict.fromkeys(("random", "secrets", "uuid", "numpy.random", "scipy.stats"), RANDOM),
     **dict.fromkeys(("time", "datetime"), CLOCK),
     **dict.fromkeys(("os", "io", "pathlib", "socket", "subprocess", "sys", "tempfile", "threading", "urllib"), INPUT),
+    **dict.fromkeys(("ctypes", "cffi"), UNSAFE),
+    "importlib": DYNAMIC,
 }
 """What calling something from these modules means."""
 
-BUILTINS = dict.fromkeys(("open", "input", "id", "globals", "vars", "eval", "exec", "__import__"), INPUT)
+BUILTINS = {
+    **dict.fromkeys(("open", "input", "id", "eval", "exec", "__import__", "exit", "quit"), INPUT),
+    **dict.fromkeys(("globals", "locals", "vars", "getattr", "setattr", "delattr", "hash"), DYNAMIC),
+}
+"""Functions of Python itself; ``hash`` differs between processes."""
+
+UNCHECKED = {"as_strided", "carray", "farray", "empty", "empty_like", "ndarray"}
+"""Names in NumPy and Numba of what reaches memory unchecked, or memory that was never written."""
 
 TRUSTED = {*sys.stdlib_module_names, "everlearn", "llvmlite", "numba", "numpy", "scipy"}
 """Packages whose functions are not read."""
 
-_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_CHECK"}
+_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 _UNKNOWN = object()
 _ON_FUNCTION = type("attribute of a function", (), {})()
@@ -71,12 +85,27 @@ def impurities(function: Any, kinds: Collection[str] = KINDS) -> list[Impurity]:
     [('random', 'random.random')]
 
     """
-    itself = plain_function(function)
-    found = (
-        [Impurity(COMPILED, itself.__name__, function, _place(itself.__code__, None))] if _is_compiled(function) else []
-    )
-    found += [use for one in _reached(function) for use in _read(one)]
+    found = [use for one in _reached(function) for use in _read(one)]
+    if _is_compiled(function):
+        found.insert(0, Impurity(COMPILED, getattr(function, "__name__", "it"), function, "decorated by Numba"))
     return [use for use in found if use.kind in kinds]
+
+
+def is_ours(function: Any) -> bool:
+    """Tell whether a function, or the one behind what wraps it, was written in this package.
+
+    Where it was written counts, not what it says of itself: ``functools.wraps`` copies the name of its module.
+
+    Examples
+    --------
+    >>> is_ours(is_ours), is_ours(np.mean)
+    (True, False)
+
+    """
+    plain = function if isinstance(function, type) else plain_function(function)
+    if isinstance(plain, types.FunctionType):
+        return plain.__code__.co_filename.startswith(PACKAGE)
+    return package(plain) == "everlearn"
 
 
 def package(thing: Any) -> str:
@@ -111,13 +140,21 @@ def _reached(function: Any) -> list[types.FunctionType]:
     for one in queue:
         if isinstance(one, types.FunctionType) and one not in found:
             found[one] = None
-            values = (plain_function(use.value) for use in _uses(one, one.__code__))
-            queue.extend(value for value in values if _is_users(value))
+            for use in _uses(one, one.__code__):
+                queue.extend(users_functions(use.value))
     return list(found)
 
 
+def users_functions(value: Any) -> list[types.FunctionType]:
+    """Return the functions of the user's that a value leads to: itself, or the methods of a class."""
+    if isinstance(value, type) and package(value) not in TRUSTED:
+        return [one for one in map(plain_function, vars(value).values()) if _is_users(one)]
+    return [one for one in [plain_function(value)] if _is_users(one)]
+
+
 def _is_users(value: Any) -> bool:
-    return isinstance(value, types.FunctionType) and package(value) not in TRUSTED
+    inside = isinstance(value, types.FunctionType) and package(value) not in TRUSTED
+    return inside and not value.__code__.co_filename.startswith("<string>")  # what NamedTuple and dataclass make
 
 
 def _read(function: types.FunctionType) -> Iterator[Impurity]:
@@ -161,7 +198,8 @@ class _Reader:
         self.function, self.code = function, code
         self.enclosed = dict(_enclosed(function))
         self.known = {**self.enclosed, **local}
-        self.name, self.value, self.imported = "", _UNKNOWN, _UNKNOWN
+        self.name, self.value = "", _UNKNOWN
+        self.module, self.imported = _UNKNOWN, _UNKNOWN
         self.line: int | None = None
         self.copied = ""
 
@@ -184,7 +222,8 @@ class _Reader:
             self.name, self.value = argument, self._looked_up(operation, argument)
         elif operation in ("IMPORT_NAME", "IMPORT_FROM"):
             whole = operation == "IMPORT_NAME"
-            self.imported = _module(argument) if whole else _member(self.imported, argument)
+            self.imported = _module(argument) if whole else _member(self.module, argument)
+            self.module = self.imported if whole else self.module
             yield _Use(argument, self.imported, False, self.line)
         elif operation.startswith(("STORE_", "DELETE_")):
             yield from self._store(operation, argument)
@@ -205,7 +244,9 @@ class _Reader:
         if operation.endswith("_GLOBAL") or outer:
             yield _Use(name, None, True, self.line)
         elif self.imported is not _UNKNOWN:
-            self.known[name] = self.imported
+            self.known[name], self.imported = self.imported, _UNKNOWN
+        else:
+            self.known.pop(name, None)
 
 
 def _enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -241,7 +282,7 @@ _GENERATORS = random.Random | np.random.RandomState | np.random.Generator | np.r
 
 
 def _is_compiled(value: Any) -> bool:
-    return hasattr(value, "py_func") and package(type(value)) == "numba"
+    return package(type(value)) == "numba" and callable(value)
 
 
 def _kind_of_call(value: Any) -> str | None:
@@ -253,6 +294,8 @@ def _kind_of_call(value: Any) -> str | None:
     inside = getattr(value, "__self__", None)
     owner = inside if isinstance(inside, type) else value
     module = str(getattr(owner, "__module__", None))
+    if package(value) in ("numpy", "numba") and getattr(value, "__name__", None) in UNCHECKED:
+        return UNSAFE
     if module == "datetime" and getattr(value, "__name__", None) not in ("now", "today", "utcnow"):
         return None  # computing with dates reads no clock
     return _by_module(module) or (None if package(value) in TRUSTED or is_constant(value) else MUTABLE)

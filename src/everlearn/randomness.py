@@ -113,7 +113,7 @@ class _Kept:
     """SFC64 stepped on words in an array, in plain Python; compiled code steps them where they are."""
 
     def __init__(self, room: NDArray[np.uint64]) -> None:
-        self.room = room
+        self.room = room[:WORDS]
 
     def random(self) -> float:
         a, b, c, counter = map(int, self.room.tolist())

@@ -106,10 +106,15 @@ def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
     except (NameError, TypeError):  # an annotation that means nothing here says nothing of the type
         hints = {}
     return {
-        name: Parameter(name, found.default, hints.get(name, object))
+        name: Parameter(name, found.default, hints.get(name, _kind_of_default(found.default)))
         for name, found in inspect.signature(factory).parameters.items()
         if found.kind is inspect.Parameter.KEYWORD_ONLY
     }
+
+
+def _kind_of_default(default: Any) -> Any:
+    """Return the type of a parameter that has no annotation: that of its default, if that is a number or a switch."""
+    return type(default) if isinstance(default, bool | int | float) else object
 
 
 def settings(

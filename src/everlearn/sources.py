@@ -36,6 +36,9 @@ _PARSING = threading.Lock()
 _KNOWN: weakref.WeakKeyDictionary[types.FunctionType, tuple[types.CodeType, str]] = weakref.WeakKeyDictionary()
 """The sources that were read, each with the code that it was read of."""
 
+MODULES_DEEP = 3
+"""How many modules inside each other a name is followed through, as in ``package.module.name``."""
+
 COMPILED_ELSEWHERE = {"math", "numba", "numpy", "scipy"}
 """Modules whose functions Numba knows itself."""
 
@@ -279,19 +282,22 @@ def _bare(source: str) -> str:
 
 def names_used(function: types.FunctionType) -> list[tuple[str, Any]]:
     """Return the global and enclosed names that a function uses, with what they stand for, ``module.name`` included."""
-    read = _read(function.__code__)
+    read = names_read(function.__code__)
     used = {name: function.__globals__[name] for name in read if name in function.__globals__}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # enclosed, and not there yet
             used[name] = cell.cell_contents
-    for name, module in list(used.items()):
+    queue = [(name, value, 1) for name, value in used.items()]
+    for name, module, depth in queue:
         if isinstance(module, types.ModuleType) and module.__name__.partition(".")[0] not in COMPILED_ELSEWHERE:
-            members = {member: getattr(module, member, None) for member in read}
-            used.update({f"{name}.{member}": value for member, value in members.items() if value is not None})
+            members = {f"{name}.{member}": getattr(module, member, None) for member in read}
+            found = {path: value for path, value in members.items() if value is not None}
+            used.update(found)
+            queue.extend((path, value, depth + 1) for path, value in found.items() if depth < MODULES_DEEP)
     return sorted(used.items(), key=itemgetter(0))
 
 
-def _read(code: types.CodeType) -> set[str]:
+def names_read(code: types.CodeType) -> set[str]:
     """Return the names that code reads, comprehensions and functions inside it included."""
     inside = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return set(code.co_names).union(*(_read(one) for one in inside))
+    return set(code.co_names).union(*(names_read(one) for one in inside))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from typing import NamedTuple
 
@@ -98,6 +99,7 @@ def test_the_run_is_named_where_it_is_not_the_first():
 
 @pytest.mark.parametrize("built", [
     {}, [], None, (np.zeros(1),), np.zeros(1), Known({}), Known([0.0]), Known("text"), Known(np.array(["a"])),
+    Known(np.zeros(2, dtype=np.float32)), Known(np.zeros(2, dtype=np.uint8)), Known(np.ma.zeros(2)),
     Known(np.array([{}, 1], dtype=object)), Known(np.array([np.nan])), Known(np.array([np.inf])), Known((1, "a")),
 ])  # fmt: skip
 def test_what_is_no_knowledge_is_refused(built):
@@ -173,6 +175,54 @@ def test_foreign_randomness_is_refused_before_it_runs():
 def test_functions_must_take_their_arguments(function):
     with pytest.raises(AgentError, match="give a function of"):
         check_design(el.Design(build, function, learn))
+
+
+def test_functions_that_can_hide_something_are_refused():
+    class Hidden:
+        def act(self, knowledge, aleatoric_state, now, stream):
+            return 0
+
+        __call__ = act
+
+    for function in (Hidden().act, Hidden(), functools.partial(act)):
+        with pytest.raises(AgentError, match="give a plain function"):
+            check_design(el.Design(build, function, learn))
+
+
+def test_what_wraps_a_built_in_function_is_the_users():
+    always = make_design("always")
+
+    @functools.wraps(always.act)
+    def wrapper(*arguments):
+        return always.act(*arguments)
+
+    assert el.Design(always.build, wrapper, always.learn).own
+
+
+def test_a_stream_has_nothing_but_uniform_draws():
+    def draws(knowledge, aleatoric_state, now, stream):
+        return int(stream.integers(2))
+
+    with pytest.raises(UserCodeError, match="a stream has no integers; draw with"):
+        guard(act=draws).act(Known(SHARED), 0, NOW, np.random.default_rng(1))
+
+
+def test_a_policy_cannot_change_what_is_known():
+    def changes(knowledge):
+        knowledge.q[...] = 7
+        return np.full((6, 2), 0.5)
+
+    known = Known(np.zeros((6, 2)))
+    guard(policy=changes).policy(known)
+    assert not known.q.any()
+
+
+def test_an_agent_that_ends_the_program_is_reported():
+    def leaves(knowledge, aleatoric_state, now, stream):
+        raise SystemExit(3)
+
+    with pytest.raises(UserCodeError, match="act raised SystemExit at step 7"):
+        guard(act=leaves).act(Known(SHARED), 0, NOW, None)
 
 
 def test_a_driven_agent_is_checked_too():

@@ -125,7 +125,7 @@ MISTAKES: list[Mistake] = [
         "reward_range: None; must be given, unless a task is",
     ),
     declared(
-        "an observation that was not declared",
+        "a durable agent observes what was not declared",
         'agent.observe("bsy", reward=0.5)',
         "observation: 'bsy'; declared: idle, busy",
     ),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import textwrap
+import tomllib
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 
@@ -44,7 +48,12 @@ FUNCTIONS = ("act", "build", "el.live", "learn")
 """Words with which a title may begin, and which have no capital."""
 
 HERE = "/home/you"
-LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json"}
+LANGUAGES: dict[str, tuple[str, Callable[[str], object]]] = {
+    ".py": ("python", ast.parse),
+    ".toml": ("toml", tomllib.loads),
+    ".json": ("json", json.loads),
+}
+"""What a file is highlighted as, and what reads it."""
 
 
 def page(mistakes: list[Mistake]) -> str:
@@ -85,11 +94,15 @@ def shown(mistake: Mistake) -> list[tuple[str, str]]:
 
 def language(name: str, text: str) -> str:
     """Return what to highlight a file as: not what its name says, where that cannot be read."""
-    try:
-        compile(text, name, "exec") if name.endswith(".py") else None
-    except SyntaxError:
+    suffix = Path(name).suffix
+    if suffix not in LANGUAGES:
         return "text"
-    return LANGUAGES.get(Path(name).suffix, "text")
+    language, read = LANGUAGES[suffix]
+    try:
+        read(text)
+    except (SyntaxError, ValueError):
+        return "text"
+    return language
 
 
 def fenced(language: str, code: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import NamedTuple
 
 import numba
@@ -13,8 +14,8 @@ from everlearn.agents.growing_horizon import act as paper_act
 from everlearn.agents.registry import make_design
 from everlearn.engine.copies import copied, unsafe
 from everlearn.errors import AgentError, CompilationError, EverlearnError
-from everlearn.randomness import choose, uniform
-from everlearn.sources import callees
+from everlearn.randomness import KEY, WORDS, begin, choose, kept, uniform
+from everlearn.sources import callees, fingerprint
 
 
 class Known(NamedTuple):
@@ -113,15 +114,87 @@ def differs(k, s, now, stream):
     return 0
 
 
+def differs_in_what_it_does(k, s, now, stream):
+    return (now.t**40) // 7 % 2
+
+
+def test_one_that_acts_differently_is_refused():
+    design = el.Design(build, differs_in_what_it_does, lambda *_: None, name="mine")
+    with pytest.raises(AgentError, match="what it does differs between the two engines"):
+        el.run("riverswim", design, steps=100)
+
+
+def test_one_that_differs_later_is_refused_too():
+    """Both engines take the first steps of every stretch."""
+
+    def late(k, s, now, stream):
+        k.q[0, 0] = (now.t * 2**62) % 7 if now.t > 500 else 0
+        return 0
+
+    with pytest.raises(AgentError, match="its q differs between the two engines"):
+        el.run("riverswim", el.Design(build, late, lambda *_: None, name="mine"), steps=3000)
+
+
+def test_knowledge_that_is_built_differently_each_time_is_refused():
+    calls = iter(range(1000))
+
+    def counted(interface):
+        known = build(interface)
+        known.what[0] = next(calls)
+        return known
+
+    with pytest.raises(AgentError, match="build returned something else when it was called again"):
+        el.run("riverswim", el.Design(counted, trouble_act, trouble_learn, name="mine"), steps=100)
+
+
+class Bulk(NamedTuple):
+    key: np.ndarray
+    room: np.ndarray
+
+
+def test_numbered_streams_are_checked():
+    def act(k, s, now, stream):
+        begin(k.room, k.key, now.t)
+        return choose(kept(k.room), 2)
+
+    def made(words):
+        return el.Design(lambda _i: Bulk(np.zeros(KEY), np.zeros(words, dtype=np.uint64)), act, lambda *_: None)
+
+    fast, slow = (el.run("riverswim", made(WORDS), steps=300, engine=engine) for engine in ("compiled", "reference"))
+    assert fast.total_reward.tolist() == slow.total_reward.tolist()
+    with pytest.raises(EverlearnError, match="out of bounds"):
+        el.run("riverswim", made(2), steps=300, engine="compiled")
+
+
+def test_a_field_of_a_module_in_a_module_is_part_of_the_fingerprint(tmp_path, monkeypatch):
+    folder = tmp_path / "of_a_user"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from of_a_user import params\n")
+    (folder / "params.py").write_text("WHICH = 0\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = importlib.import_module("of_a_user")
+
+    def act(k, s, now, stream):
+        return package.params.WHICH
+
+    before = fingerprint(act)
+    monkeypatch.setattr(package.params, "WHICH", 1)
+    assert fingerprint(act) != before
+
+
 def reads_raw_memory(k, s, now, stream):
     return int(k.q.flat[0])
+
+
+def hides_it_in_a_comprehension(k, s, now, stream):
+    return int(sum([k.q.flat[i] for i in range(2)]))
 
 
 def calls_itself(k, s, now, stream):
     return 0 if s == 0 else calls_itself(k, s - 1, now, stream)
 
 
-@pytest.mark.parametrize("function", [reads_raw_memory, calls_itself])
+@pytest.mark.parametrize("function", [reads_raw_memory, hides_it_in_a_comprehension, calls_itself])
 def test_what_cannot_be_checked_is_not_compiled(function):
     design = el.Design(build, function, lambda *_: None, name="mine")
     with pytest.raises(CompilationError, match="cannot be compiled"):

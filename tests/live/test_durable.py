@@ -13,6 +13,7 @@ from everlearn.errors import Changed, Conflict, Held, InputError, LiveError, Rew
 from everlearn.live.core import Core
 from tests.laws import law
 from tests.live.worlds import advance, seen, whole
+from tests.memory import place
 
 QUEUE = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": (0, 1), "seed": 3}
 
@@ -299,7 +300,7 @@ def test_the_alarm_is_part_of_what_is_recovered(tmp_path):
 
 @law(8, st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5))
 def test_any_reward_comes_back_from_the_disk_as_it_was(rewards):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=place()) as folder:
         given = {**QUEUE, "reward_range": (-1e300, 1e300)}
         with el.live(folder, **given) as agent:
             for reward in (*rewards, -0.0, 5e-324, 1.0):

@@ -14,6 +14,7 @@ import everlearn as el
 from everlearn.errors import EverlearnError
 from tests.laws import law
 from tests.live.worlds import OBSERVATIONS, whole
+from tests.memory import place
 
 ACTIONS = ("fast", "slow")
 DESIGNS = ("growing-horizon", "q-learning", "differential-q", "tsde", "always", "gradient")
@@ -66,13 +67,13 @@ LIVES = {
 def test_interrupted_is_uninterrupted(design, every, operations):
     """Do the same to two agents, of which one is interrupted, and compare them after each."""
     setup = {"task": "service-station", "agent": design, "seed": 4, "snapshot_every": every}
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        saved = place / "state.npz"
+    with tempfile.TemporaryDirectory(dir=place()) as folder:
+        base = Path(folder)
+        saved = base / "state.npz"
         donor = el.Agent("service-station", design, seed=9)
         donor.observe("arrival", executed="slow")
         donor.save(saved)
-        steady, broken = el.live(place / "steady", **setup), el.live(place / "0", **setup)
+        steady, broken = el.live(base / "steady", **setup), el.live(base / "0", **setup)
         asked = None
         for number, (operation, then) in enumerate(operations, 1):
             asked = operation[1] if operation[0] == "act" and steady.core.agent.pending is None else asked
@@ -82,7 +83,7 @@ def test_interrupted_is_uninterrupted(design, every, operations):
                 broken.close()
                 broken = el.live(broken.store.directory)
             elif then == "crash":
-                crash, broken = broken, crashed(broken, place / str(number))
+                crash, broken = broken, crashed(broken, base / str(number))
                 crash.close()
             asked_again(broken, pending, asked)
             assert whole(broken.core) == whole(steady.core)

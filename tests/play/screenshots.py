@@ -32,7 +32,7 @@ def main() -> None:
         )
         _take(tab, IMAGES / "play-dark.png")
         with running_page(arguments=OWN, folder=ROOT / "examples") as own:
-            tab.size(1280, 940)
+            tab.size(1280, 1010)
             _run(tab, f"{own.address}?speed=100000&growing=no&2.agent=growing-horizon", 20_000)
             _take(tab, IMAGES / "play-own.png")
 

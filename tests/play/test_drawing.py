@@ -12,6 +12,12 @@ from everlearn.play.drawing import draw, say
 from everlearn.play.explanation import explain
 from everlearn.play.interpreted import Interpreted
 from everlearn.tasks.registry import TASKS, make_task
+from tests.worlds import shop
+
+
+def test_few_states_have_their_names_below_them():
+    drawn = draw(Interpreted(shop().finish(), make_design("growing-horizon"), 1), None)
+    assert all(f">{name}</text>" in drawn for name in ("start", "idle", "busy"))
 
 
 @pytest.mark.parametrize("name", TASKS)

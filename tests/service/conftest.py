@@ -17,6 +17,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.boundary.runner import Runner
+from tests.memory import Factory, tmp_path, tmp_path_factory
+
+__all__ = ["Service", "service", "start", "tmp_path", "tmp_path_factory"]
 
 COMMAND = [sys.executable, "-W", "error", "-c", "from everlearn.cli.main import main; main()", "serve"]
 STRICT = "import warnings; warnings.simplefilter('error')\n"
@@ -147,7 +150,7 @@ def start(runner: Runner, tmp_path: Path) -> Iterator[Callable[..., Service]]:
 
 
 @pytest.fixture(scope="module")
-def service(runner: Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(runner: Runner, tmp_path_factory: Factory) -> Iterator[Service]:
     """One service for all tests of a module; each makes agents of its own."""
     running = Service(runner, tmp_path_factory.mktemp("service") / "data")
     yield running

@@ -19,6 +19,7 @@ from everlearn.service.models import ActIn, ObserveIn, StepIn
 from everlearn.service.settings import Limits
 from everlearn.service.setups import remote_setup
 from tests.laws import law
+from tests.memory import place
 from tests.service.conftest import STATION
 
 NAMES = ("a", "b", "c")
@@ -36,7 +37,7 @@ calls = st.tuples(st.sampled_from(NAMES), st.integers(0, 14), st.sampled_from(["
     ordered=st.booleans(),
 )
 def test_interleavings_equal_the_serial_agent(told, order, ordered):
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=place()) as folder:
         interleave(Path(folder), told, order, ordered)
 
 

@@ -259,7 +259,7 @@ import everlearn.live.database as module, everlearn.live.store as store
 kept = module.connect
 def connect(path):
     connection = kept(path)
-    connection.execute("PRAGMA max_page_count = 20")
+    connection.execute("PRAGMA max_page_count = 14")
     return connection
 store.connect = connect
 """
@@ -325,6 +325,39 @@ def test_an_agent_whose_memory_falls_behind_the_disk_is_read_again(tmp_path, mon
     assert operations.observe(agents, "station", body)["step"] == 1
     assert agents.core("station").next_step == 2
     agents.close()
+
+
+def test_an_agent_whose_task_changed_waits_for_an_operator(start, runner, tmp_path):
+    """As the runbook says: upgrade, read what changed, accept it, start."""
+    service = start()
+    for name, task in (("river", "riverswim"), ("station", "service-station")):
+        service.create(name, {"task": task})
+    service.stop()
+    upgrade = """
+import functools
+from dataclasses import replace
+import everlearn.tasks.riverswim as module
+made = module.riverswim
+@functools.wraps(made)
+def riverswim(**parameters):
+    task = made(**parameters)
+    return replace(task, reward=replace(task.reward, function=lambda s, a, o: 0.5 * task.reward(s, a, o)))
+module.riverswim = riverswim
+"""
+    service = start(before=upgrade)
+    assert any(entry["message"] == "agent cannot be opened" for entry in service.log)
+    assert service.post("/v1/agents/station/act")["step"] == 1
+    reply = service.call("POST", "/v1/agents/river/act")
+    assert (reply.status, reply.json["error"]) == (503, "changed")
+    assert reply.json["message"].startswith("the reward changed: r(")
+    assert str(service.directory) not in reply.json["message"]
+    service.stop()
+    call = shlex.join(["everlearn", "accept", str(service.directory), "--agent", "river"])
+    assert runner.wait(runner.start(call, tmp_path, upgrade)) == 0
+    assert (tmp_path / ".stdout").read_text().startswith("accepted: the reward changed")
+    service = start(before=upgrade)
+    assert service.post("/v1/agents/river/act")["step"] == 1
+    assert service.call("GET", "/v1/agents/river").json["changed"]["step"] == 0
 
 
 def test_an_agent_that_is_damaged_does_not_stop_the_others(start):

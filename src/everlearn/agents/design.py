@@ -15,7 +15,7 @@ from typing import Any
 from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.reward import Reward
 from everlearn.protocol import Act, Knowledge, Learn, Now, Table
-from everlearn.purity import package, plain_function
+from everlearn.purity import is_ours
 from everlearn.registry import settings_text
 from everlearn.tasks.interface import Interface
 
@@ -84,7 +84,7 @@ class Design:
     def own(self) -> bool:
         """Whether it is the user's own: some function of it is not from this package, and so it runs with checks."""
         functions = (self.build, self.act, self.learn, self.policy, self.inspect)
-        return any(package(plain_function(one)) != "everlearn" for one in functions if one is not None)
+        return any(not is_ours(one) for one in functions if one is not None)
 
     def __repr__(self) -> str:
         """Return one line: the name, the parameters and the schedule."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,11 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.blame import blamed, own
+from everlearn.blame import blamed, own, own_frames, shown_path
 from everlearn.errors import AgentError, EverlearnError
 from everlearn.labels import show
 from everlearn.protocol import Experience, Knowledge, Now, Table
-from everlearn.purity import CLOCK, COMPILED, INPUT, MUTABLE, RANDOM, WRITTEN, Impurity, impurities
+from everlearn.purity import (
+    CLOCK,
+    COMPILED,
+    DYNAMIC,
+    INPUT,
+    MUTABLE,
+    RANDOM,
+    UNSAFE,
+    WRITTEN,
+    Impurity,
+    impurities,
+    users_functions,
+)
 from everlearn.tasks.interface import Interface
 
 ARGUMENTS = {
@@ -31,6 +44,8 @@ ARGUMENTS = {
 }
 """What each function of a design is called with."""
 
+KNOWN = "use arrays of float64, int64, uint64 or bool, numbers and tuples of numbers"
+
 CHECKED_NUMBERS = 1 << 16
 """Up to how many numbers an agent's knowledge is searched for NaN after every step; where it has more, less often."""
 
@@ -41,7 +56,12 @@ REMEDIES = {
     MUTABLE: "it could change unseen; keep it in what build returns",
     WRITTEN: "keep it in an array of what build returns",
     COMPILED: "leave out the decorator; everlearn compiles it, with checks",
+    DYNAMIC: "name what is meant, so that it can be checked",
+    UNSAFE: "it reaches memory unchecked or unset; use np.zeros and plain indices",
 }
+
+KEPT_TO = {"build": (RANDOM, CLOCK, WRITTEN), "policy": (RANDOM, CLOCK, INPUT, WRITTEN), "inspect": (RANDOM, CLOCK)}
+"""What the functions beside act and learn must not do."""
 
 
 def check_design(design: Design) -> None:
@@ -65,8 +85,13 @@ def check_design(design: Design) -> None:
     for name in ("act", "learn"):
         for found in impurities(getattr(design, name)):
             raise AgentError(design.name, f"{name} {_said(found)}")
-    for found in impurities(design.build, kinds=(RANDOM, CLOCK)):
-        raise AgentError(design.name, f"build {_said(found)}")
+        if not isinstance(getattr(design, name), types.FunctionType):
+            kind = _article(type(getattr(design, name)).__name__)
+            said = f"{name} is {kind}, which can keep what nobody sees"
+            raise AgentError(design.name, f"{said}; give a plain function, and keep it in what build returns")
+    for name, kinds in KEPT_TO.items():
+        for found in impurities(getattr(design, name), kinds) if getattr(design, name) is not None else ():
+            raise AgentError(design.name, f"{name} {_said(found)}")
 
 
 def _check_signature(design: Design, name: str, function: Any, arguments: tuple[str, ...]) -> None:
@@ -126,37 +151,41 @@ class Guard:
             knowledge: Any = self.design.build(self.interface)
         except EverlearnError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise blamed(error, f"agent {self.name!r}: build") from own(error)
         if not (isinstance(knowledge, tuple) and hasattr(knowledge, "_fields")):
             kind = type(knowledge).__name__
             raise self._error(f"build returned {_article(kind)}; return a NamedTuple of arrays")
+        for method in users_functions(type(knowledge)):
+            for found in impurities(method):
+                raise self._error(f"{method.__name__} of {type(knowledge).__name__} {_said(found)}")
         fields: Any = knowledge
-        copied = fields._replace(**{name: self._entry(name, value) for name, value in fields._asdict().items()})
-        self.check_numbers(copied, "build")
-        return copied
+        known = fields._replace(**{name: self._entry(name, value) for name, value in fields._asdict().items()})
+        self.check_numbers(known, "build")
+        return known
 
     def act(self, knowledge: Knowledge, aleatoric_state: int, now: Now, stream: Any) -> int:
         """Return the index of the action that the design chooses."""
         with np.errstate(**self._errors):  # type: ignore[arg-type]  # as their names say
             try:
-                action = self.design.act(knowledge, aleatoric_state, now, stream)
+                action = self.design.act(knowledge, aleatoric_state, now, Draws(stream))
             except EverlearnError:
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise self._blamed(error, "act", now.t) from own(error)
         self.check_action(action, now.t)
-        self._check_sometimes(knowledge, "act", now.t)
+        if sum(array.size for _, array in _floats(knowledge)) <= CHECKED_NUMBERS and not self.is_sound(knowledge):
+            self.check_numbers(knowledge, "act", now.t)
         return int(action)
 
     def learn(self, knowledge: Knowledge, experience: Experience, now: Now, stream: Any) -> None:
         """Let the design learn from one step."""
         with np.errstate(**self._errors):  # type: ignore[arg-type]  # as their names say
             try:
-                returned: Any = self.design.learn(knowledge, experience, now, stream)  # type: ignore[func-returns-value]
+                returned: Any = self.design.learn(knowledge, experience, now, Draws(stream))  # type: ignore[func-returns-value]
             except EverlearnError:
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise self._blamed(error, "learn", now.t) from own(error)
         if returned is not None:
             said = f"learn returned {_article(type(returned).__name__)} {self._at(now.t)}"
@@ -168,10 +197,10 @@ class Guard:
         if self.design.policy is None:
             raise self._error("has no policy function; give one as Design(..., policy=...)")
         try:
-            returned = np.asarray(self.design.policy(knowledge), dtype=np.float64)
+            returned = np.asarray(self.design.policy(copied(knowledge)), dtype=np.float64)
         except EverlearnError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise blamed(error, f"agent {self.name!r}: policy") from own(error)
         shape = (self.interface.states, self.interface.actions)
         if returned.shape != shape:
@@ -221,20 +250,25 @@ class Guard:
             self.check_numbers(knowledge, function, t)
 
     def _entry(self, name: str, value: Any) -> Any:
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-            return np.array(value, order="C")
-        if isinstance(value, np.ndarray) and value.dtype.names is not None and not value.dtype.hasobject:
+        if type(value) is np.ndarray and _is_wide(value.dtype):
             return np.array(value, order="C")
         if isinstance(value, int | float | np.number | np.bool_) or _is_numbers(value):
+            if isinstance(value, float | np.floating) and not (math.isfinite(value) or self._may_be(value)):
+                raise self._error(f"build returned {_value(value)} as {name}; keep to finite numbers")
             return value
         inside = f" of {_plural(value.dtype)}" if isinstance(value, np.ndarray) else ""
         kind = _article(type(value).__name__) + inside
-        raise self._error(f"build returned {kind} as {name}; use arrays of numbers, numbers and tuples of numbers")
+        raise self._error(f"build returned {kind} as {name}; {KNOWN}")
 
-    def _blamed(self, error: Exception, function: str, t: int) -> EverlearnError:
+    def _may_be(self, value: Any) -> bool:
+        return self.design.infinite and not math.isnan(value)
+
+    def _blamed(self, error: BaseException, function: str, t: int) -> EverlearnError:
         if isinstance(error, AttributeError) and str(error) == "can't set attribute":
-            said = f"{function} assigned to a field of its knowledge {self._at(t)}"
-            return self._error(f"{said}; write into the array, as in knowledge.q[...] = value", t)
+            frames = own_frames(error.__traceback__)
+            place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+            said = f"{function} assigned to a field of a NamedTuple {self._at(t)}{place}"
+            return self._error(f"{said}; write into an array, as in knowledge.q[...] = value", t)
         return blamed(error, f"agent {self.name!r}: {function}", self._at(t).removeprefix("at "))
 
     def _at(self, t: int) -> str:
@@ -244,14 +278,44 @@ class Guard:
         return AgentError(self.name, problem, t)
 
 
+class Draws:
+    """A random stream, of which a user's functions see no more than :func:`everlearn.uniform` needs.
+
+    Whatever else a generator of NumPy's can do is neither compiled nor saved.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def random(self) -> float:
+        """Draw from [0, 1)."""
+        return self._stream.random()  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a stream has no {name}; draw with el.uniform(stream) or el.choose(stream, n)")
+
+
+def copied(knowledge: Knowledge) -> Knowledge:
+    """Return what is known in arrays that may be changed without a consequence."""
+    arrays = {name: value.copy() for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
+    return knowledge._replace(**arrays)
+
+
 def _floats(knowledge: Knowledge) -> Iterator[tuple[str, NDArray[Any]]]:
     for name, value in zip(knowledge._fields, knowledge, strict=True):
         if isinstance(value, np.ndarray):
             if value.dtype.kind == "f":
                 yield name, value
             for field in value.dtype.names or ():
-                if value.dtype[field].kind == "f":
+                if value.dtype[field].base.kind == "f":
                     yield f"{name}.{field}", value[field]
+
+
+def _is_wide(kind: np.dtype[Any]) -> bool:
+    """Tell whether numbers of a type are the same in both engines: narrower ones are rounded at other times."""
+    if kind.names is not None:
+        return all(_is_wide(kind[name].base) for name in kind.names)
+    return kind.kind == "b" or (kind.kind in "iuf" and kind.itemsize == 8)
 
 
 def _is_numbers(value: Any) -> bool:

@@ -14,7 +14,7 @@ from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName, UserCodeError
 from everlearn.factories import call_factory, name_of, refuse_needy
-from everlearn.purity import impurities, package, plain_function
+from everlearn.purity import impurities, is_ours
 from everlearn.registry import locate, parameters, settings
 
 WANTED_AGENT = "a design, as in el.Design(build, act, learn), or a function without required arguments that returns one"
@@ -59,7 +59,7 @@ def _pure(schedule: Schedule) -> Schedule:
             continue
         if not callable(function):
             raise InputError(f"{name} of the schedule", function, "give a function of t")
-        for found in () if package(plain_function(function)) == "everlearn" else impurities(function):
+        for found in () if is_ours(function) else impurities(function):
             said = f"schedule {schedule.name!r}: {name} uses {found.name} ({found.place})"
             raise UserCodeError(f"{said}; a schedule is a function of t alone")
     return schedule

@@ -73,7 +73,8 @@ def simulate_compiled(
 
 def batches(plan: Plan, interface: Interface, workers: int) -> Iterator[range]:
     """Yield runs in batches whose knowledge fits into memory together."""
-    number = max(workers, MEMORY // max(bytes_known(plan.design, interface), 1))
+    each = bytes_known(plan.design, interface) * (2 if plan.design.own else 1)  # a copy is kept of the user's own
+    number = max(workers, MEMORY // max(each, 1))
     for begin in range(0, plan.runs, number):
         yield range(begin, min(begin + number, plan.runs))
 
@@ -206,10 +207,10 @@ class CompiledBatch:
         known: Knowledge = group.knowledge._replace(**{name: part[lane] for name, part in parts.items()})
         return known
 
-    def first_of(self, group: Group) -> int:
-        """Return how many runs are in the groups before a group."""
+    def run_of(self, group: Group, lane: int) -> int:
+        """Return the number of the run that is in a lane of a group."""
         before = itertools.takewhile(lambda other: other is not group, self.groups)
-        return sum(len(other.lanes.pair) for other in before)
+        return self.runs[sum(len(other.lanes.pair) for other in before) + lane]
 
     def until(self, group: Group, block: Block, position: int, end: int) -> None:
         """Advance a group to before a position, expanding pairs that it meets for the first time."""
@@ -305,6 +306,6 @@ def stacked(design: Design, interface: Interface, number: int) -> Knowledge:
             remedy = f"a design by state needs arrays whose first axis is the aleatoric state, {interface.states} long"
             raise InputError(f"array {name!r} of the design {design.name!r}", value.shape, remedy)
         copies = np.concatenate([value] * number) if number > 1 else value
-        return np.ascontiguousarray(copies)
+        return np.array(copies, order="C")
 
     return type(knowledge)(**{name: stack(name, value) for name, value in knowledge._asdict().items()})

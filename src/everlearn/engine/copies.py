@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from everlearn.purity import plain_function
-from everlearn.randomness import kept, uniform
-from everlearn.sources import callees, names_used
+from everlearn.randomness import WORDS, kept, uniform
+from everlearn.sources import callees, names_read, names_used
 
 KEPT = {kept, uniform}
 """Functions that compiled code knows in a form of their own."""
 
-UNCHECKED = {"flat", "ctypes", "carray", "farray", "as_strided"}
-"""Names of what reaches into memory without a check, also where checks are asked for."""
+
+def _kept(room: Any) -> Any:
+    """Return the stream whose words are in an array; the index is checked, where the address of the words is not."""
+    _last = room[WORDS - 1]
+    return kept(room)
+
+
+UNCHECKED = {"flat", "ctypes", "take_along_axis"}
+"""Names of what Numba does not check, also where checks are asked for; interpreted, it is checked."""
 
 _TRUSTED = {"math", "numba", "numpy", "scipy"}
 
@@ -51,7 +59,7 @@ def unsafe(*functions: Callable[..., Any]) -> str | None:
     """
     for function in functions:
         for one in callees(function):
-            for name in sorted(UNCHECKED.intersection(one.__code__.co_names)):
+            for name in sorted(UNCHECKED.intersection(names_read(one.__code__))):
                 return f"{one.__name__} uses {name}, which compiled code cannot check"
             if one in {other for _, value in names_used(one) for other in callees(plain_function(value))}:
                 return f"{one.__name__} calls itself, which compiled code cannot check"
@@ -60,7 +68,7 @@ def unsafe(*functions: Callable[..., Any]) -> str | None:
 
 def _copy(thing: Any, known: dict[Any, Any]) -> Any:
     """Return the copy of a function, and anything else as it is."""
-    function = plain_function(thing) if hasattr(thing, "py_func") else thing
+    function = _kept if thing is kept else thing
     if not isinstance(function, types.FunctionType) or function in KEPT or _is_trusted(function):
         return thing
     if function not in known:
@@ -73,7 +81,8 @@ def _copy(thing: Any, known: dict[Any, Any]) -> Any:
             function.__qualname__,
         )
         known[function] = copy
-        _fill(function, scope, cells, known)
+        if function is not _kept:  # which calls what compiled code knows
+            _fill(function, scope, cells, known)
     return known[function]
 
 
@@ -83,16 +92,19 @@ def _fill(
     """Give a copy what its original reaches, functions replaced by their copies."""
     for name, value in names_used(function):
         module, dot, member = name.partition(".")
-        if dot:
+        if dot and module in scope:
             scope[module] = _with_member(scope.get(module), member, _copy(value, known))
         elif name in scope:
             scope[name] = _copy(value, known)
     for cell, original in zip(cells, function.__closure__ or (), strict=True):
-        cell.cell_contents = _copy(original.cell_contents, known)
+        with suppress(ValueError):  # enclosed, and not there yet
+            cell.cell_contents = _copy(original.cell_contents, known)
 
 
 def _with_member(module: Any, name: str, value: Any) -> Any:
-    """Return a module in which one member is another; the module itself stays as it is."""
+    """Return a module in which one member is another, also of a module in it; the module itself stays as it is."""
+    name, _, rest = name.partition(".")
+    value = _with_member(getattr(module, name, None), rest, value) if rest else value
     if not isinstance(module, types.ModuleType) or getattr(module, name, None) is value:
         return module
     copy = types.ModuleType(module.__name__)

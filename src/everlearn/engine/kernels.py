@@ -7,6 +7,7 @@ code can be kept on disk, and an edited function is a new type, never served sta
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -31,6 +32,7 @@ STRICT = {**CHECKED, "error_model": "python"}
 int64: Any = np.int64
 uint32: Any = np.uint32
 
+_LOCK = threading.Lock()
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {}
 _MADE_CALLABLE: set[Callable[..., Any]] = {kept, uniform}
 
@@ -45,12 +47,14 @@ class Token:
     def __init__(self, *functions: Callable[..., Any], options: Mapping[str, Any] = INLINE) -> None:
         checked = options is not INLINE
         self.fingerprint = fingerprint(*functions) + (f" {sorted(options.items())}" if checked else "")
-        if checked and self.fingerprint in _FUNCTIONS:
-            return
-        _FUNCTIONS[self.fingerprint] = copied(*functions) if checked else functions
-        for function in _FUNCTIONS[self.fingerprint]:
-            for one in callees(function):
-                make_callable(one, options)
+        with _LOCK:
+            if checked and self.fingerprint in _FUNCTIONS:
+                return
+            made = copied(*functions) if checked else functions
+            for function in made:
+                for one in callees(function):
+                    make_callable(one, options)
+            _FUNCTIONS[self.fingerprint] = made
 
     @property
     def checked(self) -> bool:
@@ -199,6 +203,8 @@ def _present(_context: Any, optional: Any) -> Any:
 def _index_of(returned: Any, _actions: Any) -> Any:
     if isinstance(returned, types.Optional):
         return lambda returned, actions: int64(-1) if returned is None else _index(_present(returned), actions)
+    if isinstance(returned, types.IntEnumMember):
+        return lambda returned, actions: _index(returned.value, actions)
     if isinstance(returned, types.Integer | types.Boolean):
         return lambda returned, actions: int64(returned) if 0 <= returned < actions else int64(-1)
     return lambda _returned, _actions: int64(-1)

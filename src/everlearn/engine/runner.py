@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
-
+from everlearn.agents.own import Guard, build_knowledge
 from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.engine.table import EAGER, MOST_PAIRS, AnyTable, make_table
@@ -21,9 +18,8 @@ STEPS_WORTH_A_PAIR = 16
 """Steps for each pair expanded beforehand: expanding more than a short run visits would take longer than running it."""
 
 
-TRIED, PATIENCE, TOLERANCE = 128, 0.5, 1e-9
-"""Steps, and at most about so many seconds, for which a user's own design is tried in both engines, and how closely
-they must agree: a function of NumPy's may differ in the last bit when it is compiled."""
+TRIED, PATIENCE = 128, 0.5
+"""Steps, and at most about so many seconds, for which a user's own design is tried in both engines."""
 
 
 PROBED = 64
@@ -91,24 +87,24 @@ def _try_own(plan: Plan, table: AnyTable) -> None:
     """
     from everlearn.engine.compiled import CompiledBatch
     from everlearn.engine.copies import unsafe
+    from everlearn.engine.guarded import agree, difference, interpreted
+    from everlearn.engine.timeline import Timeline
 
-    trial = Plan(plan.task, plan.design, min(plan.steps, TRIED), 1, plan.seed)
-    interpreted, began = ReferenceBatch(trial, [0]), time.perf_counter()
-    for _ in interpreted.advance():
-        if time.perf_counter() - began > PATIENCE:
-            break
-    if (reason := unsafe(plan.design.act, plan.design.learn)) is not None:
-        raise CompilationError(f"the agent {plan.design.name!r} cannot be compiled: {reason}")
-    compiled = CompiledBatch(trial, table, [0], 1)
-    with ThreadPoolExecutor(1) as pool:
-        for _ in compiled.advance(pool, until=interpreted.t):
-            pass
-    one, other = interpreted.condition(), compiled.condition()
-    for name, array in one.arrays.items():
-        if not np.allclose(array, other.arrays[name], rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
-            said = f"after {interpreted.t} steps its {name.partition('/')[2]} differs between the two engines"
-            remedy = "its functions must depend on their arguments alone, and do the same compiled as interpreted"
-            raise AgentError(plan.design.name, f"{said}; {remedy}")
+    design = plan.design
+    trial = Plan(plan.task, design, min(plan.steps, TRIED), 1, plan.seed)
+    if difference(*(build_knowledge(design, table.interface) for _ in range(2))) is not None:
+        raise AgentError(design.name, "build returned something else when it was called again; it must be repeatable")
+    batch = CompiledBatch(trial, table, [0], 1)
+    group, guard = batch.groups[0], Guard(design, table.interface)
+    block = Timeline(design.schedule).next(trial.steps)
+    taken = interpreted(batch, group, 0, block, (0, trial.steps), guard, PATIENCE)
+    again = interpreted(batch, group, 0, block, (0, taken.steps), guard)
+    if taken[2:] != again[2:] or difference(taken.known, again.known) is not None:
+        said = f"in {taken.steps} steps it did something else when it was run again with the same seed"
+        raise AgentError(design.name, f"{said}; its functions must depend on their arguments alone")
+    if (reason := unsafe(design.act, design.learn)) is not None:
+        raise CompilationError(f"the agent {design.name!r} cannot be compiled: {reason}")
+    agree(batch, group, block, taken, guard)
 
 
 def _reason(error: Exception) -> str:

@@ -83,6 +83,6 @@ def _uniform(stream: Any) -> Any:
 
 @overload(kept, jit_options={"forceinline": True}, strict=False)
 def _kept(room: Any) -> Any:
-    if isinstance(room, types.Array):
+    if isinstance(room, types.Array) and (room.dtype, room.ndim, room.layout) == (types.uint64, 1, "C"):
         return lambda room: stream_at(room.ctypes.data)
     return None

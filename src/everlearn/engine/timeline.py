@@ -13,9 +13,9 @@ from everlearn.agents.clock import Block, Carry, evaluate, sample
 from everlearn.agents.schedule import Schedule
 from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
-from everlearn.engine.kernels import INLINE, STRICT, Token
+from everlearn.engine.kernels import Token
 from everlearn.protocol import Table
-from everlearn.purity import package
+from everlearn.purity import is_ours
 
 
 class Timeline:
@@ -34,10 +34,9 @@ class Timeline:
         self.schedule = schedule
         self.t = t
         self.carry = carry or Carry()
-        self._token = None
+        self._token: Token | None = None
         if schedule is not None and schedule.formula is not None and schedule.ceiling is not None:
-            own = package(schedule.formula) != "everlearn"
-            self._token = Token(schedule.formula, options=STRICT if own else INLINE)
+            self._token = Token(schedule.formula) if is_ours(schedule.formula) else None
 
     def next(self, number: int) -> Block:
         """Return the next so many steps."""

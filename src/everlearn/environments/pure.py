@@ -18,7 +18,7 @@ import numpy as np
 
 from everlearn.blame import blamed, own
 from everlearn.errors import EverlearnError, TaskError
-from everlearn.purity import CLOCK, INPUT, RANDOM, Impurity, impurities, package, plain_function
+from everlearn.purity import CLOCK, INPUT, RANDOM, Impurity, impurities, is_ours, package, plain_function
 
 CAREFUL, REPEATS = 64, 8
 """How many of the first evaluations are repeated, and how often each is done; later ones are done twice."""
@@ -100,7 +100,7 @@ def is_own(function: Any) -> bool:
     (False, True)
 
     """
-    return package(plain_function(function)) != "everlearn"
+    return not is_ours(function)
 
 
 def as_number(value: Any) -> float | None:

@@ -12,8 +12,8 @@ from everlearn.play import station
 from everlearn.play.explanation import Explanation
 from everlearn.play.interpreted import Watched
 
-MOST_NODES = 120
-"""Up to how many aleatoric states each is drawn."""
+MOST_NODES, FEW_NODES = 120, 5
+"""Up to how many aleatoric states each is drawn, and up to how many there is room for a name below each."""
 
 WIDTH, HEIGHT = 420, 310
 LONGEST_TEXT = 26
@@ -59,14 +59,18 @@ def _nodes(stream: Watched) -> list[str]:
     number, here = len(stream.task.states), stream.aleatoric_state
     columns = number if number <= 8 else min(20, max(8, round((number * 2.2) ** 0.5)))
     rows = -(-number // columns)
-    pitch = min(48.0, (WIDTH - 40) / columns, (HEIGHT - 120) / rows)
+    pitch = min(76.0 if number <= FEW_NODES else 48.0, (WIDTH - 40) / columns, (HEIGHT - 120) / rows)
     left, top = (WIDTH - pitch * (columns - 1)) / 2, 24 + (HEIGHT - 130 - pitch * (rows - 1)) / 2
     parts = []
     for s in range(number):
         x, y = left + pitch * (s % columns), top + pitch * (s // columns)
         kind = "node here" if s == here else "node"
-        parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{pitch * 0.36:.1f}"/>')
+        radius = min(pitch * 0.36, 20.0)
+        parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>')
         text = show(stream.task.states[s])
+        if len(text) > 3 and number <= FEW_NODES:
+            below = f'x="{x:.1f}" y="{y + radius + 18:.1f}" text-anchor="middle"'
+            parts.append(f'<text class="small" {below}>{escape(_short(text, 10))}</text>')
         if len(text) <= 3 and pitch >= 24:
             shade = "inside here" if s == here else "inside"
             parts.append(

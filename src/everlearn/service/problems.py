@@ -76,7 +76,7 @@ async def on_error(request: Request, error: Exception) -> Answer:
         more = {} if error.recorded is None else {"recorded": error.recorded}
         return problem(409, "conflict", str(error), expected=error.expected, **more)
     if isinstance(error, Changed):
-        return problem(409, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
+        return problem(503, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
     if isinstance(error, Missing):
         return problem(404, "missing", str(error))
     if isinstance(error, Taken):

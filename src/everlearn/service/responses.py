@@ -21,7 +21,7 @@ _FAILURES = {
     421: "The service does not go by that name.",
     422: "Something in it cannot be used; the message says what.",
     500: "Something went wrong; the log has it under the id.",
-    503: "Too many requests wait, or the service is not ready; come again.",
+    503: "Too many requests wait, or the service or the agent is not ready; come again.",
     507: "The disk is full; nothing was changed.",
 }
 FAILURES: dict[int | str, dict[str, Any]] = {

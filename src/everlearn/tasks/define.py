@@ -88,6 +88,8 @@ class Definition:
         return given[0]
 
     def _take_aleatoric(self, start: Label, states: Iterable[Label] | None = None) -> Callable[[Update], Update]:
+        remedy = f"write @{self.name}.aleatoric(start) with the first aleatoric state"
+        require(not callable(start), f"aleatoric of task {self.name!r}", start, remedy)
         listed = None if states is None else check_labels(states, "states")
 
         def decorate(update: Update) -> Update:
