@@ -35,6 +35,8 @@ settings.register_profile("everlearn", deadline=None, derandomize=True, database
 settings.load_profile("everlearn")
 # One cache for all workers and all processes that they start; it is kept, since what was edited is never served stale.
 os.environ.setdefault("EVERLEARN_CACHE_DIR", str(ROOT / "build" / "cache"))
+# Threads of OpenBLAS wait for each other at full speed: with two workers on two cores that took twenty times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

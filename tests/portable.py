@@ -23,8 +23,8 @@ LOOPS = 4
 """How many loops keep the machine busy."""
 
 LOOP = f"""
-import os, time
-parent, end = os.getppid(), time.monotonic() + {SECONDS}
+import os, sys, time
+parent, end = int(sys.argv[1]), time.monotonic() + {SECONDS}
 while os.getppid() == parent and time.monotonic() < end:
     for _ in range(10**6):
         pass
@@ -79,7 +79,7 @@ def processor_flags(text: str) -> frozenset[str]:
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
     """Keep the machine busy; each loop also ends by itself, with its parent or when its time is over."""
-    started = [subprocess.Popen([sys.executable, "-c", LOOP]) for _ in range(loops)]
+    started = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid())]) for _ in range(loops)]
     try:
         yield
     finally:

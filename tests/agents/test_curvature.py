@@ -19,12 +19,8 @@ def test_it_stays_slow_on_the_station_of_the_paper(seed):
     check_it_stays_slow("curvature", phase=30_000, seed=seed)
 
 
-def test_every_run_stays_slow_with_the_default_phase():
-    check_every_run_stays_slow("curvature", runs=40, seed=1)
-
-
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(2, 7))
+@pytest.mark.parametrize("seed", range(1, 7))
 def test_hundreds_of_runs_stay_slow_with_the_default_phase(seed):
     check_every_run_stays_slow("curvature", runs=40, seed=seed)
 

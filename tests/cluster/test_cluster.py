@@ -7,6 +7,7 @@ import shutil
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,40 +75,39 @@ def test_either_goes_on_from_what_the_other_left(cluster, brief, tmp_path):
 
 
 class Killer(Watcher):
-    """Kills a worker each time that some more steps have come back."""
+    """Kills a worker of a cluster on this machine each time that some more steps have come back."""
 
-    def __init__(self, force: Cluster, every: int, kills: int) -> None:
-        self.force, self.every, self.left = force, every, kills
+    def __init__(self, cluster: Any, every: int, kills: int) -> None:
+        self.cluster, self.every, self.left = cluster, every, kills
         self.taken = self.killed = 0
 
     def steps(self, number: int) -> None:
         self.taken += number
         if self.left and self.taken >= self.every * (self.killed + 1):
-            alive = [worker.pid for worker in self.force.here.workers.values() if worker.pid]
+            alive = [worker.pid for worker in self.cluster.workers.values() if worker.pid]
             if alive:
                 os.kill(alive[self.killed % len(alive)], signal.SIGKILL)
                 self.killed += 1
                 self.left -= 1
 
 
-def killed_and_compared(tmp_path, steps: float, kills: int) -> None:
-    force, total = Cluster("local:2"), steps * 30 * 2
-    watcher = Killer(force, int(total / (kills + 2)), kills)
-    spec = {**document(steps), "agent": AGENTS[:1]}
+def killed_and_compared(cluster, tmp_path, steps: float, kills: int) -> None:
+    watcher = Killer(cluster, int(steps * 30 * 2 / (kills + 2)), kills)
+    spec, force = {**document(steps), "agent": AGENTS[:1]}, Cluster(cluster.scheduler_address)
     execute(read_spec(spec), tmp_path / "killed", workforce=force, watcher=watcher)
     execute(read_spec(spec), tmp_path / "threads")
     assert watcher.killed == kills
     assert tables(tmp_path / "killed") == tables(tmp_path / "threads")
 
 
-def test_a_worker_that_is_killed_changes_nothing(brief, tmp_path):
-    killed_and_compared(tmp_path, steps=1e5, kills=1)
+def test_a_worker_that_is_killed_changes_nothing(cluster, brief, tmp_path):
+    killed_and_compared(cluster, tmp_path, steps=1e5, kills=1)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(4))
-def test_workers_that_are_killed_again_and_again_change_nothing(brief, tmp_path, seed):
-    killed_and_compared(tmp_path, steps=2e6 + seed, kills=10)
+def test_workers_that_are_killed_again_and_again_change_nothing(cluster, brief, tmp_path, seed):
+    killed_and_compared(cluster, tmp_path, steps=2e6 + seed, kills=10)
 
 
 def test_a_stop_leaves_what_came_back(cluster, brief, tmp_path):

@@ -18,6 +18,11 @@ ZIPKIN = {(1, 4): 4.04, (2, 4): 4.40, (1, 9): 5.44, (2, 9): 6.09}
 cost for Poisson demand of mean 5 and holding cost 1, by lead time and penalty."""
 
 
+def soak(value):
+    """A case that tests the same law as others, and takes longer."""
+    return pytest.param(value, marks=pytest.mark.soak)
+
+
 @pytest.mark.parametrize(("lead_time", "penalty"), ZIPKIN)
 def test_the_optimal_costs_of_zipkin(lead_time, penalty):
     optimum = el.Theory(inventory(lead_time=lead_time, penalty=penalty)).optimum
@@ -34,7 +39,7 @@ def test_the_optimal_costs_of_zipkin_at_a_longer_lead_time(penalty, cost):
 
 
 @pytest.mark.parametrize(("lead_time", "mean"), [(1, 5.0), (2, 3.0), (3, 1.5), (1, 12.0)])
-@pytest.mark.parametrize("penalty", [1.0, 4.0, 19.0])
+@pytest.mark.parametrize("penalty", [soak(1.0), 4.0, soak(19.0)])
 def test_where_demand_waits_the_level_is_enough_for_demand_that_is_lost(lead_time, mean, penalty, monkeypatch):
     # The level is SciPy's quantile; room for six more units changes no optimum.
     monkeypatch.setattr("everlearn.tasks.inventory.USUAL_CAPACITY", 1)
@@ -68,7 +73,9 @@ def test_rewards_and_observations_do_not_grow_with_room_that_is_not_needed():
     assert len(tasks[3].observations) < 9 * 200 * 30
 
 
-@pytest.mark.parametrize("arguments", [{}, {"penalty": 9.0}, {"lead_time": 2}, {"lead_time": 2, "penalty": 9.0}])
+@pytest.mark.parametrize(
+    "arguments", [{}, {"penalty": 9.0}, soak({"lead_time": 2}), soak({"lead_time": 2, "penalty": 9.0})]
+)
 def test_the_bounds_on_stock_and_orders_cost_nothing(arguments):
     narrow, wide = inventory(**arguments), inventory(**arguments, capacity=26, most_ordered=10)
     averages = [el.Theory(task).optimal_average_reward for task in (narrow, wide)]
