@@ -74,6 +74,7 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     for module in EXAMPLES.glob("*.py"):
         shutil.copy(module, tmp_path)
+        monkeypatch.delitem(sys.modules, module.stem, raising=False)  # another test may have imported it from elsewhere
 
     def write(example, text):
         path = tmp_path / example.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -164,9 +165,10 @@ def test_a_worker_with_another_version_of_the_agent_refuses():
     assert refused.reason == "its agent 'growing-horizon' is another version"
 
 
-def test_an_agent_of_ones_own_is_found_beside_the_spec(cluster, tmp_path):
+def test_an_agent_of_ones_own_is_found_beside_the_spec(cluster, tmp_path, monkeypatch):
     for name in ("own_agent.py", "random_worlds.py"):
         shutil.copy(EXAMPLES / name, tmp_path)
+        monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)  # imported from elsewhere, perhaps
     text = (EXAMPLES / "family.toml").read_text().replace("1e5", "2e3").replace("instance = 30", "instance = 3")
     (tmp_path / "spec.toml").write_text(text)
     spec = load_spec(tmp_path / "spec.toml")
