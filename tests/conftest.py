@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,3 +51,14 @@ def runner() -> Iterator[Runner]:
     """One process that forks, for all tests of a worker; it is started where one needs it."""
     with Runner() as made:
         yield made
+
+
+@pytest.fixture(autouse=True)
+def _forgotten_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Forget what a test imported from a temporary folder, whose name another test may give to another module."""
+    before = set(sys.modules)
+    yield
+    folder = str(tmp_path_factory.getbasetemp())
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
+            del sys.modules[name]
