@@ -32,6 +32,9 @@ SLOWEST = (
 
 The first compiles every agent, so that others find them in the cache."""
 
+INSTALLED = (sys.prefix, sys.base_prefix)
+"""Where Python's own modules and those of packages are."""
+
 settings.register_profile("everlearn", deadline=None, derandomize=True, database=None)
 settings.load_profile("everlearn")
 # One cache for all workers and all processes that they start; it is kept, since what was edited is never served stale.
@@ -54,11 +57,11 @@ def runner() -> Iterator[Runner]:
 
 
 @pytest.fixture(autouse=True)
-def _forgotten_modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Forget what a test imported from a temporary folder, whose name another test may give to another module."""
+def _forgotten_modules() -> Iterator[None]:
+    """Forget what a test imported from a folder of its own, since another test may give the name to another module."""
     before = set(sys.modules)
     yield
-    folder = str(tmp_path_factory.getbasetemp())
     for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
+        file = getattr(sys.modules[name], "__file__", None)
+        if file is not None and not Path(file).is_relative_to(ROOT) and not file.startswith(INSTALLED):
             del sys.modules[name]
