@@ -45,6 +45,7 @@ def test_what_came_of_each_way_is_said(monkeypatch, capsys):
         seen.append((command[-1], options["env"].get("OPENBLAS_CORETYPE")))
         return subprocess.CompletedProcess(command, int(len(seen) == 2))
 
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
     monkeypatch.setattr(subprocess, "run", called)
     monkeypatch.setattr(portable, "processor_flags", lambda _text: frozenset({"sse4_2", "avx2", "fma"}))
     assert portable.main(["tests/theory"]) == 1

@@ -173,7 +173,7 @@ def compare(
     folder = mkdtemp(prefix="everlearn-")
     try:
         execute(spec, folder, workforce=workforce(threads, cluster), watcher=watcher)
-        experiment = Experiment(folder)
+        experiment = Experiment(folder, temporary=True)
     except BaseException:
         rmtree(folder, ignore_errors=True)
         raise

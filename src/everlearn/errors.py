@@ -5,6 +5,7 @@
     EverlearnError
     ├── InputError (ValueError)      an argument cannot be used: it names argument, value and remedy
     │   ├── UnknownName              a name that no registry knows, with those it does know
+    │   │   └── UnknownKey           a key that a mapping does not have
     │   ├── ScheduleError            a schedule leaves its domain, at step ``t``
     │   └── TaskError                a task contradicts itself
     │       ├── LabelError           an action, observation, state or memory of an unsupported type
@@ -111,6 +112,12 @@ class UnknownName(InputError):  # noqa: N818 - reads as what it is
         if near := get_close_matches(str(value), self.known, n=1, cutoff=0.5):
             remedy += f" (did you mean {near[0]}?)"
         super().__init__(argument, value, remedy + hint)
+
+
+class UnknownKey(UnknownName, KeyError):
+    """A key that a mapping does not have."""
+
+    __str__ = Exception.__str__  # that of KeyError puts the message in quotes
 
 
 class ScheduleError(InputError):

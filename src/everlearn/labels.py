@@ -138,6 +138,21 @@ def show(label: Label) -> str:
     return label if isinstance(label, str) else encode(label)
 
 
+def kind_of(value: object) -> str:
+    """Name the type of a value, with its article, for an error message.
+
+    Examples
+    --------
+    >>> kind_of(None), kind_of(0.5), kind_of(1), kind_of((1, 2))
+    ('None', 'a float', 'an int', 'a tuple')
+
+    """
+    if value is None:
+        return "None"
+    name = "array" if type(value).__name__ == "ndarray" else type(value).__name__
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
 def few(labels: Sequence[Label], most: int = 12) -> str:
     """Write labels for a person, not too many of them.
 

@@ -135,7 +135,10 @@ def settings(
     for name in given:
         if name not in known:
             listed = [f"{prefix}.{known_name}" for known_name in known if known_name not in unlisted]
-            raise UnknownName("parameter", f"{prefix}.{name}", listed)
+            positional = name in inspect.signature(factory).parameters
+            header = f"def {getattr(factory, '__name__', 'agent')}(*, {name}=...)"
+            hint = f"; make it keyword-only, as in {header}" if positional else ""
+            raise UnknownName("parameter", f"{prefix}.{name}", listed, hint)
     chosen = {name: parameter.default for name, parameter in known.items()}
     for name, value in given.items():
         chosen[name] = convert(value, known[name].kind, f"{prefix}.{name}")

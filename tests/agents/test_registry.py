@@ -111,5 +111,5 @@ def test_an_unknown_agent_is_told_those_there_are():
 
 @pytest.mark.parametrize("make", [make_schedule, make_design])
 def test_a_function_that_makes_something_else(make):
-    with pytest.raises(InputError, match=r"made int, not a (schedule|design)"):
+    with pytest.raises(InputError, match=r"returned an int, not a (schedule|design)"):
         make(seven)

@@ -61,10 +61,13 @@ def row(title: str, answer: str, *, call: str = RUN, files: dict[str, str] | Non
     )
 
 
-def act(title: str, returned: str, shown: str, **others: Any) -> Mistake:
+AS_INT = " as an int, as in int(x)"
+
+
+def act(title: str, returned: str, shown: str, as_int: str = "", **others: Any) -> Mistake:
     """An ``act`` of one line that returns something that is not an action."""
     body = f"def act(k, s, now, stream):\n    {returned}\n"
-    return row(title, f"act returned {shown}; {RANGE}", act=body, **others)
+    return row(title, f"act returned {shown}; {RANGE}{as_int}", act=body, **others)
 
 
 ACTIONS = [
@@ -72,9 +75,9 @@ ACTIONS = [
     act("act returns the number of actions", "return 2", "2 at step 1"),
     act("act returns a number far out of range", "return 10**12", "1000000000000 at step 1"),
     act("act returns an action out of range at a later step", "return now.t // 350", "2 at step 700"),
-    act("act returns a number between two actions", "return 0.5", "0.5 at step 1"),
-    act("act returns a float", "return 1.0", "1.0 at step 1"),
-    act("act returns NaN", "return np.nan", "NaN at step 1"),
+    act("act returns a number between two actions", "return 0.5", "0.5 at step 1", as_int=AS_INT),
+    act("act returns a float", "return 1.0", "1.0 at step 1", as_int=AS_INT),
+    act("act returns NaN", "return np.nan", "NaN at step 1", as_int=AS_INT),
     act("act returns nothing", "np.argmax(k.q[s])", "None at step 1"),
     act("act returns the name of an action", "return 'left'", "'left' at step 1"),
     act("act returns an array", "return k.q[s]", "an array of shape (2,) at step 1"),
@@ -229,6 +232,12 @@ def foreign(title: str, answer: str, before: str, *body: str, **others: Any) -> 
 
 
 UNREPEATABLE = [
+    row(
+        "build draws initial values",
+        "build calls np.random.rand (mine.py, line 14); build has no stream; draw initial values in act, when now.t is "
+        "1, with el.uniform(stream)",
+        build="def build(interface):\n    return Known(np.random.rand(6, 2), np.zeros(2))\n",
+    ),
     foreign(
         "act draws with the random module",
         f"act calls random.randrange (mine.py, line 21); {DRAW}",

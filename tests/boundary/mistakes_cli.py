@@ -53,6 +53,10 @@ def divides(*, rate: float = 0.1):
     return 1 / (rate - rate)
 
 
+def positional(rate=0.1):
+    return None
+
+
 def demands(*, rate):
     return None
 
@@ -102,8 +106,16 @@ MODULES = [
         title="a factory without a return",
         files={"mine.py": FACTORIES},
         call=RUN.format("mine:forgets"),
-        answer="agent: 'mine:forgets'; made NoneType, not a design; return one, as in el.Design(build, act, learn)",
+        answer="agent: 'mine:forgets'; returned None, not a design; return one, as in el.Design(build, act, learn)",
         shown=FACTORIES[FACTORIES.index("def forgets") : FACTORIES.index("def divides")],
+    ),
+    Mistake(
+        group="agents",
+        title="a parameter of a factory that is not keyword-only",
+        files={"mine.py": FACTORIES},
+        call=RUN.format("mine:positional") + " --set agent.rate=0.2",
+        answer="parameter: 'agent.rate'; known: none; make it keyword-only, as in def positional(*, rate=...)",
+        shown=FACTORIES[FACTORIES.index("def positional") : FACTORIES.index("def demands")],
     ),
     Mistake(
         group="agents",
@@ -111,7 +123,7 @@ MODULES = [
         files={"mine.py": FACTORIES},
         call=RUN.format("mine:divides") + " --engine {engine}",
         answer="agent 'mine:divides' raised ZeroDivisionError: float division by zero (mine.py, line 9)",
-        shown=FACTORIES[FACTORIES.index("def divides") : FACTORIES.index("def demands")],
+        shown=FACTORIES[FACTORIES.index("def divides") : FACTORIES.index("def positional")],
     ),
     Mistake(
         group="agents",

@@ -9,6 +9,32 @@ RUN = "import everlearn as el\n\nresult = el.run('riverswim', 'always', steps=10
 MISTAKES = [
     Mistake(
         group="command line",
+        title="a reference that there is not",
+        files={"mine.py": RUN + "print(result.references['optimal'])\n"},
+        call="python mine.py",
+        answer=(
+            "reference: 'optimal'; known: always left, always right, best over aleatoric states, "
+            "optimum over all policies"
+        ),
+    ),
+    Mistake(
+        group="specs",
+        title="parameters in a list",
+        files={"mine.py": "import everlearn as el\n\nel.run('riverswim', parameters=['agent.phase'])\n"},
+        call="python mine.py",
+        answer="parameters: ['agent.phase']; give a dictionary, as in {\"task.window\": 6}",
+    ),
+    Mistake(
+        group="specs",
+        title="figures of an experiment that is nowhere kept",
+        files={"mine.py": "import everlearn as el\n\nel.compare('riverswim', 'always', steps=10).plot()\n"},
+        call="python mine.py",
+        answer=(
+            "out: None; say where to write; this experiment is in a temporary directory, which is removed with it"
+        ),
+    ),
+    Mistake(
+        group="command line",
         title="a figure of an unknown format",
         files={},
         call="everlearn run riverswim --steps 100 --plot curve.gif",

@@ -33,10 +33,10 @@ def shop(
     return {"shop.py": f"import everlearn as el\n{head}\n@el.task({arguments})\n{dynamics.lstrip()}\n{reward}"}
 
 
-def world(step: str, head: str = "", start: str = "self.rng = rng") -> dict[str, str]:
+def world(step: str, head: str = "", start: str = "self.rng = rng", attributes: str = "") -> dict[str, str]:
     """Return a file with a shop whose dynamics are a class."""
     methods = f"    def start(self, rng):\n        {start}\n\n    def step(self, action):\n        {step}\n"
-    return shop("class shop:\n" + methods, head=head, rest="")
+    return shop("class shop:\n" + attributes + methods, head=head, rest="")
 
 
 def script(line: str) -> dict[str, str]:
@@ -312,6 +312,20 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
+        title="an environment that changes what all runs share",
+        files=world(
+            "self.seen.append(action)\n        return 'busy'",
+            start="self.last = 'idle'",
+            attributes="    seen = []\n\n",
+        ),
+        call="everlearn run shop:shop --steps 100 --runs 2",
+        answer=(
+            "environment 'shop': 'seen' changed during a run and is shared by all runs; set it in start, as in "
+            "self.seen = ..."
+        ),
+    ),
+    Mistake(
+        group="tasks",
         title="an environment whose step raises",
         files=world('return {"open": "busy"}[action]'),
         call="everlearn run shop:shop --steps 100",
@@ -369,7 +383,7 @@ def shop(memory, action):
         title="a task function that returns nothing",
         files={"shop.py": "def shop(*, size: int = 3): ...\n"},
         call="everlearn run shop:shop --steps 100",
-        answer="task: 'shop:shop'; made NoneType, not a task",
+        answer="task: 'shop:shop'; returned None, not a task",
     ),
     Mistake(
         group="tasks",

@@ -15,7 +15,7 @@ from everlearn.agents.design import Design
 from everlearn.agents.own import Guard, build_knowledge
 from everlearn.agents.registry import make_design
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, dump, parse, read, write
-from everlearn.errors import InputError, SnapshotError
+from everlearn.errors import InputError, SnapshotError, require
 from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
 from everlearn.randomness import AGENT, put_words, stream, words
@@ -282,6 +282,8 @@ def split(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     {'task': {'window': 6}, 'agent': {}, 'schedule': {'horizon_scale': 3}}
 
     """
+    mapping = isinstance(parameters, Mapping)
+    require(mapping, "parameters", parameters, 'give a dictionary, as in {"task.window": 6}')
     sorted_out: dict[str, dict[str, Any]] = {"task": {}, "agent": {}, "schedule": {}}
     for key, value in parameters.items():
         kind, dot, name = key.partition(".")

@@ -94,4 +94,6 @@ class Design:
 
     def scaling(self, reward: Reward) -> str:
         """Say in words what it learns from."""
+        if (reward.low, reward.high) == (0, 1):
+            return "rewards as they are, from 0 to 1"
         return replace(reward, raw=reward.raw and not self.unit).scaling

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from everlearn.agents.design import Design
 from everlearn.blame import blamed, own, own_frames, shown_path
 from everlearn.errors import AgentError, EverlearnError
-from everlearn.labels import show
+from everlearn.labels import kind_of, show
 from everlearn.protocol import Experience, Knowledge, Now, Table
 from everlearn.purity import (
     CLOCK,
@@ -60,6 +60,9 @@ REMEDIES = {
     UNSAFE: "it reaches memory unchecked or unset; use np.zeros and plain indices",
 }
 
+INITIAL = "build has no stream; draw initial values in act, when now.t is 1, with el.uniform(stream)"
+"""What to do instead of drawing in ``build``."""
+
 KEPT_TO = {"build": (RANDOM, CLOCK, WRITTEN), "policy": (RANDOM, CLOCK, INPUT, WRITTEN), "inspect": (RANDOM, CLOCK)}
 """What the functions beside act and learn must not do."""
 
@@ -86,12 +89,13 @@ def check_design(design: Design) -> None:
         for found in impurities(getattr(design, name)):
             raise AgentError(design.name, f"{name} {_said(found)}")
         if not isinstance(getattr(design, name), types.FunctionType):
-            kind = _article(type(getattr(design, name)).__name__)
+            kind = kind_of(getattr(design, name))
             said = f"{name} is {kind}, which can keep what nobody sees"
             raise AgentError(design.name, f"{said}; give a plain function, and keep it in what build returns")
     for name, kinds in KEPT_TO.items():
         for found in impurities(getattr(design, name), kinds) if getattr(design, name) is not None else ():
-            raise AgentError(design.name, f"{name} {_said(found)}")
+            initial = INITIAL if (name, found.kind) == ("build", RANDOM) else None
+            raise AgentError(design.name, f"{name} {_said(found, initial)}")
 
 
 def _check_signature(design: Design, name: str, function: Any, arguments: tuple[str, ...]) -> None:
@@ -108,12 +112,12 @@ def _check_signature(design: Design, name: str, function: Any, arguments: tuple[
         raise AgentError(design.name, f"{name} takes {signature}; give {wanted}") from None
 
 
-def _said(found: Impurity) -> str:
+def _said(found: Impurity, remedy: str | None = None) -> str:
     otherwise = "calls" if callable(found.value) else "uses"
     verb = {MUTABLE: "reads", WRITTEN: "assigns to", COMPILED: "uses"}.get(found.kind, otherwise)
-    what = f", {_article(type(found.value).__name__)}" if found.kind == MUTABLE else ""
+    what = f", {kind_of(found.value)}" if found.kind == MUTABLE else ""
     what += ", which Numba compiled without checks" if found.kind == COMPILED else ""
-    remedy = REMEDIES[found.kind] + (", or make it a tuple" if isinstance(found.value, list) else "")
+    remedy = remedy or REMEDIES[found.kind] + (", or make it a tuple" if isinstance(found.value, list) else "")
     return f"{verb} {found.name}{what} ({found.place}); {remedy}"
 
 
@@ -154,8 +158,7 @@ class Guard:
         except (Exception, SystemExit) as error:
             raise blamed(error, f"agent {self.name!r}: build") from own(error)
         if not (isinstance(knowledge, tuple) and hasattr(knowledge, "_fields")):
-            kind = type(knowledge).__name__
-            raise self._error(f"build returned {_article(kind)}; return a NamedTuple of arrays")
+            raise self._error(f"build returned {kind_of(knowledge)}; return a NamedTuple of arrays")
         for method in users_functions(type(knowledge)):
             for found in impurities(method):
                 raise self._error(f"{method.__name__} of {type(knowledge).__name__} {_said(found)}")
@@ -188,7 +191,7 @@ class Guard:
             except (Exception, SystemExit) as error:
                 raise self._blamed(error, "learn", now.t) from own(error)
         if returned is not None:
-            said = f"learn returned {_article(type(returned).__name__)} {self._at(now.t)}"
+            said = f"learn returned {kind_of(returned)} {self._at(now.t)}"
             raise self._error(f"{said}; change the arrays in place and return nothing", now.t)
         self._check_sometimes(knowledge, "learn", now.t)
 
@@ -217,7 +220,8 @@ class Guard:
         """Raise unless an action is the index of one."""
         allowed = isinstance(action, int | np.integer | np.bool_) and 0 <= action < self.interface.actions
         if not allowed:
-            remedy = f"return an index from 0 to {self.interface.actions - 1}"
+            whole = " as an int, as in int(x)" if isinstance(action, float | np.floating) else ""
+            remedy = f"return an index from 0 to {self.interface.actions - 1}{whole}"
             raise self._error(f"act returned {_value(action)} {self._at(t)}; {remedy}", t)
 
     def check_numbers(self, knowledge: Knowledge, function: str, t: int | None = None) -> None:
@@ -257,7 +261,7 @@ class Guard:
                 raise self._error(f"build returned {_value(value)} as {name}; keep to finite numbers")
             return value
         inside = f" of {_plural(value.dtype)}" if isinstance(value, np.ndarray) else ""
-        kind = _article(type(value).__name__) + inside
+        kind = kind_of(value) + inside
         raise self._error(f"build returned {kind} as {name}; {KNOWN}")
 
     def _may_be(self, value: Any) -> bool:
@@ -326,11 +330,6 @@ def _is_numbers(value: Any) -> bool:
 
 def _plural(kind: np.dtype[Any]) -> str:
     return {"O": "objects", "U": "strings", "S": "bytes"}.get(kind.kind, str(kind))
-
-
-def _article(kind: str) -> str:
-    kind = "array" if kind == "ndarray" else kind
-    return kind if kind == "None" else "None" if kind == "NoneType" else f"a{'n' if kind[0] in 'aeiou' else ''} {kind}"
 
 
 def _value(value: Any) -> str:

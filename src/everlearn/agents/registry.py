@@ -14,6 +14,7 @@ from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName, UserCodeError
 from everlearn.factories import call_factory, name_of, refuse_needy
+from everlearn.labels import kind_of
 from everlearn.purity import impurities, is_ours
 from everlearn.registry import locate, parameters, settings
 
@@ -45,7 +46,7 @@ def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Sch
         raise InputError(
             "schedule",
             name_of(given),
-            f"made {type(schedule).__name__}, not a schedule; return one, as in el.Schedule(...)",
+            f"returned {kind_of(schedule)}, not a schedule; return one, as in el.Schedule(...)",
         )
     name = given if isinstance(given, str) else schedule.name
     return _pure(replace(schedule, name=name, parameters=values))
@@ -106,7 +107,7 @@ def make_design(
         raise InputError(
             "agent",
             name_of(given),
-            f"made {type(design).__name__}, not a design; return one, as in el.Design(build, act, learn)",
+            f"returned {kind_of(design)}, not a design; return one, as in el.Design(build, act, learn)",
         )
     values.pop("schedule", None)
     name = given if isinstance(given, str) else design.name

@@ -84,9 +84,23 @@ def measured(arm: Arm, name: str) -> Table:
     {'final': [0.95], 'late': [1.0], 'regret': [5.0]}
 
     """
-    if name not in MEASURES:
-        raise UnknownName("measure", name, MEASURES)
+    known_measure(name)
     return MEASURES[name].function(arm)
+
+
+def known_measure(name: object) -> None:
+    """Refuse what is not the name of a measure.
+
+    Examples
+    --------
+    >>> known_measure("end")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.UnknownName: measure: 'end'; known: anytime, final, ...
+
+    """
+    if not isinstance(name, str) or name not in MEASURES:
+        raise UnknownName("measure", name, MEASURES)
 
 
 def measurable(arm: Arm, name: str) -> bool:
@@ -99,8 +113,7 @@ def measurable(arm: Arm, name: str) -> bool:
     (True, False)
 
     """
-    if name not in MEASURES:
-        raise UnknownName("measure", name, MEASURES)
+    known_measure(name)
     if name in LOSSES and arm.optimum is None:
         return False
     return name != "relative regret" or bool(np.all(arm.optimum))

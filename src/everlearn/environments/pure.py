@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from functools import lru_cache
 from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -159,6 +161,25 @@ def check_environment(kind: type) -> None:
                 where = f"environment {kind.__name__!r}, {name} ({found.place})"
                 remedy = "draw from the rng that start is given, as in self.rng = rng and self.rng.random()"
                 raise TaskError(where, found.name, remedy)
+
+
+_SHARED: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
+"""For each class of environments, its lists, dictionaries, sets and arrays as they were before the first start."""
+
+
+def check_shared(kind: type) -> None:
+    """Refuse a class of environments that has changed an attribute of its own, which all runs share.
+
+    Call it whenever an environment is about to start.
+    """
+    if not is_own(kind):
+        return
+    attributes = {name: value for name, value in vars(kind).items() if isinstance(value, list | dict | set | np.ndarray)}
+    before = _SHARED.setdefault(kind, deepcopy(attributes))
+    for name, value in attributes.items():
+        if not _same(before.get(name), value):
+            remedy = f"changed during a run and is shared by all runs; set it in start, as in self.{name} = ..."
+            raise TaskError(f"environment {kind.__name__!r}", name, remedy, joint=" ")
 
 
 def _foreign_draws(function: FunctionType) -> Iterator[Impurity]:

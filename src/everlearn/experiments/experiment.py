@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from everlearn import notebook
 from everlearn.analysis.comparison import comparisons
 from everlearn.analysis.matrix import Comparisons
-from everlearn.analysis.measures import MEASURES, measurable
+from everlearn.analysis.measures import known_measure, measurable
 from everlearn.analysis.names import agent_names, known_averages, task_names
 from everlearn.analysis.statistics import regret_table, summary
-from everlearn.errors import InputError, StoreError, UnknownName
+from everlearn.errors import InputError, StoreError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.gather import recorded, results
 from everlearn.experiments.platforms import platforms
@@ -50,7 +50,9 @@ class Experiment:
 
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, temporary: bool = False) -> None:
+        self.temporary = temporary
+        """Whether the directory is removed together with this object."""
         self.directory = Directory(path)
         self.manifest: Mapping[str, Any] = self.directory.described()
 
@@ -162,10 +164,9 @@ class Experiment:
         from everlearn.figures.saving import save_figure
         from everlearn.figures.sweep import heat_maps, swept
 
-        folder = self.directory.path / "figures" if out is None else Path(out)
+        folder = self._place(out, "figures")
         refuse_unwritable(folder)
-        if measure not in MEASURES:
-            raise UnknownName("measure", measure, MEASURES)
+        known_measure(measure)
         for form in formats:
             if form not in FIGURE_FORMATS:
                 raise InputError("format", form, f"give one of {', '.join(FIGURE_FORMATS)}")
@@ -184,7 +185,14 @@ class Experiment:
         """Write every run at every recording time to a file of the given format, and return where it is."""
         if form not in FORMATS:
             raise InputError("format", form, f"give one of {', '.join(FORMATS)}")
-        path = self.directory.path / f"runs.{form}" if out is None else Path(out)
+        path = self._place(out, f"runs.{form}")
         with full_disk(path), replacing(path) as file:
             file.write(encoded(self.to_arrow(), form))
         return path
+
+    def _place(self, out: str | Path | None, name: str) -> Path:
+        """Return where to write something: where the user says, or in the directory, if that will remain."""
+        if out is None and self.temporary:
+            remedy = "say where to write; this experiment is in a temporary directory, which is removed with it"
+            raise InputError("out", None, remedy)
+        return self.directory.path / name if out is None else Path(out)

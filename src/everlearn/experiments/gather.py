@@ -92,6 +92,7 @@ def _result(directory: Directory, manifest: dict[str, Any], entry: dict[str, Any
         seconds=sum(notes["seconds"] for _, notes in done),
         version=manifest["provenance"]["everlearn"],
         platform=last_platform(manifest),
+        label=entry["agent"],
     )
 
 

@@ -89,25 +89,33 @@ def merged(lines: Mapping[str, float]) -> dict[str, float]:
 def learning_curves(results: Mapping[str, Result], lines: Mapping[str, float], *, axes: Axes | None = None) -> Axes:
     """Draw several results, by their labels, with horizontal lines, by theirs.
 
-    A band is the mean over runs, plus and minus two standard errors.
+    A band is the mean over runs, plus and minus two standard errors.  On axes that have curves already, further curves
+    get other colours, and lines that are already there are not drawn again.
     """
     import matplotlib.pyplot as plt
 
     with house_style():
         given, axes = axes, axes or plt.figure().add_subplot()
-        for (name, result), colour in zip(results.items(), PALETTE * len(results), strict=False):
+        drawn = axes.get_legend_handles_labels()[1]
+        curves = sum(line.get_color() in PALETTE for line in axes.get_lines())
+        for number, (name, result) in enumerate(results.items(), start=curves):
+            colour = PALETTE[number % len(PALETTE)]
             mean, error = result.average_reward, result.standard_error
             axes.plot(result.times, mean, color=colour, label=name, linewidth=1.8)
             if result.runs > 1:
                 axes.fill_between(
                     result.times, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0
                 )
-        for (name, value), style in zip(merged(lines).items(), REFERENCE_STYLES * (len(lines) + 1), strict=False):
+        new = [(name, value) for name, value in merged(lines).items() if name not in drawn]
+        for (name, value), style in zip(new, REFERENCE_STYLES * (len(lines) + 1), strict=False):
             axes.axhline(value, color=REFERENCE_COLOUR, linestyle=style, linewidth=1.2, label=name)
         axes.set_xscale("log")
         axes.set_xlabel("time step")
         axes.set_ylabel("cumulative average reward")
-        if given is None:
+        legends = cast("Figure", axes.get_figure(root=True)).legends
+        if given is None or legends:
+            for legend in list(legends):
+                legend.remove()
             _explain(axes)
         else:
             axes.legend(loc="best")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from everlearn.errors import InputError
+from everlearn.errors import InputError, UnknownKey
 
 OPTIMUM = "optimum over all policies"
 """lambda_*: the best of all policies, those of the whole history included.  An agent may not be able to reach it."""
@@ -70,7 +70,7 @@ class References(Mapping[str, float]):
         for known, value in self._all().items():
             if called(known, name):
                 return value
-        raise KeyError(name)
+        raise UnknownKey("reference", name, self._all())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())

@@ -34,7 +34,7 @@ class Result:
     """What runs of an agent on a task gave, in the task's own units.
 
     Two results are equal if everything is, but for ``seconds``, which is measured, ``platform``, on which they were
-    computed, and ``references``, which are of the task.
+    computed, ``references``, which are of the task, and ``label``.
 
     Examples
     --------
@@ -75,8 +75,13 @@ class Result:
     version: str = field(default=__version__)
     platform: Platform = field(default_factory=Platform.here)
     """Where it was computed: on another platform the last bit may differ."""
+    label: str = ""
+    """What tables and figures call the agent: unless given, its name, and that of its schedule, where it has one."""
 
     def __post_init__(self) -> None:
+        if not self.label:
+            label = self.agent if self.schedule is None else f"{self.agent}, {self.schedule}"
+            object.__setattr__(self, "label", label)
         if not isinstance(self.references, References):
             object.__setattr__(self, "references", References(self.references))
 
@@ -113,14 +118,9 @@ class Result:
 
     def _described(self) -> str:
         """Return everything that is compared, but for arrays, as a text."""
-        left_out = {*ARRAYS, "seconds", "references", "platform"}
+        left_out = {*ARRAYS, "seconds", "references", "platform", "label"}
         kept = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in left_out}
         return json.dumps({**kept, "parameters": dict(self.parameters)}, sort_keys=True, default=repr)
-
-    @property
-    def label(self) -> str:
-        """What the agent is called: its name, and that of its schedule, where it has one."""
-        return self.agent if self.schedule is None else f"{self.agent}, {self.schedule}"
 
     @property
     def per_run(self) -> Table:

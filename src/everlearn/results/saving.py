@@ -25,7 +25,7 @@ NAME = "result.npz"
 
 _TEXT = "result.json"
 _KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("task", "agent", "engine", "scaling", "version"), (str,)),
+    **dict.fromkeys(("task", "agent", "engine", "scaling", "version", "label"), (str,)),
     **dict.fromkeys(("parameters", "references", "platform"), (dict,)),
     **dict.fromkeys(("steps", "runs", "seed"), (int,)),
     "schedule": (str, type(None)),

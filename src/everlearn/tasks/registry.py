@@ -13,6 +13,7 @@ from typing import Any
 from everlearn.blame import blame
 from everlearn.environments.pure import is_own
 from everlearn.errors import InputError
+from everlearn.labels import kind_of
 from everlearn.registry import locate, settings
 from everlearn.registry import parameters as known_parameters
 from everlearn.tasks.define import Definition
@@ -61,7 +62,7 @@ def _made(given: object, found: object, chosen: dict[str, Any], adapted: tuple[s
     made = _called(given, found, adapted, values)
     task = made.finish() if isinstance(made, Definition) else made
     if not isinstance(task, Task):
-        raise InputError("task", given, f"made {type(task).__name__}, not a task")
+        raise InputError("task", given, f"returned {kind_of(task)}, not a task")
     return replace(task, parameters=values)
 
 

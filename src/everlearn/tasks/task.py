@@ -13,7 +13,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.blame import blame, blamed, own
 from everlearn.environments.model import Model, ModelEnvironment
-from everlearn.environments.pure import check_environment
+from everlearn.environments.pure import check_environment, check_shared
 from everlearn.errors import EverlearnError, InputError, ObservationError, TaskError, require
 from everlearn.labels import check_labels, counted
 from everlearn.protocol import Environment, History, Label
@@ -116,6 +116,7 @@ class Task:
             fine = isinstance(environment, Environment)
             require(fine, f"environment of task {self.name!r}", environment, "needs start(rng) and step(action)")
             check_environment(type(environment))
+            check_shared(type(environment))
         else:
             raise InputError("task", self.name, "has no environment to run; drive an agent with act and observe")
         with blame(f"task {self.name!r}: start"):
