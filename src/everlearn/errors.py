@@ -114,7 +114,7 @@ class UnknownName(InputError):  # noqa: N818 - reads as what it is
         super().__init__(argument, value, remedy + hint)
 
 
-class UnknownKey(UnknownName, KeyError):
+class UnknownKey(UnknownName, KeyError):  # noqa: N818 - reads as what it is
     """A key that a mapping does not have."""
 
     __str__ = Exception.__str__  # that of KeyError puts the message in quotes

@@ -29,9 +29,7 @@ MISTAKES = [
         title="figures of an experiment that is nowhere kept",
         files={"mine.py": "import everlearn as el\n\nel.compare('riverswim', 'always', steps=10).plot()\n"},
         call="python mine.py",
-        answer=(
-            "out: None; say where to write; this experiment is in a temporary directory, which is removed with it"
-        ),
+        answer=("out: None; say where to write; this experiment is in a temporary directory, which is removed with it"),
     ),
     Mistake(
         group="command line",

@@ -174,7 +174,8 @@ def check_shared(kind: type) -> None:
     """
     if not is_own(kind):
         return
-    attributes = {name: value for name, value in vars(kind).items() if isinstance(value, list | dict | set | np.ndarray)}
+    mutable = (list, dict, set, np.ndarray)
+    attributes = {name: value for name, value in vars(kind).items() if isinstance(value, mutable)}
     before = _SHARED.setdefault(kind, deepcopy(attributes))
     for name, value in attributes.items():
         if not _same(before.get(name), value):
