@@ -6,8 +6,6 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -22,8 +20,11 @@ LIBRARIES = tuple(
 """Where the frames of other libraries are."""
 
 
-@contextmanager
-def blame(what: str, at: str = "") -> Iterator[None]:
+CAUGHT = (Exception, SystemExit)
+"""What a user's function may raise to be blamed for; Ctrl-C is not its fault."""
+
+
+class blame:  # noqa: N801 - reads as what it does
     """Turn an exception inside the block, which calls a user's function, into a :exc:`UserCodeError`.
 
     Parameters
@@ -42,12 +43,17 @@ def blame(what: str, at: str = "") -> Iterator[None]:
     everlearn.errors.UserCodeError: the reward of task 'shop' raised KeyError: 'busy'...
 
     """
-    try:
-        yield
-    except EverlearnError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise blamed(error, what, at) from own(error)
+
+    def __init__(self, what: str, at: str = "") -> None:
+        self._what, self._at = what, at
+
+    def __enter__(self) -> None:
+        """Enter the block."""
+
+    def __exit__(self, _kind: type | None, error: BaseException | None, _trace: TracebackType | None) -> None:
+        """Report what was raised in the block; errors of our own pass unchanged."""
+        if isinstance(error, CAUGHT) and not isinstance(error, EverlearnError):
+            raise blamed(error, self._what, self._at) from own(error)
 
 
 def blamed(error: BaseException, what: str, at: str = "") -> UserCodeError:

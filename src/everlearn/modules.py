@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import sys
 import types
 from pathlib import Path
 
-from everlearn.blame import LIBRARIES, blamed, own, own_frames, shown_path
-from everlearn.errors import EverlearnError, InputError
-
-DEPENDENCIES = (
-    *("distributed", "fastapi", "gymnasium", "llvmlite", "matplotlib", "nicegui", "numba", "numpy", "pandas"),
-    *("pyarrow", "rich", "scipy", "typer", "uvicorn"),
-)
-"""Libraries that are imported when they are first needed; a user's file of that name would be taken for them."""
+from everlearn.blame import LIBRARIES, blame, own_frames, shown_path
+from everlearn.errors import InputError
 
 
 def look_in(folder: str | Path) -> None:
-    """Look for modules in a folder of the user's too: after those of Python itself, and before installed ones.
+    """Look for modules in a folder of the user's too, last of all: a file of theirs hides no library.
 
     Examples
     --------
@@ -28,16 +22,8 @@ def look_in(folder: str | Path) -> None:
     True
 
     """
-    for library in DEPENDENCIES:
-        if library not in sys.modules and (file := _file_of(library, folder)) is not None:
-            remedy = f"hides the library {library}, which everlearn needs; rename it"
-            raise InputError("file", shown_path(str(file)), remedy)
     if str(folder) not in sys.path:
-        installed = (place for place, path in enumerate(sys.path) if Path(path).name in _INSTALLED)
-        sys.path.insert(next(installed, len(sys.path)), str(folder))
-
-
-_INSTALLED = ("site-packages", "dist-packages")
+        sys.path.append(str(folder))
 
 
 def import_own(name: str, argument: str, given: str) -> types.ModuleType:
@@ -55,18 +41,15 @@ def import_own(name: str, argument: str, given: str) -> types.ModuleType:
 
     """
     _refuse_hidden(name.partition(".")[0], argument, given)
-    try:
-        return importlib.import_module(name)
-    except EverlearnError:
-        raise
-    except SyntaxError as error:
-        raise InputError(argument, given, f"{_place(error, name)}: {error.msg}") from None
-    except ImportError as error:
-        if isinstance(error, ModuleNotFoundError) and _is_of(name, error.name):
-            raise InputError(argument, given, _no_module(name, given)) from None
-        raise InputError(argument, given, _failed_import(error)) from None
-    except (Exception, SystemExit) as error:
-        raise blamed(error, f"{argument} {given!r}: importing {name}") from own(error)
+    with blame(f"{argument} {given!r}: importing {name}"):
+        try:
+            return importlib.import_module(name)
+        except SyntaxError as error:
+            raise InputError(argument, given, f"{_place(error, name)}: {error.msg}") from None
+        except ImportError as error:
+            if isinstance(error, ModuleNotFoundError) and _is_of(name, error.name):
+                raise InputError(argument, given, _no_module(name, given)) from None
+            raise InputError(argument, given, _failed_import(error)) from None
 
 
 def _place(error: SyntaxError, name: str) -> str:
@@ -78,26 +61,34 @@ def _place(error: SyntaxError, name: str) -> str:
 
 def _refuse_hidden(top: str, argument: str, given: str) -> None:
     """Refuse a file of the user's in place of which another module of that name is, or would be, imported."""
-    folders = [path for path in sys.path if not (path + os.sep).startswith(LIBRARIES)]
-    file = next((file for folder in folders if (file := _file_of(top, folder)) is not None), None)
-    if file is None:
+    folders = [path for path in map(str, sys.path) if not (path + os.sep).startswith(LIBRARIES)]
+    files = [file for folder in (Path.cwd(), *folders) if (file := _file_of(top, folder)) is not None]
+    origin = _origin(top)
+    if not files or origin == files[0].resolve():
         return
-    origin = getattr(sys.modules.get(top), "__file__", None)
     if top in sys.stdlib_module_names:
         what = "of Python's own library"
-    elif (top in DEPENDENCIES and origin is None) or (origin is not None and origin.startswith(LIBRARIES)):
-        what = "that is installed"
-    elif origin is not None and Path(origin) not in (file, file / "__init__.py"):
-        what = f"in {shown_path(str(Path(origin).parent))}"
-    else:
+    elif origin is None:  # it is found nowhere, which importing it will tell
         return
+    else:
+        installed = "site-packages" in origin.parts or str(origin).startswith(LIBRARIES)
+        what = "that is installed" if installed else f"in {shown_path(str(origin.parent))}"
+    file = files[0].parent if files[0].name == "__init__.py" else files[0]
     raise InputError(argument, given, f"{file.name} here has the name of a module {what}; rename it")
+
+
+def _origin(top: str) -> Path | None:
+    """Return the file from which a module of this name is imported, or was."""
+    loaded = sys.modules.get(top)
+    spec = importlib.util.find_spec(top) if loaded is None else None
+    origin = getattr(loaded, "__file__", None) if spec is None else spec.origin
+    return None if origin is None else Path(origin).resolve()
 
 
 def _file_of(name: str, folder: str | Path) -> Path | None:
     """Return what a module or a package of this name would be read from in a folder, or None."""
-    module, package = Path(folder) / f"{name}.py", Path(folder) / name / "__init__.py"
-    return module if module.is_file() else package.parent if package.is_file() else None
+    places = Path(folder) / name / "__init__.py", Path(folder) / f"{name}.py"
+    return next((place for place in places if place.is_file()), None)
 
 
 def _is_of(name: str, missing: str | None) -> bool:
@@ -106,6 +97,9 @@ def _is_of(name: str, missing: str | None) -> bool:
 
 def _no_module(name: str, given: str) -> str:
     module = name.removesuffix(".py").replace("/", ".").strip(".")
+    if name.startswith(("/", "..")):
+        path = Path(name)
+        return f"write {path.stem}:{given.partition(':')[2]}, in the folder {path.parent}"
     if module != name:
         return f"write {module}:{given.partition(':')[2]}, with the name of the module rather than that of its file"
     return f"there is no module {name!r} here or among what is installed"

@@ -209,10 +209,10 @@ MODULES = [
     ),
     Mistake(
         group="agents",
-        title="a file that hides a library",
-        files={"mine.py": MINE, "gymnasium.py": ""},
-        call=RUN.format("mine:agent"),
-        answer="file: 'gymnasium.py'; hides the library gymnasium, which everlearn needs; rename it",
+        title="a file with the name of a library that is installed",
+        files={"gymnasium.py": MINE},
+        call=RUN.format("gymnasium:agent"),
+        answer="agent: 'gymnasium:agent'; gymnasium.py here has the name of a module that is installed; rename it",
         shown=AGENT,
     ),
     Mistake(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.blame import blame
+from everlearn.blame import CAUGHT, blame
 from everlearn.errors import InputError, require
+from everlearn.modules import look_in
 from everlearn.sources import source_of
 
 OWN = "own"
@@ -114,8 +114,8 @@ class Maker:
                 made = self.environment()
             require(isinstance(made, package.Env), "environment", made, "the function made no gymnasium.Env")
             return made
-        if ":" in self.environment and (here := str(Path.cwd())) not in sys.path:
-            sys.path.insert(0, here)  # the module that registers it lies where the user is, as with module:attribute
+        if ":" in self.environment:
+            look_in(Path.cwd())  # the module that registers it lies where the user is, as with module:attribute
         limit = None if self.time_limit == OWN else -1 if self.time_limit is None else int(self.time_limit)
         chosen = ",".join(f"{name}={value}" for name, value in self.options.items())
         with refusing(
@@ -150,7 +150,7 @@ def refusing(environment: str, what: str, remedy: str = "") -> Iterator[None]:
     """Say in one line what an environment raised, whatever it was: it is not ours."""
     try:
         yield
-    except Exception as error:
+    except CAUGHT as error:
         reason = " ".join(str(error).split())
         kind = "" if type(error).__module__.startswith("gymnasium") else f"{type(error).__name__}: "
         raise InputError("environment", environment, f"{what}: {kind}{reason}{remedy}") from error

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everlearn.agents.schedule import Formula, Schedule
-from everlearn.blame import blamed, own
+from everlearn.blame import blame
 from everlearn.errors import ScheduleError
 from everlearn.protocol import Now, Table
 
@@ -114,23 +114,21 @@ def check(samples: Samples, first: int) -> None:
 
 def _formula_at(schedule: Schedule, formula: Formula, t: int) -> tuple[float, float, float]:
     constants: Any = schedule.constants
-    try:
-        return formula(t, constants)
-    except OverflowError:  # where compiled code has infinity; either is refused
-        return math.inf, math.inf, math.inf
-    except Exception as error:
-        raise blamed(error, f"schedule {schedule.name!r}: formula", f"t = {t}") from own(error)
+    with blame(f"schedule {schedule.name!r}: formula", f"t = {t}"):
+        try:
+            return formula(t, constants)
+        except OverflowError:  # where compiled code has infinity; either is refused
+            return math.inf, math.inf, math.inf
 
 
 def _called(schedule: Schedule, function: Callable[[int], float], name: str, steps: range) -> Table:
     values = np.empty(len(steps))
     for position, t in enumerate(steps):
-        try:
-            value: Any = function(t)
-        except OverflowError:
-            value = math.inf
-        except Exception as error:
-            raise blamed(error, f"schedule {schedule.name!r}: {name.replace(' ', '_')}", f"t = {t}") from own(error)
+        with blame(f"schedule {schedule.name!r}: {name.replace(' ', '_')}", f"t = {t}"):
+            try:
+                value: Any = function(t)
+            except OverflowError:
+                value = math.inf
         if isinstance(value, str):  # which float() would read
             raise ScheduleError(name, value, "must be a number", t)
         try:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.blame import blamed, own, own_frames, shown_path
+from everlearn.blame import CAUGHT, blame, blamed, own, own_frames, shown_path
 from everlearn.errors import AgentError, EverlearnError
 from everlearn.labels import kind_of, show
 from everlearn.protocol import Experience, Knowledge, Now, Table
@@ -151,12 +151,8 @@ class Guard:
 
     def build(self) -> Knowledge:
         """Return what the agent knows at the beginning, in arrays of its own."""
-        try:
+        with blame(f"agent {self.name!r}: build"):
             knowledge: Any = self.design.build(self.interface)
-        except EverlearnError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise blamed(error, f"agent {self.name!r}: build") from own(error)
         if not (isinstance(knowledge, tuple) and hasattr(knowledge, "_fields")):
             raise self._error(f"build returned {kind_of(knowledge)}; return a NamedTuple of arrays")
         for method in users_functions(type(knowledge)):
@@ -169,13 +165,7 @@ class Guard:
 
     def act(self, knowledge: Knowledge, aleatoric_state: int, now: Now, stream: Any) -> int:
         """Return the index of the action that the design chooses."""
-        with np.errstate(**self._errors):  # type: ignore[arg-type]  # as their names say
-            try:
-                action = self.design.act(knowledge, aleatoric_state, now, Draws(stream))
-            except EverlearnError:
-                raise
-            except (Exception, SystemExit) as error:
-                raise self._blamed(error, "act", now.t) from own(error)
+        action = self._called("act", now.t, knowledge, aleatoric_state, now, Draws(stream))
         self.check_action(action, now.t)
         if sum(array.size for _, array in _floats(knowledge)) <= CHECKED_NUMBERS and not self.is_sound(knowledge):
             self.check_numbers(knowledge, "act", now.t)
@@ -183,13 +173,7 @@ class Guard:
 
     def learn(self, knowledge: Knowledge, experience: Experience, now: Now, stream: Any) -> None:
         """Let the design learn from one step."""
-        with np.errstate(**self._errors):  # type: ignore[arg-type]  # as their names say
-            try:
-                returned: Any = self.design.learn(knowledge, experience, now, Draws(stream))  # type: ignore[func-returns-value]
-            except EverlearnError:
-                raise
-            except (Exception, SystemExit) as error:
-                raise self._blamed(error, "learn", now.t) from own(error)
+        returned = self._called("learn", now.t, knowledge, experience, now, Draws(stream))
         if returned is not None:
             said = f"learn returned {kind_of(returned)} {self._at(now.t)}"
             raise self._error(f"{said}; change the arrays in place and return nothing", now.t)
@@ -199,12 +183,8 @@ class Guard:
         """Return the probability of each action in each aleatoric state."""
         if self.design.policy is None:
             raise self._error("has no policy function; give one as Design(..., policy=...)")
-        try:
+        with blame(f"agent {self.name!r}: policy"):
             returned = np.asarray(self.design.policy(copied(knowledge)), dtype=np.float64)
-        except EverlearnError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise blamed(error, f"agent {self.name!r}: policy") from own(error)
         shape = (self.interface.states, self.interface.actions)
         if returned.shape != shape:
             raise self._error(f"policy returned an array of shape {returned.shape}; return one of shape {shape}")
@@ -266,6 +246,15 @@ class Guard:
 
     def _may_be(self, value: Any) -> bool:
         return self.design.infinite and not math.isnan(value)
+
+    def _called(self, function: str, t: int, *arguments: Any) -> Any:
+        with np.errstate(**self._errors):  # type: ignore[arg-type]  # as their names say
+            try:
+                return getattr(self.design, function)(*arguments)
+            except EverlearnError:
+                raise
+            except CAUGHT as error:
+                raise self._blamed(error, function, t) from own(error)
 
     def _blamed(self, error: BaseException, function: str, t: int) -> EverlearnError:
         if isinstance(error, AttributeError) and str(error) == "can't set attribute":

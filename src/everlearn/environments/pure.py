@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from everlearn.blame import blamed, own
-from everlearn.errors import EverlearnError, TaskError
+from everlearn.blame import blame
+from everlearn.errors import TaskError
 from everlearn.purity import CLOCK, INPUT, RANDOM, Impurity, impurities, is_ours, package, plain_function
 
 CAREFUL, REPEATS = 64, 8
@@ -69,15 +69,11 @@ class Pure:
         """Return what the function returns for these labels."""
         if not self.is_own:
             return self._evaluate(labels)
-        try:
+        with blame(self.name, f"{self.arguments} = {labels!r}"):
             value = self._evaluate(labels)
             repeats = REPEATS if self._done < CAREFUL else 2
             self._done += 1
             steady = all(_same(value, self._evaluate(labels)) for _ in range(repeats - 1))
-        except EverlearnError:
-            raise
-        except Exception as error:
-            raise blamed(error, self.name, f"{self.arguments} = {labels!r}") from own(error)
         if not steady:
             where = f"{self.name} at {self.arguments}"
             raise TaskError(where, labels, f"a second call returned something else; {self.remedy}")

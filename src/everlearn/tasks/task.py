@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.blame import blame, blamed, own
+from everlearn.blame import blame
 from everlearn.environments.model import Model, ModelEnvironment
 from everlearn.environments.pure import check_environment, check_shared
-from everlearn.errors import EverlearnError, InputError, ObservationError, TaskError, require
+from everlearn.errors import InputError, ObservationError, TaskError, require
 from everlearn.labels import check_labels, counted
 from everlearn.protocol import Environment, History, Label
 
@@ -125,12 +125,10 @@ class Task:
 
     def step(self, environment: Environment, action: Label) -> Label:
         """Execute an action in an environment that :meth:`start` returned, and return the observation."""
-        try:
+        if self.model is not None:
+            return environment.step(action)
+        with blame(f"task {self.name!r}: step", f"action {action!r}"):
             observation: Label | None = environment.step(action)
-        except Exception as error:
-            if self.model is not None or isinstance(error, EverlearnError):
-                raise
-            raise blamed(error, f"task {self.name!r}: step", f"action {action!r}") from own(error)
         if observation is None:
             raise ObservationError(f"task {self.name!r}: step", None, "it returned nothing; return an observation")
         return observation
