@@ -25,6 +25,7 @@ GENERATOR = np.random.default_rng(1)
 LIST, MAPPING, ARRAY = [0.5], {0: 0.5}, np.zeros(2)
 FROZEN = np.zeros(2)
 FROZEN.flags.writeable = False
+NAMES = frozenset({"idle", "busy"})
 NUMBER, TUPLE = 0.5, (0.5, "idle")
 counter = 0
 
@@ -119,7 +120,7 @@ IMPURE = [
     (lambda: clock(), "clock", "clock"),
     (lambda: datetime.datetime.now(), "clock", "datetime.datetime.now"),
     (lambda: datetime.date.today(), "clock", "datetime.date.today"),
-    (lambda: os.urandom(1), "input", "os.urandom"),
+    (lambda: os.urandom(1), "random", "os.urandom"),
     (lambda: open("x"), "input", "open"),  # noqa: PTH123, SIM115
     (lambda: LIST[0], "mutable", "LIST"),
     (lambda: MAPPING[0], "mutable", "MAPPING"),
@@ -130,9 +131,13 @@ IMPURE = [
     (lambda: as_window(ARRAY, (9,)), "unsafe", "as_window"),
     (lambda: np.empty(3), "unsafe", "np.empty"),
     (lambda k: getattr(k, "q"), "dynamic", "getattr"),  # noqa: B009
-    (lambda: hash("idle"), "dynamic", "hash"),
+    (lambda: hash("idle"), "hashed", "hash"),
     (lambda: Helper().draw(), "random", "random.random"),
-    (lambda: stats.norm.rvs(), "random", "stats.norm"),
+    (lambda: [name for name in {"idle", "busy"}], "hashed", "the order of a set"),  # noqa: C416
+    (lambda one: [name for name in {one, "busy"}], "hashed", "the order of a set"),  # noqa: C416
+    (lambda one: [name for name in set(one)], "hashed", "the order of a set"),  # noqa: C416
+    (lambda: [name for name in NAMES], "hashed", "the order of a set"),  # noqa: C416
+    (lambda: stats.norm.rvs(), "random", "stats.norm.rvs"),
     (counts, "written", "counter"),
     (counts_on_a_class, "written", "Settings.calls"),
     (enclosing_number(), "written", "number"),
@@ -157,6 +162,8 @@ PURE = [
     lambda k, s: int(np.argmax(k.q[s])) + round(math.sqrt(4.0)) + abs(-3) + len(range(3)),
     lambda: NUMBER + TUPLE[0] + FROZEN[0] + POINT.x + np.inf + np.int64(3),
     lambda: Point(NUMBER),
+    lambda: stats.poisson.pmf(0, 1.0) + stats.norm.cdf(0.3) + stats.norm(0, 1).ppf(0.5),
+    lambda one: ["b" in {"a", "b"}, *sorted({"a", one}), *(number for number in {1, 2}), one.set("a")],
     lambda: datetime.date.fromordinal(1).weekday() + datetime.timedelta(days=1).days,
 ]
 

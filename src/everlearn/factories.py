@@ -10,6 +10,7 @@ from typing import Any
 
 from everlearn.blame import blame
 from everlearn.errors import InputError
+from everlearn.purity import is_ours, plain_function
 from everlearn.registry import defined
 
 
@@ -28,18 +29,34 @@ def refuse_needy(factory: Any, given: object, argument: str, wanted: str, kinds:
     agent; give a design...
 
     """
-    try:
-        signature = inspect.signature(factory)
-    except (TypeError, ValueError):  # what is written in C may not tell
-        raise InputError(argument, name_of(given), f"is not an {argument}; give {wanted}") from None
-    if any(_is_needed(parameter) for parameter in signature.parameters.values()):
-        article = "an" if argument[0] in "aeiou" else "a"
-        names = ", ".join(signature.parameters)
-        remedy = f"is a function of ({names}), not {article} {argument}; give {wanted}"
+    article = "an" if argument[0] in "aeiou" else "a"
+    names = needed(factory)
+    if names is None:
+        raise InputError(argument, name_of(given), f"is not {article} {argument}; give {wanted}")
+    if names:
+        every = ", ".join(inspect.signature(factory).parameters)
+        remedy = f"is a function of ({every}), not {article} {argument}; give {wanted}"
         module = sys.modules.get(getattr(factory, "__module__", ""))
         others = [] if module is None else [name for name, one in defined(module).items() if _may_be(one, kinds)]
         hint = f"; in {module.__name__} there is {', '.join(others)}" if module is not None and others else ""
         raise InputError(argument, name_of(given), remedy + hint)
+
+
+def needed(factory: Callable[..., Any]) -> list[str] | None:
+    """Return the arguments that a factory must be called with beside its parameters; None where it does not tell.
+
+    Examples
+    --------
+    >>> def shop(rng, *, price: float = 2.5): ...
+    >>> needed(shop), needed(max)
+    (['rng'], None)
+
+    """
+    try:
+        every = inspect.signature(factory).parameters.values()
+    except (TypeError, ValueError):  # what is written in C may not tell
+        return None
+    return [parameter.name for parameter in every if _is_needed(parameter)]
 
 
 def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], given: object, argument: str) -> Any:
@@ -55,8 +72,8 @@ def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], give
     everlearn.errors.UserCodeError: task 'mine:shop' raised KeyError: 1...
 
     """
-    if isinstance(given, str) and ":" not in given:
-        return factory(**arguments)  # one of ours, whose faults are not the user's
+    if is_ours(factory):
+        return factory(**arguments)  # its faults are not the user's
     with blame(f"{argument} {name_of(given)!r}"):
         return factory(**arguments)
 
@@ -70,7 +87,7 @@ def name_of(given: object) -> object:
     ('mine:agent', 'name_of', 3)
 
     """
-    return given if isinstance(given, str) else getattr(given, "__qualname__", given)
+    return given if isinstance(given, str) else getattr(plain_function(given), "__qualname__", given)
 
 
 def _is_needed(parameter: inspect.Parameter) -> bool:
@@ -82,4 +99,4 @@ def _may_be(value: Any, kinds: tuple[type, ...]) -> bool:
     """Tell whether a value is of these kinds, or a function that may make one: it needs no arguments."""
     if not isinstance(value, types.FunctionType):
         return isinstance(value, kinds)
-    return not any(_is_needed(one) for one in inspect.signature(value).parameters.values())
+    return not needed(value)

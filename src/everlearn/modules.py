@@ -61,8 +61,8 @@ def _place(error: SyntaxError, name: str) -> str:
 
 def _refuse_hidden(top: str, argument: str, given: str) -> None:
     """Refuse a file of the user's in place of which another module of that name is, or would be, imported."""
-    folders = [path for path in map(str, sys.path) if not (path + os.sep).startswith(LIBRARIES)]
-    files = [file for folder in (Path.cwd(), *folders) if (file := _file_of(top, folder)) is not None]
+    own = [Path(path) for path in map(str, sys.path) if not (path + os.sep).startswith(LIBRARIES)]
+    files = [file for folder in (Path.cwd(), *own) if (file := _file_of(top, folder)) is not None]
     origin = _origin(top)
     if not files or origin == files[0].resolve():
         return

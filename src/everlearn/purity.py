@@ -14,6 +14,7 @@ import dis
 import enum
 import functools
 import importlib
+import inspect
 import random
 import sys
 import types
@@ -34,10 +35,13 @@ MUTABLE, WRITTEN, DYNAMIC = "mutable", "written", "dynamic"
 COMPILED, UNSAFE = "compiled", "unsafe"
 """What was compiled elsewhere, without checks, and what reaches memory unchecked, or memory that was never written."""
 
-KINDS = (RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN, DYNAMIC, COMPILED, UNSAFE)
+HASHED = "hashed"
+"""What differs between processes, since Python hashes strings with a salt: ``hash``, and the order of a set."""
+
+KINDS = (RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN, DYNAMIC, COMPILED, UNSAFE, HASHED)
 
 MODULES = {
-    **dict.fromkeys(("random", "secrets", "uuid", "numpy.random", "scipy.stats"), RANDOM),
+    **dict.fromkeys(("random", "secrets", "uuid", "numpy.random"), RANDOM),
     **dict.fromkeys(("time", "datetime"), CLOCK),
     **dict.fromkeys(("os", "io", "pathlib", "socket", "subprocess", "sys", "tempfile", "threading", "urllib"), INPUT),
     **dict.fromkeys(("ctypes", "cffi"), UNSAFE),
@@ -47,9 +51,19 @@ MODULES = {
 
 BUILTINS = {
     **dict.fromkeys(("open", "input", "id", "eval", "exec", "__import__", "exit", "quit"), INPUT),
-    **dict.fromkeys(("globals", "locals", "vars", "getattr", "setattr", "delattr", "hash"), DYNAMIC),
+    **dict.fromkeys(("globals", "locals", "vars", "getattr", "setattr", "delattr"), DYNAMIC),
+    "hash": HASHED,
 }
-"""Functions of Python itself; ``hash`` differs between processes."""
+"""Functions of Python itself."""
+
+SEEDED = {"Generator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "Random", "RandomState", "SFC64", "SeedSequence"}
+SEEDED |= {"default_rng"}
+"""What makes a generator that repeats itself if it is given a seed."""
+
+DRAWN = {"rvs", "resample", "bootstrap", "permutation_test", "monte_carlo_test"}
+"""What draws in ``scipy.stats``, from ``random_state`` if that is given; the rest of it is pure."""
+
+ORDER = "the order of a set"
 
 UNCHECKED = {"as_strided", "carray", "farray", "empty", "empty_like", "ndarray"}
 """Names in NumPy and Numba of what reaches memory unchecked, or memory that was never written."""
@@ -72,6 +86,8 @@ class Impurity(NamedTuple):
     value: Any
     place: str
     """File and line."""
+    seeded: bool = False
+    """Whether it draws from a seed or a generator that it is given."""
 
 
 def impurities(function: Any, kinds: Collection[str] = KINDS) -> list[Impurity]:
@@ -122,13 +138,22 @@ def package(thing: Any) -> str:
 
 def plain_function(thing: Any) -> Any:
     """Return the function behind one that is wrapped: compiled, cached, partly applied, or bound to an object."""
-    while not isinstance(thing, types.FunctionType):
-        inner = next((getattr(thing, name) for name in _WRAPPED if hasattr(thing, name)), None)
+    for _ in range(DEEPEST):
+        inner = None if isinstance(thing, types.FunctionType) else _wrapped(thing)
         if inner is None:
-            return thing
+            break
         thing = inner
     return thing
 
+
+def _wrapped(thing: Any) -> Any:
+    """Return what an object wraps; one that answers to every name, such as a mock, wraps nothing."""
+    has = (name for name in _WRAPPED if inspect.getattr_static(thing, name, None) is not None)
+    return next((getattr(thing, name) for name in has), None)
+
+
+DEEPEST = 32
+"""How many wrappers are looked through."""
 
 _WRAPPED = ("py_func", "__wrapped__", "func", "__func__")
 
@@ -165,7 +190,8 @@ def _read(function: types.FunctionType) -> Iterator[Impurity]:
     for use in _uses(function, code):
         kind = WRITTEN if use.assigned else _kind(use.value)
         if kind is not None:
-            yield Impurity(kind, use.name, use.value, _place(code, use.line))
+            yield Impurity(kind, use.name, use.value, _place(code, use.line), use.seeded)
+    yield from (Impurity(HASHED, ORDER, set, _place(code, line)) for line in _iterated_sets(function, code))
 
 
 def _place(code: types.CodeType, line: int | None) -> str:
@@ -179,6 +205,7 @@ class _Use(NamedTuple):
     value: Any
     assigned: bool
     line: int | None
+    seeded: bool = False
 
 
 def _uses(function: types.FunctionType, code: types.CodeType, local: dict[str, Any] | None = None) -> Iterator[_Use]:
@@ -189,6 +216,31 @@ def _uses(function: types.FunctionType, code: types.CodeType, local: dict[str, A
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             yield from _uses(function, inner, reader.known)
+
+
+def _iterated_sets(function: types.FunctionType, code: types.CodeType) -> Iterator[int | None]:
+    """Yield the lines in which code iterates over a set that is written there, made there by ``set``, or global."""
+    before, made = None, None
+    for step in dis.get_instructions(code):
+        start = (step.positions.lineno, step.positions.col_offset) if step.positions else None
+        known = function.__globals__.get(step.argval, _UNKNOWN) if step.opname == "LOAD_GLOBAL" else step.argval
+        if step.opname == "LOAD_GLOBAL" and step.argval in ("set", "frozenset") and known is _UNKNOWN:
+            made = start
+        if step.opname == "GET_ITER" and before in ("set", made):
+            yield step.positions.lineno if step.positions else None
+        if step.opname not in _BETWEEN:
+            is_set = step.opname in ("BUILD_SET", "SET_UPDATE") or _has_salted_order(known)
+            before = "set" if is_set else start if step.opname == "CALL" and made is not None else ""
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _iterated_sets(function, inner)
+
+
+def _has_salted_order(value: Any) -> bool:
+    return isinstance(value, set | frozenset) and not all(isinstance(part, int) for part in value)
+
+
+_BETWEEN = ("PRECALL", "PUSH_NULL", "CACHE")
 
 
 class _Reader:
@@ -206,7 +258,9 @@ class _Reader:
     def take(self, instruction: dis.Instruction) -> Iterator[_Use]:
         self.line = instruction.positions.lineno if instruction.positions else self.line
         operation, argument = instruction.opname, instruction.argval
-        if operation in _ATTRIBUTES and isinstance(self.value, types.ModuleType | type | types.FunctionType):
+        if operation in _BETWEEN:
+            return
+        if operation in _ATTRIBUTES and _has_attributes(self.value):
             self._follow(argument)
             return
         if operation == "COPY":  # as in ``name.attribute += 1``, where the attribute is read and then assigned
@@ -216,7 +270,8 @@ class _Reader:
             yield _Use(f"{self.copied}.{argument}", None, True, self.line)
         if self.value is not _UNKNOWN:
             stored = operation == "STORE_ATTR"
-            yield _Use(f"{self.name}.{argument}" if stored else self.name, self.value, stored, self.line)
+            name = f"{self.name}.{argument}" if stored else self.name
+            yield _Use(name, self.value, stored, self.line, self._is_seeded(instruction))
         self.value = _UNKNOWN
         if operation in _LOADS:
             self.name, self.value = argument, self._looked_up(operation, argument)
@@ -227,6 +282,17 @@ class _Reader:
             yield _Use(argument, self.imported, False, self.line)
         elif operation.startswith(("STORE_", "DELETE_")):
             yield from self._store(operation, argument)
+
+    def _is_seeded(self, after: dis.Instruction) -> bool:
+        """Tell by the next instruction whether what was loaded is called with a seed: it is neither absent nor None."""
+        last = self.name.rpartition(".")[2]
+        if last in DRAWN:
+            return any(isinstance(names, tuple) and "random_state" in names for names in self.code.co_consts)
+        if last not in SEEDED or after.opname.startswith(("CALL", "STORE_", "RETURN_")):
+            return False
+        if after.opname == "LOAD_CONST":
+            return after.argval is not None
+        return after.opname not in _LOADS or _default(self.function, after.argval) is not None
 
     def _follow(self, attribute: str) -> None:
         """Look up an attribute; what is kept on a function can change, whatever it is."""
@@ -247,6 +313,16 @@ class _Reader:
             self.known[name], self.imported = self.imported, _UNKNOWN
         else:
             self.known.pop(name, None)
+
+
+def _has_attributes(value: Any) -> bool:
+    """Tell whether the attributes of a value are known before the function runs."""
+    return isinstance(value, types.ModuleType | type | types.FunctionType) or package(type(value)) == "scipy"
+
+
+def _default(function: types.FunctionType, name: str) -> Any:
+    parameter = inspect.signature(function).parameters.get(name)
+    return _UNKNOWN if parameter is None else parameter.default
 
 
 def _enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -271,11 +347,19 @@ def _kind(value: Any) -> str | None:
     """Return what kind of impurity it is to use a value, or None."""
     if isinstance(value, types.ModuleType):
         return MODULES.get(value.__name__)
-    if isinstance(value, _GENERATORS) or isinstance(getattr(value, "__self__", None), _GENERATORS):
+    inside = [value, getattr(value, "__self__", None)]
+    if _is_users_object(value):
+        inside += vars(value).values()
+    if any(isinstance(one, _GENERATORS) for one in inside):
         return RANDOM
     if callable(value):
         return _kind_of_call(value)
     return None if is_constant(value) else MUTABLE
+
+
+def _is_users_object(value: Any) -> bool:
+    """Tell whether a value is an object of a user's class, with attributes of its own."""
+    return package(type(value)) not in TRUSTED and hasattr(value, "__dict__")
 
 
 _GENERATORS = random.Random | np.random.RandomState | np.random.Generator | np.random.BitGenerator
@@ -296,7 +380,10 @@ def _kind_of_call(value: Any) -> str | None:
     module = str(getattr(owner, "__module__", None))
     if package(value) in ("numpy", "numba") and getattr(value, "__name__", None) in UNCHECKED:
         return UNSAFE
-    if module == "datetime" and getattr(value, "__name__", None) not in ("now", "today", "utcnow"):
+    called = getattr(value, "__name__", None)
+    if called in ("urandom", "getrandom") or (module.startswith("scipy.stats") and called in DRAWN):
+        return RANDOM
+    if module == "datetime" and called not in ("now", "today", "utcnow"):
         return None  # computing with dates reads no clock
     return _by_module(module) or (None if package(value) in TRUSTED or is_constant(value) else MUTABLE)
 

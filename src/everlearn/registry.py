@@ -103,7 +103,7 @@ def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
     """
     try:
         hints = typing.get_type_hints(factory)
-    except (NameError, TypeError):  # an annotation that means nothing here says nothing of the type
+    except Exception:  # an annotation that cannot be evaluated says nothing of the type
         hints = {}
     return {
         name: Parameter(name, found.default, hints.get(name, _kind_of_default(found.default)))

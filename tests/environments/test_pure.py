@@ -11,6 +11,7 @@ from random import random as chance
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import everlearn as el
 from everlearn.blame import PACKAGE
@@ -205,10 +206,56 @@ class Inheriting(Careless):
     pass
 
 
+def unseeded():
+    return np.random.default_rng()
+
+
+class Helped(Pendulum):
+    def start(self, rng):
+        self.rng = unseeded()
+
+
+class Nothing(Pendulum):
+    def __init__(self, seed=None):
+        self.rng = np.random.default_rng(seed)
+
+
+class Renaming(Pendulum):
+    def start(self, rng):
+        make = np.random.default_rng
+        self.rngs = [make() for _ in range(2)]
+
+
+class Several(Pendulum):
+    def start(self, rng):
+        self.rngs = [np.random.default_rng(None) for _ in range(2)]
+
+
+class Holder:
+    def __init__(self):
+        self.rng = random.Random(1)
+
+
+HOLDER = Holder()
+
+
+class Holding(Pendulum):
+    def step(self, action):
+        return HOLDER.rng.choice(["left", "right"])
+
+
+class Scientific(Pendulum):
+    def step(self, action):
+        return "left" if stats.bernoulli.rvs(0.5, random_state=self.rng) and stats.norm.cdf(0.3) else "right"
+
+
 def test_an_environment_draws_from_what_it_is_given():
     check_environment(Pendulum)
     check_environment(Private)
-    for kind, name in ((Careless, "random.choice"), (Unseeded, "np.random.default_rng"), (Inheriting, "random.choice")):
+    check_environment(Scientific)
+    foreign = {Careless: "random.choice", Inheriting: "random.choice", Holding: "HOLDER"}
+    foreign |= dict.fromkeys((Unseeded, Helped, Nothing, Renaming, Several), "np.random.default_rng")
+    for kind, name in foreign.items():
         task = el.task(actions=["push"], observations=["left", "right"])(kind)
         task.reward(lambda s, a, o: 0.0)
         with pytest.raises(TaskError, match="rng that start is given") as caught:

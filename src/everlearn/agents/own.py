@@ -24,6 +24,7 @@ from everlearn.purity import (
     CLOCK,
     COMPILED,
     DYNAMIC,
+    HASHED,
     INPUT,
     MUTABLE,
     RANDOM,
@@ -57,6 +58,7 @@ REMEDIES = {
     WRITTEN: "keep it in an array of what build returns",
     COMPILED: "leave out the decorator; everlearn compiles it, with checks",
     DYNAMIC: "name what is meant, so that it can be checked",
+    HASHED: "it differs from process to process; use indices, and iterate over a range or a tuple",
     UNSAFE: "it reaches memory unchecked or unset; use np.zeros and plain indices",
 }
 

@@ -7,12 +7,11 @@ same arguments: a function that samples returns something else sooner or later.
 
 from __future__ import annotations
 
-import dis
+import contextlib
+import pickle
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from functools import lru_cache
-from itertools import pairwise
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,14 +19,23 @@ import numpy as np
 
 from everlearn.blame import blame
 from everlearn.errors import TaskError
-from everlearn.purity import CLOCK, INPUT, RANDOM, Impurity, impurities, is_ours, package, plain_function
+from everlearn.purity import (
+    CLOCK,
+    HASHED,
+    INPUT,
+    RANDOM,
+    TRUSTED,
+    WRITTEN,
+    impurities,
+    is_ours,
+    package,
+    plain_function,
+)
 
 CAREFUL, REPEATS = 64, 8
 """How many of the first evaluations are repeated, and how often each is done; later ones are done twice."""
 
-SEEDED = {"Generator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "Random", "RandomState", "SFC64", "SeedSequence"}
-SEEDED |= {"default_rng"}
-"""What makes a generator that repeats itself if it is given a seed."""
+SALTED = "differs from process to process; compare labels themselves, and iterate over a tuple or sorted(...)"
 
 
 class Pure:
@@ -84,8 +92,9 @@ class Pure:
         return value if self._read is None else self._read(value)
 
     def _refuse_impurities(self) -> None:
-        for found in impurities(_code_of(self.function), (RANDOM, CLOCK, INPUT)):
-            remedy = f"is used once and the result is kept; {self.remedy}"
+        for found in impurities(_code_of(self.function), (RANDOM, CLOCK, INPUT, HASHED)):
+            kept = f"is used once and the result is kept; {self.remedy}"
+            remedy = SALTED if found.kind == HASHED else kept
             raise TaskError(f"{self.name} ({found.place})", found.name, remedy, joint=" ")
 
 
@@ -149,18 +158,32 @@ def check_environment(kind: type) -> None:
     >>> check_environment(Coin)
 
     """
-    bases = [base for base in kind.__mro__ if is_own(kind) and package(base) == package(kind)]
-    for name, method in ((name, member) for base in bases for name, member in vars(base).items()):
+    for name, method in _members(kind):
         function = plain_function(method)
-        if isinstance(function, FunctionType):
-            for found in _foreign_draws(function):
-                where = f"environment {kind.__name__!r}, {name} ({found.place})"
-                remedy = "draw from the rng that start is given, as in self.rng = rng and self.rng.random()"
-                raise TaskError(where, found.name, remedy)
+        for found in impurities(function, tuple(FOREIGN)) if isinstance(function, FunctionType) else ():
+            if not found.seeded:
+                raise TaskError(
+                    f"environment {kind.__name__!r}, {name} ({found.place})", found.name, FOREIGN[found.kind]
+                )
 
 
-_SHARED: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
-"""For each class of environments, its lists, dictionaries, sets and arrays as they were before the first start."""
+FOREIGN = {
+    RANDOM: "draw from the rng that start is given, as in self.rng = rng and self.rng.random()",
+    HASHED: SALTED,
+    WRITTEN: "all runs share it; keep it in self, and set it in start",
+}
+"""What an environment is to do instead."""
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    """Yield what the classes of a user's environment define, those that it inherits from included."""
+    for base in kind.__mro__ if is_own(kind) else ():
+        if package(base) not in TRUSTED:
+            yield from vars(base).items()
+
+
+_SHARED: WeakKeyDictionary[type, dict[str, bytes]] = WeakKeyDictionary()
+"""For each class of environments, what was pickled of its attributes before the first start."""
 
 
 def check_shared(kind: type) -> None:
@@ -168,27 +191,17 @@ def check_shared(kind: type) -> None:
 
     Call it whenever an environment is about to start.
     """
-    if not is_own(kind):
-        return
-    mutable = (list, dict, set, np.ndarray)
-    attributes = {name: value for name, value in vars(kind).items() if isinstance(value, mutable)}
-    before = _SHARED.setdefault(kind, deepcopy(attributes))
-    for name, value in attributes.items():
-        if not _same(before.get(name), value):
+    now = dict(_pickled(kind))
+    before = _SHARED.setdefault(kind, now)
+    for name, value in now.items():
+        if before.get(name) != value:
             remedy = f"changed during a run and is shared by all runs; set it in start, as in self.{name} = ..."
             raise TaskError(f"environment {kind.__name__!r}", name, remedy, joint=" ")
 
 
-def _foreign_draws(function: FunctionType) -> Iterator[Impurity]:
-    unseeded = set(_unseeded(function.__code__))
-    for found in impurities(function, (RANDOM,)):
-        last = found.name.rpartition(".")[2]
-        if last not in SEEDED or last in unseeded:
-            yield found
-
-
-def _unseeded(code: CodeType) -> Iterator[str]:
-    """Yield the names that code calls without an argument."""
-    between = ("PRECALL", "PUSH_NULL", "CACHE")
-    steps = [step for step in dis.get_instructions(code) if step.opname not in between]
-    yield from (str(one.argval) for one, other in pairwise(steps) if other.opname == "CALL" and other.arg == 0)
+def _pickled(kind: type) -> Iterator[tuple[str, bytes]]:
+    """Yield the attributes of a class that can change: neither methods nor descriptors, nor what cannot be pickled."""
+    for name, value in _members(kind):
+        if not (name.startswith("__") or callable(value) or hasattr(type(value), "__get__")):
+            with contextlib.suppress(Exception):
+                yield name, pickle.dumps(value)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from inspect import Parameter
 from typing import Any
 
-from everlearn.blame import blame
-from everlearn.environments.pure import is_own
 from everlearn.errors import InputError
+from everlearn.factories import call_factory, needed
 from everlearn.labels import kind_of
 from everlearn.registry import locate, settings
 from everlearn.registry import parameters as known_parameters
@@ -56,31 +55,15 @@ def _made(given: object, found: object, chosen: dict[str, Any], adapted: tuple[s
             remedy = f"the task {found.name!r} has no parameters; define it by a function that takes them"
             raise InputError("parameter", f"task.{next(iter(chosen))}", remedy)
         return found
-    if inspect.isclass(found) or not callable(found) or _required(found)[len(adapted) :]:
+    factory = functools.partial(found, *adapted) if callable(found) and adapted else found
+    if inspect.isclass(factory) or not callable(factory) or needed(factory) != []:
         raise InputError("task", given, _what_else(given, found))
-    values = settings(found, chosen, "task")
-    made = _called(given, found, adapted, values)
+    values = settings(factory, chosen, "task")
+    made = call_factory(factory, values, given, "task")
     task = made.finish() if isinstance(made, Definition) else made
     if not isinstance(task, Task):
         raise InputError("task", given, f"returned {kind_of(task)}, not a task")
     return replace(task, parameters=values)
-
-
-def _called(given: object, factory: Any, adapted: tuple[str, ...], values: dict[str, Any]) -> object:
-    if not is_own(factory):
-        return factory(*adapted, **values)
-    with blame(f"task {given!r}" if isinstance(given, str) else f"the task function {factory.__name__!r}"):
-        return factory(*adapted, **values)
-
-
-def _required(function: Any) -> list[str]:
-    """Return the arguments that a function must be called with, other than parameters of a task."""
-    needed = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    try:
-        every = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # what is written in C may not tell
-        return ["..."]
-    return [one.name for one in every if one.kind in needed and one.default is Parameter.empty]
 
 
 def _what_else(given: object, found: Any) -> str:
@@ -96,7 +79,7 @@ def _what_else(given: object, found: Any) -> str:
         return "give a task, a function that makes one, or the name of one of these"
     what = "is neither a task nor a function that makes one"
     if inspect.isroutine(found):
-        what = f"is a function of ({', '.join(_required(found))}), which makes no task"
+        what = f"is a function of ({', '.join(needed(found) or ['...'])}), which makes no task"
     module = given.partition(":")[0] if isinstance(given, str) else getattr(found, "__module__", "")
     inside = vars(sys.modules.get(module, object())) if module in sys.modules else {}
     named = [f"{module}:{name}" for name, value in inside.items() if isinstance(value, Task | Definition)]
