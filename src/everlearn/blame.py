@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from everlearn.errors import EverlearnError, UserCodeError
+from everlearn.errors import EverlearnError, UserCodeError, shown
 
 PACKAGE = str(Path(__file__).parent) + os.sep
 """Where our own frames are."""
@@ -68,11 +68,11 @@ def blamed(error: BaseException, what: str, at: str = "") -> UserCodeError:
     frames = own_frames(error.__traceback__)
     place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     raised = f"raised {type(error).__name__}" + (f" at {at}" if at else "")
-    text = " ".join(str(error).split())
-    return UserCodeError(f"{what} {raised}" + (f": {text}" if text else "") + place, "".join(shown(error)))
+    text = " ".join(shown(error, str).split())
+    return UserCodeError(f"{what} {raised}" + (f": {text}" if text else "") + place, "".join(traced(error)))
 
 
-def shown(error: BaseException) -> list[str]:
+def traced(error: BaseException) -> list[str]:
     """Return the lines of a traceback with the user's own frames alone; none where there are no such frames."""
     frames = own_frames(error.__traceback__)
     last = traceback.format_exception_only(error)

@@ -29,7 +29,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -79,16 +79,26 @@ class InputError(EverlearnError, ValueError):
         self.argument = argument
         self.value = value
         self.remedy = remedy
-        super().__init__(f"{argument}: {_shown(value)}{joint}{remedy}")
+        super().__init__(f"{argument}: {shown(value)}{joint}{remedy}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes with the same message and data."""
         return _again, (type(self), str(self), vars(self))
 
 
-def _shown(value: object) -> str:
-    """Return a value in one line, cut where it is long."""
-    text = repr(value)
+def shown(value: object, write: Callable[[Any], str] = repr) -> str:
+    """Return a value in one line, cut where it is long; its type if it cannot be written.
+
+    Examples
+    --------
+    >>> shown(["idle"]), shown(10**5000)
+    ("['idle']", '<int that cannot be shown>')
+
+    """
+    try:
+        text = write(value)
+    except Exception:  # whatever a user's own method raises, and a number of too many digits
+        return f"<{type(value).__name__} that cannot be shown>"
     text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."
 
@@ -109,7 +119,7 @@ class UnknownName(InputError):  # noqa: N818 - reads as what it is
     def __init__(self, argument: str, value: object, known: Iterable[str], hint: str = "") -> None:
         self.known = sorted(known)
         remedy = f"known: {', '.join(self.known) or 'none'}"
-        if near := get_close_matches(str(value), self.known, n=1, cutoff=0.5):
+        if near := get_close_matches(shown(value, str), self.known, n=1, cutoff=0.5):
             remedy += f" (did you mean {near[0]}?)"
         super().__init__(argument, value, remedy + hint)
 

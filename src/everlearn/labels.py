@@ -84,17 +84,29 @@ def check_labels(labels: Iterable[object], argument: str) -> tuple[Label, ...]:
     ('slow', 'fast')
 
     """
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise LabelError(argument, labels, "give a list of labels, such as [0, 1] or ['slow', 'fast']")
-    if isinstance(labels, set | frozenset):
-        raise LabelError(argument, labels, "give a list: the order of a set differs from process to process")
-    checked = tuple(check_label(label, argument) for label in labels)
+    checked = in_order(labels, argument)
     if not checked:
         raise LabelError(argument, list(checked), "give at least one label")
     if len(set(checked)) < len(checked):
         twice = next(label for label in checked if checked.count(label) > 1)
         raise LabelError(argument, twice, "appears twice; labels must be unique", joint=" ")
     return checked
+
+
+def in_order(labels: object, argument: str) -> tuple[Label, ...]:
+    """Return a list of labels, which may repeat, as a tuple.
+
+    Examples
+    --------
+    >>> in_order(["slow", "fast", "slow"], "aggregate")
+    ('slow', 'fast', 'slow')
+
+    """
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise LabelError(argument, labels, "give a list of labels, such as [0, 1] or ['slow', 'fast']")
+    if isinstance(labels, set | frozenset):
+        raise LabelError(argument, labels, "give a list: the order of a set differs from process to process")
+    return tuple(check_label(label, argument) for label in labels)
 
 
 def encode(label: Label) -> str:

@@ -116,8 +116,9 @@ def trial(maker: Maker, steps: int) -> Iterator[Step]:
             action = int(environment.action_space.sample())
             with blame(f"environment {maker.name!r}: step", f"action {action}"):
                 after, reward, terminated, truncated, _ = environment.step(action)
-            yield Step(before, action, after, number_paid(reward), bool(terminated), bool(truncated), past)
-            over = terminated or truncated
-            before, past = (environment.reset()[0], 0) if over else (after, past + 1)
+                ends = bool(terminated), bool(truncated)
+            yield Step(before, action, after, number_paid(reward), *ends, past)
+            with blame(f"environment {maker.name!r}: reset"):
+                before, past = (environment.reset()[0], 0) if any(ends) else (after, past + 1)
     finally:
         environment.close()

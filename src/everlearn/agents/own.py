@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
 from everlearn.blame import CAUGHT, blame, blamed, own, own_frames, shown_path
-from everlearn.errors import AgentError, EverlearnError
+from everlearn.errors import AgentError, EverlearnError, shown
 from everlearn.labels import kind_of, show
 from everlearn.protocol import Experience, Knowledge, Now, Table
 from everlearn.purity import (
@@ -103,7 +103,7 @@ def check_design(design: Design) -> None:
 def _check_signature(design: Design, name: str, function: Any, arguments: tuple[str, ...]) -> None:
     wanted = f"a function of ({', '.join(arguments)})"
     if not callable(function):
-        raise AgentError(design.name, f"{name} is {function!r}; give {wanted}")
+        raise AgentError(design.name, f"{name} is {shown(function)}; give {wanted}")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built in, and silent about its arguments
@@ -328,4 +328,4 @@ def _value(value: Any) -> str:
         return f"an array of shape {value.shape}"
     if isinstance(value, float | np.floating):
         return "NaN" if math.isnan(value) else "infinity" if value == math.inf else f"{float(value)!r}"
-    return repr(value.item() if isinstance(value, np.generic) else value)[:60]
+    return shown(value.item() if isinstance(value, np.generic) else value)[:60]

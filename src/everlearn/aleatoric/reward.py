@@ -19,6 +19,9 @@ from everlearn.environments.pure import Pure, as_number
 from everlearn.errors import RewardError, require
 from everlearn.protocol import Label, RewardFunction
 
+LARGEST = 1e290
+"""The largest reward: as many of them as a run can have steps add up to a number."""
+
 
 @dataclass(frozen=True, repr=False)
 class Reward:
@@ -43,7 +46,10 @@ class Reward:
 
     def __post_init__(self) -> None:
         require(callable(self.function), "reward", self.function, "give a function of (s, action, observation)")
-        reward_range((self.low, self.high))
+        low, high = reward_range((self.low, self.high))
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        require(isinstance(self.raw, bool | np.bool_), "raw", self.raw, "give True or False")
 
     def __repr__(self) -> str:
         """Return one line: the function and the range."""
@@ -112,4 +118,6 @@ def reward_range(given: object) -> tuple[float, float]:
     numbers = [number for end in ends if (number := as_number(end)) is not None]
     fine = len(ends) == len(numbers) == 2 and math.isfinite(numbers[1] - numbers[0]) and numbers[0] < numbers[1]
     require(fine, "reward_range", given, "give two finite numbers, the lower first")
-    return ends[0], ends[1]
+    require(max(map(abs, numbers)) <= LARGEST, "reward_range", given, f"give numbers of at most {LARGEST:g}")
+    low, high = (end if isinstance(end, int | float) else number for end, number in zip(ends, numbers, strict=True))
+    return low, high

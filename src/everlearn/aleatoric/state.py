@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 
+from everlearn.blame import blame
 from everlearn.environments.pure import Pure
 from everlearn.errors import AleatoricStateError, UserCodeError, require
 from everlearn.labels import check_label, check_labels, counted, few, is_label
@@ -91,7 +92,8 @@ class AleatoricState:
     def enumerate(self, actions: Iterable[Label], observations: Iterable[Label]) -> AleatoricState:
         """Return the same with its set of states known: as declared, or all that f can reach from S0."""
         if self.states is not None:
-            listed = self.states(actions, observations) if callable(self.states) else self.states
+            with blame("states of the aleatoric state"):
+                listed = self.states(actions, observations) if callable(self.states) else self.states
             states = check_labels(listed, "states")
             if self.start not in set(states):
                 raise AleatoricStateError("start of the aleatoric state", self.start, f"declared: {few(states)}")

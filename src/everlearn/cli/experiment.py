@@ -17,7 +17,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document and nothing else.", callback=options.json_alone)
+]
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="The directory of an experiment.")]
 Threads = Annotated[int | None, integer(help="Threads of the compiled engine. Default: one a core.", least=1)]
 Cluster = Annotated[

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import typer
 
+from everlearn.cli.options import documents
 from everlearn.cli.output import console, print_json
 from everlearn.errors import LiveError
 from everlearn.labels import show
@@ -72,7 +72,7 @@ def _print_agents(agents: list[dict[str, Any]]) -> None:
 def journal_and_print(directory: str, agent: str | None, first: int | None, last: int | None, as_json: bool) -> None:
     """Print the rows of a journal as they are read: a line each, as JSON if asked."""
     for row in export(directory, _named(directory, agent), first, last):
-        sys.stdout.write((json.dumps(row) if as_json else _line(row)) + "\n")
+        documents().write((json.dumps(row) if as_json else _line(row)) + "\n")
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -5,6 +5,8 @@ Each command imports what it needs when it runs, so that ``everlearn --help`` an
 
 from __future__ import annotations
 
+import io
+import sys
 import warnings
 from typing import Annotated
 
@@ -31,6 +33,9 @@ AsJson = experiment.AsJson
 
 def main() -> None:
     """Run a command; what a user can mend is one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character is no reason to fail
     warnings.showwarning = _show_warning  # type: ignore[assignment]  # it takes what it does not need
     end(app)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from contextlib import redirect_stdout
+from typing import Any, TextIO
 
 import typer
 
@@ -70,3 +72,21 @@ def engines(incomplete: str) -> list[str]:
 
 def _beginning(text: str, names: Any) -> list[str]:
     return [name for name in names if name.startswith(text)]
+
+
+_documents: list[TextIO] = []
+"""Standard output, while everything else that is printed goes to standard error."""
+
+
+def json_alone(context: typer.Context, chosen: bool) -> bool:
+    """Keep standard output for documents if ``--json`` was given: a user's module may print as well."""
+    if chosen and not context.resilient_parsing:
+        _documents[:] = [sys.stdout]
+        context.with_resource(redirect_stdout(sys.stderr))
+        context.call_on_close(_documents.clear)
+    return chosen
+
+
+def documents() -> TextIO:
+    """Return where documents are printed."""
+    return _documents[0] if _documents else sys.stdout

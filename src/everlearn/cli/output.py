@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 
+from everlearn.cli.options import documents
+
 
 def print_json(document: Any) -> None:
     """Print one JSON document."""
-    sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, default=str) + "\n")
+    documents().write(json.dumps(document, indent=1, allow_nan=False, default=str) + "\n")
 
 
 def console() -> Console:

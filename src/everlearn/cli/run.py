@@ -123,8 +123,8 @@ def print_table(result: Result) -> None:
         table.add_row(f"[dim]{escape(name)}[/dim]", f"[dim]{value:.4f}[/dim]", "", "", "")
     out.print(table)
     if OPTIMUM not in result.references:
-        why = f"the task has no model, or one with more than {MOST_PAIRS:,} pairs of memory and state"
-        out.print(f"[dim]The {OPTIMUM} is not known: {why}.[/dim]", soft_wrap=True)
+        why = f"it is computed unasked for a model of at most {MOST_PAIRS:,} pairs of memory and state"
+        out.print(f"[dim]The {OPTIMUM} is not known: {why}; see everlearn theory.[/dim]", soft_wrap=True)
     speed = f"{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps a second, {result.engine} engine"
     expanded = "" if result.pairs is None else f", {result.pairs:,} pairs of memory and state expanded"
     out.print(f"[dim]{speed}{expanded}[/dim]", soft_wrap=True)

@@ -89,11 +89,14 @@ class Model:
     def _pure(self) -> Pure:
         like = f"yield {self.observations[0]!r}, probability, next_memory"
         remedy = f"yield every outcome with its probability, as in: {like}"
-        return Pure(self.rho, "dynamics", "(memory, action)", remedy, _listed)
+        return Pure(self.rho, "dynamics", "(memory, action)", remedy, _listed, self._outcomes)
 
     def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
         """Return what can happen, checked: known observations, a distribution, memories of a supported type."""
-        rows = self._pure(memory, action)
+        outcomes: tuple[Outcome, ...] = self._pure(memory, action)
+        return outcomes
+
+    def _outcomes(self, rows: Any, memory: Label, action: Label) -> tuple[Outcome, ...]:
         if not isinstance(rows, list):
             where = f"{self._pure.name} {_after(memory, action)}"
             raise TaskError(where, rows, f"was returned; {YIELD}", joint=" ")

@@ -51,6 +51,8 @@ class Pure:
         what to do instead of sampling, in a clause
     read:
         what is applied to the returned value, such as ``list`` to a generator
+    check:
+        what is called with the first value and the arguments before the function is called again; returns the result
 
     Examples
     --------
@@ -66,8 +68,9 @@ class Pure:
         arguments: str,
         remedy: str,
         read: Callable[[Any], Any] | None = None,
+        check: Callable[..., Any] | None = None,
     ) -> None:
-        self.function, self.arguments, self.remedy, self._read = function, arguments, remedy, read
+        self.function, self.arguments, self.remedy, self._read, self._check = function, arguments, remedy, read, check
         self.name = f"{role} {getattr(function, '__name__', type(function).__name__)!r}"
         self.is_own, self._done = is_own(function), 0
         if self.is_own:
@@ -76,16 +79,20 @@ class Pure:
     def __call__(self, *labels: Any) -> Any:
         """Return what the function returns for these labels."""
         if not self.is_own:
-            return self._evaluate(labels)
+            return self._checked(self._evaluate(labels), labels)
         with blame(self.name, f"{self.arguments} = {labels!r}"):
             value = self._evaluate(labels)
+            result = self._checked(value, labels)
             repeats = REPEATS if self._done < CAREFUL else 2
             self._done += 1
             steady = all(_same(value, self._evaluate(labels)) for _ in range(repeats - 1))
         if not steady:
             where = f"{self.name} at {self.arguments}"
             raise TaskError(where, labels, f"a second call returned something else; {self.remedy}")
-        return value
+        return result
+
+    def _checked(self, value: Any, labels: tuple[Any, ...]) -> Any:
+        return value if self._check is None else self._check(value, *labels)
 
     def _evaluate(self, labels: tuple[Any, ...]) -> Any:
         value = self.function(*labels)

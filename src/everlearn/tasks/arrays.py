@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from everlearn.aleatoric.reward import reward_range as read_range
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.environments.model import SUM_TOLERANCE, Model
 from everlearn.errors import InputError, ProbabilityError, RewardError, TaskError, require
-from everlearn.labels import check_label, check_labels
+from everlearn.labels import check_label, check_labels, in_order
 from everlearn.protocol import Label
 from everlearn.tasks.task import Arrays, Task
 
@@ -66,6 +67,7 @@ def mdp(
     matrices = [_matrix(matrix, action) for action, matrix in enumerate(P)]
     require(bool(matrices), "P", P, "give a matrix for each action")
     states = int(matrices[0].shape[0])
+    require(states > 0, "shape of P[0]", matrices[0].shape, "give at least one state")
     for action, matrix in enumerate(matrices):
         _check_rows(matrix, action, states)
     labels = check_labels(range(len(matrices)) if actions is None else actions, "actions")
@@ -113,8 +115,7 @@ def mdp(
 
 def _seen(aggregate: Iterable[Label], states: int) -> tuple[Label, ...]:
     """Return the aleatoric state of each memory, checked."""
-    require(isinstance(aggregate, Iterable), "aggregate", aggregate, "give a label for each state")
-    seen = tuple(check_label(label, "aggregate") for label in aggregate)
+    seen = in_order(aggregate, "aggregate")
     require(len(seen) == states, "aggregate", f"{len(seen)} labels", f"give {states}, one for each state")
     return seen
 
@@ -157,7 +158,7 @@ def _matrix(given: Any, action: int) -> Any:
     from scipy.sparse import csr_array
 
     try:
-        matrix = csr_array(given, dtype=np.float64)
+        matrix = csr_array(_real(given), dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"P[{action}]", given, "give a matrix of probabilities") from None
     matrix = matrix.copy()  # what was given stays as it was
@@ -198,9 +199,9 @@ def _rewards(given: Any, states: int, actions: int) -> list[Any]:
         shapes = [one.shape for one in given]
         require(shapes == [(states, states)] * actions, "shapes of R", shapes, remedy)
         _check_finite(np.concatenate([one.tocoo().data for one in given]))
-        return [one.tocsr().astype(np.float64) for one in given]
+        return [_real(one.tocsr()).astype(np.float64) for one in given]
     try:
-        rewards = np.array(given, dtype=np.float64)
+        rewards = np.array(_real(given), dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError("R", given, remedy) from None
     if rewards.shape == (states, actions):
@@ -211,6 +212,12 @@ def _rewards(given: Any, states: int, actions: int) -> list[Any]:
     return list(rewards.transpose(1, 0, 2))
 
 
+def _real(given: Any) -> Any:
+    if getattr(given, "dtype", None) is not None and given.dtype.kind == "c":
+        raise TypeError("complex numbers, of which NumPy would drop a part")
+    return given
+
+
 def _check_finite(rewards: NDArray[np.float64]) -> None:
     if not np.isfinite(rewards).all():
         raise RewardError("R", float(rewards[~np.isfinite(rewards)][0]), "must be finite")
@@ -218,4 +225,4 @@ def _check_finite(rewards: NDArray[np.float64]) -> None:
 
 def _range(rewards: list[NDArray[np.float64]]) -> tuple[float, float]:
     low, high = float(min(one.min() for one in rewards)), float(max(one.max() for one in rewards))
-    return (low, high) if low < high else (low, low + 1)
+    return (low, high) if low < high else (low, max(low + 1, math.nextafter(low, math.inf)))

@@ -12,6 +12,7 @@ from everlearn.aleatoric.reward import reward_range as read_range
 from everlearn.aleatoric.state import AleatoricState, last_observation
 from everlearn.environments.model import Model
 from everlearn.errors import TaskError, require
+from everlearn.factories import name_of
 from everlearn.labels import check_label, check_labels, counted
 from everlearn.protocol import Environment, Label, RewardFunction, Update
 from everlearn.registry import summary
@@ -147,9 +148,9 @@ PUBLIC = {name for name in (*(entry.name for entry in fields(Task)), *dir(Task))
 
 
 def task(
-    *,
-    actions: Iterable[Label],
-    observations: Iterable[Label],
+    *_bare: Any,
+    actions: Iterable[Label] = (),
+    observations: Iterable[Label] = (),
     reward_range: tuple[float, float] = (0.0, 1.0),
     memory: Label | None = None,
     aleatoric: AleatoricState | None = None,
@@ -193,6 +194,9 @@ def task(
     ('start', 'idle', 'busy')
 
     """
+    require(not _bare, "task", name_of(_bare and _bare[0]), "write @el.task(actions=..., observations=...) above it")
+    require(isinstance(name, str | None), "name", name, "give a text")
+    require(isinstance(raw, bool), "raw", raw, "give True or False")
     require(aleatoric is None or isinstance(aleatoric, AleatoricState), "aleatoric", aleatoric, ALEATORIC)
     known = isinstance(references, Mapping | None)
     require(known, "references", references, "give a mapping from names to average rewards")

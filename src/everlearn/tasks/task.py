@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.blame import blame
 from everlearn.environments.model import Model, ModelEnvironment
-from everlearn.environments.pure import check_environment, check_shared
+from everlearn.environments.pure import as_number, check_environment, check_shared
 from everlearn.errors import InputError, ObservationError, TaskError, require
 from everlearn.labels import check_labels, counted
 from everlearn.protocol import Environment, History, Label
@@ -84,15 +85,25 @@ class Task:
         object.__setattr__(self, "actions", check_labels(self.actions, "actions"))
         object.__setattr__(self, "observations", check_labels(self.observations, "observations"))
         self._check_kinds()
+        self._check_model()
+        object.__setattr__(self, "references", dict(_averages(self.references)))
         object.__setattr__(self, "aleatoric", self.aleatoric.enumerate(self.actions, self.observations))
 
     def _check_kinds(self) -> None:
         require(isinstance(self.aleatoric, AleatoricState), "aleatoric", self.aleatoric, ALEATORIC)
         require(isinstance(self.reward, Reward), "reward", self.reward, "give an el.Reward(function, low, high)")
-        known = isinstance(self.model, Model | None)
-        require(known, "model", self.model, "give an el.Model(actions, observations, memory, rho)")
+        for name in ("name", "summary", "source"):
+            require(isinstance(getattr(self, name), str), name, getattr(self, name), "give a text")
         makes = self.environment is None or callable(self.environment)
         require(makes, "environment", self.environment, "give a class, or a function that makes an environment")
+
+    def _check_model(self) -> None:
+        known = isinstance(self.model, Model | None)
+        require(known, "model", self.model, "give an el.Model(actions, observations, memory, rho)")
+        for name in ("actions", "observations") if self.model is not None else ():
+            labels = getattr(self.model, name)
+            same = labels == getattr(self, name)
+            require(same, f"{name} of the model", labels, f"give it those of the task, {getattr(self, name)!r}")
 
     @property
     def states(self) -> tuple[Label, ...]:
@@ -144,10 +155,29 @@ class Task:
 
         """
         if self.model is None and self.environment is not None:
-            raise TaskError("history", list(history), "only a task with a model can begin after a history")
+            raise TaskError("history", history, "only a task with a model can begin after a history")
+        steps = _steps(history)
         return replace(
             self,
-            aleatoric=replace(self.aleatoric, start=self.aleatoric.of(history)),
-            model=None if self.model is None else self.model.after(history),
+            aleatoric=replace(self.aleatoric, start=self.aleatoric.of(steps)),
+            model=None if self.model is None else self.model.after(steps),
             references={},
         )
+
+
+def _steps(history: History) -> list[tuple[Label, Label]]:
+    try:
+        return [(action, observation) for action, observation in history]
+    except (TypeError, ValueError):
+        raise TaskError("history", history, "give pairs, as in [(action, observation), ...]") from None
+
+
+def _averages(references: Mapping[Any, Any]) -> Iterator[tuple[str, float]]:
+    """Yield average rewards by name, as finite numbers."""
+    remedy = "give a mapping from names to average rewards"
+    require(isinstance(references, Mapping), "references", references, remedy)
+    for name, value in references.items():
+        number = as_number(value)
+        fine = isinstance(name, str) and number is not None and math.isfinite(number)
+        require(fine, "references", {name: value}, "give a name and a finite number")
+        yield name, float(value)
