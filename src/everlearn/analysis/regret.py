@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from everlearn.environments.pure import as_number
 from everlearn.errors import InputError, UnknownName
 from everlearn.labels import counted
 from everlearn.protocol import Table
@@ -76,11 +77,11 @@ def _average(result: Result, reference: object) -> float:
             raise UnknownName("reference", reference, result.references, "; or give an average reward")
         remedy = f"is not known of {result.task!r}; give an average reward, as in el.regret(result, 0.5)"
         raise InputError("reference", OPTIMUM, remedy)
-    number = isinstance(reference, int | float | np.integer | np.floating) and not isinstance(reference, bool)
-    if not number or not math.isfinite(reference):  # type: ignore[arg-type]  # a number
+    number = None if isinstance(reference, bool | np.bool_) else as_number(reference)
+    if number is None or not math.isfinite(number):
         remedy = "give an average reward, or the name of one in result.references; without it, it is the optimum"
         raise InputError("reference", reference, remedy)
-    return float(reference)  # type: ignore[arg-type]
+    return number
 
 
 def policy_averages(result: Result, pairs: Pairs) -> Table:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from everlearn.blame import own_frames
 from everlearn.errors import EverlearnError, UnknownName, UserCodeError
 
 REFUSED, FAILED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
@@ -41,10 +42,8 @@ def end(app: typer.Typer) -> NoReturn:
     """Run the command that the user typed, and exit with its code."""
     try:
         sys.exit(app(prog_name="everlearn", standalone_mode=False))
-    except UserCodeError as error:
-        _refuse(f"{error}\n{error.frames}".rstrip("\n"))
     except EverlearnError as error:
-        _refuse(str(error))
+        _refuse(f"{error}\n{error.frames if isinstance(error, UserCodeError) else _frames(error)}".rstrip("\n"))
     except USAGE as error:
         _refuse(_usage(error))
     except BrokenPipeError:
@@ -57,6 +56,12 @@ def end(app: typer.Typer) -> NoReturn:
         typer.echo(traceback.format_exc(), err=True, nl=False)
         typer.echo("everlearn: this is a bug in everlearn; please report it with the lines above", err=True)
         sys.exit(FAILED)
+
+
+def _frames(error: EverlearnError) -> str:
+    """Return the lines of the user's own through which an error was raised, such as those of an imported module."""
+    frames = own_frames(error.__traceback__)
+    return "".join(["Traceback (most recent call last):\n", *frames.format()]) if frames else ""
 
 
 def _refuse(text: str) -> NoReturn:

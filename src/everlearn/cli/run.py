@@ -12,10 +12,11 @@ from everlearn.cli.output import console, print_json, progress_bar
 from everlearn.errors import InputError
 from everlearn.figures.curves import picture
 from everlearn.figures.saving import figure_kind, save_figure
+from everlearn.labels import counted
 from everlearn.results.references import OPTIMUM
 from everlearn.results.result import Result
 from everlearn.results.saving import keep, make_folder_for
-from everlearn.theory.known import MOST_PAIRS
+from everlearn.theory.known import MOST_OUTCOMES, MOST_PAIRS
 
 
 def run_and_print(
@@ -36,7 +37,7 @@ def run_and_print(
     """
     parameters = parse_settings(settings)
     if plot is not None:
-        _check_plot(plot)
+        _check_plot(plot, out)
     folder = None if out is None else make_folder_for(out, "--out")
     total, done = numbers["steps"] * numbers["runs"], 0
     try:
@@ -71,11 +72,11 @@ def run_and_print(
         console().print(f"written: {path.resolve()}", soft_wrap=True, markup=False)
 
 
-def _check_plot(plot: str) -> None:
+def _check_plot(plot: str, out: str | None) -> None:
     figure_kind(plot, "--plot")
     if Path(plot).is_dir():
         raise InputError("--plot", plot, "is a folder; give a file")
-    if not Path(plot).parent.is_dir():
+    if not Path(plot).parent.is_dir() and (out is None or Path(plot).parent != Path(out)):
         raise InputError("--plot", plot, f"there is no folder {str(Path(plot).parent)!r}; make it first")
 
 
@@ -88,11 +89,13 @@ def parse_settings(settings: list[str]) -> dict[str, Any]:
     {'task.window': '6', 'agent.policy': '0=slow,1=fast'}
 
     """
-    parsed = {}
+    parsed: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
             raise InputError("--set", setting, "write KEY=VALUE, as in task.window=6")
+        if key.strip() in parsed:
+            raise InputError("--set", setting, f"gives {key.strip()} a second time; give it once")
         parsed[key.strip()] = value.strip()
     return parsed
 
@@ -105,15 +108,15 @@ def print_table(result: Result) -> None:
     out = console()
     schedule = f", schedule {result.schedule}" if result.schedule else ""
     out.print(f"[bold]{escape(result.agent)}[/bold]{escape(schedule)} on [bold]{escape(result.task)}[/bold]")
-    runs = f"{result.runs:,} run" + ("s" if result.runs > 1 else "")
-    out.print(f"{runs} of {result.steps:,} steps, seed {result.seed}; learns from {result.scaling}", soft_wrap=True)
+    size = f"{counted(result.runs, 'run')} of {counted(result.steps, 'step')}"
+    out.print(f"{size}, seed {result.seed}; learns from {result.scaling}", soft_wrap=True)
     table = Table(title=None)
     for column in ("average reward", "mean", "standard error", "worst run", "best run"):
         table.add_column(column, justify="left" if column == "average reward" else "right")
     final = result.final
     error = f"{final['standard_error']:.4f}" if result.runs > 1 else "-"
     table.add_row(
-        f"over {result.steps:,} steps",
+        f"over {counted(result.steps, 'step')}",
         f"{final['mean']:.4f}",
         error,
         f"{final['min']:.4f}",
@@ -123,8 +126,9 @@ def print_table(result: Result) -> None:
         table.add_row(f"[dim]{escape(name)}[/dim]", f"[dim]{value:.4f}[/dim]", "", "", "")
     out.print(table)
     if OPTIMUM not in result.references:
-        why = f"it is computed unasked for a model of at most {MOST_PAIRS:,} pairs of memory and state"
+        most = f"{MOST_PAIRS:,} pairs of memory and state and {MOST_OUTCOMES:,} outcomes"
+        why = f"it is computed unasked for a model of at most {most}"
         out.print(f"[dim]The {OPTIMUM} is not known: {why}; see everlearn theory.[/dim]", soft_wrap=True)
     speed = f"{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps a second, {result.engine} engine"
-    expanded = "" if result.pairs is None else f", {result.pairs:,} pairs of memory and state expanded"
+    expanded = "" if result.pairs is None else f", {counted(result.pairs, 'pair')} of memory and state expanded"
     out.print(f"[dim]{speed}{expanded}[/dim]", soft_wrap=True)

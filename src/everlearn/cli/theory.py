@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -11,6 +12,7 @@ from everlearn.agents.agent import split
 from everlearn.cli.output import console, print_json
 from everlearn.cli.run import parse_settings
 from everlearn.errors import InputError
+from everlearn.labels import counted
 from everlearn.theory.bounds import growing_horizon_regret, says_something_from
 from everlearn.theory.report import Theory
 from everlearn.theory.summary import best_rows, bound_rows, distortion_rows, optimum_rows, policy_rows
@@ -32,6 +34,8 @@ def theory_and_print(
             raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
     _check_only(only, [*policies, *horizons, *steps])
     theory = Theory(task, chosen["task"])
+    with Console(stderr=True).status(f"finding what can happen in {escape(task)}"):  # where that is a terminal
+        _ = theory.pairs
     if as_json:
         print_json(theory.optimum_to_dict() if only else theory.to_dict(policies, horizons, steps))
     elif only:
@@ -68,7 +72,8 @@ LISTED = 1_000
 
 def _print_rows(theory: Theory, rows: list[tuple[str, str]]) -> None:
     screen, pairs = console(), theory.pairs
-    size = f"{pairs.memories:,} memories, {pairs.size:,} pairs with aleatoric states"
+    memories = f"{pairs.memories:,} {'memory' if pairs.memories == 1 else 'memories'}"
+    size = f"{memories}, {counted(pairs.size, 'pair')} with aleatoric states"
     screen.print(f"[bold]{escape(theory.task.name)}[/bold]: {size}")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)

@@ -56,6 +56,8 @@ def save(result: Result, path: str | os.PathLike[str]) -> Path:
 def make_folder_for(out: str, argument: str) -> Path:
     """Return a folder that results may be written to, made where there is none; refuse that of an experiment."""
     folder = Path(out)
+    if not out:
+        raise InputError(argument, out, "give a folder")
     if folder.exists() and not folder.is_dir():
         raise InputError(argument, out, "is a file; give a folder")
     if (folder / "manifest.json").exists():

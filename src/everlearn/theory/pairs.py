@@ -9,6 +9,7 @@ the two is a Markov state, on which everything that the paper defines over histo
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,10 +77,7 @@ def tabulate(task: Task, max_pairs: int = MOST_PAIRS) -> Pairs:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    table = make_table(task, max_pairs)
-    table.complete()
-    if table.expanded > max_pairs:
-        raise TableFull(f"the task has {table.expanded:,} pairs, more than {max_pairs:,}; raise max_pairs")
+    table = _completed(task, max_pairs)
     number, actions, width = table.expanded, table.actions, table.width
     rows = table.rows.reshape(-1, actions, width)[:number]
     chances = table.probabilities.reshape(-1, actions, width)[:number]
@@ -101,6 +99,17 @@ def tabulate(task: Task, max_pairs: int = MOST_PAIRS) -> Pairs:
         [labels[pair] for pair in kept],
         int(np.searchsorted(kept, table.start)),
     )
+
+
+def _completed(task: Task, max_pairs: int) -> PairTable | ArrayTable:
+    full = f"task {task.name!r} has more than {max_pairs:,} pairs of memory and aleatoric state, and theory needs all"
+    remedy = "let its memory take fewer values, or give el.Theory a larger max_pairs"
+    table = make_table(task, max_pairs)
+    with contextlib.suppress(TableFull):
+        table.complete()
+        if table.expanded <= max_pairs:
+            return table
+    raise TableFull(f"{full}; {remedy}")
 
 
 def _labels(table: PairTable | ArrayTable) -> tuple[NDArray[np.int64], list[tuple[Label, Label]]]:
