@@ -56,7 +56,8 @@ def needed(factory: Callable[..., Any]) -> list[str] | None:
         every = inspect.signature(factory).parameters.values()
     except (TypeError, ValueError):  # what is written in C may not tell
         return None
-    return [parameter.name for parameter in every if _is_needed(parameter)]
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [one.name for one in every if one.kind in positional and one.default is inspect.Parameter.empty]
 
 
 def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], given: object, argument: str) -> Any:
@@ -88,11 +89,6 @@ def name_of(given: object) -> object:
 
     """
     return given if isinstance(given, str) else getattr(plain_function(given), "__qualname__", given)
-
-
-def _is_needed(parameter: inspect.Parameter) -> bool:
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return parameter.kind in positional and parameter.default is inspect.Parameter.empty
 
 
 def _may_be(value: Any, kinds: tuple[type, ...]) -> bool:

@@ -140,7 +140,7 @@ MODULES = [
         call=RUN.format("mine:asks"),
         answer=(
             f"agent: 'mine:asks'; is a function of (rate), not an agent; {WANTED}; "
-            "in mine there is forgets, divides, demands"
+            "in mine there is forgets, divides, positional, demands"
         ),
         shown=FACTORIES[FACTORIES.index("def asks") :],
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.boundary.mistake import Mistake
-from tests.boundary.mistakes_tasks import RUN, shop, world
+from tests.boundary.mistakes_tasks import RUN, script, shop, world
 
 MISTAKES = [
     Mistake(
@@ -103,5 +103,153 @@ MISTAKES = [
         call="everlearn run /tmp/shop.py:shop --steps 9",
         answer="task: '/tmp/shop.py:shop'; write shop:shop, in the folder /tmp",
         shown="",
+    ),
+    Mistake(
+        group="tasks",
+        title="one label in place of a list",
+        files={"shop.py": 'import everlearn as el\n\nshop = el.task(actions="wait")\n'},
+        call="everlearn run shop:shop --steps 9",
+        answer="actions: 'wait'; give a list of labels, such as [0, 1] or ['slow', 'fast']",
+    ),
+    Mistake(
+        group="tasks",
+        title="a text in place of labels for the states of arrays",
+        files=script('el.mdp([[[0.5, 0.5], [0.5, 0.5]]], [[0], [1]], aggregate="ab")'),
+        call="python mine.py",
+        answer="aggregate: 'ab'; give a list of labels, such as [0, 1] or ['slow', 'fast']",
+    ),
+    Mistake(
+        group="tasks",
+        title="arrays without a state",
+        files=script("import numpy as np\n\nel.mdp([np.zeros((0, 0))], [])"),
+        call="python mine.py",
+        answer="shape of P[0]: (0, 0); give at least one state",
+    ),
+    Mistake(
+        group="tasks",
+        title="arrays of complex numbers",
+        files=script("import numpy as np\n\nel.mdp(np.ones((1, 1, 1), complex), [[0]])"),
+        call="python mine.py",
+        answer="P[0]: array([[1.+0.j]]); give a matrix of probabilities",
+    ),
+    Mistake(
+        group="tasks",
+        title="a reference that is not finite",
+        files=shop(rest='memory=0, references={"optimum": float("nan")}'),
+        call=RUN,
+        answer="references: {'optimum': nan}; give finite average rewards by name, as in {'optimum': 0.5}",
+    ),
+    Mistake(
+        group="rewards",
+        title="a range in which rewards cannot be added up",
+        files=shop(rest="memory=0, reward_range=(0, 1e308)"),
+        call=RUN,
+        answer="reward_range: (0, 1e+308); give numbers of at most 1e+290",
+    ),
+    Mistake(
+        group="rewards",
+        title="raw is no truth value",
+        files=shop(rest='memory=0, raw="yes"'),
+        call=RUN,
+        answer="raw: 'yes'; give True or False",
+    ),
+    Mistake(
+        group="tasks",
+        title="a name that is no text",
+        files=shop(rest='memory=0, name=["shop"]'),
+        call=RUN,
+        answer="name: ['shop']; give a text",
+    ),
+    Mistake(
+        group="tasks",
+        title="the decorator without parentheses",
+        files={"shop.py": 'import everlearn as el\n\n\n@el.task\ndef shop(memory, action):\n    yield "idle", 1, 0\n'},
+        call="everlearn run shop:shop --steps 9",
+        answer="task: 'shop'; write @el.task(actions=..., observations=...) above it",
+    ),
+    Mistake(
+        group="tasks",
+        title="a memory that is an object of a class",
+        files=shop(
+            'def shop(memory, action):\n    yield "idle", 1.0, Level()\n',
+            head="\nclass Level:\n    def __repr__(self):\n        return 1 / 0\n\n",
+        ),
+        call=RUN,
+        answer=(
+            "memory after memory 0 and action 'wait': <Level that cannot be shown>; Level is not supported, use an "
+            "int, a str or a tuple of these"
+        ),
+    ),
+    Mistake(
+        group="tasks",
+        title="a model with other labels than its task",
+        files=script(
+            'model = el.Model(["wait"], ["idle"], 0, lambda memory, action: [("idle", 1, 0)])\n'
+            'el.Task(["wait", "go"], ["idle"], el.last_observation(), el.Reward(lambda s, a, o: 0), model)'
+        ),
+        call="python mine.py",
+        answer="actions of the model: ('wait',); give it those of the task, ('wait', 'go')",
+    ),
+    Mistake(
+        group="tasks",
+        title="a history that is no list of steps",
+        files=shop() | script("from shop import shop\n\nshop.after(['wait'])"),
+        call="python mine.py",
+        answer="history: ['wait']; give pairs, as in [(action, observation), ...]",
+        shown="mine.py",
+    ),
+    Mistake(
+        group="rewards",
+        title="a reward that raises an error without a text",
+        files=shop(
+            head="\nclass Odd(Exception):\n    def __str__(self):\n        return 1 / 0\n\n",
+            reward="@shop.reward\ndef profit(s, action, observation):\n    raise Odd\n",
+        ),
+        call=RUN,
+        answer=(
+            "reward 'profit' raised Odd at (s, action, observation) = ('start', 'wait', 'busy'): <Odd that cannot be "
+            "shown> (shop.py, line 16)"
+        ),
+    ),
+    Mistake(
+        group="tasks",
+        title="an environment of Gymnasium that can be reset only once",
+        files=script(
+            "import gymnasium\n\n\nclass Once(gymnasium.Env):\n"
+            "    observation_space = action_space = gymnasium.spaces.Discrete(2)\n"
+            "    times = 0\n\n"
+            "    def reset(self, *, seed=None, options=None):\n"
+            "        self.times += 1\n"
+            "        return {1: 0}[self.times], {}\n\n"
+            "    def step(self, action):\n"
+            "        return 0, 0.0, True, False, {}\n\n\n"
+            "el.run(el.from_gymnasium(Once), steps=9)"
+        ),
+        call="python mine.py",
+        answer="environment 'Once': reset raised KeyError: 2 (mine.py, line 12)",
+    ),
+    Mistake(
+        group="command line",
+        title="a parameter that is set twice",
+        files={},
+        call="everlearn run service-station --set task.window=3 --set task.window=5",
+        answer="--set: 'task.window=5'; gives task.window a second time; give it once",
+    ),
+    Mistake(
+        group="command line",
+        title="an empty name of a folder",
+        files={},
+        call="everlearn run riverswim --steps 9 --out ''",
+        answer="--out: ''; give a folder",
+    ),
+    Mistake(
+        group="tasks",
+        title="a reference that is no number of double precision",
+        files=script('el.regret(el.run("riverswim", "always", steps=9, engine="reference"), 10**5000)'),
+        call="python mine.py",
+        answer=(
+            "reference: <int that cannot be shown>; give an average reward, or the name of one in result.references; "
+            "without it, it is the optimum"
+        ),
     ),
 ]

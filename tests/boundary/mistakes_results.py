@@ -185,6 +185,6 @@ MISTAKES = [
             )
         },
         call="everlearn run mine:dull --agent always --steps 10 --engine {engine}",
-        answer="references: {'optimum': 'high'}; give average rewards by name, as in {'optimum': 0.5}",
+        answer="references: {'optimum': 'high'}; give finite average rewards by name, as in {'optimum': 0.5}",
     ),
 ]

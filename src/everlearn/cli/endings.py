@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -60,8 +61,8 @@ def end(app: typer.Typer) -> NoReturn:
 
 def _frames(error: EverlearnError) -> str:
     """Return the lines of the user's own through which an error was raised, such as those of an imported module."""
-    frames = own_frames(error.__traceback__)
-    return "".join(["Traceback (most recent call last):\n", *frames.format()]) if frames else ""
+    files = [frame for frame in own_frames(error.__traceback__) if Path(frame.filename).is_file()]
+    return "".join(["Traceback (most recent call last):\n", *traceback.format_list(files)]) if files else ""
 
 
 def _refuse(text: str) -> NoReturn:

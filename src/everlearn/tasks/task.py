@@ -179,5 +179,5 @@ def _averages(references: Mapping[Any, Any]) -> Iterator[tuple[str, float]]:
     for name, value in references.items():
         number = as_number(value)
         fine = isinstance(name, str) and number is not None and math.isfinite(number)
-        require(fine, "references", {name: value}, "give a name and a finite number")
+        require(fine, "references", {name: value}, "give finite average rewards by name, as in {'optimum': 0.5}")
         yield name, float(value)
