@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -93,3 +95,10 @@ def test_many_rewards_are_checked_at_once():
     assert str(caught.value) == "reward: 1.5; outside its range, -1 to 1; widen reward_range"
     with pytest.raises(RewardError):
         reward.check_range(np.array([math.nan]))
+
+
+@pytest.mark.parametrize("kind", [Decimal, Fraction, np.int64])
+def test_the_range_is_of_plain_numbers(kind):
+    made = el.Reward(lambda s, a, o: 0.5, kind(0), kind(2))
+    assert (type(made.low), type(made.high)) == (float, float)
+    assert made.learned(1.0) == 0.5

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+import warnings
 
 import pytest
+from typer.testing import CliRunner
 
+from everlearn.cli.main import app, main
 from everlearn.cli.output import print_json, progress_bar
 
 
@@ -27,3 +32,25 @@ def test_progress_is_silent_where_nobody_looks(capsys):
         advance(40)
     printed = capsys.readouterr()
     assert printed.out == printed.err == ""
+
+
+def test_json_alone_is_on_standard_output(tmp_path, monkeypatch):
+    (tmp_path / "prints_too.py").write_text("print('loading')\nfrom everlearn.tasks.riverswim import riverswim\n")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["run", "prints_too:riverswim", "--agent", "always", "--steps", "9", "--engine", "reference", "--json"]
+    done = CliRunner().invoke(app, arguments)
+    assert json.loads(done.stdout)["steps"] == 9
+    assert done.stderr == "loading\n"
+
+
+def test_a_terminal_that_lacks_characters(tmp_path, monkeypatch):
+    (tmp_path / "has_arrow.py").write_text("print('→')\nfrom everlearn.tasks.riverswim import riverswim\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "latin-1", write_through=True))
+    command = "everlearn run has_arrow:riverswim --agent always --steps 9 --engine reference"
+    monkeypatch.setattr(sys, "argv", command.split())
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    assert sys.stdout.buffer.getvalue().startswith(b"?\n")

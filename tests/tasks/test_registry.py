@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 import everlearn as el
-from everlearn.errors import InputError, UnknownName
+from everlearn.errors import InputError, UnknownName, UserCodeError
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.service_station import service_station
 from tests.worlds import random_mdp, shop
@@ -116,3 +118,28 @@ def test_what_is_refused(make, error, message):
 
 def test_defaults_are_those_of_the_factory():
     assert make_task("service-station").parameters == service_station().parameters
+
+
+class Market:
+    def __call__(self, *, price: float = 2.0):
+        return market(price=price)
+
+
+def test_a_factory_that_is_no_plain_function():
+    assert make_task(functools.partial(market, stalls=3), {"price": 3}).parameters["stalls"] == 3
+    assert make_task(Market(), {"price": 3}).parameters == {"price": 3.0}
+
+
+def test_an_annotation_that_means_nothing():
+    def odd(*, price: "a b" = 2.0):  # noqa: F722
+        return market(price=price)
+
+    assert make_task(odd, {"price": 3}).parameters["price"] == 3
+
+
+def test_an_exception_in_a_factory_names_it():
+    def broken():
+        raise KeyError("stall")
+
+    with pytest.raises(UserCodeError, match=r"task '.*broken' raised KeyError"):
+        make_task(functools.partial(broken))

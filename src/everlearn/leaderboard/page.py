@@ -35,12 +35,17 @@ def summary(board: Board, level: int = 2) -> str:
     return f"{size(board)}\n\n" + "\n".join(markdown(grid, level) for grid in grids) + "".join(_behind(board, level))
 
 
+FEWEST = 6
+"""How many runs can show a difference: with fewer, no way to swap the signs is as rare as one in twenty."""
+
+
 def size(board: Board) -> str:
     """Say in a sentence what was run."""
     spec = board.lineup.spec
+    few = "" if spec.runs >= FEWEST else f" So few runs can show no difference between agents; give {FEWEST} or more."
     return (
         f"{len(spec.agents)} agents on {len(spec.tasks)} tasks, {spec.runs:,} runs of {spec.steps:,} steps each, "
-        f"seed {spec.seed}."
+        f"seed {spec.seed}.{few}"
     )
 
 
