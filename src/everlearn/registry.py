@@ -7,6 +7,7 @@ may set, and whose docstring begins with a one-line summary.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import types
@@ -101,15 +102,22 @@ def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
     {'price': Parameter(name='price', default=2.5, kind=<class 'float'>)}
 
     """
-    try:
-        hints = typing.get_type_hints(factory)
-    except Exception:  # an annotation that cannot be evaluated says nothing of the type
-        hints = {}
+    hints = _hints(factory)
     return {
         name: Parameter(name, found.default, hints.get(name, _kind_of_default(found.default)))
         for name, found in inspect.signature(factory).parameters.items()
         if found.kind is inspect.Parameter.KEYWORD_ONLY
     }
+
+
+def _hints(factory: Any) -> dict[str, Any]:
+    while isinstance(factory, functools.partial):
+        factory = factory.func
+    has_own = inspect.isroutine(factory) or inspect.isclass(factory)
+    try:
+        return typing.get_type_hints(factory if has_own else factory.__call__)
+    except Exception:  # an annotation that cannot be evaluated says nothing of the type
+        return {}
 
 
 def _kind_of_default(default: Any) -> Any:

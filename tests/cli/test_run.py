@@ -89,7 +89,7 @@ swing = pendulum()
 
 INTERRUPTED = """
 
-steps = 0
+steps = []
 
 
 @el.task(actions=["go"], observations=[0])
@@ -98,9 +98,8 @@ class stopped:
         pass
 
     def step(self, action):
-        global steps
-        steps += 1
-        if steps == 150:
+        steps.append(action)
+        if len(steps) == 150:
             raise KeyboardInterrupt
         return 0
 
