@@ -114,7 +114,7 @@ class TestMain:
         line, _, frames = printed.partition("\n")
         assert code == 2
         assert line.startswith("everlearn: ")
-        assert not frames or (frames.startswith("Traceback") and isinstance(error, EverlearnError))
+        assert frames.startswith("Traceback") == isinstance(error, EverlearnError)  # raised in this file
 
     def test_interrupted(self, ended):
         assert ended(KeyboardInterrupt()) == (130, "everlearn: interrupted\n")

@@ -219,3 +219,8 @@ def test_what_an_aggregated_state_cannot_lead_to_has_no_reward():
     assert task.reward("low", 0, 2) == 0.0
     with pytest.raises(TaskError, match="cannot happen"):
         task.reward("high", 0, 2)
+
+
+def test_a_constant_reward_however_large():
+    assert el.mdp([[[1.0]]], [[1e17]]).reward.high > 1e17
+    assert el.mdp([[[1.0]]], [[5.0]]).reward.high == 6.0
