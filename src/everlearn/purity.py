@@ -15,7 +15,6 @@ import enum
 import functools
 import importlib
 import random
-import sys
 import types
 from collections.abc import Collection, Iterator
 from pathlib import PurePath
@@ -23,7 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.blame import PACKAGE, shown_path
+from everlearn.blame import shown_path
+from everlearn.holding import LIBRARIES, package, plain_function
 
 RANDOM, CLOCK, INPUT = "random", "clock", "input"
 """Kinds of impurity: draws of another generator, the time of day, files and the like."""
@@ -54,7 +54,7 @@ BUILTINS = {
 UNCHECKED = {"as_strided", "carray", "farray", "empty", "empty_like", "ndarray"}
 """Names in NumPy and Numba of what reaches memory unchecked, or memory that was never written."""
 
-TRUSTED = {*sys.stdlib_module_names, "everlearn", "llvmlite", "numba", "numpy", "scipy"}
+TRUSTED = {*LIBRARIES, "everlearn"}
 """Packages whose functions are not read."""
 
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"}
@@ -89,48 +89,6 @@ def impurities(function: Any, kinds: Collection[str] = KINDS) -> list[Impurity]:
     if _is_compiled(function):
         found.insert(0, Impurity(COMPILED, getattr(function, "__name__", "it"), function, "decorated by Numba"))
     return [use for use in found if use.kind in kinds]
-
-
-def is_ours(function: Any) -> bool:
-    """Tell whether a function, or the one behind what wraps it, was written in this package.
-
-    Where it was written counts, not what it says of itself: ``functools.wraps`` copies the name of its module.
-
-    Examples
-    --------
-    >>> is_ours(is_ours), is_ours(np.mean)
-    (True, False)
-
-    """
-    plain = function if isinstance(function, type) else plain_function(function)
-    if isinstance(plain, types.FunctionType):
-        return plain.__code__.co_filename.startswith(PACKAGE)
-    return package(plain) == "everlearn"
-
-
-def package(thing: Any) -> str:
-    """Return the package that a function or a class is from.
-
-    Examples
-    --------
-    >>> package(np.mean), package(dis.dis)
-    ('numpy', 'dis')
-
-    """
-    return str(getattr(thing, "__module__", None)).partition(".")[0]
-
-
-def plain_function(thing: Any) -> Any:
-    """Return the function behind one that is wrapped: compiled, cached, partly applied, or bound to an object."""
-    while not isinstance(thing, types.FunctionType):
-        inner = next((getattr(thing, name) for name in _WRAPPED if hasattr(thing, name)), None)
-        if inner is None:
-            return thing
-        thing = inner
-    return thing
-
-
-_WRAPPED = ("py_func", "__wrapped__", "func", "__func__")
 
 
 def _reached(function: Any) -> list[types.FunctionType]:

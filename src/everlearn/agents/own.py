@@ -9,14 +9,14 @@ from __future__ import annotations
 import inspect
 import math
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.blame import blamed, own, own_frames, shown_path
+from everlearn.blame import blame, blamed, own, own_frames, shown_path
 from everlearn.errors import AgentError, EverlearnError
 from everlearn.labels import kind_of, show
 from everlearn.protocol import Experience, Knowledge, Now, Table
@@ -151,12 +151,8 @@ class Guard:
 
     def build(self) -> Knowledge:
         """Return what the agent knows at the beginning, in arrays of its own."""
-        try:
+        with blame(f"agent {self.name!r}: build"):
             knowledge: Any = self.design.build(self.interface)
-        except EverlearnError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise blamed(error, f"agent {self.name!r}: build") from own(error)
         if not (isinstance(knowledge, tuple) and hasattr(knowledge, "_fields")):
             raise self._error(f"build returned {kind_of(knowledge)}; return a NamedTuple of arrays")
         for method in users_functions(type(knowledge)):
@@ -199,12 +195,8 @@ class Guard:
         """Return the probability of each action in each aleatoric state."""
         if self.design.policy is None:
             raise self._error("has no policy function; give one as Design(..., policy=...)")
-        try:
+        with blame(f"agent {self.name!r}: policy"):
             returned = np.asarray(self.design.policy(copied(knowledge)), dtype=np.float64)
-        except EverlearnError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise blamed(error, f"agent {self.name!r}: policy") from own(error)
         shape = (self.interface.states, self.interface.actions)
         if returned.shape != shape:
             raise self._error(f"policy returned an array of shape {returned.shape}; return one of shape {shape}")
@@ -215,6 +207,22 @@ class Guard:
             said = f"policy returned {row} for state {show(self.interface.task.states[state])}"
             raise self._error(f"{said}; return probabilities that sum to one")
         return returned
+
+    def inspect(self, knowledge: Knowledge, now: Now) -> dict[str, Table]:
+        """Return what the design shows of what it knows, by name."""
+        if self.design.inspect is None:
+            return {}
+        with blame(f"agent {self.name!r}: inspect"):
+            returned: Any = self.design.inspect(copied(knowledge), now)
+        if not (isinstance(returned, Mapping) and all(isinstance(name, str) for name in returned)):
+            raise self._error(f"inspect returned {_value(returned)}; return arrays by name, as in {{'Q': knowledge.q}}")
+        return {name: self._table(name, table) for name, table in returned.items()}
+
+    def _table(self, name: str, table: Any) -> Table:
+        try:
+            return np.asarray(table, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise self._error(f"inspect returned {_value(table)} as {name}; return an array of numbers") from None
 
     def check_action(self, action: Any, t: int) -> None:
         """Raise unless an action is the index of one."""
@@ -299,10 +307,11 @@ class Draws:
         raise AttributeError(f"a stream has no {name}; draw with el.uniform(stream) or el.choose(stream, n)")
 
 
-def copied(knowledge: Knowledge) -> Knowledge:
-    """Return what is known in arrays that may be changed without a consequence."""
-    arrays = {name: value.copy() for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
-    return knowledge._replace(**arrays)
+def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:
+    """Return what is known in arrays that may be changed without a consequence; some rows of each, if rows are named."""
+    arrays = {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
+    chosen = slice(None) if rows is None else list(rows)
+    return knowledge._replace(**{name: np.array(array[chosen]) for name, array in arrays.items()})
 
 
 def _floats(knowledge: Knowledge) -> Iterator[tuple[str, NDArray[Any]]]:

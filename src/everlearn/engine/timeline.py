@@ -15,7 +15,7 @@ from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
 from everlearn.engine.kernels import Token
 from everlearn.protocol import Table
-from everlearn.purity import is_ours
+from everlearn.holding import is_ours
 
 
 class Timeline:

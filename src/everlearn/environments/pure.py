@@ -20,7 +20,8 @@ import numpy as np
 
 from everlearn.blame import blamed, own
 from everlearn.errors import EverlearnError, TaskError
-from everlearn.purity import CLOCK, INPUT, RANDOM, Impurity, impurities, is_ours, package, plain_function
+from everlearn.holding import is_ours, package, plain_function
+from everlearn.purity import CLOCK, INPUT, RANDOM, Impurity, impurities
 
 CAREFUL, REPEATS = 64, 8
 """How many of the first evaluations are repeated, and how often each is done; later ones are done twice."""

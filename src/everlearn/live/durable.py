@@ -130,6 +130,8 @@ class Live:
         self.store = Store(directory)
         try:
             self.core = self._open(accept_changes, fresh)
+            made = self.core.setup.objects._asdict()  # the rest is on disk
+            self._setup = {**made, "parameters": setup.get("parameters")}
         except BaseException:
             self.store.close()
             raise

@@ -17,11 +17,11 @@ from everlearn.agents.agent import Agent, split, whole
 from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design
 from everlearn.errors import InputError, LabelError, require
-from everlearn.labels import as_label, encode
+from everlearn.labels import as_label, check_label, encode
 from everlearn.live.arguments import is_object, listed
 from everlearn.live.drift import Gauge
 from everlearn.live.fingerprint import fingerprint_of, is_own_schedule
-from everlearn.live.making import FUNCTION, GIVEN, make_live_task, task_of_face
+from everlearn.live.making import FUNCTION, GIVEN, labels_of, make_live_task, refuse_unread, task_of_face
 from everlearn.live.tables import finder, rows
 from everlearn.registry import plain
 from everlearn.tasks.task import Task
@@ -99,13 +99,15 @@ class Setup:
             isinstance(self.document["parameters"], dict), "parameters", self.document["parameters"], "give a mapping"
         )
         self.task = make_live_task(self.document, self.objects) if face is None else task_of_face(face)
+        if face is None:
+            _ = self.task.reward.pure, self.task.aleatoric.pure  # refused before anything is written
         _check_text(self.task)
         self.snapshot_every = _steps(self.document["snapshot_every"], "snapshot_every")
         retain = self.document["retain"]
         self.retain = None if retain is None else _steps(retain, "retain")
         self.gives_reward = self.document["reward"] == GIVEN
         self.gives_state = self.document["aleatoric"] == GIVEN
-        self.observes_state = self.gives_state and self.document["observations"] == self.document["states"]
+        self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
         self.drift = _drift(self.document["drift"])
         self.allowed = _allowed(self.document["allowed"], self.task)
 
@@ -199,11 +201,14 @@ def make_setup(**given: Any) -> Setup:
 
     """
     document = {key: value for key, value in given.items() if value is not None}
+    refuse_unread(document)
     objects = {key: value for key, value in document.items() if is_object(key, value)}
     document.update(dict.fromkeys(objects, FUNCTION))
     for key in ("actions", "observations", "states"):
         if key in document:
-            document[key] = listed(document[key], key)
+            document[key] = labels_of(listed(document[key], key), key)
+    if "start" in document:
+        document["start"] = check_label(as_label(document["start"]), "start")
     for key in ("aleatoric", "reward"):
         if isinstance(document.get(key), Mapping) and key not in objects:
             document[key] = rows(document[key], key)
