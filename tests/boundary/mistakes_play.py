@@ -125,7 +125,7 @@ MISTAKES = [
         title="the page is started on a port that there is not",
         files={},
         call="everlearn play --no-open --port 70000",
-        answer="--port: 70000; give a number from 0 to 65535",
+        answer="port: 70000; give a number from 0 to 65535",
     ),
     Mistake(
         group="rewards",

@@ -77,9 +77,11 @@ def test_a_port_that_is_taken_is_refused_with_the_remedy():
             listen("127.0.0.1", port)
 
 
-@pytest.mark.parametrize(("host", "port"), [("127.0.0.1", 70000), ("127.0.0.1", -1), ("no.such.host.invalid", 0)])
+@pytest.mark.parametrize(
+    ("host", "port"), [("127.0.0.1", 70000), ("127.0.0.1", -1), ("no.such.host.invalid", 0), ("", 0), (5, 0)]
+)
 def test_an_address_that_cannot_be_is_refused(host, port):
-    with pytest.raises(InputError, match=r"--port|--host"):
+    with pytest.raises(InputError, match=r"port|host"):
         listen(host, port)
 
 

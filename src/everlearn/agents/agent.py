@@ -288,7 +288,7 @@ def split(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     require(mapping, "parameters", parameters, 'give a dictionary, as in {"task.window": 6}')
     sorted_out: dict[str, dict[str, Any]] = {"task": {}, "agent": {}, "schedule": {}}
     for key, value in parameters.items():
-        kind, dot, name = key.partition(".") if isinstance(key, str) else ("", "", "")
+        kind, dot, name = str(key).partition(".")
         if not dot or kind not in sorted_out:
             raise InputError("parameter", key, "write task.NAME, agent.NAME or schedule.NAME")
         sorted_out[kind][name] = value

@@ -308,7 +308,7 @@ class Draws:
 
 
 def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:
-    """Return what is known in arrays that may be changed without a consequence; some rows of each, if rows are named."""
+    """Return what is known in arrays that may be changed without a consequence; of each, some rows if named."""
     arrays = {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
     chosen = slice(None) if rows is None else list(rows)
     return knowledge._replace(**{name: np.array(array[chosen]) for name, array in arrays.items()})
@@ -346,4 +346,4 @@ def _value(value: Any) -> str:
         return f"an array of shape {value.shape}"
     if isinstance(value, float | np.floating):
         return "NaN" if math.isnan(value) else "infinity" if value == math.inf else f"{float(value)!r}"
-    return repr(value.item() if isinstance(value, np.generic) else value)[:60]
+    return " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())[:60]

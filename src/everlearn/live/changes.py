@@ -10,8 +10,8 @@ from everlearn.labels import as_label
 from everlearn.live.fingerprint import TIMES, places
 
 TOLERANCE = 1e-9
-"""Numbers that differ by no more than this part of them are the same: processors differ in the last bits.  Of rewards it
-is a part of their range."""
+"""Numbers that differ by no more than this part of them are the same: processors differ in the last bits.  For rewards
+it is a part of their range."""
 
 Fingerprint = dict[str, Any]
 

@@ -36,7 +36,6 @@ from everlearn.live.entry import (
     packed,
     unpacked,
 )
-from everlearn.live.making import LARGEST
 from everlearn.live.setup import Setup
 from everlearn.protocol import Experience, Label
 
@@ -178,7 +177,10 @@ class Core:
     def _told_reward(self, reward: object) -> float:
         if isinstance(reward, bool) or not isinstance(reward, numbers.Real):
             raise RewardError("reward", reward, "the setup has rewards given: tell the reward, a number")
-        return self.agent.task.reward.check(float(reward) if abs(reward) <= LARGEST else math.inf)
+        try:
+            return self.agent.task.reward.check(float(reward))
+        except OverflowError:
+            return self.agent.task.reward.check(math.inf)
 
     def change_mode(self, mode: str) -> Entry:
         """Return the entry of a change of mode."""

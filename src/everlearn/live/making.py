@@ -79,7 +79,7 @@ def _named_task(document: dict[str, Any], objects: Any) -> Task:
 def labels_of(given: object, argument: str) -> tuple[Label, ...]:
     """Return labels as a document has them, checked."""
     require(isinstance(given, list | tuple), argument, given, "give a list of labels")
-    return checklabels_of(as_label(given), argument)
+    return check_labels(as_label(given), argument)
 
 
 def _range(given: object) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from everlearn.live.drift import Gauge
 from everlearn.live.fingerprint import fingerprint_of, is_own_schedule
 from everlearn.live.making import FUNCTION, GIVEN, labels_of, make_live_task, refuse_unread, task_of_face
 from everlearn.live.tables import finder, rows
-from everlearn.registry import plain
+from everlearn.registry import MOST_STEPS, plain
 from everlearn.tasks.task import Task
 
 DEFAULTS: dict[str, Any] = {
@@ -46,9 +46,6 @@ DEFAULTS: dict[str, Any] = {
     "drift": {},
 }
 """Every key of a document, and what it is unless given."""
-
-MOST_STEPS = 2**53
-"""The most steps that can be asked for: whatever is counted stays exact."""
 
 LEAVES_OUT = ("growing-horizon", "discounted", "optimistic-q", "differential-q", "r-learning", "q-learning")
 """The designs that leave out an action whose value is minus infinity, both in choosing and in the maximum over the next
@@ -95,16 +92,13 @@ class Setup:
             require(key in DEFAULTS, "setup", key, f"known: {', '.join(DEFAULTS)}")
         self.document = {**DEFAULTS, **plain(dict(document))}
         self.objects = objects or Objects()
-        require(
-            isinstance(self.document["parameters"], dict), "parameters", self.document["parameters"], "give a mapping"
-        )
         self.task = make_live_task(self.document, self.objects) if face is None else task_of_face(face)
         if face is None:
             _ = self.task.reward.pure, self.task.aleatoric.pure  # refused before anything is written
         _check_text(self.task)
-        self.snapshot_every = _steps(self.document["snapshot_every"], "snapshot_every")
+        self.snapshot_every = whole(self.document["snapshot_every"], "snapshot_every", 1, MOST_STEPS)
         retain = self.document["retain"]
-        self.retain = None if retain is None else _steps(retain, "retain")
+        self.retain = None if retain is None else whole(retain, "retain", 1, MOST_STEPS)
         self.gives_reward = self.document["reward"] == GIVEN
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
@@ -215,12 +209,6 @@ def make_setup(**given: Any) -> Setup:
     if isinstance(document.get("allowed"), Mapping):
         document["allowed"] = [[state, listed(actions, "allowed")] for state, actions in document["allowed"].items()]
     return Setup(document, Objects(**objects))
-
-
-def _steps(given: object, argument: str) -> int:
-    number = whole(given, argument, least=1)
-    require(number <= MOST_STEPS, argument, given, f"give at most {MOST_STEPS:,}")
-    return number
 
 
 def _check_text(task: Task) -> None:

@@ -87,7 +87,7 @@ class Interpreted:
         agent, interface = self.agent, self.interface
         before, s, now = copied(agent.knowledge) if last else None, agent.situation, agent.upcoming
         action = agent.act()
-        observation = self.environment.step(action)
+        observation = self.task.step(self.environment, action)
         reward = agent.observe(observation)
         self.total_reward += reward
         if self.t == self._times[len(self._totals)]:
