@@ -47,9 +47,13 @@ MODULES = {
 
 BUILTINS = {
     **dict.fromkeys(("open", "input", "id", "eval", "exec", "__import__", "exit", "quit"), INPUT),
-    **dict.fromkeys(("globals", "locals", "vars", "getattr", "setattr", "delattr", "hash"), DYNAMIC),
+    **dict.fromkeys(("globals", "locals", "vars", "getattr", "setattr", "delattr"), DYNAMIC),
+    **dict.fromkeys(("hash", "object", "repr", "str"), DYNAMIC),
 }
-"""Functions of Python itself; ``hash`` differs between processes."""
+"""Functions of Python itself; hashes of texts and addresses of objects differ between processes."""
+
+METHODS = {"__hash__": hash, "__repr__": repr, "__str__": str}
+"""What some methods do, whatever they belong to."""
 
 UNCHECKED = {"as_strided", "carray", "farray", "empty", "empty_like", "ndarray"}
 """Names in NumPy and Numba of what reaches memory unchecked, or memory that was never written."""
@@ -164,6 +168,8 @@ class _Reader:
     def take(self, instruction: dis.Instruction) -> Iterator[_Use]:
         self.line = instruction.positions.lineno if instruction.positions else self.line
         operation, argument = instruction.opname, instruction.argval
+        if operation in _ATTRIBUTES and argument in METHODS:
+            yield _Use(argument, METHODS[argument], False, self.line)
         if operation in _ATTRIBUTES and isinstance(self.value, types.ModuleType | type | types.FunctionType):
             self._follow(argument)
             return
@@ -175,7 +181,7 @@ class _Reader:
         if self.value is not _UNKNOWN:
             stored = operation == "STORE_ATTR"
             yield _Use(f"{self.name}.{argument}" if stored else self.name, self.value, stored, self.line)
-        self.value = _UNKNOWN
+        loaded, self.value = self.value, _UNKNOWN
         if operation in _LOADS:
             self.name, self.value = argument, self._looked_up(operation, argument)
         elif operation in ("IMPORT_NAME", "IMPORT_FROM"):
@@ -184,7 +190,8 @@ class _Reader:
             self.module = self.imported if whole else self.module
             yield _Use(argument, self.imported, False, self.line)
         elif operation.startswith(("STORE_", "DELETE_")):
-            yield from self._store(operation, argument)
+            yield from self._store(operation, argument, self.imported if loaded is _UNKNOWN else loaded)
+            self.imported = _UNKNOWN
 
     def _follow(self, attribute: str) -> None:
         """Look up an attribute; what is kept on a function can change, whatever it is."""
@@ -197,14 +204,12 @@ class _Reader:
             return self.function.__globals__.get(name, getattr(builtins, name, _UNKNOWN))
         return self.known.get(name, _UNKNOWN)
 
-    def _store(self, operation: str, name: str) -> Iterator[_Use]:
+    def _store(self, operation: str, name: str, value: Any) -> Iterator[_Use]:
         outer = operation.endswith("_DEREF") and name in self.code.co_freevars and name in self.enclosed
         if operation.endswith("_GLOBAL") or outer:
             yield _Use(name, None, True, self.line)
-        elif self.imported is not _UNKNOWN:
-            self.known[name], self.imported = self.imported, _UNKNOWN
-        else:
-            self.known.pop(name, None)
+        elif operation not in ("STORE_ATTR", "STORE_SUBSCR"):
+            self.known[name] = value  # perhaps another name for what is outside
 
 
 def _enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
@@ -266,8 +271,8 @@ def _by_module(module: str) -> str | None:
 
 _CONSTANT = (
     bool | int | float | complex | str | bytes | range | None | types.EllipsisType | type | types.ModuleType
-    | types.FunctionType | types.BuiltinFunctionType | types.MethodDescriptorType | types.GenericAlias
-    | np.generic | np.dtype | np.ufunc | enum.Enum | PurePath
+    | types.FunctionType | types.MethodDescriptorType | types.GenericAlias
+    | np.generic | np.dtype | np.ufunc | PurePath
 )  # fmt: skip
 
 
@@ -282,6 +287,10 @@ def is_constant(value: Any) -> bool:
     """
     if isinstance(value, tuple | frozenset):
         return all(is_constant(part) for part in value)
+    if isinstance(value, enum.Enum):
+        return is_constant(value.value)
+    if isinstance(value, types.BuiltinFunctionType):  # perhaps bound, as in ``results.append``
+        return is_constant(value.__self__)
     if isinstance(value, np.ndarray):
         return not value.flags.writeable and not value.dtype.hasobject
     if isinstance(value, _CONSTANT) or hasattr(value, "py_func") or isinstance(value, functools._lru_cache_wrapper):

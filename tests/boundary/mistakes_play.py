@@ -128,6 +128,13 @@ MISTAKES = [
         answer="port: 70000; give a number from 0 to 65535",
     ),
     Mistake(
+        group="command line",
+        title="the page is started on no address, which would be all of them",
+        files={"mine.py": "import everlearn as el\n\nel.watch('riverswim', host='')\n"},
+        call="python mine.py",
+        answer="host: ''; give an address, such as 127.0.0.1",
+    ),
+    Mistake(
         group="rewards",
         title="the page is started with a task that pays more than it declares",
         files={"mine.py": SHOP},

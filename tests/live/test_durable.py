@@ -321,9 +321,9 @@ def test_any_reward_comes_back_from_the_disk_as_it_was(rewards):
 def test_numbers_that_no_journal_has_are_no_step(tmp_path):
     with el.live(tmp_path, task="service-station") as agent:
         for step in (10**30, 1.5, "a"):
-            with pytest.raises(InputError, match="step: .* give a whole number"):
+            with pytest.raises(InputError, match=r"step: .* give a whole number"):
                 agent.rollback(step)
-            with pytest.raises(InputError, match="step: .* give a whole number"):
+            with pytest.raises(InputError, match=r"step: .* give a whole number"):
                 agent.journal(first=step)
 
 

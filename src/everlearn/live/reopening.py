@@ -72,12 +72,11 @@ def _of_documents(before: dict[str, Any], after: dict[str, Any]) -> list[Change]
 
 def _of_tables(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
     """Yield how a table differs that is too long for a fingerprint to hold all of it."""
-    for key in ("aleatoric", "reward"):
+    for key, name in (("aleatoric", "the state function changed: f"), ("reward", "the reward changed: r")):
         if all(isinstance(document[key], list) and len(document[key]) > MOST_VALUES for document in (before, after)):
             old, new = ({as_label(row[:3]): row[3] for row in document[key]} for document in (before, after))
             for labels in [labels for labels in old if old[labels] != new.get(labels)][:1]:
-                row = f"{key}{labels!r} was {old[labels]!r} and is now {new.get(labels)!r}"
-                yield Change(f"the table changed: {row}")
+                yield Change(f"{name}{labels!r} was {old[labels]!r} and is now {new.get(labels)!r}")
 
 
 def earlier(document: str, face: str | None, present: Setup) -> Setup:
