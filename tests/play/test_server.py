@@ -14,7 +14,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from everlearn.errors import InputError
-from everlearn.play.server import Doors, is_loopback, listen
+from everlearn.play.server import Doors, listen
+from everlearn.service.settings import is_loopback
 from tests.play.browser import PATIENCE, ROOT, running_page, wait_for
 from tests.play.measuring import steps
 

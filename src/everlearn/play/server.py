@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 import threading
@@ -28,6 +27,7 @@ from everlearn.play.page import Page
 from everlearn.play.race import Workshop
 from everlearn.play.reading import read_query
 from everlearn.play.session import Session
+from everlearn.service.settings import is_loopback
 
 MOST_PAGES = 32
 """How many pages may be open at once."""
@@ -65,21 +65,6 @@ class Doors:
         host, origin = headers.get(b"host", ""), headers.get(b"origin")
         named = urlsplit(f"//{host}").hostname or ""
         return (not self.local or is_loopback(named)) and (origin is None or urlsplit(origin).netloc == host)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a name or an address stands for this machine alone.
-
-    Examples
-    --------
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def serve(
