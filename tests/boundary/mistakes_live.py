@@ -104,8 +104,8 @@ class Coin:
     def step(self, action):
         return "head" if self.rng.random() < self.p else "tail"
 
-coin = el.task(actions=["toss"], observations=["head", "tail"], name="coin")(partial(Coin, {}))
-coin.reward(lambda s, action, observation: 0.0)
+reward = el.Reward(lambda s, action, observation: 0.0)
+coin = el.Task(("toss",), ("head", "tail"), el.last_observation(), reward, environment=partial(Coin, {}))
 el.live("agent", coin).close()
 """
 
