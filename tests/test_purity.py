@@ -1,6 +1,7 @@
 """Foreign randomness, clocks, inputs and hidden state are found however they are written."""
 
 import datetime
+import enum
 import math
 import os
 import random
@@ -23,6 +24,7 @@ from everlearn.purity import impurities, is_constant
 
 GENERATOR = np.random.default_rng(1)
 LIST, MAPPING, ARRAY = [0.5], {0: 0.5}, np.zeros(2)
+FIND = MAPPING.get
 FROZEN = np.zeros(2)
 FROZEN.flags.writeable = False
 NAMES = frozenset({"idle", "busy"})
@@ -79,6 +81,15 @@ def counts_on_a_class():
     Settings.calls += 1
 
 
+def counts_on_an_alias():
+    settings = Settings
+    settings.calls = 1
+
+
+class Kept(enum.Enum):
+    OPEN = [0]  # noqa: RUF012 - the mistake itself
+
+
 def remembers(seen=[]):  # noqa: B006 - the mistake itself
     return seen
 
@@ -125,6 +136,8 @@ IMPURE = [
     (lambda: LIST[0], "mutable", "LIST"),
     (lambda: MAPPING[0], "mutable", "MAPPING"),
     (lambda: ARRAY[0], "mutable", "ARRAY"),
+    (lambda: FIND(0), "mutable", "FIND"),
+    (lambda: Kept.OPEN.value, "mutable", "Kept.OPEN"),
     (counts_on_itself, "mutable", "counts_on_itself.calls"),
     (remembers, "mutable", "a default argument of remembers"),
     (enclosing(), "mutable", "seen"),
@@ -132,6 +145,9 @@ IMPURE = [
     (lambda: np.empty(3), "unsafe", "np.empty"),
     (lambda k: getattr(k, "q"), "dynamic", "getattr"),  # noqa: B009
     (lambda: hash("idle"), "hashed", "hash"),
+    (lambda: "idle".__hash__(), "hashed", "__hash__"),
+    (lambda: object(), "dynamic", "object"),
+    (lambda: repr(LIST), "dynamic", "repr"),
     (lambda: Helper().draw(), "random", "random.random"),
     (lambda: [name for name in {"idle", "busy"}], "hashed", "the order of a set"),  # noqa: C416
     (lambda one: [name for name in {one, "busy"}], "hashed", "the order of a set"),  # noqa: C416
@@ -140,6 +156,7 @@ IMPURE = [
     (lambda: stats.norm.rvs(), "random", "stats.norm.rvs"),
     (counts, "written", "counter"),
     (counts_on_a_class, "written", "Settings.calls"),
+    (counts_on_an_alias, "written", "settings.calls"),
     (enclosing_number(), "written", "number"),
 ]
 

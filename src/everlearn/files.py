@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from everlearn.errors import StoreError
+from everlearn.errors import StoreError, require
 
 UNREADABLE = (
     *(OSError, ValueError, KeyError, EOFError, TypeError, NotImplementedError, RuntimeError, SyntaxError),
@@ -27,6 +27,22 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system says where there is no room left."""
+
+
+def as_path(given: object) -> Path:
+    """Return the path of a file, or say that it is none.
+
+    Examples
+    --------
+    >>> as_path(5)
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.InputError: path: 5; give the name of a file
+
+    """
+    fine = isinstance(given, str | os.PathLike) and "\0" not in str(given)
+    require(fine, "path", given, "give the name of a file")
+    return Path(given)  # type: ignore[arg-type]  # a path
 
 
 @contextmanager
@@ -45,7 +61,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     b'whole'
 
     """
-    target = Path(path)
+    target = as_path(path)
     if not target.name or target.is_dir():
         raise StoreError(f"{target}: is a directory; give the name of a file")
     make_folder(target.parent)

@@ -16,7 +16,6 @@ import functools
 import importlib
 import inspect
 import random
-import sys
 import types
 from collections.abc import Collection, Iterator
 from pathlib import PurePath
@@ -24,7 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.blame import PACKAGE, shown_path
+from everlearn.blame import shown_path
+from everlearn.holding import LIBRARIES, package, plain_function
 
 RANDOM, CLOCK, INPUT = "random", "clock", "input"
 """Kinds of impurity: draws of another generator, the time of day, files and the like."""
@@ -52,9 +52,10 @@ MODULES = {
 BUILTINS = {
     **dict.fromkeys(("open", "input", "id", "eval", "exec", "__import__", "exit", "quit"), INPUT),
     **dict.fromkeys(("globals", "locals", "vars", "getattr", "setattr", "delattr"), DYNAMIC),
+    **dict.fromkeys(("object", "repr", "str"), DYNAMIC),
     "hash": HASHED,
 }
-"""Functions of Python itself."""
+"""Functions of Python itself; hashes of texts and addresses of objects differ between processes."""
 
 SEEDED = {"Generator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "Random", "RandomState", "SFC64", "SeedSequence"}
 SEEDED |= {"default_rng"}
@@ -63,12 +64,15 @@ SEEDED |= {"default_rng"}
 DRAWN = {"rvs", "resample", "bootstrap", "permutation_test", "monte_carlo_test"}
 """What draws in ``scipy.stats``, from ``random_state`` if that is given; the rest of it is pure."""
 
+METHODS = {"__hash__": hash, "__repr__": repr, "__str__": str}
+"""What some methods do, whatever they belong to."""
+
 ORDER = "the order of a set"
 
 UNCHECKED = {"as_strided", "carray", "farray", "empty", "empty_like", "ndarray"}
 """Names in NumPy and Numba of what reaches memory unchecked, or memory that was never written."""
 
-TRUSTED = {*sys.stdlib_module_names, "everlearn", "llvmlite", "numba", "numpy", "scipy"}
+TRUSTED = {*LIBRARIES, "everlearn"}
 """Packages whose functions are not read."""
 
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"}
@@ -105,57 +109,6 @@ def impurities(function: Any, kinds: Collection[str] = KINDS) -> list[Impurity]:
     if _is_compiled(function):
         found.insert(0, Impurity(COMPILED, getattr(function, "__name__", "it"), function, "decorated by Numba"))
     return [use for use in found if use.kind in kinds]
-
-
-def is_ours(function: Any) -> bool:
-    """Tell whether a function, or the one behind what wraps it, was written in this package.
-
-    Where it was written counts, not what it says of itself: ``functools.wraps`` copies the name of its module.
-
-    Examples
-    --------
-    >>> is_ours(is_ours), is_ours(np.mean)
-    (True, False)
-
-    """
-    plain = function if isinstance(function, type) else plain_function(function)
-    if isinstance(plain, types.FunctionType):
-        return plain.__code__.co_filename.startswith(PACKAGE)
-    return package(plain) == "everlearn"
-
-
-def package(thing: Any) -> str:
-    """Return the package that a function or a class is from.
-
-    Examples
-    --------
-    >>> package(np.mean), package(dis.dis)
-    ('numpy', 'dis')
-
-    """
-    return str(getattr(thing, "__module__", None)).partition(".")[0]
-
-
-def plain_function(thing: Any) -> Any:
-    """Return the function behind one that is wrapped: compiled, cached, partly applied, or bound to an object."""
-    for _ in range(DEEPEST):
-        inner = None if isinstance(thing, types.FunctionType) else _wrapped(thing)
-        if inner is None:
-            break
-        thing = inner
-    return thing
-
-
-def _wrapped(thing: Any) -> Any:
-    """Return what an object wraps; one that answers to every name, such as a mock, wraps nothing."""
-    has = (name for name in _WRAPPED if inspect.getattr_static(thing, name, None) is not None)
-    return next((getattr(thing, name) for name in has), None)
-
-
-DEEPEST = 32
-"""How many wrappers are looked through."""
-
-_WRAPPED = ("py_func", "__wrapped__", "func", "__func__")
 
 
 def _reached(function: Any) -> list[types.FunctionType]:
@@ -260,6 +213,8 @@ class _Reader:
         operation, argument = instruction.opname, instruction.argval
         if operation in _BETWEEN:
             return
+        if operation in _ATTRIBUTES and argument in METHODS:
+            yield _Use(argument, METHODS[argument], False, self.line)
         if operation in _ATTRIBUTES and _has_attributes(self.value):
             self._follow(argument)
             return
@@ -272,7 +227,7 @@ class _Reader:
             stored = operation == "STORE_ATTR"
             name = f"{self.name}.{argument}" if stored else self.name
             yield _Use(name, self.value, stored, self.line, self._is_seeded(instruction))
-        self.value = _UNKNOWN
+        loaded, self.value = self.value, _UNKNOWN
         if operation in _LOADS:
             self.name, self.value = argument, self._looked_up(operation, argument)
         elif operation in ("IMPORT_NAME", "IMPORT_FROM"):
@@ -281,7 +236,8 @@ class _Reader:
             self.module = self.imported if whole else self.module
             yield _Use(argument, self.imported, False, self.line)
         elif operation.startswith(("STORE_", "DELETE_")):
-            yield from self._store(operation, argument)
+            yield from self._store(operation, argument, self.imported if loaded is _UNKNOWN else loaded)
+            self.imported = _UNKNOWN
 
     def _is_seeded(self, after: dis.Instruction) -> bool:
         """Tell by the next instruction whether what was loaded is called with a seed: it is neither absent nor None."""
@@ -305,14 +261,12 @@ class _Reader:
             return self.function.__globals__.get(name, getattr(builtins, name, _UNKNOWN))
         return self.known.get(name, _UNKNOWN)
 
-    def _store(self, operation: str, name: str) -> Iterator[_Use]:
+    def _store(self, operation: str, name: str, value: Any) -> Iterator[_Use]:
         outer = operation.endswith("_DEREF") and name in self.code.co_freevars and name in self.enclosed
         if operation.endswith("_GLOBAL") or outer:
             yield _Use(name, None, True, self.line)
-        elif self.imported is not _UNKNOWN:
-            self.known[name], self.imported = self.imported, _UNKNOWN
-        else:
-            self.known.pop(name, None)
+        elif operation not in ("STORE_ATTR", "STORE_SUBSCR"):
+            self.known[name] = value  # perhaps another name for what is outside
 
 
 def _has_attributes(value: Any) -> bool:
@@ -395,8 +349,8 @@ def _by_module(module: str) -> str | None:
 
 _CONSTANT = (
     bool | int | float | complex | str | bytes | range | None | types.EllipsisType | type | types.ModuleType
-    | types.FunctionType | types.BuiltinFunctionType | types.MethodDescriptorType | types.GenericAlias
-    | np.generic | np.dtype | np.ufunc | enum.Enum | PurePath
+    | types.FunctionType | types.MethodDescriptorType | types.GenericAlias
+    | np.generic | np.dtype | np.ufunc | PurePath
 )  # fmt: skip
 
 
@@ -411,6 +365,10 @@ def is_constant(value: Any) -> bool:
     """
     if isinstance(value, tuple | frozenset):
         return all(is_constant(part) for part in value)
+    if isinstance(value, enum.Enum):
+        return is_constant(value.value)
+    if isinstance(value, types.BuiltinFunctionType):  # perhaps bound, as in ``results.append``
+        return is_constant(value.__self__)
     if isinstance(value, np.ndarray):
         return not value.flags.writeable and not value.dtype.hasobject
     if isinstance(value, _CONSTANT) or hasattr(value, "py_func") or isinstance(value, functools._lru_cache_wrapper):

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.holding import LIBRARIES, OTHERS, held, is_own, qualified, root
+from everlearn.holding import LIBRARIES, held, is_own, package, qualified
 from everlearn.labels import is_label
 
 MOST_THINGS = 10_000
@@ -133,13 +133,13 @@ class _Walk:
     def _function(self, function: types.FunctionType) -> Iterator[str]:
         yield self._text(function)
         yield f"\n{self._constant(function.__defaults__)} {self._constant(function.__kwdefaults__)}"
-        if root(function) == "gymnasium":  # its functions know every environment there is, also those of others
+        if package(function) == "gymnasium":  # its functions know every environment there is, also those of others
             return
-        inner = root(function) == "everlearn" and function is not self.found[0]
+        inner = package(function) == "everlearn" and function is not self.found[0]
         for name, value in names_used(function):
             if inner and isinstance(value, dict) and name in function.__code__.co_freevars:
                 continue  # what it computed so far; what determines that is held beside it
-            yield f"\n{name} = {self._named(value, root(function) not in OTHERS)}"
+            yield f"\n{name} = {self._named(value, is_own(function))}"
 
     def _text(self, function: types.FunctionType) -> str:
         if self._named_too or not is_own(function):
@@ -217,7 +217,7 @@ def _is_followed(thing: Any) -> bool:
 
 def _plain_function(thing: Any) -> Any:
     """Return the function behind one that was compiled or that remembers its results."""
-    compiled = getattr(thing, "py_func", None) if root(type(thing)) == "numba" else None
+    compiled = getattr(thing, "py_func", None) if package(type(thing)) == "numba" else None
     return compiled or (thing.__wrapped__ if isinstance(thing, functools._lru_cache_wrapper) else thing)
 
 
@@ -231,7 +231,7 @@ def _function_of(member: Any) -> Any:
 
 
 def _class_source(kind: type) -> str:
-    if root(kind) not in LIBRARIES:
+    if package(kind) not in LIBRARIES:
         with contextlib.suppress(OSError, TypeError):  # built in, or typed at a prompt
             return _bare(textwrap.dedent(inspect.getsource(kind)))
     return qualified(kind)

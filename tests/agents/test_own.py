@@ -217,6 +217,23 @@ def test_a_policy_cannot_change_what_is_known():
     assert not known.q.any()
 
 
+def test_what_an_agent_shows_cannot_change_what_it_knows():
+    def shows(knowledge, now):
+        knowledge.q[...] = 7
+        return {"Q": knowledge.q.tolist()}
+
+    agent = el.Agent("riverswim", el.Design(build, lambda *_: 0, learn, inspect=shows))
+    assert agent.inspect()["Q"].dtype == np.float64
+    assert (agent.inspect()["Q"] == 7).all()
+    assert not agent.knowledge.q.any()
+
+
+@pytest.mark.parametrize("shown", [5, None, {1: np.zeros(2)}, {"Q": "text"}, {"Q": [[1], [2, 3]]}])
+def test_what_an_agent_shows_is_arrays_by_name(shown):
+    with pytest.raises(AgentError, match="inspect returned"):
+        guard(inspect=lambda knowledge, now: shown).inspect(Known(np.zeros((6, 2))), NOW)
+
+
 def test_an_agent_that_ends_the_program_is_reported():
     def leaves(knowledge, aleatoric_state, now, stream):
         raise SystemExit(3)

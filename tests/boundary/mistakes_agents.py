@@ -295,6 +295,32 @@ UNREPEATABLE = [
         "return table.get(s, 0)",
     ),
     foreign(
+        "act calls a method of a global dictionary by another name",
+        f"act reads find, a builtin_function_or_method (mine.py, line 21); {KEEP}",
+        "find = {}.get\n\n\n",
+        "return find(s, 0)",
+    ),
+    foreign(
+        "act counts on itself by another name",
+        "act assigns to self.calls (mine.py, line 19); keep it in an array of what build returns",
+        "",
+        "self = act",
+        "self.calls = now.t",
+        "return 0",
+    ),
+    foreign(
+        "act hashes a text",
+        "act calls __hash__ (mine.py, line 18); name what is meant, so that it can be checked",
+        "",
+        'return "left".__hash__() % 2',
+    ),
+    foreign(
+        "act goes by the address of an object",
+        "act calls repr (mine.py, line 18); name what is meant, so that it can be checked",
+        "",
+        "return len(repr(act)) % 2",
+    ),
+    foreign(
         "act reads a global array",
         f"act reads bonus, an array (mine.py, line 21); {KEEP}",
         "bonus = np.ones(2)\n\n\n",

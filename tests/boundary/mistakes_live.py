@@ -82,6 +82,59 @@ def own(title: str, old: str, new: str, line: str, answer: str) -> Mistake:
     return script(title, f"{STEP_OWN}{line}\n", answer, own=AGENT.replace(old, new))
 
 
+RING = """import numpy as np
+import everlearn as el
+
+P = np.zeros((1, 400, 400))
+P[0, np.arange(400), (np.arange(400) + 1) % 400] = 1
+P[0, 395, [396, 0]] = {}
+el.live("agent", el.mdp(P, np.zeros((400, 1)), reward_range=(0, 1))).close()
+"""
+
+PARTIAL = """from functools import partial
+import everlearn as el
+
+class Coin:
+    def __init__(self, p):
+        self.p = p
+
+    def start(self, rng):
+        self.rng = rng
+
+    def step(self, action):
+        return "head" if self.rng.random() < self.p else "tail"
+
+reward = el.Reward(lambda s, action, observation: 0.0)
+coin = el.Task(("toss",), ("head", "tail"), el.last_observation(), reward, environment=partial(Coin, {}))
+el.live("agent", coin).close()
+"""
+
+TABLE = """import everlearn as el
+
+actions, observations = ["a", "b"], list(range(120))
+rows = [[s, a, o, 0.0] for s in ["start", *observations] for a in actions for o in observations]
+rows[rows.index([77, "b", 13, 0.0])][3] = {}
+el.live("agent", actions=actions, observations=observations, reward_range=(0, 1), reward=rows).close()
+"""
+
+NARROW = """import everlearn as el
+
+parts = {{"actions": ["a"], "observations": ["x", "y"], "reward_range": (0, 1e-9)}}
+el.live("agent", **parts, reward=lambda s, action, observation: {} * 1e-9).close()
+"""
+
+
+def made(title: str, argument: str, answer: str) -> Mistake:
+    """Return a mistake in one more argument of what an agent is made with."""
+    return script(title, DECLARED.partition("agent.act")[0].replace("(0, 1))", f"(0, 1),\n    {argument})"), answer)
+
+
+def again(title: str, first: str, text: str, answer: str, of: str = "agent: ") -> Mistake:
+    """Return a mistake in a script that opens an agent which another has made."""
+    files = {"first.py": first, "mine.py": text}
+    return Mistake("live", title, files, "python mine.py", of + answer, before=("python first.py",), shown="mine.py")
+
+
 MISTAKES: list[Mistake] = [
     script(
         "directory and task changed places",
@@ -215,6 +268,75 @@ MISTAKES: list[Mistake] = [
         "experience.reward / 0\n",
         "agent.act()\nagent.observe(1)",
         "agent 'mine': learn raised ZeroDivisionError at step 1: float division by zero (own.py, line 16)",
+    ),
+    script(
+        "a reward for a durable agent whose task has one",
+        "import everlearn as el\n\nel.live('agent', 'riverswim', reward=lambda s, action, observation: 0.0)\n",
+        "reward: 'function'; comes from the task; leave it out",
+    ),
+    made("states that nothing reads", "states=['low', 'high']",
+         "states: ['low', 'high']; are listed where aleatoric is \"given\"; leave it out"),
+    made("a parameter of a task that is not there", "parameters={'task.window': 6}",
+         "parameter: 'task.window'; there is no task; leave it out"),
+    made("a parameter that has no name", "parameters={1: 2}",
+         "parameter: 1; write task.NAME, agent.NAME or schedule.NAME"),
+    made("a function as a label", "states=[print], aleatoric='given'",
+         "states: <built-in function print>; builtin_function_or_method is not supported, "
+         "use an int, a str or a tuple of these"),
+    made("a durable agent whose reward draws", "reward=lambda s, action, observation: __import__('random').random()",
+         "reward '<lambda>' (mine.py, line 4): '__import__' is used once and the result is kept; let it depend on "
+         "(s, action, observation) alone, since the dynamics yield what is random"),
+    declared("a reward that no number can hold", "agent.observe('busy', reward=10**400)",
+             "reward: inf; must be finite"),
+    declared("a journal from a step that is none", "agent.journal('a')", "step: 'a'; give a whole number"),
+    declared("a step that no journal has", "agent.rollback(2**80)",
+             f"step: {2**80}; give a whole number of at most 9,007,199,254,740,992"),
+    declared("a log that fails", "agent.observe('busy', reward=1)\nagent.warm_start(int(row) for row in ['one'])",
+             "the log raised ValueError: invalid literal for int() with base 10: 'one' (mine.py, line 6)"),
+    script(
+        "no file to save an agent in",
+        "import everlearn as el\n\nel.Agent('riverswim').save(None)\n",
+        "path: None; give the name of a file",
+    ),
+    own(
+        "a durable agent that shows no table",
+        "learn, name",
+        "learn, inspect=lambda knowledge, now: 5, name",
+        "agent.inspect()",
+        "agent 'mine': inspect returned 5; return arrays by name, as in {'Q': knowledge.q}",
+    ),
+    again(
+        "other probabilities far from where a durable agent begins",
+        RING.format("1.0, 0.0"),
+        RING.format("0.5, 0.5"),
+        f"the source of the dynamics, or of something that they use, changed; {ACCEPT}",
+    ),
+    again(
+        "an environment that is made with another argument",
+        PARTIAL.format(0.25),
+        PARTIAL.format(0.75),
+        f"the source of the dynamics, or of something that they use, changed; {ACCEPT}",
+    ),
+    again(
+        "another entry in a long table of rewards",
+        TABLE.format(0.25),
+        TABLE.format(0.75),
+        f"the reward changed: r(77, 'b', 13) was 0.25 and is now 0.75; {ACCEPT}",
+    ),
+    again(
+        "other rewards in a narrow range",
+        NARROW.format(0),
+        NARROW.format(1),
+        "the reward changed: r('start', 'a', 'x') was 0.0 and is now 1e-09, and 5 other values differ; " + ACCEPT,
+    ),
+    again(
+        "a snapshot from before the rewards had another range",
+        "import everlearn as el\n\nwith el.live('agent', actions=['a', 'b'], observations=['x', 'y'], "
+        "reward_range=(0, 1)) as agent:\n    agent.observe('x', 'a', reward=1)\n",
+        "import everlearn as el\n\nel.live('agent', reward_range=(0, 2), accept_changes=True).rollback(0)\n",
+        "step: 0; snapshot: it was saved with rewards 'rewards scaled from [0, 1] to [0, 1]'; this agent has "
+        "'rewards scaled from [0, 2] to [0, 1]'; give step 1 or a later one",
+        of="",
     ),
     Mistake(
         "live",

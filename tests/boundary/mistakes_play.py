@@ -125,7 +125,14 @@ MISTAKES = [
         title="the page is started on a port that there is not",
         files={},
         call="everlearn play --no-open --port 70000",
-        answer="--port: 70000; give a number from 0 to 65535",
+        answer="port: 70000; give a number from 0 to 65535",
+    ),
+    Mistake(
+        group="command line",
+        title="the page is started on no address, which would be all of them",
+        files={"mine.py": "import everlearn as el\n\nel.watch('riverswim', host='')\n"},
+        call="python mine.py",
+        answer="host: ''; give an address, such as 127.0.0.1",
     ),
     Mistake(
         group="rewards",

@@ -34,8 +34,24 @@ def test_the_users_own_traceback_may_follow(file):
         Done(2, "", ""),
         Done(2, "", f"{LINE}\nand another\n"),
         Done(2, "", LINE + "\n" + TRACE.format(file="/lib/everlearn/api.py")),
+        Done(2, "", LINE + "\n" + TRACE.format(file="../../everlearn/api.py")),
+        Done(2, "", LINE + "\nand another\n" + TRACE.format(file="mine.py")),
+        Done(2, "", LINE + "\n" + TRACE.format(file="mine.py").partition("\n")[2]),
+        Done(2, "", LINE + "\n" + TRACE.format(file="mine.py") + "and another\n"),
     ],
-    ids=["success", "another status", "a crash", "a result", "silence", "two lines", "a traceback of ours"],
+    ids=[
+        "success",
+        "another status",
+        "a crash",
+        "a result",
+        "silence",
+        "two lines",
+        "a traceback of ours",
+        "a way out",
+        "two lines and a traceback",
+        "half a traceback",
+        "more after it",
+    ],
 )
 def test_this_is_no_answer(done):
     with pytest.raises(AssertionError):

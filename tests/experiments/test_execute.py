@@ -504,7 +504,7 @@ def test_the_manifest_tells_where_results_come_from(out):
     assert manifest["named"]
     assert [entry["engine"] for entry in manifest["variants"]] == ["compiled", "compiled"]
     _, notes = Directory(out).cells.read(manifest["variants"][0]["cells"][0]["name"])
-    assert {"identity", "seconds", "host", "everlearn", "arithmetic", "written"} == set(notes)
+    assert {"identity", "seconds", "host", "everlearn", "arithmetic", "platform", "written"} == set(notes)
 
 
 @pytest.mark.parametrize(

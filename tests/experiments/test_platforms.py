@@ -18,7 +18,7 @@ from tests.experiments.small import described, tables
 
 HERE = Platform.here()
 MADE_UP = replace(HERE, numpy="1.0", blas="an abacus")
-SPEC = described(steps=50, runs=2)
+SPEC, LONGER = described(steps=50, runs=2), described(steps=60, runs=2)
 
 
 def computed_on(path: Path, *others: Platform) -> None:
@@ -39,20 +39,37 @@ def test_it_is_in_the_manifest_in_results_and_in_what_is_told(out):
     assert {result.platform for result in experiment.results} == {HERE}
 
 
-def test_whoever_resumes_on_another_is_told_once_by_what_it_differs(out):
+def test_a_visit_that_computes_nothing_changes_nothing(out):
     computed_on(out, MADE_UP)
     before = tables(out)
-    with pytest.warns(PlatformWarning) as caught:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         execute(SPEC, out)
+    assert platforms(Directory(out).manifest) == [MADE_UP]
+    assert tables(out) == before
+
+
+def test_whoever_resumes_on_another_is_told_by_what_it_differs(out):
+    computed_on(out, MADE_UP)
+    with pytest.warns(PlatformWarning) as caught:
+        execute(LONGER, out)
     assert [str(one.message) for one in caught] == [
         f"{out}: was computed on another platform (BLAS an abacus there, {HERE.blas} here; "
         f"numpy 1.0 there, {HERE.numpy} here); results may differ in the last bit"
     ]
     assert platforms(Directory(out).manifest) == [MADE_UP, HERE]
-    assert tables(out) == before
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        execute(SPEC, out)
+        execute(LONGER, out)
+
+
+def test_whoever_finishes_what_was_begun_on_another_is_told_although_others_were_here(tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(Platform, "here", classmethod(lambda _: MADE_UP))
+        out = execute(SPEC, tmp_path / "out").path
+    computed_on(out, MADE_UP, HERE)
+    with pytest.warns(PlatformWarning, match="BLAS an abacus there"):
+        execute(LONGER, out)
 
 
 def test_the_command_says_it_in_one_line(out, runner):

@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 
+import numpy as np
 import pytest
 
 import everlearn as el
@@ -442,3 +443,53 @@ def test_every_part_of_a_fingerprint_can_be_written_and_is_sealed(place):
     connection.close()
     with pytest.raises(Corrupt, match="the row of 'agent' is damaged"):
         el.live(place)
+
+
+RING = np.roll(np.eye(400), 1, axis=1)
+
+
+def test_the_same_matrices_are_no_change_and_others_are_one(tmp_path):
+    task = el.mdp([RING], np.zeros((400, 1)), reward_range=(0, 1))
+    other = RING.copy()
+    other[395, [396, 0]] = 0.5
+    el.live(tmp_path, task).close()
+    for same in (task, el.mdp([RING], np.zeros((400, 1)), reward_range=(0, 1))):
+        el.live(tmp_path, same).close()
+    with pytest.raises(Changed, match="the dynamics"):
+        el.live(tmp_path, el.mdp([other], np.zeros((400, 1)), reward_range=(0, 1)))
+
+
+def test_a_long_table_in_another_order_is_no_change(tmp_path):
+    labels = {"actions": ["a"], "observations": list(range(120)), "reward_range": (0, 1)}
+    table = [[s, "a", o, o / 120] for s in ["start", *range(120)] for o in range(120)]
+    el.live(tmp_path, **labels, reward=table).close()
+    el.live(tmp_path, reward=table[::-1]).close()
+    missed = min({*range(len(table))} - {*fingerprint.places((121, 1, 120))})
+    table[missed][3] = 0.99
+    with pytest.raises(Changed, match=r"the reward changed: r\('start', 'a', \d+\) was"):
+        el.live(tmp_path, reward=table)
+
+
+def test_the_last_bits_of_a_reward_are_no_change(tmp_path):
+    labels = {"actions": ["a"], "observations": ["x"], "reward_range": (0, 1e-3)}
+    el.live(tmp_path, **labels, reward=lambda s, a, o: 1e-4).close()
+    el.live(tmp_path, reward=lambda s, a, o: 1e-4 * (1 + 1e-12)).close()
+    with pytest.raises(Changed):
+        el.live(tmp_path, reward=lambda s, a, o: 1e-4 * (1 + 1e-6))
+
+
+def test_a_repair_does_without_the_row_of_a_change(tmp_path):
+    with el.live(tmp_path, actions=["a", "b"], observations=["x", "y"], reward_range=(0, 1)) as agent:
+        for _ in range(20):
+            agent.observe("x", "a", reward=0.5)
+    with el.live(tmp_path, reward_range=(0, 2), accept_changes=True) as agent:
+        agent.observe("y", "b", reward=2)
+    connection = sqlite3.connect(tmp_path / "everlearn.db", isolation_level=None)
+    connection.execute("UPDATE journal SET payload = zeroblob(10) WHERE seq = 21")
+    connection.execute("UPDATE snapshots SET state = zeroblob(9) WHERE seq = 21")
+    connection.close()
+    assert repair(tmp_path)["agents"] == [{"name": "agent", "step": 20, "rows": 20, "lost_rows": 2}]
+    assert check(tmp_path).sound
+    with el.live(tmp_path) as agent:
+        assert agent.inspect()["counts"][1] == {"state": "x", "actions": {"a": 19.0, "b": 0.0}}
+        assert agent.observe("y", "b", reward=2) == 2

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+import random
 import tempfile
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 import everlearn as el
-from everlearn.errors import Changed, Conflict, Held, InputError, LiveError, RewardError, SnapshotError
+from everlearn.errors import (
+    Changed,
+    Conflict,
+    Held,
+    InputError,
+    LiveError,
+    RewardError,
+    SnapshotError,
+    TaskError,
+    UserCodeError,
+)
 from everlearn.live.core import Core
 from tests.laws import law
 from tests.live.worlds import advance, seen, whole
@@ -320,10 +333,47 @@ def test_any_reward_comes_back_from_the_disk_as_it_was(rewards):
 
 def test_numbers_that_no_journal_has_are_no_step(tmp_path):
     with el.live(tmp_path, task="service-station") as agent:
-        with pytest.raises(LiveError, match="a number is larger than it can hold"):
-            agent.rollback(10**30)
-        with pytest.raises(LiveError, match="a number is larger than it can hold"):
-            list(agent.journal(first=10**30))
+        for step in (10**30, 1.5, "a"):
+            with pytest.raises(InputError, match=r"step: .* give a whole number"):
+                agent.rollback(step)
+            with pytest.raises(InputError, match=r"step: .* give a whole number"):
+                agent.journal(first=step)
+
+
+def test_labels_that_can_be_read_once_are_kept(tmp_path):
+    labels = {"actions": iter(["slow", "fast"]), "observations": iter(["idle", "busy"]), "reward_range": (0, 1)}
+    with el.live(tmp_path, **labels, agent=own_design()) as agent:
+        for _ in range(2):
+            with pytest.raises(UserCodeError):
+                agent.act()
+        assert agent.step == 0
+
+
+def own_design():
+    """Return a design whose act fails, so that the agent is read from the disk again."""
+
+    class Known(NamedTuple):
+        q: np.ndarray
+
+    return el.Design(lambda interface: Known(np.zeros(1)), lambda k, s, now, stream: k.q[1], lambda *_: None)
+
+
+def test_given_states_in_another_order_are_still_observed(tmp_path):
+    setup = {"actions": ["a"], "aleatoric": "given", "reward_range": (0, 1), "start": "s"}
+    with el.live(tmp_path, **setup, states=["s", "t"]) as agent:
+        agent.observe("t", "a", reward=0)
+    with el.live(tmp_path, **setup, states=["t", "s"], observations=["s", "t"]) as agent:
+        agent.observe("s", "a", reward=0)
+        assert agent.aleatoric_state == "s"
+
+
+@pytest.mark.parametrize("part", ["reward", "aleatoric"])
+def test_a_function_that_draws_leaves_nothing_behind(tmp_path, part):
+    drawn = lambda s, action, observation: random.choice(["idle", "busy"])  # noqa: E731
+    given = {"reward": drawn, "aleatoric": el.AleatoricState("idle", drawn, ("idle", "busy"))}
+    with pytest.raises(TaskError, match=r"random\.choice"):
+        el.live(tmp_path / "agent", **QUEUE, **{part: given[part]})
+    assert not (tmp_path / "agent").exists()
 
 
 def test_the_package_is_the_function():

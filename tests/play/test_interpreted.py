@@ -11,6 +11,7 @@ import everlearn as el
 from everlearn.agents.agent import arrays
 from everlearn.agents.registry import make_design
 from everlearn.engine.table import make_table
+from everlearn.errors import UserCodeError
 from everlearn.play.explanation import explain
 from everlearn.play.interpreted import Interpreted
 from everlearn.play.stream import Stream
@@ -45,3 +46,19 @@ def test_it_tells_what_a_compiled_stream_tells(agent):
     taken = interpreted.taken
     before, after = arrays(taken.before), arrays(taken.after)
     assert agent == "always" or any(not np.array_equal(before[name], after[name]) for name in before)
+
+
+def test_an_environment_that_fails_is_named_with_what_was_done():
+    @el.task(actions=["push"], observations=["left"], name="swing")
+    class Swing:
+        def start(self, rng):
+            self.left = 2
+
+        def step(self, action):
+            self.left -= 1
+            return ["left"][-1 if self.left else 1]
+
+    Swing.reward(lambda s, action, observation: 0.0)
+    watched = Interpreted(Swing.finish(), make_design("always"), 0)
+    with pytest.raises(UserCodeError, match=r"task 'swing': step raised IndexError at action 'push': list index"):
+        watched.advance(5)

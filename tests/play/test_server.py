@@ -14,7 +14,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from everlearn.errors import InputError
-from everlearn.play.server import Doors, is_loopback, listen
+from everlearn.play.server import Doors, listen
+from everlearn.service.settings import is_loopback
 from tests.play.browser import PATIENCE, ROOT, running_page, wait_for
 from tests.play.measuring import steps
 
@@ -77,9 +78,11 @@ def test_a_port_that_is_taken_is_refused_with_the_remedy():
             listen("127.0.0.1", port)
 
 
-@pytest.mark.parametrize(("host", "port"), [("127.0.0.1", 70000), ("127.0.0.1", -1), ("no.such.host.invalid", 0)])
+@pytest.mark.parametrize(
+    ("host", "port"), [("127.0.0.1", 70000), ("127.0.0.1", -1), ("no.such.host.invalid", 0), ("", 0), (5, 0)]
+)
 def test_an_address_that_cannot_be_is_refused(host, port):
-    with pytest.raises(InputError, match=r"--port|--host"):
+    with pytest.raises(InputError, match=r"port|host"):
         listen(host, port)
 
 

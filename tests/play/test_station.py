@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from everlearn.agents.registry import make_design
 from everlearn.engine.table import make_table
+from everlearn.play.interpreted import Interpreted
 from everlearn.play.station import Condition, draw, read, say
 from everlearn.play.stream import Stream
 from everlearn.tasks.registry import make_task
@@ -49,6 +51,8 @@ def test_before_anything_happened_it_has_no_mode():
 
 def test_another_task_is_no_station():
     assert read(watch(task="riverswim", policy="right")) is None
+    namesake = replace(make_task("riverswim"), name="service-station")
+    assert read(Interpreted(namesake, make_design("always"), 0)) is None
 
 
 @pytest.mark.parametrize("window", [1, 12, 100])

@@ -13,6 +13,7 @@ from everlearn.agents.agent import arrays
 from everlearn.agents.registry import AGENTS, SCHEDULES, make_design
 from everlearn.engine.table import make_table
 from everlearn.errors import AgentError, ScheduleError
+from everlearn.play.interpreted import Interpreted
 from everlearn.play.stream import Stream
 from everlearn.tasks.registry import make_task
 
@@ -122,6 +123,24 @@ def test_a_users_own_agent_is_checked_in_the_steps_that_are_interpreted_here(poo
     assert stream.taken.after.count[0] == 2
     with pytest.raises(AgentError, match="agent 'mine': act returned 7 at step 3"):
         stream.advance(1)
+
+
+@pytest.mark.parametrize("part", ["policy", "inspect"])
+def test_looking_at_a_users_own_agent_changes_nothing(pool, part):
+    def shown(knowledge, *_now):
+        knowledge.count[...] = 7
+        return np.full((2, 2), 0.5) if part == "policy" else {"Q": knowledge.count}
+
+    build, first = lambda interface: Nothing(np.zeros(1)), lambda *_: 0
+    design = el.Design(build, first, count, name="mine", **{part: shown})
+    for stream in (
+        Stream(TASKS["service-station"], design, SEED, TABLES["service-station"], pool),
+        Interpreted(TASKS["service-station"], design, SEED),
+    ):
+        stream.advance(2)
+        assert stream.known((0,))
+        stream.advance(1)
+        assert stream.taken.after.count[0] == 3
 
 
 def test_a_schedule_outside_its_domain_is_refused_at_once(pool):

@@ -174,6 +174,8 @@ class Agent:
         {'Q': [[2.5, 2.5], [2.5, 2.5]], 'N': [[0.0, 0.0], [0.0, 0.0]]}
 
         """
+        if self._guard is not None:
+            return self._guard.inspect(self.knowledge, self.now)
         return {} if self.design.inspect is None else self.design.inspect(self.knowledge, self.now)
 
     def take(self) -> AgentState:
@@ -286,7 +288,7 @@ def split(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     require(mapping, "parameters", parameters, 'give a dictionary, as in {"task.window": 6}')
     sorted_out: dict[str, dict[str, Any]] = {"task": {}, "agent": {}, "schedule": {}}
     for key, value in parameters.items():
-        kind, dot, name = key.partition(".")
+        kind, dot, name = str(key).partition(".")
         if not dot or kind not in sorted_out:
             raise InputError("parameter", key, "write task.NAME, agent.NAME or schedule.NAME")
         sorted_out[kind][name] = value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -198,6 +198,22 @@ class Guard:
             raise self._error(f"{said}; return probabilities that sum to one")
         return returned
 
+    def inspect(self, knowledge: Knowledge, now: Now) -> dict[str, Table]:
+        """Return what the design shows of what it knows, by name."""
+        if self.design.inspect is None:
+            return {}
+        with blame(f"agent {self.name!r}: inspect"):
+            returned: Any = self.design.inspect(copied(knowledge), now)
+        if not (isinstance(returned, Mapping) and all(isinstance(name, str) for name in returned)):
+            raise self._error(f"inspect returned {_value(returned)}; return arrays by name, as in {{'Q': knowledge.q}}")
+        return {name: self._table(name, table) for name, table in returned.items()}
+
+    def _table(self, name: str, table: Any) -> Table:
+        try:
+            return np.asarray(table, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise self._error(f"inspect returned {_value(table)} as {name}; return an array of numbers") from None
+
     def check_action(self, action: Any, t: int) -> None:
         """Raise unless an action is the index of one."""
         allowed = isinstance(action, int | np.integer | np.bool_) and 0 <= action < self.interface.actions
@@ -290,10 +306,11 @@ class Draws:
         raise AttributeError(f"a stream has no {name}; draw with el.uniform(stream) or el.choose(stream, n)")
 
 
-def copied(knowledge: Knowledge) -> Knowledge:
-    """Return what is known in arrays that may be changed without a consequence."""
-    arrays = {name: value.copy() for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
-    return knowledge._replace(**arrays)
+def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:
+    """Return what is known in arrays that may be changed without a consequence; of each, some rows if named."""
+    arrays = {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
+    chosen = slice(None) if rows is None else list(rows)
+    return knowledge._replace(**{name: np.array(array[chosen]) for name, array in arrays.items()})
 
 
 def _floats(knowledge: Knowledge) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -328,4 +345,4 @@ def _value(value: Any) -> str:
         return f"an array of shape {value.shape}"
     if isinstance(value, float | np.floating):
         return "NaN" if math.isnan(value) else "infinity" if value == math.inf else f"{float(value)!r}"
-    return shown(value.item() if isinstance(value, np.generic) else value)[:60]
+    return " ".join(shown(value.item() if isinstance(value, np.generic) else value).split())[:60]

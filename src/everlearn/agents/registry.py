@@ -14,8 +14,9 @@ from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName, UserCodeError
 from everlearn.factories import call_factory, name_of, refuse_needy
+from everlearn.holding import is_ours
 from everlearn.labels import kind_of
-from everlearn.purity import impurities, is_ours
+from everlearn.purity import impurities
 from everlearn.registry import locate, parameters, settings
 
 WANTED_AGENT = "a design, as in el.Design(build, act, learn), or a function without required arguments that returns one"

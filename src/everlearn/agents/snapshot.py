@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.errors import SnapshotError
-from everlearn.files import UNREADABLE, replacing
+from everlearn.files import UNREADABLE, as_path, replacing
 from everlearn.labels import as_label
 from everlearn.protocol import AgentState
 
@@ -50,9 +50,9 @@ def dump(state: AgentState, identity: dict[str, Any]) -> bytes:
 
 def read(path: str | os.PathLike[str]) -> tuple[AgentState, dict[str, Any]]:
     """Return the agent state in a file, and what it belongs to."""
-    name = os.fspath(path)
+    name = str(as_path(path))
     try:
-        data = Path(path).read_bytes()
+        data = Path(name).read_bytes()
     except FileNotFoundError:
         raise SnapshotError(f"{name}: there is no such file") from None
     except OSError as error:

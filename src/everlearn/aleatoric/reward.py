@@ -57,16 +57,17 @@ class Reward:
         return f"Reward({name}, {self.low:g} to {self.high:g}{', raw' if self.raw else ''})"
 
     @cached_property
-    def _pure(self) -> Pure:
+    def pure(self) -> Pure:
+        """The function, evaluated with care; one that would make results unrepeatable is refused."""
         remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
         return Pure(self.function, "reward", "(s, action, observation)", remedy)
 
     def __call__(self, aleatoric_state: Label, action: Label, observation: Label) -> float:
         """Return the reward in the task's own units, checked."""
         labels = aleatoric_state, action, observation
-        paid = self._pure(*labels)
+        paid = self.pure(*labels)
         if paid is None:
-            raise RewardError(f"{self._pure.name} of {labels!r}", None, "it returned nothing; add a return")
+            raise RewardError(f"{self.pure.name} of {labels!r}", None, "it returned nothing; add a return")
         return self.check(paid, f"reward of {labels!r}")
 
     def check(self, given: object, where: str = "reward") -> float:

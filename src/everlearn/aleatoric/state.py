@@ -61,7 +61,8 @@ class AleatoricState:
         return f"AleatoricState({name} from {self.start!r}{number})"
 
     @cached_property
-    def _pure(self) -> Pure:
+    def pure(self) -> Pure:
+        """The function, evaluated with care; one that would make results unrepeatable is refused."""
         remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
         return Pure(self.update, "update function", "(s, action, observation)", remedy)
 
@@ -74,12 +75,12 @@ class AleatoricState:
         ('idle', 'busy')
 
         """
-        following = self._pure(aleatoric_state, action, observation)
+        following = self.pure(aleatoric_state, action, observation)
         if is_label(following):
             return following  # type: ignore[no-any-return]
         where = f"aleatoric state after {(aleatoric_state, action, observation)!r}"
         if following is None:
-            raise AleatoricStateError(where, None, f"{self._pure.name} returned nothing; add a return")
+            raise AleatoricStateError(where, None, f"{self.pure.name} returned nothing; add a return")
         return check_label(following, where)
 
     def of(self, history: History) -> Label:

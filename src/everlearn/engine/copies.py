@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from everlearn.purity import plain_function
+from everlearn.holding import plain_function
 from everlearn.randomness import WORDS, kept, uniform
 from everlearn.sources import callees, names_read, names_used
 

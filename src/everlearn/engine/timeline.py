@@ -14,8 +14,8 @@ from everlearn.agents.schedule import Schedule
 from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
 from everlearn.engine.kernels import Token
+from everlearn.holding import is_ours
 from everlearn.protocol import Table
-from everlearn.purity import is_ours
 
 
 class Timeline:

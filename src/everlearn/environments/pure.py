@@ -19,18 +19,8 @@ import numpy as np
 
 from everlearn.blame import blame
 from everlearn.errors import TaskError
-from everlearn.purity import (
-    CLOCK,
-    HASHED,
-    INPUT,
-    RANDOM,
-    TRUSTED,
-    WRITTEN,
-    impurities,
-    is_ours,
-    package,
-    plain_function,
-)
+from everlearn.holding import is_ours, package, plain_function
+from everlearn.purity import CLOCK, HASHED, INPUT, RANDOM, TRUSTED, WRITTEN, impurities
 
 CAREFUL, REPEATS = 64, 8
 """How many of the first evaluations are repeated, and how often each is done; later ones are done twice."""

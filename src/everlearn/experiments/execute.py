@@ -149,10 +149,13 @@ def execute(
     with working(directory.path, shard.name if shard else None):
         before = _before(directory)
         _refuse_other(directory, before, here)
-        warn_of_others(directory.path, before)
-        left, spent = _left(mine, _engine_of(engines), directory, watcher)
+        left, notes = _left(mine, _engine_of(engines), directory, watcher)
+        if left:
+            warn_of_others(directory.path, before, [notes[cell.name] for cell, condition in left if condition])
+        spent = {name: found.get("seconds", 0.0) for name, found in notes.items()}
         with gathering(directory.path):
-            directory.describe(manifest_of(spec, everything, engines, tables, here, _before(directory, quiet=True)))
+            known = _before(directory, quiet=True)
+            directory.describe(manifest_of(spec, everything, engines, tables, here, known, and_here=bool(left)))
         began = time.perf_counter()
         _do(left, spent, engines, directory, tables, workforce, watcher, here, stop)
         if gathered:
@@ -232,10 +235,10 @@ def _engine_of(engines: dict[int, str]) -> Callable[[Cell], str]:
 
 def _left(
     mine: Sequence[Cell], engine: Callable[[Cell], str], directory: Directory, watcher: Watcher
-) -> tuple[list[tuple[Cell, Condition | None]], dict[str, float]]:
-    """Return the cells that are not finished, each with the condition it is in, and the seconds spent on each."""
+) -> tuple[list[tuple[Cell, Condition | None]], dict[str, dict[str, Any]]]:
+    """Return the cells that are not finished, each with the condition it is in, and the notes of those begun."""
     left: list[tuple[Cell, Condition | None]] = []
-    spent: dict[str, float] = {}
+    notes: dict[str, dict[str, Any]] = {}
     damaged: list[str] = []
     steps = done = 0
     by_name = {cell.name: cell for cell in mine}
@@ -243,7 +246,7 @@ def _left(
         cell = by_name[name]
         condition = None if found is None else _usable(found[0], cell.variant, engine(cell))
         if found is not None:
-            spent[name] = found[1].get("seconds", 0.0)
+            notes[name] = found[1]
         length = cell.variant.plan.steps
         if condition is not None and condition.t > length:
             _refuse_between(condition, length, directory)
@@ -254,7 +257,7 @@ def _left(
     for message in damaged:
         warnings.warn(f"{message}; it is computed anew", stacklevel=2)
     watcher.begin(len(by_name), len(by_name) - len(left), steps, done)
-    return left, spent
+    return left, notes
 
 
 def _refuse_between(condition: Condition, steps: int, directory: Directory) -> None:
@@ -280,5 +283,6 @@ def _notes(cell: Cell, seconds: float, here: dict[str, Any]) -> dict[str, Any]:
         "host": here["host"],
         "everlearn": here["everlearn"],
         "arithmetic": here["arithmetic"],
+        "platform": here["platform"],
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -21,8 +21,13 @@ def manifest_of(
     tables: Tables,
     here: dict[str, Any],
     before: dict[str, Any] | None,
+    *,
+    and_here: bool,
 ) -> dict[str, Any]:
-    """Return the manifest, as JSON can hold it; what was measured before is kept."""
+    """Return the manifest, as JSON can hold it; what was measured before is kept.
+
+    ``and_here`` says whether cells are computed on this platform now.
+    """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     before = before or {}
     known = dict(before.get("optima", {}))
@@ -40,7 +45,7 @@ def manifest_of(
         "named": _by_name(spec),
         "folder": spec.folder,
         "provenance": here,
-        "platforms": stored(before, and_here=True),
+        "platforms": stored(before, and_here=and_here),
         "began": before.get("began", now),
         "changed": now,
         "seconds": before.get("seconds", 0.0),

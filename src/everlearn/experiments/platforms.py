@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -41,10 +41,15 @@ def stored(*manifests: Mapping[str, Any] | None, and_here: bool = False) -> list
     return [asdict(platform) for platform in dict.fromkeys([*known, *([Platform.here()] * and_here)])]
 
 
-def warn_of_others(path: Path, manifest: Mapping[str, Any] | None) -> None:
-    """Warn, in one line, if an experiment was computed on other platforms than this one, and on this one never."""
-    others, here = platforms(manifest), Platform.here()
-    if others and here not in others:
+def warn_of_others(path: Path, manifest: Mapping[str, Any] | None, begun: Iterable[Mapping[str, Any]]) -> None:
+    """Warn, in one line, if cells that are not finished were begun on another platform, or all were computed on others.
+
+    ``begun`` are the notes of the cells that are not finished.
+    """
+    known, here = platforms(manifest), Platform.here()
+    cells = [Platform.read(notes["platform"]) for notes in begun if isinstance(notes.get("platform"), Mapping)]
+    others = [platform for platform in cells if platform != here] or ([] if here in known else known)
+    if others:
         differences = "; ".join(here.differences(others[-1]))
         message = f"{path}: was computed on another platform ({differences}); results may differ in the last bit"
         warnings.warn(message, PlatformWarning, stacklevel=3)

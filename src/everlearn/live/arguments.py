@@ -9,6 +9,7 @@ from typing import Any
 
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.errors import LiveError, require
+from everlearn.files import as_path
 from everlearn.tasks.registry import TASKS
 
 
@@ -54,7 +55,7 @@ def check_directory(directory: object, task: object) -> None:
 @contextmanager
 def file_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     """Say in one line what is wrong with a file."""
-    require(isinstance(path, str | os.PathLike), "path", shown(path), "give the name of a file")
+    as_path(path)
     try:
         yield
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -11,7 +10,8 @@ from everlearn.labels import as_label
 from everlearn.live.fingerprint import TIMES, places
 
 TOLERANCE = 1e-9
-"""Numbers that are as close as this are the same: processors differ in the last bits."""
+"""Numbers that differ by no more than this part of them are the same: processors differ in the last bits.  For rewards
+it is a part of their range."""
 
 Fingerprint = dict[str, Any]
 
@@ -98,15 +98,16 @@ def _function(
             yield Change(f"{what} {ways[after is not None]} now, and was not")
         return
     listed = places(len(face[key]) for key in ("states", "actions", "observations"))
+    low, high, _ = face["reward"]
     pairs = zip(listed, before["values"], after["values"], strict=True)
-    differ = [(place, old, new) for place, old, new in pairs if not _same(old, new)]
+    differ = [(place, old, new) for place, old, new in pairs if not _same(old, new, TOLERANCE * (high - low))]
     if differ:
         place, old, new = differ[0]
         was = "raised an error" if old is None else f"was {show(old)}"
         now = "now raises an error" if new is None else f"is now {show(new)}"
         first = f"{letter}{_at(place, face)!r} {was} and {now}"
         yield Change(f"{what} changed: {first}{_others(len(differ) - 1, 'value')}")
-    elif before["source"] != after["source"]:
+    elif before["source"] not in (None, after["source"]):
         yield Change(f"the source of {what}, or of something that it uses, changed")
 
 
@@ -121,9 +122,9 @@ def _others(count: int, noun: str) -> str:
     return "" if count == 0 else f", and {count} other {noun}{'s differ' if count > 1 else ' differs'}"
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: Any, other: Any, room: float | None = None) -> bool:
     if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        return abs(one - other) <= (TOLERANCE * abs(one) if room is None else room)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     return bool(one == other)
@@ -144,7 +145,7 @@ def _dynamics(before: Any, after: Any, _face: Fingerprint) -> Iterator[Change]:
         memory, action = as_label(json.loads(differ[0]))
         where = f"what follows memory {memory!r} and action {action!r}"
         yield Change(f"the dynamics changed: {where}{_others(len(differ) - 1, 'row')}")
-    elif before["source"] != after["source"]:
+    elif before["source"] not in (None, after["source"]):
         yield Change("the source of the dynamics, or of something that they use, changed")
 
 

@@ -177,7 +177,10 @@ class Core:
     def _told_reward(self, reward: object) -> float:
         if isinstance(reward, bool) or not isinstance(reward, numbers.Real):
             raise RewardError("reward", reward, "the setup has rewards given: tell the reward, a number")
-        return self.agent.task.reward.check(float(reward))
+        try:
+            return self.agent.task.reward.check(float(reward))
+        except OverflowError:
+            return self.agent.task.reward.check(math.inf)
 
     def change_mode(self, mode: str) -> Entry:
         """Return the entry of a change of mode."""

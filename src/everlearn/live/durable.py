@@ -24,6 +24,7 @@ from everlearn.live.logs import read_log, warmed
 from everlearn.live.setup import Setup, make_setup
 from everlearn.live.store import Store
 from everlearn.protocol import Label
+from everlearn.registry import MOST_STEPS
 
 LOG = logging.getLogger("everlearn.live")
 
@@ -130,6 +131,8 @@ class Live:
         self.store = Store(directory)
         try:
             self.core = self._open(accept_changes, fresh)
+            made = self.core.setup.objects._asdict()  # the rest is on disk
+            self._setup = {**made, "parameters": setup.get("parameters")}
         except BaseException:
             self.store.close()
             raise
@@ -169,9 +172,7 @@ class Live:
 
         ``allowed`` narrows this one choice.
         """
-        with self._lock:
-            if not self._sure:
-                self._recover()
+        with self._held():
             try:
                 return self.core.act(allowed)
             except (AgentError, LiveError, UserCodeError):
@@ -204,9 +205,7 @@ class Live:
             content changes nothing, other content is a :exc:`everlearn.errors.Conflict`
 
         """
-        with self._lock:
-            if not self._sure:
-                self._recover()
+        with self._held():
             if step is not None and whole(step, "step", least=1) != self.core.next_step:
                 return self._recorded(step, observation, executed, reward, state)
             entry = self.core.prepare(observation, executed, reward, state)
@@ -332,7 +331,7 @@ class Live:
         The aleatoric state stays the present one, since the world has not gone back; steps are counted on.
         """
         with self._held():
-            self._commit(self.store.roll_back(self.core, whole(step, "step")))
+            self._commit(self.store.roll_back(self.core, whole(step, "step", most=MOST_STEPS)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent state to a file, as :meth:`everlearn.Agent.save` does."""
@@ -358,7 +357,8 @@ class Live:
 
     def journal(self, first: int | None = None, last: int | None = None) -> Iterator[dict[str, Any]]:
         """Yield what was written down of steps ``first`` to ``last``, by labels."""
-        return audit.export(self.store.directory, NAME, first, last)
+        steps = (None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last))
+        return audit.export(self.store.directory, NAME, *steps)
 
     @property
     def alarm(self) -> Alarm | None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -21,7 +22,7 @@ from everlearn.agents.design import Design
 from everlearn.agents.own import build_knowledge
 from everlearn.agents.schedule import Schedule
 from everlearn.environments.model import Model
-from everlearn.holding import is_own
+from everlearn.holding import is_ours, is_own
 from everlearn.labels import encode
 from everlearn.live.making import face_of
 from everlearn.protocol import Label
@@ -35,6 +36,9 @@ MOST_VALUES = 10_000
 
 MOST_OUTCOMES = 300
 """How many outcomes of the dynamics are recorded, from the memory of the empty history on."""
+
+DECIMALS = 12
+"""To how many decimals numbers are hashed: processors differ in the last bits."""
 
 TIMES = sorted({*range(1, 65), *(2**power for power in range(21))})
 """The times at which a schedule of the user's is recorded; some take long to evaluate at later ones."""
@@ -122,8 +126,26 @@ def _number(value: Any) -> float:
 
 
 def _source(function: Any) -> str | None:
-    """Return a hash of the source of a function of the user's; those of everlearn change without doing other things."""
-    return source_of(function, named=False) if is_own(function) else None
+    """Return a hash of the source of a function of the user's, and of one of everlearn's of the numbers that it holds.
+
+    The source of the latter changes without doing other things.
+    """
+    if is_own(function):
+        return source_of(function, named=False)
+    numbers = [np.round(array, DECIMALS) + 0 for array in _arrays_in(function)]
+    return hashlib.sha256(b"".join(array.tobytes() for array in numbers)).hexdigest() if numbers else None
+
+
+def _arrays_in(thing: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """Yield the arrays of numbers that a function of everlearn's was made with, such as the matrices of a task."""
+    if isinstance(thing, np.ndarray) and thing.dtype.kind in "iuf":
+        yield thing
+    elif isinstance(thing, list | tuple):
+        yield from (array for entry in thing for array in _arrays_in(entry))
+    elif hasattr(thing, "indptr"):  # a sparse matrix
+        yield from (thing.indptr, thing.indices, thing.data)
+    elif isinstance(thing, types.FunctionType) and is_ours(thing):
+        yield from _arrays_in([cell.cell_contents for cell in thing.__closure__ or ()])
 
 
 def _dynamics(task: Task) -> dict[str, Any] | None:

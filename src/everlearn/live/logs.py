@@ -6,10 +6,11 @@ import csv
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from everlearn.blame import blame
 from everlearn.errors import EverlearnError, InputError, LiveError, require
+from everlearn.files import as_path
 from everlearn.labels import as_label
 from everlearn.live.core import Core
 from everlearn.live.entry import WARM, Entry
@@ -48,7 +49,9 @@ def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[
     copy, entries = core.copy(), []
     if start is not None:
         copy.agent.move(copy.agent.interface.state(as_label(start)))
-    for number, row in enumerate(log, 1):
+    with blame("the log"):
+        rows = [*log]
+    for number, row in enumerate(rows, 1):
         past = _past(row, number)
         try:
             entry = copy.prepare(past.observation, past.action, past.reward, past.state, kind=WARM)
@@ -78,16 +81,16 @@ def read_log(path: str | os.PathLike[str], core: Core) -> Iterator[dict[str, Any
 
     Examples
     --------
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> from everlearn.live.setup import make_setup
-    >>> path = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
     >>> _ = path.write_text("observation,action\narrival,fast\n")
     >>> list(read_log(path, Core(make_setup(task="service-station"))))
     [{'observation': 'arrival', 'action': 'fast'}]
 
     """
     try:
-        with Path(path).open(encoding="utf-8", newline="") as file:
+        with as_path(path).open(encoding="utf-8", newline="") as file:
             yield from _lines(file) if str(path).endswith((".jsonl", ".json")) else _table(file, core)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("log", os.fspath(path), f"cannot be read ({error})") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from everlearn.agents.agent import split
@@ -9,6 +10,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, last_observation, window
 from everlearn.errors import AleatoricStateError, InputError, require
 from everlearn.labels import as_label, check_labels
+from everlearn.live.arguments import shown
 from everlearn.live.tables import Sets, finder, rows, table_reward, table_state
 from everlearn.protocol import Label, RewardFunction
 from everlearn.tasks.registry import make_task
@@ -19,6 +21,9 @@ GIVEN = "given"
 
 FUNCTION = {"function": True}
 """What stands in a document for a function or an object, which only Python can give."""
+
+OF_TASK = ("actions", "observations", "states", "start", "aleatoric", "reward", "reward_range", "raw")
+"""Keys of a document that say what a task says."""
 
 LARGEST = 1e300
 """The largest reward, whose range can still be computed."""
@@ -35,7 +40,7 @@ def make_live_task(document: dict[str, Any], objects: Any) -> Task:
         document["observations"] = document["states"]
     for key in ("actions", "observations", "reward_range"):
         require(document[key] is not None, key, None, "must be given, unless a task is")
-    actions, observations = (_labels(document[key], key) for key in ("actions", "observations"))
+    actions, observations = (labels_of(document[key], key) for key in ("actions", "observations"))
     aleatoric = _aleatoric(document, objects.aleatoric, (actions, observations)).enumerate(actions, observations)
     low, high = _range(document["reward_range"])
     states: Any = aleatoric.states
@@ -44,9 +49,23 @@ def make_live_task(document: dict[str, Any], objects: Any) -> Task:
     return Task(actions, observations, aleatoric, Reward(reward, low, high, document["raw"]), name="live")
 
 
+def refuse_unread(given: Mapping[str, Any]) -> None:
+    """Refuse what would have no effect beside the rest of what is given."""
+    if given.get("task") is not None:
+        for key in OF_TASK:
+            value = shown(given.get(key))
+            require(value in (None, "task"), key, value, "comes from the task; leave it out")
+        return
+    kind = given.get("aleatoric")
+    unread = given.get("states") is not None and kind != GIVEN
+    require(not unread, "states", given.get("states"), 'are listed where aleatoric is "given"; leave it out')
+    unread = given.get("start") is not None and isinstance(kind, AleatoricState)
+    require(not unread, "start", given.get("start"), "comes from the aleatoric state; leave it out")
+    for key in split(given.get("parameters") or {})["task"]:
+        raise InputError("parameter", f"task.{key}", "there is no task; leave it out")
+
+
 def _named_task(document: dict[str, Any], objects: Any) -> Task:
-    for key in ("actions", "observations", "states", "start", "reward_range"):
-        require(document[key] is None, key, document[key], "comes from the task; leave it out")
     if document["task"] == FUNCTION:
         if objects.task is None:
             raise InputError("task", None, "was given as an object; give it again")
@@ -57,7 +76,8 @@ def _named_task(document: dict[str, Any], objects: Any) -> Task:
     return made
 
 
-def _labels(given: object, argument: str) -> tuple[Label, ...]:
+def labels_of(given: object, argument: str) -> tuple[Label, ...]:
+    """Return labels as a document has them, checked."""
     require(isinstance(given, list | tuple), argument, given, "give a list of labels")
     return check_labels(as_label(given), argument)
 
@@ -79,7 +99,7 @@ def _aleatoric(document: dict[str, Any], given: object, sets: Sets) -> Aleatoric
         return table_state(rows(kind, "aleatoric"), start, sets)
     if kind == GIVEN:
         require(document["states"] is not None, "states", None, "list the aleatoric states that will be given")
-        states = _labels(document["states"], "states")
+        states = labels_of(document["states"], "states")
         begin = states[0] if start is None else finder(states, "start")(start)
         return AleatoricState(begin, _stay, states)
     if kind == "last":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from everlearn.errors import require
+from everlearn.labels import as_label
 from everlearn.live.changes import Change, changes
-from everlearn.live.making import FUNCTION
+from everlearn.live.fingerprint import MOST_VALUES
+from everlearn.live.making import FUNCTION, OF_TASK
 from everlearn.live.setup import DEFAULTS, Setup, make_setup
 
 FIXED = ("seed", "allowed", "drift")
@@ -52,20 +55,28 @@ def reopened(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
         before = Setup(document).fingerprint
     setup.resemble(before)
     found = [*_of_documents({**DEFAULTS, **document}, setup.document), *changes(before, setup.fingerprint)]
+    found = found or [*_of_tables(document, setup.document)]
     return Reopened(setup, found, recorded="agent" in before)
 
 
 def _declared(document: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
     """Return what a document says, but for what comes from a task or is given again."""
-    left_out = {"aleatoric", "reward"} if document["task"] is not None or "task" in named else set()
-    if "task" in named and document["task"] is None:
-        left_out |= {"actions", "observations", "states", "start", "reward_range", "raw"}
+    left_out = OF_TASK if document["task"] is not None or "task" in named else ()
     return {key: value for key, value in document.items() if value != FUNCTION and key not in left_out}
 
 
 def _of_documents(before: dict[str, Any], after: dict[str, Any]) -> list[Change]:
     differ = [key for key in (*FIXED, *FREE) if before[key] != after[key]]
     return [Change(f"{key} was {before[key]!r} and is now {after[key]!r}", final=key in FIXED) for key in differ]
+
+
+def _of_tables(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    """Yield how a table differs that is too long for a fingerprint to hold all of it."""
+    for key, name in (("aleatoric", "the state function changed: f"), ("reward", "the reward changed: r")):
+        if all(isinstance(document[key], list) and len(document[key]) > MOST_VALUES for document in (before, after)):
+            old, new = ({as_label(row[:3]): row[3] for row in document[key]} for document in (before, after))
+            for labels in [labels for labels in old if old[labels] != new.get(labels)][:1]:
+                yield Change(f"{name}{labels!r} was {old[labels]!r} and is now {new.get(labels)!r}")
 
 
 def earlier(document: str, face: str | None, present: Setup) -> Setup:

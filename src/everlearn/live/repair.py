@@ -129,7 +129,7 @@ def _save(source: sqlite3.Connection, target: sqlite3.Connection, saved: list[di
         try:
             snapshots, trusted = list(_snapshots(source, enrolled.number)), _trusted(enrolled)
             core = Core(stored_setup(trusted.setup, trusted.face), enrolled.number)
-            core, rows = _recovered(source, core, snapshots, enrolled.whole)
+            core, rows = _recovered(source, core, snapshots, enrolled)
         except (EverlearnError, *UNREADABLE):
             lost.append(str(enrolled.name))
             continue
@@ -195,10 +195,10 @@ def _snapshots(source: sqlite3.Connection, number: int) -> Iterator[Snapshot]:
 
 
 def _recovered(
-    source: sqlite3.Connection, core: Core, snapshots: list[Snapshot], whole: bool
+    source: sqlite3.Connection, core: Core, snapshots: list[Snapshot], enrolled: Enrolled
 ) -> tuple[Core, list[Entry]]:
     """Return an agent as far as it can be trusted, and the rows that lead there without a gap."""
-    _bring_back(core, list(_after_newest(source, core.number, snapshots)), snapshots, whole)
+    _bring_back(core, list(_after_newest(source, core.number, snapshots)), snapshots, enrolled)
     for begun in [0, *(snapshot.seq for snapshot in reversed(snapshots))]:
         check = next((json.loads(s.more)["check"] for s in snapshots if s.seq == begun), first_check(core.number))
         rows = list(_good(source, core.number, begun, check))
@@ -213,17 +213,23 @@ def _after_newest(source: sqlite3.Connection, number: int, snapshots: list[Snaps
     return _good(source, number, snapshots[0].seq, json.loads(snapshots[0].more)["check"])
 
 
-def _bring_back(core: Core, rows: list[Entry], snapshots: list[Snapshot], whole: bool) -> None:
-    """Let an agent resume from its newest snapshot and learn from rows; from the last change, if that is among them."""
+def _bring_back(core: Core, rows: list[Entry], snapshots: list[Snapshot], enrolled: Enrolled) -> None:
+    """Let an agent resume from its newest snapshot and learn from rows; from the last change, if that is among them.
+
+    If the row of that change is lost, what comes before it was written with a setup that is not stored any more: the
+    agent then learns from these rows with the present one.
+    """
     change = max((place for place, entry in enumerate(rows) if entry.kind == CHANGE), default=-1)
     if change >= 0:  # its snapshot is lost; rows before it were written with another setup
         core.resume(rows[change])
     elif snapshots:
+        core.exact = not enrolled.whole or snapshots[0].seq >= (enrolled.changed or 0)
         core.restore(snapshots[0].seq, json.loads(snapshots[0].more), snapshots[0].state)
-    elif not whole:
+    elif not enrolled.whole:
         raise LiveError("neither its setup nor a snapshot can be trusted")
     for entry in rows[change + 1 :]:
         core.apply(entry)
+    core.exact = True
 
 
 def _good(source: sqlite3.Connection, number: int, after: int, check: int) -> Iterator[Entry]:

@@ -17,13 +17,13 @@ from everlearn.agents.agent import Agent, split, whole
 from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design
 from everlearn.errors import InputError, LabelError, require
-from everlearn.labels import as_label, encode
+from everlearn.labels import as_label, check_label, encode
 from everlearn.live.arguments import is_object, listed
 from everlearn.live.drift import Gauge
 from everlearn.live.fingerprint import fingerprint_of, is_own_schedule
-from everlearn.live.making import FUNCTION, GIVEN, make_live_task, task_of_face
+from everlearn.live.making import FUNCTION, GIVEN, labels_of, make_live_task, refuse_unread, task_of_face
 from everlearn.live.tables import finder, rows
-from everlearn.registry import plain
+from everlearn.registry import MOST_STEPS, plain
 from everlearn.tasks.task import Task
 
 DEFAULTS: dict[str, Any] = {
@@ -46,9 +46,6 @@ DEFAULTS: dict[str, Any] = {
     "drift": {},
 }
 """Every key of a document, and what it is unless given."""
-
-MOST_STEPS = 2**53
-"""The most steps that can be asked for: whatever is counted stays exact."""
 
 LEAVES_OUT = ("growing-horizon", "discounted", "optimistic-q", "differential-q", "r-learning", "q-learning")
 """The designs that leave out an action whose value is minus infinity, both in choosing and in the maximum over the next
@@ -95,17 +92,16 @@ class Setup:
             require(key in DEFAULTS, "setup", key, f"known: {', '.join(DEFAULTS)}")
         self.document = {**DEFAULTS, **plain(dict(document))}
         self.objects = objects or Objects()
-        require(
-            isinstance(self.document["parameters"], dict), "parameters", self.document["parameters"], "give a mapping"
-        )
         self.task = make_live_task(self.document, self.objects) if face is None else task_of_face(face)
+        if face is None:
+            _ = self.task.reward.pure, self.task.aleatoric.pure  # refused before anything is written
         _check_text(self.task)
-        self.snapshot_every = _steps(self.document["snapshot_every"], "snapshot_every")
+        self.snapshot_every = whole(self.document["snapshot_every"], "snapshot_every", 1, MOST_STEPS)
         retain = self.document["retain"]
-        self.retain = None if retain is None else _steps(retain, "retain")
+        self.retain = None if retain is None else whole(retain, "retain", 1, MOST_STEPS)
         self.gives_reward = self.document["reward"] == GIVEN
         self.gives_state = self.document["aleatoric"] == GIVEN
-        self.observes_state = self.gives_state and self.document["observations"] == self.document["states"]
+        self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
         self.drift = _drift(self.document["drift"])
         self.allowed = _allowed(self.document["allowed"], self.task)
 
@@ -199,23 +195,20 @@ def make_setup(**given: Any) -> Setup:
 
     """
     document = {key: value for key, value in given.items() if value is not None}
+    refuse_unread(document)
     objects = {key: value for key, value in document.items() if is_object(key, value)}
     document.update(dict.fromkeys(objects, FUNCTION))
     for key in ("actions", "observations", "states"):
         if key in document:
-            document[key] = listed(document[key], key)
+            document[key] = labels_of(listed(document[key], key), key)
+    if "start" in document:
+        document["start"] = check_label(as_label(document["start"]), "start")
     for key in ("aleatoric", "reward"):
         if isinstance(document.get(key), Mapping) and key not in objects:
             document[key] = rows(document[key], key)
     if isinstance(document.get("allowed"), Mapping):
         document["allowed"] = [[state, listed(actions, "allowed")] for state, actions in document["allowed"].items()]
     return Setup(document, Objects(**objects))
-
-
-def _steps(given: object, argument: str) -> int:
-    number = whole(given, argument, least=1)
-    require(number <= MOST_STEPS, argument, given, f"give at most {MOST_STEPS:,}")
-    return number
 
 
 def _check_text(task: Task) -> None:

@@ -216,7 +216,12 @@ class Store(Reader):
 
     def roll_back(self, core: Core, step: int) -> Entry:
         """Return the entry of going back to the snapshot of a step; it is yet to be appended and applied."""
-        return core.roll_back(self.snapshot_at(core.number, step).state)
+        state = self.snapshot_at(core.number, step).state
+        try:
+            return core.roll_back(state)
+        except SnapshotError as error:
+            since = f"; give step {core.changed['step']} or a later one" if core.changed else ""
+            raise LiveError(f"step: {step}; {error}{since}") from None
 
     @contextmanager
     def transaction(self) -> Iterator[Execute]:

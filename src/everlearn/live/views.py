@@ -35,7 +35,7 @@ def policy_table(core: Core) -> dict[str, Any]:
     rows = []
     for index, state in enumerate(agent.task.states):
         action = best_of(found[index], core.may(index))
-        value, count = (_entry(known, name, index, action) for name in ("Q", "N"))
+        value, count = (_entry(core, known.get(name), index, action) for name in ("Q", "N"))
         rows.append({"state": state, "action": agent.task.actions[action], "value": value, "count": count})
     return {
         "step": core.step,
@@ -141,7 +141,7 @@ def _label(labels: tuple[Label, ...], index: int | None) -> Label | None:
 
 def _by_label(core: Core, table: Any) -> list[dict[str, Any]] | None:
     task = core.agent.task
-    if table is None or np.shape(table) != (len(task.states), len(task.actions)):
+    if not _is_by_pair(core, table):
         return None
     names = [label if isinstance(label, str) else encode(label) for label in task.actions]
     return [
@@ -150,9 +150,13 @@ def _by_label(core: Core, table: Any) -> list[dict[str, Any]] | None:
     ]
 
 
-def _entry(known: dict[str, Any], name: str, state: int, action: int) -> float | None:
-    table = known.get(name)
-    return None if table is None or table.ndim != 2 else _finite(float(table[state, action]))
+def _entry(core: Core, table: Any, state: int, action: int) -> float | None:
+    return _finite(float(table[state, action])) if _is_by_pair(core, table) else None
+
+
+def _is_by_pair(core: Core, table: Any) -> bool:
+    interface = core.agent.interface
+    return table is not None and np.shape(table) == (interface.states, interface.actions)
 
 
 def _finite(value: float) -> float | None:

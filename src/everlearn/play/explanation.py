@@ -112,7 +112,9 @@ def explain(stream: Watched) -> Explanation | None:
     if taken is None:
         return None
     seen = taken.experience
-    before, after = (inspected(stream.design, knowledge, taken.now) for knowledge in (taken.before, taken.after))
+    before, after = (
+        inspected(stream.design, stream.interface, knowledge, taken.now) for knowledge in (taken.before, taken.after)
+    )
     row = taken.rows.index(seen.aleatoric_state)
     changes = tuple(
         Change(name, float(table[row, seen.action]), float(after[name][row, seen.action]))

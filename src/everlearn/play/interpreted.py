@@ -13,8 +13,9 @@ import numpy as np
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.design import Design
+from everlearn.agents.own import copied
 from everlearn.engine.times import recording_times
-from everlearn.play.stream import LONGEST, Stream, Taken, copied, known
+from everlearn.play.stream import LONGEST, Stream, Taken, known
 from everlearn.protocol import Experience, Label, Now, Table
 from everlearn.randomness import ENVIRONMENT, stream
 from everlearn.tasks.task import Task
@@ -37,6 +38,7 @@ class Interpreted:
     def __init__(self, task: Task, design: Design, seed: int) -> None:
         self.task, self.design = task, design
         self.agent = Agent(task, design, seed=seed)
+        self.interface = self.agent.interface
         self.environment = task.start(stream(seed, 0, ENVIRONMENT))
         self.total_reward = 0.0
         self.taken: Taken | None = None
@@ -72,7 +74,7 @@ class Interpreted:
 
     def known(self, states: Sequence[int]) -> dict[str, Table]:
         """Return what the agent knows of some aleatoric states, by name."""
-        return known(self.design, self.task, self.agent.knowledge, self.now, states)
+        return known(self.design, self.interface, self.agent.knowledge, self.now, states)
 
     def recorded(self) -> tuple[list[int], list[float]]:
         """Return the times until now, and the average reward until each."""
@@ -82,10 +84,10 @@ class Interpreted:
         return times, (np.array(totals) / np.array(times)).tolist()
 
     def _step(self, *, last: bool) -> None:
-        agent, interface = self.agent, self.agent.interface
+        agent, interface = self.agent, self.interface
         before, s, now = copied(agent.knowledge) if last else None, agent.situation, agent.upcoming
         action = agent.act()
-        observation = self.environment.step(action)
+        observation = self.task.step(self.environment, action)
         reward = agent.observe(observation)
         self.total_reward += reward
         if self.t == self._times[len(self._totals)]:

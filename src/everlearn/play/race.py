@@ -71,7 +71,7 @@ class Race:
     def advance(self, steps: int) -> None:
         """Take so many steps, each of them."""
         for one, stream in zip(self.configuration.contenders, self.streams, strict=True):
-            with blame(f"{self.configuration.task}, {one.label}:"):  # a user's own code may raise anything
+            with blame(f"{self.configuration.task}, {one.label}"):  # a user's own code may raise anything
                 stream.advance(steps)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 import threading
@@ -20,7 +19,7 @@ from fastapi import FastAPI, Request
 from nicegui import Client, app, ui
 
 from everlearn.engine.compiled import cores
-from everlearn.errors import EverlearnError, InputError
+from everlearn.errors import EverlearnError, InputError, require
 from everlearn.play.components import Text
 from everlearn.play.configuration import Configuration
 from everlearn.play.opening import Opening
@@ -28,6 +27,7 @@ from everlearn.play.page import Page
 from everlearn.play.race import Workshop
 from everlearn.play.reading import read_query
 from everlearn.play.session import Session
+from everlearn.service.settings import is_loopback
 
 MOST_PAGES = 32
 """How many pages may be open at once."""
@@ -67,21 +67,6 @@ class Doors:
         return (not self.local or is_loopback(named)) and (origin is None or urlsplit(origin).netloc == host)
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether a name or an address stands for this machine alone.
-
-    Examples
-    --------
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def serve(
     host: str = "127.0.0.1",
     port: int = 8090,
@@ -109,18 +94,21 @@ def serve(
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens; an address that cannot be had is refused."""
-    if not 0 <= port <= 65535:
-        raise InputError("--port", port, "give a number from 0 to 65535")
+    given: object = host
+    fine = isinstance(given, str) and given != ""  # which would be every address of this machine
+    require(fine, "host", host, "give an address, such as 127.0.0.1")
+    require(0 <= port <= 65535, "port", port, "give a number from 0 to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
         listening.listen()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         listening.close()
-        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
-        raise InputError("--host and --port", f"{host}:{port}", f"cannot be had: {why}; give another") from None
+        number = getattr(error, "errno", None)
+        why = os.strerror(number) if number and number > 0 else str(error)
+        raise InputError("host and port", f"{host}:{port}", f"cannot be had: {why}; give another") from None
     return listening
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from everlearn.environments.service_station import FAST, VACANT, ServiceStation, longest_service
 from everlearn.play.interpreted import Watched
-from everlearn.tasks.task import Task
 
 WIDTH, HEIGHT = 420, 310
 STREET, FLOOR = 178, 280
@@ -61,7 +60,8 @@ class Condition:
 
 def read(stream: Watched) -> Condition | None:
     """Return the condition of a station, or None for any other task."""
-    if stream.task.name != "service-station":
+    station = getattr(stream.task.model and stream.task.model.rho, "__self__", None)
+    if not isinstance(station, ServiceStation):
         return None
     memory: Any = stream.memory
     clock, ages = memory
@@ -74,17 +74,10 @@ def read(stream: Watched) -> Condition | None:
         mode,
         None if taken is None else taken.reward,
         longest,
-        constants(stream.task).arrival_probability(longest),
+        station.arrival_probability(longest),
         tuple({age: steps for steps, age in enumerate(ages, start=2) if age > 0}.items()),
-        constants(stream.task).window,
+        station.window,
     )
-
-
-def constants(task: Task) -> ServiceStation:
-    """Return the constants of the station of a task."""
-    given = task.parameters
-    named = ("window", "slow_completion", "arrival_floor", "arrival_height", "arrival_decay", "cap")
-    return ServiceStation(*(given[name] for name in named))
 
 
 def say(condition: Condition) -> str:

@@ -14,16 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
-from everlearn.agents.own import Guard
-from everlearn.blame import blame
+from everlearn.agents.own import Guard, copied
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.table import ArrayTable, PairTable
 from everlearn.engine.timeline import Timeline
 from everlearn.protocol import Experience, Knowledge, Label, Now, Table
 from everlearn.randomness import put_words, uniform, words
+from everlearn.tasks.interface import Interface
 from everlearn.tasks.task import Task
 
 LONGEST = 10**12
@@ -76,10 +75,11 @@ class Stream:
         self, task: Task, design: Design, seed: int, table: PairTable | ArrayTable, pool: ThreadPoolExecutor
     ) -> None:
         self.task, self.design, self.table, self.pool = task, design, table, pool
+        self.interface = table.interface
         plan = Plan(task, replace(design, policy=None), LONGEST, 1, seed)  # policies need not be recorded
         self.batch = CompiledBatch(plan, table, [0], 1)
         [self._group] = self.batch.groups
-        self._functions = Guard(design, table.interface) if design.own else design
+        self._functions = Guard(design, self.interface) if design.own else design
         self._environment, self._agent = (np.random.Generator(np.random.SFC64(0)) for _ in range(2))
         self.taken: Taken | None = None
         self._now(0)  # refuses a schedule that is outside its domain from the beginning
@@ -121,7 +121,7 @@ class Stream:
 
     def known(self, states: Sequence[int]) -> dict[str, Table]:
         """Return what the agent knows of some aleatoric states, by name: Q and N, for most; else its policy."""
-        return known(self.design, self.task, self._group.knowledge, self.now, states)
+        return known(self.design, self.interface, self._group.knowledge, self.now, states)
 
     def recorded(self) -> tuple[list[int], list[float]]:
         """Return the times until now, and the average reward until each."""
@@ -180,33 +180,28 @@ class Stream:
             self._group.totals[0, column] = self.total_reward
 
 
-def known(design: Design, task: Task, knowledge: Knowledge, now: Now, states: Sequence[int]) -> dict[str, Table]:
+def known(
+    design: Design, interface: Interface, knowledge: Knowledge, now: Now, states: Sequence[int]
+) -> dict[str, Table]:
     """Return what an agent knows of some aleatoric states, by name: Q and N, for most; else its policy."""
-    chosen, number = list(states), len(task.states)
-    found = inspected(design, copied(knowledge, chosen) if works_by_state(design) else knowledge, now)
+    chosen = list(states)
+    if works_by_state(design) and design.inspect is not None:
+        return inspected(design, interface, copied(knowledge, chosen), now)
+    found = inspected(design, interface, knowledge, now)
     if design.inspect is None and design.policy is not None:
-        with blame(f"agent {design.name!r}: policy"):
-            found = {"policy": np.asarray(design.policy(knowledge))}
-    elif works_by_state(design):
-        return found
-    return {name: table[chosen] if table.shape[:1] == (number,) else table for name, table in found.items()}
+        policy = Guard(design, interface).policy if design.own else design.policy
+        found = {"policy": np.asarray(policy(knowledge))}
+    return {name: table[chosen] if table.shape[:1] == (interface.states,) else table for name, table in found.items()}
 
 
-def inspected(design: Design, knowledge: Knowledge, now: Now) -> dict[str, Table]:
+def inspected(design: Design, interface: Interface, knowledge: Knowledge, now: Now) -> dict[str, Table]:
     """Return what a design shows of what it knows."""
-    if design.inspect is None:
-        return {}
-    with blame(f"agent {design.name!r}: inspect"):
-        return {str(name): np.asarray(table, dtype=float) for name, table in design.inspect(knowledge, now).items()}
+    if design.own:
+        return Guard(design, interface).inspect(knowledge, now)
+    shown = {} if design.inspect is None else design.inspect(knowledge, now)
+    return {name: np.asarray(table, dtype=float) for name, table in shown.items()}
 
 
 def works_by_state(design: Design) -> bool:
     """Tell whether a few rows of every array are all that a step needs, which is not proved of a user's own design."""
     return design.by_state and not design.own
-
-
-def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:
-    """Return a copy of every array; of some of its rows, if rows are named."""
-    return knowledge._replace(
-        **{name: array.copy() if rows is None else array[list(rows)] for name, array in arrays(knowledge).items()}
-    )
