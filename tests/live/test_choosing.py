@@ -45,7 +45,7 @@ def test_an_action_forbidden_everywhere_might_as_well_not_be_there(design):
     for name in ("Q", "N"):
         table = restricted.agent.inspect()[name]
         assert table[:, :2].tolist() == without.agent.inspect()[name].tolist()
-    assert (restricted.agent.knowledge.cells[:, 2] == -math.inf).all()
+    assert (restricted.agent.knowledge.cells["value"][:, 2] == -math.inf).all()
 
 
 @pytest.mark.parametrize("design", LEAVES_OUT)
@@ -93,7 +93,7 @@ def test_any_design_can_be_narrowed_with_a_call(design):
 
 def test_narrowed_it_takes_the_best_that_is_left():
     core = make("q-learning")
-    core.agent.knowledge.cells[:, :3] = [3.0, 2.0, 1.0]
+    core.agent.knowledge.cells["value"] = [3.0, 2.0, 1.0]
     taken = []
     for _ in range(100):
         taken.append(core.act(["b", "c"]))
@@ -107,7 +107,7 @@ def test_ties_among_what_is_left_are_broken_uniformly():
     for _ in range(3000):
         taken.append(core.act(["a", "b"]))
         core.agent.move(0)
-        core.agent.knowledge.cells[:] = 0.0
+        core.agent.knowledge.cells["value"] = 0.0
     assert abs(taken.count("a") / 3000 - 0.5) < 4 * 0.5 / math.sqrt(3000)
 
 
