@@ -16,7 +16,7 @@ rows = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=1, max_size=6)
 
 def test_without_epsilon_it_is_greedy_and_draws_nothing():
     stream = agent_stream()
-    assert epsilon_greedy_action(np.array([[0.0, 3.0, 1.0]]), 3, 0, 0.0, stream) == 1
+    assert epsilon_greedy_action(np.array([[0.0, 3.0, 1.0]]), 0, 0.0, stream) == 1
     assert stream.random() == agent_stream().random()
 
 
