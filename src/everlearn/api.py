@@ -18,7 +18,7 @@ from everlearn.agents.agent import split
 from everlearn.agents.registry import AGENTS, make_design
 from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Plan, Progress
-from everlearn.engine.runner import choose_engine, simulate
+from everlearn.engine.runner import simulate, table_for
 from everlearn.engine.table import MOST_PAIRS
 from everlearn.errors import require
 from everlearn.registry import MOST_STEPS, plain, whole
@@ -81,13 +81,11 @@ def run(
     design = make_design(agent, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"], duration=length)
     plan = Plan(made_task, design, length, whole(runs, "runs", least=1), whole(seed, "seed"))
     refuse_beyond_memory([plan])
-    working = choose_engine(plan, engine)
     pairs = whole(max_pairs, "max_pairs", least=1)
     workers = None if threads is None else whole(threads, "threads", least=1)
+    table = table_for(plan, engine, pairs)
     began = time.perf_counter()
-    expanded: list[int] = []
-    options = {"threads": workers, "max_pairs": pairs, "progress": progress, "expanded": expanded.append}
-    finished = list(simulate(plan, working, **options))  # type: ignore[arg-type]  # as their names say
+    finished = list(simulate(plan, table, threads=workers, progress=progress))
     seconds = time.perf_counter() - began
     timetable = design.schedule
     named = [("task", made_task.parameters), ("agent", design.parameters)]
@@ -101,12 +99,12 @@ def run(
         steps=plan.steps,
         runs=plan.runs,
         seed=plan.seed,
-        engine=working,
+        engine="reference" if table is None else "compiled",
         scaling=design.scaling(made_task.reward),
         times=plan.times,
         total_reward=np.array([one.total_reward for one in finished]),
         policies=None if finished[0].policies is None else np.array([one.policies for one in finished]),
-        pairs=expanded[0] if expanded else None,
+        pairs=None if table is None else table.expanded,
         references=References(made_task.references, partial(_best_averages, made_task, task)),
         seconds=seconds,
     )

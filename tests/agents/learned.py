@@ -14,7 +14,6 @@ from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.table import settled_table
 from everlearn.protocol import Now
-from everlearn.tasks.interface import Interface
 from everlearn.tasks.registry import make_task
 
 
@@ -24,16 +23,16 @@ def learned(
     """What each run tells of itself at its end, in the compiled engine, which is the reference loop bit for bit."""
     chosen = split(parameters or {})
     made, design = make_task(task, chosen["task"]), make_design(agent, chosen["agent"], duration=steps)
-    batch = CompiledBatch(Plan(made, design, steps, runs, seed), settled_table(made), range(runs), 1)
+    plan = Plan(made, design, steps, runs, seed)
+    batch = CompiledBatch(plan, settled_table(plan.task), range(runs), 1)
     with ThreadPoolExecutor(1) as pool:
         for _ in batch.advance(pool):
             pass
-    arrays, fresh = batch.condition().arrays, design.build(Interface(made))
     now = Now(steps, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
-    names = {name.partition("/")[2]: name for name in arrays if name.startswith("knowledge/")}
     return [
-        design.inspect(fresh._replace(**{name: arrays[key][run] for name, key in names.items()}), now)
-        for run in range(runs)
+        design.inspect(batch.known_by(group, lane), now)
+        for group in batch.groups
+        for lane in range(len(group.lanes.pair))
     ]
 
 

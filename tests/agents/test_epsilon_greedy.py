@@ -16,7 +16,7 @@ rows = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=1, max_size=6)
 
 def test_without_epsilon_it_is_greedy_and_draws_nothing():
     stream = agent_stream()
-    assert epsilon_greedy_action(np.array([[0.0, 3.0, 1.0]]), 3, 0, 0.0, stream) == 1
+    assert epsilon_greedy_action(np.array([[0.0, 3.0, 1.0]]), 0, 0.0, stream) == 1
     assert stream.random() == agent_stream().random()
 
 
@@ -27,7 +27,7 @@ def test_one_draw_decides_whether_to_explore_and_a_second_where(epsilon):
         stream, same = agent_stream(seed), agent_stream(seed)
         explores = same.random() < epsilon
         expected = int(same.random() * 3) if explores else 1
-        assert epsilon_greedy_action(cells, 3, 0, epsilon, stream) == expected
+        assert epsilon_greedy_action(cells, 0, epsilon, stream) == expected
         assert stream.random() == same.random()
 
 
@@ -35,7 +35,7 @@ def test_actions_are_as_frequent_as_the_policy_says():
     # 20,000 draws: a share has a standard deviation of at most 0.0035; four of those, for this seed.
     cells, stream, counts = np.array([[2.0, 0.0, 2.0, 1.0]]), agent_stream(3), np.zeros(4)
     for _ in range(20_000):
-        counts[epsilon_greedy_action(cells, 4, 0, 0.3, stream)] += 1
+        counts[epsilon_greedy_action(cells, 0, 0.3, stream)] += 1
     assert np.abs(counts / 20_000 - [0.425, 0.075, 0.425, 0.075]).max() < 0.014
     np.testing.assert_allclose(epsilon_greedy_policy(cells, 0.3), [[0.425, 0.075, 0.425, 0.075]])
 

@@ -83,9 +83,7 @@ def test_the_policy_is_what_it_would_do_where_an_action_is_held():
     for _ in range(3000):
         s, action = agent.interface.state(agent.aleatoric_state), agent.interface.action(agent.act())
         assert agent.policy[s, action] > 0
-        held += (
-            agent.knowledge.cells[s, -1] >= 1 and agent.knowledge.cells[s, : agent.interface.actions].argmax() != action
-        )
+        held += agent.knowledge.cells["left"][s, 0] >= 1 and agent.knowledge.cells["value"][s].argmax() != action
         agent.observe(environment.step(agent.task.actions[action]))
     assert held > 100, "it never held what is not greedy, so that nothing was shown"
 

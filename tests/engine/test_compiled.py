@@ -15,7 +15,7 @@ import everlearn as el
 from everlearn.agents.registry import make_design
 from everlearn.engine import compiled
 from everlearn.engine.plan import Plan
-from everlearn.engine.runner import choose_engine, simulate
+from everlearn.engine.runner import simulate, table_for
 from everlearn.errors import CompilationError, InputError, ScheduleError, TableFull
 from everlearn.tasks.registry import make_task
 from tests.worlds import pendulum, random_mdp, shop
@@ -102,7 +102,7 @@ def test_endless_memories_expanded_by_several_threads_at_once(monkeypatch):
 def undivided() -> tuple[Plan, list[list[float]]]:
     """Seven runs, and what came of them on one thread."""
     plan = Plan(make_task("service-station", {"window": 2}), make_design("growing-horizon"), 3000, 7, 3)
-    return plan, [one.total_reward.tolist() for one in simulate(plan, "compiled", threads=1)]
+    return plan, [one.total_reward.tolist() for one in simulate(plan, table_for(plan, "compiled"), threads=1)]
 
 
 @settings(max_examples=15)
@@ -117,7 +117,7 @@ def test_nothing_depends_on_threads_lanes_stretches_or_batches(threads, lanes, s
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("LANES", lanes), ("STRETCH", stretch), ("MEMORY", memory)):
             patch.setattr(compiled, name, value)
-        found = list(simulate(plan, "compiled", threads=threads))
+        found = list(simulate(plan, table_for(plan, "compiled"), threads=threads))
     assert [one.run for one in found] == list(range(7))
     assert [one.total_reward.tolist() for one in found] == expected
 
@@ -138,13 +138,13 @@ def test_calls_from_several_threads():
 
 
 def test_the_engine_that_can_is_chosen():
-    assert choose_engine(plan_of("service-station"), "auto") == "compiled"
-    assert choose_engine(plan_of("service-station"), "reference") == "reference"
-    assert choose_engine(plan_of(pendulum()), "auto") == "reference"
+    assert table_for(plan_of("service-station"), "auto") is not None
+    assert table_for(plan_of("service-station"), "reference") is None
+    assert table_for(plan_of(pendulum()), "auto") is None
     with pytest.raises(InputError, match="the task 'pendulum' has no model; give auto or reference"):
-        choose_engine(plan_of(pendulum()), "compiled")
+        table_for(plan_of(pendulum()), "compiled")
     with pytest.raises(InputError, match="engine: 'fast'; give one of auto, compiled, reference"):
-        choose_engine(plan_of("service-station"), "fast")
+        table_for(plan_of("service-station"), "fast")
 
 
 def plan_of(task, design="always") -> Plan:

@@ -17,7 +17,7 @@ from tests.worlds import environment_stream
 
 def test_each_run_is_the_reference_loop_on_its_own_streams():
     plan = Plan(make_task("service-station"), make_design("growing-horizon"), 200, 3, 7)
-    finished = list(simulate(plan, "reference"))
+    finished = list(simulate(plan, None))
     assert [one.run for one in finished] == [0, 1, 2]
     for one in finished:
         agent = Agent(plan.task, plan.design, seed=7, run=one.run)
@@ -29,7 +29,7 @@ def test_each_run_is_the_reference_loop_on_its_own_streams():
 
 def test_progress_is_told_as_it_is_made():
     plan, told = Plan(make_task("service-station"), make_design("always"), 50, 2, 0), []
-    for finished in simulate(plan, "reference", progress=told.append):
+    for finished in simulate(plan, None, progress=told.append):
         assert sum(told) == 50 * (finished.run + 1)
 
 

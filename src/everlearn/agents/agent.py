@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.own import Guard, build_knowledge
+from everlearn.agents.records import as_floats
 from everlearn.agents.registry import make_design
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, dump, parse, read, write
 from everlearn.errors import InputError, SnapshotError, require
@@ -70,6 +71,7 @@ class Agent:
         self.task = make_task(task, chosen["task"])
         self.design = make_design(design, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"])
         self.interface = Interface(self.task)
+        self._reward = self.design.view(self.task).reward
         self.knowledge = build_knowledge(self.design, self.interface)
         self.seed, self.run = whole(seed, "seed"), whole(run, "run")
         self._guard = Guard(self.design, self.interface, self.run) if self.design.own else None
@@ -100,9 +102,12 @@ class Agent:
             raise InputError("executed", executed, "nothing was asked for; call act() first, or name what was executed")
         index = self.interface.observation(observation)
         following, reward = self.interface.step(self._aleatoric_state, action, index)
-        learned = self.task.reward.learned(reward)
-        self.learn(Experience(self._aleatoric_state, action, index, learned, following))
+        self.learn(Experience(self._aleatoric_state, action, index, self.learned(reward), following))
         return reward
+
+    def learned(self, reward: float) -> float:
+        """Return a reward as the design learns from it."""
+        return self._reward.learned(reward)
 
     def choose(self) -> int:
         """Return the index of the action that the design chooses now; asked again, it chooses anew."""
@@ -189,12 +194,12 @@ class Agent:
             "stream": [int(word) for word in words(self._stream)],
             "clock": {"block": block, **carry._asdict()},
         }
-        epistemic = {name: array.copy() for name, array in arrays(self.knowledge).items()}
+        epistemic = {name: array.copy() for name, array in stored_arrays(self.knowledge).items()}
         return AgentState(self.aleatoric_state, epistemic, algorithmic)
 
     def put(self, state: AgentState) -> None:
         """Put the agent into a state that :meth:`take` returned, here or elsewhere; refused, nothing is changed."""
-        fields = arrays(self.knowledge)
+        fields = stored_arrays(self.knowledge)
         shapes = {name: array.shape for name, array in fields.items()}
         if (found := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
             raise SnapshotError(f"the agent state has arrays {found}, the design {self.design.name!r} has {shapes}")
@@ -273,6 +278,11 @@ class Agent:
 def arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
     """Return the arrays of what a design knows, by name; the rest never changes."""
     return {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
+
+
+def stored_arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
+    """Return the arrays of what a design knows as they are stored: tables of records as plain numbers."""
+    return {name: as_floats(array) for name, array in arrays(knowledge).items()}
 
 
 def split(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

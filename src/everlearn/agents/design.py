@@ -18,6 +18,7 @@ from everlearn.holding import is_ours
 from everlearn.protocol import Act, Knowledge, Learn, Now, Table
 from everlearn.registry import settings_text
 from everlearn.tasks.interface import Interface
+from everlearn.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,14 @@ class Design:
     infinite:
         whether infinity is among what the agent may know; in a design of your own it is refused unless this is set
     unit:
-        whether the functions themselves bring rewards into [0, 1] where a task says raw
+        whether it always learns from rewards scaled to [0, 1], also from those of a task that is declared raw
+    values:
+        from what it knows, the table of values by which it chooses: one row per aleatoric state and one column per
+        action, a view that can be written to
+    masks:
+        whether it never chooses an action whose value is minus infinity, and leaves it out of every maximum
+    plans:
+        whether a step may take long, because it plans over all aleatoric states
     duration:
         the number of steps that the agent was told it will run for, where it was told one
 
@@ -76,6 +84,9 @@ class Design:
     by_state: bool = False
     infinite: bool = False
     unit: bool = False
+    values: Callable[[Knowledge], Table] | None = None
+    masks: bool = False
+    plans: bool = False
     duration: int | None = None
     name: str = "agent"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -97,3 +108,7 @@ class Design:
         if (reward.low, reward.high) == (0, 1):
             return "rewards as they are, from 0 to 1"
         return replace(reward, raw=reward.raw and not self.unit).scaling
+
+    def view(self, task: Task) -> Task:
+        """Return a task as this design learns from it: with scaled rewards, if it asks for these."""
+        return task.scaled if self.unit else task

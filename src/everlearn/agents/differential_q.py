@@ -21,7 +21,7 @@ import math
 from typing import Any
 
 from everlearn.agents.design import Design
-from everlearn.agents.greedy import known_actions, largest
+from everlearn.agents.greedy import largest
 from everlearn.agents.relative import Rates, Relative, check_step_size, relative_design
 from everlearn.errors import require
 from everlearn.protocol import Experience, Now
@@ -61,13 +61,12 @@ def differential_q(
 
 def learn(knowledge: Relative, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
     """Move the value and the average by the same error."""
-    cells = knowledge.cells
-    actions = known_actions(knowledge.each, knowledge.actions)
+    q = knowledge.cells["value"]
+    average = knowledge.cells["average"]
     s = experience.aleatoric_state
+    a = experience.action
     following = experience.next_aleatoric_state
-    average = cells[s, actions]
-    value = cells[s, experience.action]
-    delta = experience.reward - average + largest(cells, actions, following) - value
-    cells[s, experience.action] = value + knowledge.step_size * delta
-    cells[following, actions] = average + knowledge.average_step_size * delta
-    cells[following, actions + 1] = now.t
+    delta = experience.reward - average[s, 0] + largest(q, following) - q[s, a]
+    q[s, a] += knowledge.step_size * delta
+    average[following, 0] = average[s, 0] + knowledge.average_step_size * delta
+    knowledge.cells["entered"][following, 0] = now.t

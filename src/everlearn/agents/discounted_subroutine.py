@@ -10,11 +10,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from everlearn.agents.design import Design
 from everlearn.agents.discounted import fixed_optimism
-from everlearn.agents.greedy import greedy_action, greedy_policy, known_actions, largest, unrolled
+from everlearn.agents.greedy import greedy_action, greedy_policy, kept_values, largest
+from everlearn.agents.records import records
 from everlearn.errors import InputError, require
 from everlearn.protocol import Experience, Now, Table
 from everlearn.tasks.interface import Interface
@@ -23,15 +24,12 @@ from everlearn.tasks.interface import Interface
 class Subroutine(NamedTuple):
     """What Algorithm 3 keeps."""
 
-    cells: Table
-    """A row for each aleatoric state: for each action its Q, then for each its N."""
+    cells: NDArray[Any]
+    """One record per aleatoric state: Q and N of each action."""
     best: Table
     """V, for each aleatoric state."""
     constants: Table
     """gamma, beta and tau = 1 / (1 - gamma), for each aleatoric state the same."""
-    actions: int
-    each: tuple[int, ...]
-    """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
 
 
 def discounted_subroutine(
@@ -62,12 +60,21 @@ def discounted_subroutine(
     def build(interface: Interface) -> Subroutine:
         shape = (interface.states, interface.actions)
         value = _initial(horizon if q_init is None else q_init, shape)
-        cells = np.concatenate([value, np.zeros(shape)], axis=1)
+        cells = records(interface.states, value=interface.actions, count=interface.actions)
+        cells["value"] = value
         constants = np.tile([1.0 - 1.0 / horizon, beta, horizon], (interface.states, 1))
-        return Subroutine(cells, value.max(axis=1), constants, interface.actions, unrolled(interface.actions))
+        return Subroutine(cells, value.max(axis=1), constants)
 
     return Design(
-        build, act, learn, policy, inspect=inspect, by_state=True, name="discounted-subroutine", duration=duration
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        by_state=True,
+        values=kept_values,
+        name="discounted-subroutine",
+        duration=duration,
     )
 
 
@@ -82,32 +89,34 @@ def _initial(given: ArrayLike, shape: tuple[int, int]) -> Table:
 
 def act(knowledge: Subroutine, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
     """Line 7."""
-    actions = known_actions(knowledge.each, knowledge.actions)
-    return greedy_action(knowledge.cells, actions, aleatoric_state, stream)
+    return greedy_action(knowledge.cells["value"], aleatoric_state, stream)
 
 
 def learn(knowledge: Subroutine, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
     """Lines 8, 9, 12 and 13."""
-    cells = knowledge.cells
-    actions = known_actions(knowledge.each, knowledge.actions)
+    q = knowledge.cells["value"]
+    count = knowledge.cells["count"]
     s = experience.aleatoric_state
     a = experience.action
     gamma = knowledge.constants[s, 0]
     beta = knowledge.constants[s, 1]
-    n = cells[s, a + actions] + 1.0
-    cells[s, a + actions] = n
+    count[s, a] += 1.0
+    n = count[s, a]
     alpha = (2.0 + (1.0 - gamma)) / (2.0 + n * (1.0 - gamma))
     target = experience.reward + gamma * knowledge.best[experience.next_aleatoric_state] + beta / math.sqrt(n)
-    cells[s, a] = (1.0 - alpha) * cells[s, a] + alpha * target
-    knowledge.best[s] = min(largest(cells, actions, s), knowledge.constants[s, 2])
+    q[s, a] = (1.0 - alpha) * q[s, a] + alpha * target
+    knowledge.best[s] = min(largest(q, s), knowledge.constants[s, 2])
 
 
 def policy(knowledge: Subroutine) -> Table:
     """Return the greedy policy."""
-    return greedy_policy(knowledge.cells[:, : knowledge.actions])
+    return greedy_policy(knowledge.cells["value"])
 
 
 def inspect(knowledge: Subroutine, now: Now) -> dict[str, Table]:  # noqa: ARG001
     """Return Q, N and V."""
-    value, count = np.split(knowledge.cells, 2, axis=1)
-    return {"Q": value.copy(), "N": count.copy(), "V": knowledge.best.copy()}
+    return {
+        "Q": knowledge.cells["value"].copy(),
+        "N": knowledge.cells["count"].copy(),
+        "V": knowledge.best.copy(),
+    }

@@ -27,18 +27,18 @@ def check_epsilon(epsilon: float, argument: str = "agent.epsilon") -> None:
     require(0 <= epsilon <= 1, argument, epsilon, "give a probability")
 
 
-def epsilon_greedy_action(cells: Table, actions: int, aleatoric_state: int, epsilon: float, stream: Any) -> int:
+def epsilon_greedy_action(values: Table, aleatoric_state: int, epsilon: float, stream: Any) -> int:
     """Sample from the epsilon-greedy policy of a row; draw for exploration only where epsilon is not zero.
 
     Examples
     --------
-    >>> epsilon_greedy_action(np.array([[0.0, 1.0]]), 2, 0, 0.0, np.random.default_rng(1))
+    >>> epsilon_greedy_action(np.array([[0.0, 1.0]]), 0, 0.0, np.random.default_rng(1))
     1
 
     """
     if epsilon > 0.0 and uniform(stream) < epsilon:
-        return choose(stream, actions)
-    return greedy_action(cells, actions, aleatoric_state, stream)
+        return choose(stream, values.shape[1])
+    return greedy_action(values, aleatoric_state, stream)
 
 
 def epsilon_greedy_policy(values: Table, epsilon: float | Table) -> Table:

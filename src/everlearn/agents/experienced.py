@@ -52,28 +52,13 @@ def check_sweeps(sweeps: int) -> None:
     require(1 <= sweeps <= MOST_SWEEPS, "agent.sweeps", sweeps, remedy)
 
 
-def unit(interface: Interface) -> tuple[float, float]:
-    """Return the least reward that the learner sees and the width of their range, whether they are raw or scaled.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.service_station import service_station
-    >>> unit(Interface(service_station()))
-    (-0.5, 1.5)
-
-    """
-    reward = interface.task.reward
-    least = reward.learned(reward.low)
-    return least, reward.learned(reward.high) - least
-
-
-def count(pairs: Table, range_: tuple[float, float], experience: Experience) -> None:
-    """Count one step, its reward brought into [0, 1].
+def count(pairs: Table, experience: Experience) -> None:
+    """Count one step, whose reward is in [0, 1].
 
     Examples
     --------
     >>> pairs = np.zeros((2, 1, 6))
-    >>> count(pairs, (-1.0, 2.0), Experience(0, 0, 1, 0.0, 1))
+    >>> count(pairs, Experience(0, 0, 1, 0.5, 1))
     >>> pairs[0, 0].tolist()
     [0.0, 1.0, 0.0, 0.0, 0.5, 1.0]
 
@@ -82,7 +67,7 @@ def count(pairs: Table, range_: tuple[float, float], experience: Experience) -> 
     a = experience.action
     pairs[s, a, experience.next_aleatoric_state] += 1.0
     pairs[s, a, VISITS] += 1.0
-    pairs[s, a, EARNED] += (experience.reward - range_[0]) / range_[1]
+    pairs[s, a, EARNED] += experience.reward
 
 
 def deterministic(chosen: NDArray[np.int64], actions: int) -> Table:

@@ -24,9 +24,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.agents.greedy import greedy_action, greedy_policy, known_actions, largest, unrolled
+from everlearn.agents.greedy import greedy_action, greedy_policy, kept_values, largest
+from everlearn.agents.records import records
 from everlearn.agents.schedule import Schedule
 from everlearn.protocol import Experience, Now, Table
 from everlearn.tasks.interface import Interface
@@ -39,29 +41,15 @@ that after it multiply to more than 2 ** (2 ** 26) could bring back what it forg
 class Values(NamedTuple):
     """P_t in offset form."""
 
-    cells: Table
-    """A row for each aleatoric state: for each action its u, then for each its visits, then for each its stamp, if any,
-    then for each the mean and for each the variance of its targets, if these are kept; last, if actions are held, the
-    action that is held and for how many visits more."""
-    scaled: tuple[int, ...]
-    """Empty where foo4 is always 1: counts are then never scaled, and there are no stamps."""
-    varied: tuple[int, ...]
-    """Empty where optimism follows counts alone: no means and variances are kept."""
-    held: tuple[int, ...]
-    """Empty where every visit chooses anew."""
-    raw: tuple[int, ...]
-    """Empty where rewards are learned from as they come; else they are brought into [0, 1] here."""
-    low: float
-    width: float
-    """The least reward and the width of their range."""
+    cells: NDArray[Any]
+    """One record per aleatoric state.  For each action it has ``value``, its u; ``count``, its visits; ``stamp``, if
+    foo4 scales counts; ``mean`` and ``variance`` of its targets, if optimism follows them.  If actions are held it
+    has ``held``, the action, and ``left``, for how many more visits.  A field that is not needed has no entries."""
     step_weight: float
     doubt: float
     rarity: float
     persistence: float
     persistence_most: float
-    actions: int
-    each: tuple[int, ...]
-    """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
 
 
 def growing_horizon(*, schedule: Schedule) -> Design:
@@ -78,99 +66,102 @@ def growing_horizon(*, schedule: Schedule) -> Design:
         return nothing_known(interface, schedule)
 
     return Design(
-        build, act, learn, policy, schedule, inspect, by_state=True, unit=schedule.unit, name="growing-horizon"
+        build,
+        act,
+        learn,
+        policy,
+        schedule,
+        inspect,
+        by_state=True,
+        unit=schedule.unit,
+        values=kept_values,
+        masks=True,
+        name="growing-horizon",
     )
 
 
 def nothing_known(interface: Interface, schedule: Schedule) -> Values:
     """Begin with Q = 1 (u = 0, c = 1) and N = 0 everywhere."""
-    reward, actions = interface.task.reward, interface.actions
-    kept = 2 + schedule.scales_counts + 2 * (schedule.doubt is not None)
-    return Values(
-        np.zeros((interface.states, kept * actions + 2 * (schedule.persistence > 0))),
-        (0,) if schedule.scales_counts else (),
-        () if schedule.doubt is None else (0,),
-        (0,) if schedule.persistence > 0 else (),
-        (0,) if schedule.unit and reward.raw else (),
-        float(reward.low),
-        float(reward.high - reward.low),
-        schedule.step_weight,
-        schedule.doubt or 0.0,
-        schedule.rarity,
-        schedule.persistence,
-        schedule.persistence_most,
-        actions,
-        unrolled(actions),
+    actions = interface.actions
+    varies = actions if schedule.doubt is not None else 0
+    holds = 1 if schedule.persistence > 0 else 0
+    cells = records(
+        interface.states,
+        value=actions,
+        count=actions,
+        stamp=actions if schedule.scales_counts else 0,
+        mean=varies,
+        variance=varies,
+        held=holds,
+        left=holds,
     )
+    constants = schedule.step_weight, schedule.doubt or 0.0, schedule.rarity
+    return Values(cells, *constants, schedule.persistence, schedule.persistence_most)
 
 
 def act(knowledge: Values, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
-    """Line 8: sample from the greedy actions; the offset c is the same for all of them.  Or what is held."""
-    cells = knowledge.cells
-    if len(knowledge.held) > 0:
-        left = cells.shape[1] - 1
-        if cells[aleatoric_state, left] >= 1.0:
-            return int(cells[aleatoric_state, left - 1])
-    actions = known_actions(knowledge.each, knowledge.actions)
-    return greedy_action(cells, actions, aleatoric_state, stream)
+    """Line 8: sample from the greedy actions, which the offset c does not change; or repeat the action that is held."""
+    left = knowledge.cells["left"]
+    if left.shape[1] > 0 and left[aleatoric_state, 0] >= 1.0:
+        return int(knowledge.cells["held"][aleatoric_state, 0])
+    return greedy_action(knowledge.cells["value"], aleatoric_state, stream)
 
 
 def learn(knowledge: Values, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
     """Lines 10 to 15."""
-    cells = knowledge.cells
-    actions = known_actions(knowledge.each, knowledge.actions)
+    u = knowledge.cells["value"]
     s = experience.aleatoric_state
-    value = experience.action
-    visits = value + actions
-    if len(knowledge.scaled) > 0:
-        stamp = visits + actions
-        n = scaled_count(cells[s, visits], cells[s, stamp], now.scale, now.exponent) + 1.0
-        cells[s, visits] = n * now.unscale
-        cells[s, stamp] = now.exponent
-    else:
-        n = cells[s, visits] + 1.0
-        cells[s, visits] = n
-    following = largest(cells, actions, experience.next_aleatoric_state)
+    a = experience.action
+    n = count_visit(knowledge, s, a, now)
     alpha = step_size(n, now.horizon, knowledge.step_weight)
-    reward = experience.reward
-    if len(knowledge.raw) > 0:
-        reward = (reward - knowledge.low) / knowledge.width
-    target = reward - now.drift + now.discount * following
-    if len(knowledge.varied) > 0:
-        mean = value + (3 if len(knowledge.scaled) > 0 else 2) * actions
-        spread = varied(cells, s, mean, mean + actions, alpha, target)
-        target += now.optimism * (
-            (knowledge.doubt + math.sqrt(spread)) / math.sqrt(n) + knowledge.rarity * now.horizon / n
-        )
-    else:
-        target += now.optimism / math.sqrt(n)
-    u = (1.0 - alpha) * cells[s, value] + alpha * target  # exactly the target where alpha = 1
-    cells[s, value] = min(u, now.ceiling)
-    if len(knowledge.held) > 0:
-        hold(cells, s, experience.action, min(knowledge.persistence * n, knowledge.persistence_most))
+    target = experience.reward - now.drift + now.discount * largest(u, experience.next_aleatoric_state)
+    target += bonus(knowledge, s, a, n, alpha, target, now)
+    u[s, a] = min((1.0 - alpha) * u[s, a] + alpha * target, now.ceiling)  # exactly the target where alpha = 1
+    hold(knowledge, s, a, n)
 
 
-def hold(cells: Table, s: int, action: int, visits: float) -> None:
-    """Count down while the held action is taken; one that is chosen anew, or comes from elsewhere, is held next."""
-    left = cells.shape[1] - 1
-    if cells[s, left] >= 1.0 and cells[s, left - 1] == action:
-        cells[s, left] -= 1.0
-    else:
-        cells[s, left - 1] = action
-        cells[s, left] = visits
+def count_visit(knowledge: Values, s: int, a: int, now: Now) -> float:
+    """Lines 7 and 10: count a visit, and return N."""
+    count = knowledge.cells["count"]
+    stamp = knowledge.cells["stamp"]
+    if stamp.shape[1] == 0:
+        count[s, a] += 1.0
+        return count[s, a]  # type: ignore[no-any-return]
+    n = scaled_count(count[s, a], stamp[s, a], now.scale, now.exponent) + 1.0
+    count[s, a] = n * now.unscale
+    stamp[s, a] = now.exponent
+    return n
+
+
+def bonus(knowledge: Values, s: int, a: int, n: float, alpha: float, target: float, now: Now) -> float:
+    """Return the bonus of Line 14: foo2 / sqrt(N), unless the schedule asks for optimism that follows the variance."""
+    mean = knowledge.cells["mean"]
+    variance = knowledge.cells["variance"]
+    if mean.shape[1] == 0:
+        return now.optimism / math.sqrt(n)
+    error = target - mean[s, a]
+    mean[s, a] += alpha * error
+    variance[s, a] = (1.0 - alpha) * (variance[s, a] + alpha * error * error)
+    return now.optimism * (
+        (knowledge.doubt + math.sqrt(variance[s, a])) / math.sqrt(n) + knowledge.rarity * now.horizon / n
+    )
+
+
+def hold(knowledge: Values, s: int, a: int, n: float) -> None:
+    """Count down while the held action is taken; another action is held from now on."""
+    held = knowledge.cells["held"]
+    left = knowledge.cells["left"]
+    if left.shape[1] > 0:
+        if left[s, 0] >= 1.0 and held[s, 0] == a:
+            left[s, 0] -= 1.0
+        else:
+            held[s, 0] = a
+            left[s, 0] = min(knowledge.persistence * n, knowledge.persistence_most)
 
 
 def step_size(count: float, horizon: float, weight: float = 2.0) -> float:
     """Line 11: (1 + 2 tau) / (N + 2 tau), with the weight that a schedule gives in the place of 2."""
     return (1.0 + weight * horizon) / (count + weight * horizon)
-
-
-def varied(cells: Table, s: int, mean: int, variance: int, alpha: float, target: float) -> float:
-    """Move the mean and the variance of the targets of a pair, and return the variance."""
-    error = target - cells[s, mean]
-    cells[s, mean] += alpha * error
-    cells[s, variance] = (1.0 - alpha) * (cells[s, variance] + alpha * error * error)
-    return cells[s, variance]  # type: ignore[no-any-return]
 
 
 def scaled_count(visits: float, stamp: float, scale: float, exponent: float) -> float:
@@ -193,23 +184,18 @@ def shifted(n: float, power: float) -> float:
 
 def policy(knowledge: Values) -> Table:
     """Return the greedy policy, except where an action is held."""
-    found = greedy_policy(knowledge.cells[:, : knowledge.actions])
-    if knowledge.held:
-        held = knowledge.cells[:, -1] >= 1.0
-        found[held] = np.eye(knowledge.actions)[knowledge.cells[held, -2].astype(int)]
-    return found
+    probabilities = greedy_policy(knowledge.cells["value"])
+    if knowledge.cells["left"].shape[1] > 0:
+        held = knowledge.cells["left"][:, 0] >= 1.0
+        probabilities[held] = np.eye(probabilities.shape[1])[knowledge.cells["held"][held, 0].astype(int)]
+    return probabilities
 
 
 def inspect(knowledge: Values, now: Now) -> dict[str, Table]:
     """Return Q and N as the algorithm has them at the end of step ``now.t``, and sigma where that is kept."""
-    pairs = knowledge.cells[:, : -2 if knowledge.held else None]
-    parts = np.split(pairs, pairs.shape[1] // knowledge.actions, axis=1)
-    offset, visits = parts[:2]
-    if knowledge.scaled:
-        counts = [
-            scaled_count(float(visited), float(stamped), now.scale, now.exponent)
-            for visited, stamped in zip(visits.flat, parts[2].flat, strict=True)
-        ]
-        visits = np.reshape(counts, offset.shape)
-    found = {"Q": offset + (now.horizon - now.ceiling), "N": visits.copy()}
-    return {**found, "sigma": np.sqrt(parts[-1])} if knowledge.varied else found
+    cells = knowledge.cells
+    counts = cells["count"].copy()
+    for place, stamp in np.ndenumerate(cells["stamp"]):
+        counts[place] = scaled_count(float(counts[place]), float(stamp), now.scale, now.exponent)
+    tables = {"Q": cells["value"] + (now.horizon - now.ceiling), "N": counts}
+    return {**tables, "sigma": np.sqrt(cells["variance"])} if cells["variance"].size else tables

@@ -30,10 +30,11 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.agents.greedy import greedy_action, greedy_policy, known_actions, largest, unrolled
+from everlearn.agents.greedy import greedy_action, greedy_policy, largest
+from everlearn.agents.records import records
 from everlearn.agents.ucb_h import check_bonus, step_size, told_duration
 from everlearn.errors import require
 from everlearn.protocol import Experience, Now, Table
@@ -46,14 +47,11 @@ SHORTEST = 2.0
 class Optimistic(NamedTuple):
     """Qhat, Q and N."""
 
-    cells: Table
-    """A row for each aleatoric state: for each action its Qhat, then for each its Q, then for each its N."""
+    cells: NDArray[Any]
+    """One record per aleatoric state: Qhat (``bound``), Q and N of each action."""
     horizon: float
     discount: float
     optimism: float
-    actions: int
-    each: tuple[int, ...]
-    """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
 
 
 def optimistic_q(
@@ -89,12 +87,24 @@ def optimistic_q(
     def build(interface: Interface) -> Optimistic:
         pairs = interface.states * interface.actions
         chosen = best_horizon(pairs, steps, span, confidence) if horizon is None else horizon
-        cells = np.full((interface.states, 3 * interface.actions), chosen)
-        cells[:, 2 * interface.actions :] = 0.0
+        actions = interface.actions
+        cells = records(interface.states, bound=actions, value=actions, count=actions)
+        cells["bound"] = cells["value"] = chosen
         optimism = scale * 4.0 * span * math.sqrt(chosen * math.log(2.0 * steps / confidence))
-        return Optimistic(cells, chosen, 1.0 - 1.0 / chosen, optimism, interface.actions, unrolled(interface.actions))
+        return Optimistic(cells, chosen, 1.0 - 1.0 / chosen, optimism)
 
-    return Design(build, act, learn, policy, inspect=inspect, by_state=True, name="optimistic-q", duration=duration)
+    return Design(
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        by_state=True,
+        values=bounds,
+        masks=True,
+        name="optimistic-q",
+        duration=duration,
+    )
 
 
 def best_horizon(pairs: int, duration: int, span: float, confidence: float) -> float:
@@ -113,35 +123,38 @@ def best_horizon(pairs: int, duration: int, span: float, confidence: float) -> f
     return max(SHORTEST, min(math.sqrt(span * share), by_bonus))
 
 
+def bounds(knowledge: Optimistic) -> Table:
+    """Return Qhat."""
+    return knowledge.cells["bound"]
+
+
 def act(knowledge: Optimistic, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
     """Act greedily in Qhat."""
-    actions = known_actions(knowledge.each, knowledge.actions)
-    return greedy_action(knowledge.cells, actions, aleatoric_state, stream)
+    return greedy_action(knowledge.cells["bound"], aleatoric_state, stream)
 
 
 def learn(knowledge: Optimistic, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
-    """Update N, Q and Qhat; V is looked up where it is needed."""
-    cells = knowledge.cells
-    actions = known_actions(knowledge.each, knowledge.actions)
+    """Update N, Q and Qhat; V is computed where it is needed."""
+    bound = knowledge.cells["bound"]
+    q = knowledge.cells["value"]
+    count = knowledge.cells["count"]
     s = experience.aleatoric_state
-    least = experience.action
-    value = least + actions
-    n = cells[s, value + actions] + 1.0
-    cells[s, value + actions] = n
-    following = largest(cells, actions, experience.next_aleatoric_state)
+    a = experience.action
+    count[s, a] += 1.0
+    n = count[s, a]
+    following = largest(bound, experience.next_aleatoric_state)
     alpha = step_size(n, knowledge.horizon)
     target = experience.reward + knowledge.discount * following + knowledge.optimism / math.sqrt(n)
-    q = (1.0 - alpha) * cells[s, value] + alpha * target
-    cells[s, value] = q
-    cells[s, least] = min(cells[s, least], q)
+    q[s, a] = (1.0 - alpha) * q[s, a] + alpha * target
+    bound[s, a] = min(bound[s, a], q[s, a])
 
 
 def policy(knowledge: Optimistic) -> Table:
     """Return the greedy policy."""
-    return greedy_policy(knowledge.cells[:, : knowledge.actions])
+    return greedy_policy(bounds(knowledge))
 
 
 def inspect(knowledge: Optimistic, now: Now) -> dict[str, Table]:  # noqa: ARG001
     """Return Qhat, Q and N."""
-    least, value, count = np.split(knowledge.cells, 3, axis=1)
-    return {"Qhat": least.copy(), "Q": value.copy(), "N": count.copy()}
+    names = {"Qhat": "bound", "Q": "value", "N": "count"}
+    return {name: knowledge.cells[field].copy() for name, field in names.items()}

@@ -21,11 +21,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.agents.baton import bearers
 from everlearn.agents.design import Design
 from everlearn.agents.epsilon_greedy import check_epsilon, epsilon_greedy_action, epsilon_greedy_policy
-from everlearn.agents.greedy import known_actions, largest, unrolled
+from everlearn.agents.greedy import kept_values, largest
+from everlearn.agents.records import records
 from everlearn.agents.relative import check_step_size
 from everlearn.errors import require
 from everlearn.protocol import Experience, Now, Table
@@ -35,22 +37,15 @@ from everlearn.tasks.interface import Interface
 class Watkins(NamedTuple):
     """Q and N, and how step size and epsilon decay."""
 
-    cells: Table
-    """A row for each aleatoric state: for each action its Q, then for each its N, then when it was entered."""
+    cells: NDArray[Any]
+    """One record per aleatoric state: Q and N of each action, and when the state was last entered."""
     discount: float
     step_size: float
     step_power: float
     epsilon: float
     epsilon_power: float
     epsilon_floor: float
-    counted: tuple[int, ...]
-    """Empty where the step size is constant, so that compiled code does not compute a power of one."""
-    decaying: tuple[int, ...]
-    """Empty where epsilon is constant."""
     states: int
-    actions: int
-    each: tuple[int, ...]
-    """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
 
 
 def q_learning(
@@ -86,54 +81,53 @@ def q_learning(
         require(0 <= power < math.inf, f"agent.{argument}", power, "give a finite number of at least 0")
     require(math.isfinite(initial_value), "agent.initial_value", initial_value, "give a finite number")
     constants = 1.0 - 1.0 / horizon, step_size, step_power, epsilon, epsilon_power, epsilon_floor
-    decays = (0,) * (step_power > 0), (0,) * (epsilon_power > 0 or epsilon_floor > epsilon)
 
     def build(interface: Interface) -> Watkins:
-        cells = np.zeros((interface.states, 2 * interface.actions + 1))
-        cells[:, : interface.actions] = initial_value
-        return Watkins(cells, *constants, *decays, interface.states, interface.actions, unrolled(interface.actions))
+        cells = records(interface.states, value=interface.actions, count=interface.actions, entered=1)
+        cells["value"] = initial_value
+        return Watkins(cells, *constants, interface.states)
 
-    return Design(build, act, learn, policy, inspect=inspect, by_state=True, name="q-learning")
+    return Design(
+        build, act, learn, policy, inspect=inspect, by_state=True, values=kept_values, masks=True, name="q-learning"
+    )
 
 
 def exploration(knowledge: Watkins, t: float) -> float:
     """Return the probability of an action at random at step t."""
-    if len(knowledge.decaying) == 0:
-        return knowledge.epsilon
-    return max(knowledge.epsilon * math.pow(t, -knowledge.epsilon_power), knowledge.epsilon_floor)
+    epsilon = knowledge.epsilon
+    if knowledge.epsilon_power > 0.0:
+        epsilon *= math.pow(t, -knowledge.epsilon_power)
+    return max(epsilon, knowledge.epsilon_floor)
 
 
 def act(knowledge: Watkins, aleatoric_state: int, now: Now, stream: Any) -> int:
     """Act epsilon-greedily, with the epsilon of the moment."""
-    actions = known_actions(knowledge.each, knowledge.actions)
-    return epsilon_greedy_action(knowledge.cells, actions, aleatoric_state, exploration(knowledge, now.t), stream)
+    return epsilon_greedy_action(knowledge.cells["value"], aleatoric_state, exploration(knowledge, now.t), stream)
 
 
 def learn(knowledge: Watkins, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
-    """Move the value towards the reward and the discounted best of what follows."""
-    cells = knowledge.cells
-    actions = known_actions(knowledge.each, knowledge.actions)
+    """Move the value towards the reward plus the discounted best value of the next state."""
+    q = knowledge.cells["value"]
+    count = knowledge.cells["count"]
     s = experience.aleatoric_state
-    value = experience.action
-    n = cells[s, value + actions] + 1.0
-    cells[s, value + actions] = n
+    a = experience.action
+    count[s, a] += 1.0
     alpha = knowledge.step_size
-    if len(knowledge.counted) > 0:
-        alpha *= math.pow(n, -knowledge.step_power)
-    target = experience.reward + knowledge.discount * largest(cells, actions, experience.next_aleatoric_state)
-    cells[s, value] += alpha * (target - cells[s, value])
-    cells[experience.next_aleatoric_state, 2 * actions] = now.t
+    if knowledge.step_power > 0.0:
+        alpha *= math.pow(count[s, a], -knowledge.step_power)
+    target = experience.reward + knowledge.discount * largest(q, experience.next_aleatoric_state)
+    q[s, a] += alpha * (target - q[s, a])
+    knowledge.cells["entered"][experience.next_aleatoric_state, 0] = now.t
 
 
 def policy(knowledge: Watkins) -> Table:
     """Return the epsilon-greedy policy of the next step."""
-    entered = knowledge.cells[:, -1]
+    entered = knowledge.cells["entered"][:, 0]
     t = entered[bearers(entered, knowledge.states)] + 1.0
     epsilon = np.repeat([exploration(knowledge, float(step)) for step in t], knowledge.states)
-    return epsilon_greedy_policy(knowledge.cells[:, : knowledge.actions], epsilon[:, None])
+    return epsilon_greedy_policy(knowledge.cells["value"], epsilon[:, None])
 
 
 def inspect(knowledge: Watkins, now: Now) -> dict[str, Table]:  # noqa: ARG001
     """Return Q and N."""
-    value, count = np.split(knowledge.cells[:, :-1], 2, axis=1)
-    return {"Q": value.copy(), "N": count.copy()}
+    return {"Q": knowledge.cells["value"].copy(), "N": knowledge.cells["count"].copy()}

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from everlearn.agents.design import Design
-from everlearn.agents.greedy import known_actions, largest
+from everlearn.agents.greedy import largest
 from everlearn.agents.relative import Rates, Relative, check_step_size, relative_design
 from everlearn.protocol import Experience, Now
 
@@ -57,15 +57,15 @@ def r_learning(
 
 def learn(knowledge: Relative, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
     """Move the value; then the average, by the error that is left, if the value is now the greatest."""
-    cells = knowledge.cells
-    actions = known_actions(knowledge.each, knowledge.actions)
+    q = knowledge.cells["value"]
+    average = knowledge.cells["average"]
     s = experience.aleatoric_state
+    a = experience.action
     following = experience.next_aleatoric_state
-    average = cells[s, actions]
-    value = cells[s, experience.action]
-    value += knowledge.step_size * (experience.reward - average + largest(cells, actions, following) - value)
-    cells[s, experience.action] = value
-    best = largest(cells, actions, s)
-    error = experience.reward - average + largest(cells, actions, following) - best
-    cells[following, actions] = average + knowledge.average_step_size * error if value == best else average
-    cells[following, actions + 1] = now.t
+    advantage = experience.reward - average[s, 0]
+    q[s, a] += knowledge.step_size * (advantage + largest(q, following) - q[s, a])
+    best = largest(q, s)
+    average[following, 0] = average[s, 0]
+    if q[s, a] == best:
+        average[following, 0] += knowledge.average_step_size * (advantage + largest(q, following) - best)
+    knowledge.cells["entered"][following, 0] = now.t

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.agents.baton import bearers
 from everlearn.agents.design import Design
 from everlearn.agents.epsilon_greedy import check_epsilon, epsilon_greedy_action, epsilon_greedy_policy
-from everlearn.agents.greedy import known_actions, unrolled
+from everlearn.agents.greedy import kept_values
+from everlearn.agents.records import records
 from everlearn.errors import require
 from everlearn.protocol import Learn, Now, Table
 from everlearn.tasks.interface import Interface
@@ -23,15 +24,12 @@ from everlearn.tasks.interface import Interface
 class Relative(NamedTuple):
     """Q, the average reward, and the constants of learning."""
 
-    cells: Table
-    """A row for each aleatoric state: for each action its Q, then the average reward and when it was put there."""
+    cells: NDArray[Any]
+    """One record per aleatoric state: Q of each action, the average reward, and when that was put there."""
     step_size: float
     average_step_size: float
     epsilon: float
     states: int
-    actions: int
-    each: tuple[int, ...]
-    """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
 
 
 class Rates(NamedTuple):
@@ -52,12 +50,12 @@ def relative_design(learn: Learn, rates: Rates, name: str) -> Design:
         require(math.isfinite(value), f"agent.{argument}", value, "give a finite number")
 
     def build(interface: Interface) -> Relative:
-        cells = np.full((interface.states, interface.actions + 2), float(rates.initial_value))
-        cells[:, -2:] = rates.initial_average, 0.0
-        sizes = interface.states, interface.actions, unrolled(interface.actions)
-        return Relative(cells, rates.step_size, rates.average_step_size, rates.epsilon, *sizes)
+        cells = records(interface.states, value=interface.actions, average=1, entered=1)
+        cells["value"] = rates.initial_value
+        cells["average"] = rates.initial_average
+        return Relative(cells, rates.step_size, rates.average_step_size, rates.epsilon, interface.states)
 
-    return Design(build, act, learn, policy, inspect=inspect, by_state=True, name=name)
+    return Design(build, act, learn, policy, inspect=inspect, by_state=True, values=kept_values, masks=True, name=name)
 
 
 def check_step_size(step_size: float, argument: str) -> None:
@@ -73,16 +71,15 @@ def check_step_size(step_size: float, argument: str) -> None:
 
 def act(knowledge: Relative, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
     """Act epsilon-greedily."""
-    actions = known_actions(knowledge.each, knowledge.actions)
-    return epsilon_greedy_action(knowledge.cells, actions, aleatoric_state, knowledge.epsilon, stream)
+    return epsilon_greedy_action(knowledge.cells["value"], aleatoric_state, knowledge.epsilon, stream)
 
 
 def policy(knowledge: Relative) -> Table:
     """Return the epsilon-greedy policy."""
-    return epsilon_greedy_policy(knowledge.cells[:, : knowledge.actions], knowledge.epsilon)
+    return epsilon_greedy_policy(knowledge.cells["value"], knowledge.epsilon)
 
 
 def inspect(knowledge: Relative, now: Now) -> dict[str, Table]:  # noqa: ARG001
     """Return Q, and the average reward as the learner sees rewards."""
-    latest = bearers(knowledge.cells[:, -1], knowledge.states)
-    return {"Q": knowledge.cells[:, : knowledge.actions].copy(), "average": knowledge.cells[latest, -2]}
+    latest = bearers(knowledge.cells["entered"][:, 0], knowledge.states)
+    return {"Q": knowledge.cells["value"].copy(), "average": knowledge.cells["average"][latest, 0]}

@@ -39,7 +39,6 @@ from everlearn.agents.experienced import (
     check_sweeps,
     count,
     deterministic,
-    unit,
 )
 from everlearn.agents.planning import middle, relative_value_iteration
 from everlearn.agents.sampling import check_shape, fill_log_gamma, normalise
@@ -67,7 +66,6 @@ class Posterior(NamedTuple):
     """The policy: an action for each aleatoric state."""
     room: NDArray[np.uint64]
     """The stream of the episode."""
-    range_: tuple[float, float]
     prior: float
     reward_prior: float
     reward_mean: bool
@@ -125,7 +123,6 @@ def tsde(
             np.array([0.0] * KEY + [1.0, 1.0, 1.0] + [0.0] * (2 * states)),
             np.zeros(states, dtype=np.int64),
             np.zeros(WORDS, dtype=np.uint64),
-            unit(interface),
             prior,
             reward_prior,
             rewards == "mean",
@@ -133,7 +130,7 @@ def tsde(
             sweeps,
         )
 
-    return Design(build, act, learn, policy, inspect=inspect, unit=True, name="tsde")
+    return Design(build, act, learn, policy, inspect=inspect, unit=True, plans=True, name="tsde")
 
 
 def act(knowledge: Posterior, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
@@ -149,7 +146,7 @@ def learn(knowledge: Posterior, experience: Experience, now: Now, stream: Any) -
     """Count the step, and begin an episode where this one is longer than the last, or the visits of a pair doubled."""
     pairs = knowledge.pairs
     values = knowledge.values
-    count(pairs, knowledge.range_, experience)
+    count(pairs, experience)
     s = experience.aleatoric_state
     a = experience.action
     t = float(now.t + 1)

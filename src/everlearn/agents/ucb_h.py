@@ -26,11 +26,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.agents.baton import bearers
 from everlearn.agents.design import Design
 from everlearn.agents.experienced import ENTRIES
-from everlearn.agents.greedy import greedy_action, greedy_policy, known_actions, largest, unrolled
+from everlearn.agents.greedy import greedy_action, greedy_policy, largest
+from everlearn.agents.records import records
 from everlearn.errors import require
 from everlearn.protocol import Experience, Now, Table
 from everlearn.tasks.interface import Interface
@@ -42,16 +44,13 @@ LONGEST = 10**18
 class Stages(NamedTuple):
     """Q and N by aleatoric state, stage and action."""
 
-    cells: Table
-    """For each aleatoric state and stage: for each action its Q, then for each its N."""
+    cells: NDArray[Any]
+    """One record per aleatoric state and stage: Q and N of each action."""
     entered: Table
     """When each aleatoric state was last entered."""
     optimism: float
     horizon: int
     states: int
-    actions: int
-    each: tuple[int, ...]
-    """As long as there are actions; see :func:`everlearn.agents.greedy.unrolled`."""
 
 
 def ucb_h(*, horizon: int = 10, duration: int | None = None, confidence: float = 0.05, scale: float = 1.0) -> Design:
@@ -76,11 +75,11 @@ def ucb_h(*, horizon: int = 10, duration: int | None = None, confidence: float =
     def build(interface: Interface) -> Stages:
         check_table(interface, horizon)
         states, actions = interface.states, interface.actions
-        cells = np.zeros((states, horizon, 2 * actions))
-        cells[:, :, :actions] = horizon
+        cells = records((states, horizon), value=actions, count=actions)
+        cells["value"] = horizon
         logarithm = math.log(states * actions * steps / confidence)
         optimism = scale * math.sqrt(horizon**3 * logarithm)
-        return Stages(cells, np.zeros(states), optimism, horizon, states, actions, unrolled(actions))
+        return Stages(cells, np.zeros(states), optimism, horizon, states)
 
     return Design(build, act, learn, policy, inspect=inspect, by_state=True, name="ucb-h", duration=duration)
 
@@ -138,26 +137,25 @@ def step_size(count: float, horizon: float) -> float:
 
 def act(knowledge: Stages, aleatoric_state: int, now: Now, stream: Any) -> int:
     """Take the best action of the stage."""
-    actions = known_actions(knowledge.each, knowledge.actions)
     stage = (now.t - 1) % knowledge.horizon
-    return greedy_action(knowledge.cells[aleatoric_state], actions, stage, stream)
+    return greedy_action(knowledge.cells["value"][aleatoric_state], stage, stream)
 
 
 def learn(knowledge: Stages, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
     """Move the value of the stage towards the reward, the value of the next stage and the bonus."""
-    actions = known_actions(knowledge.each, knowledge.actions)
-    cells = knowledge.cells[experience.aleatoric_state]
+    q = knowledge.cells["value"]
+    count = knowledge.cells["count"]
+    s = experience.aleatoric_state
+    a = experience.action
     stage = (now.t - 1) % knowledge.horizon
-    value = experience.action
-    n = cells[stage, value + actions] + 1.0
-    cells[stage, value + actions] = n
+    count[s, stage, a] += 1.0
+    n = count[s, stage, a]
     following = 0.0
     if stage + 1 < knowledge.horizon:
-        best = largest(knowledge.cells[experience.next_aleatoric_state], actions, stage + 1)
-        following = min(best, float(knowledge.horizon))
+        following = min(largest(q[experience.next_aleatoric_state], stage + 1), float(knowledge.horizon))
     alpha = step_size(n, float(knowledge.horizon))
     target = experience.reward + following + knowledge.optimism / math.sqrt(n)
-    cells[stage, value] = (1.0 - alpha) * cells[stage, value] + alpha * target
+    q[s, stage, a] = (1.0 - alpha) * q[s, stage, a] + alpha * target
     knowledge.entered[experience.next_aleatoric_state] = now.t
 
 
@@ -165,10 +163,9 @@ def policy(knowledge: Stages) -> Table:
     """Return the greedy policy of the stage that comes next."""
     entered = knowledge.entered[bearers(knowledge.entered, knowledge.states)]
     stage = np.repeat(entered.astype(np.int64) % knowledge.horizon, knowledge.states)
-    return greedy_policy(knowledge.cells[np.arange(len(stage)), stage, : knowledge.actions])
+    return greedy_policy(knowledge.cells["value"][np.arange(len(stage)), stage])
 
 
 def inspect(knowledge: Stages, now: Now) -> dict[str, Table]:  # noqa: ARG001
     """Return Q and N, by aleatoric state, stage and action."""
-    value, count = np.split(knowledge.cells, 2, axis=2)
-    return {"Q": value.copy(), "N": count.copy()}
+    return {"Q": knowledge.cells["value"].copy(), "N": knowledge.cells["count"].copy()}

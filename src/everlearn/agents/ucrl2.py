@@ -37,7 +37,6 @@ from everlearn.agents.experienced import (
     check_sweeps,
     count,
     deterministic,
-    unit,
 )
 from everlearn.agents.planning import extended_value_iteration, middle
 from everlearn.errors import require
@@ -61,7 +60,6 @@ class Plausible(NamedTuple):
     plan: NDArray[np.int64]
     """For each aleatoric state the action of the policy; then room for the states by value; last k, the number of the
     episode."""
-    range_: tuple[float, float]
     confidence: float
     scale: float
     precision: float
@@ -106,14 +104,13 @@ def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.
             np.zeros((states, actions, states + NUMBERS)),
             np.array([[0.0] * states, [1.0] * states]),
             np.array([0] * (2 * states) + [1]),
-            unit(interface),
             confidence,
             scale,
             precision,
             sweeps,
         )
 
-    return Design(build, act, learn, policy, inspect=inspect, unit=True, name="ucrl2")
+    return Design(build, act, learn, policy, inspect=inspect, unit=True, plans=True, name="ucrl2")
 
 
 def act(knowledge: Plausible, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
@@ -124,7 +121,7 @@ def act(knowledge: Plausible, aleatoric_state: int, now: Now, stream: Any) -> in
 def learn(knowledge: Plausible, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
     """Count the step, and begin an episode where the policy has visited the next pair often enough in this one."""
     pairs = knowledge.pairs
-    count(pairs, knowledge.range_, experience)
+    count(pairs, experience)
     s = experience.next_aleatoric_state
     a = knowledge.plan[s]
     if pairs[s, a, VISITS] - pairs[s, a, BEFORE] >= max(1.0, pairs[s, a, BEFORE]):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.agent import arrays
+from everlearn.agents.agent import arrays, stored_arrays
 from everlearn.agents.clock import Block, Carry
 from everlearn.agents.design import Design
 from everlearn.agents.own import Guard, build_knowledge
@@ -122,7 +122,9 @@ class CompiledBatch:
     def condition(self) -> Condition:
         """Return the whole condition of all runs."""
         past = recorded(self.plan, self.t)
-        known = [parted(group.knowledge, len(group.lanes.pair)) for group in self.groups]  # copied when joined below
+        known = [
+            parted(stored_arrays(group.knowledge), len(group.lanes.pair)) for group in self.groups
+        ]  # copied when joined below
         lanes = [group.lanes for group in self.groups]
         places = {name: np.concatenate([getattr(one, name) for one in lanes]) for name in _PLACES}
         policies = [group.policies[:, past] for group in self.groups if group.policies is not None]
@@ -155,7 +157,7 @@ class CompiledBatch:
             group.totals[:, : totals.shape[1]] = totals[rows]
             if group.policies is not None and policies is not None:
                 group.policies[:, : totals.shape[1]] = policies[rows]
-            for name, array in arrays(group.knowledge).items():
+            for name, array in stored_arrays(group.knowledge).items():
                 array[...] = condition.arrays[f"knowledge/{name}"][rows].reshape(array.shape)
             for name in _PLACES:
                 getattr(group.lanes, name)[...] = condition.arrays[name][rows]
@@ -203,7 +205,7 @@ class CompiledBatch:
     @staticmethod
     def known_by(group: Group, lane: int) -> Knowledge:
         """Return what one run of a group knows, as views of the stacked arrays."""
-        parts = parted(group.knowledge, len(group.lanes.pair))
+        parts = parted(arrays(group.knowledge), len(group.lanes.pair))
         known: Knowledge = group.knowledge._replace(**{name: part[lane] for name, part in parts.items()})
         return known
 
@@ -248,11 +250,11 @@ _PLACES = ("state", "total", "environment", "agent")
 """What a condition holds of the lanes; pairs are kept by name."""
 
 
-def parted(knowledge: Knowledge, runs: int) -> dict[str, NDArray[Any]]:
+def parted(stacked: Mapping[str, NDArray[Any]], runs: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of stacked runs, with an axis for the runs."""
     return {
         name: array.reshape(runs, *((array.shape[0] // runs, *array.shape[1:]) if array.ndim else ()))
-        for name, array in arrays(knowledge).items()
+        for name, array in stacked.items()
     }
 
 
@@ -294,7 +296,7 @@ def stacked(design: Design, interface: Interface, number: int) -> Knowledge:
     >>> from everlearn.tasks.registry import make_task
     >>> design, interface = make_design("growing-horizon", schedule="smooth"), Interface(make_task("service-station"))
     >>> stacked(design, interface, 8).cells.shape
-    (16, 4)
+    (16,)
 
     """
     knowledge = build_knowledge(design, interface)

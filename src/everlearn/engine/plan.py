@@ -29,6 +29,7 @@ class Plan:
     """What is to be run: everything on which the outcome depends."""
 
     task: Task
+    """As the design learns from it."""
     design: Design
     steps: int
     runs: int
@@ -38,7 +39,7 @@ class Plan:
     times: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "task", make_task(self.task))
+        object.__setattr__(self, "task", self.design.view(make_task(self.task)))
         require(self.steps >= 1, "steps", self.steps, "give at least 1")
         require(self.steps <= MOST_STEPS, "steps", self.steps, f"give at most {MOST_STEPS:,}")
         require(self.runs >= 1, "runs", self.runs, "give at least 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from everlearn.agents.own import Guard, build_knowledge
 from everlearn.engine.plan import Finished, Plan, Progress
@@ -23,34 +23,45 @@ TRIED, PATIENCE = 128, 0.5
 
 
 PROBED = 64
-"""Pairs that are expanded at least, and for a trial of the compiler: enough to see how many outcomes a row has.
+"""Pairs that are expanded at least: enough to see how many outcomes a row has.
 
 Code is compiled for each number of outcomes, which takes far longer than expanding these pairs."""
 
 
-def choose_engine(plan: Plan, engine: str, table: AnyTable | None = None) -> str:
-    """Return the engine that will do the work; with ``auto`` the compiled one where it can.
-
-    ``table`` is that of the task, where it was made already.
+def table_for(plan: Plan, engine: str = "auto", max_pairs: int = MOST_PAIRS) -> AnyTable | None:
+    """Return the table with which the compiled engine runs a plan, or None where the reference loop runs it.
 
     Examples
     --------
     >>> from everlearn.agents.registry import make_design
     >>> from everlearn.tasks.registry import make_task
-    >>> choose_engine(Plan(make_task("service-station"), make_design("always"), 100, 1, 0), "auto")
-    'compiled'
+    >>> plan = Plan(make_task("service-station"), make_design("always"), 100, 1, 0)
+    >>> table_for(plan, "auto").actions, table_for(plan, "reference")
+    (2, None)
 
+    """
+    table = None
+    if engine != "reference" and plan.task.model is not None:
+        eager = max(PROBED, plan.steps * plan.runs // STEPS_WORTH_A_PAIR)
+        table = make_table(plan.task, max_pairs, eager=min(EAGER, eager))
+    return table if choose_engine(plan, engine, table) == "compiled" else None
+
+
+def choose_engine(plan: Plan, engine: str, table: AnyTable | None) -> str:
+    """Return the engine that will run a plan, given the table of its task, or None for a task without a model.
+
+    With ``auto`` it is the compiled engine, unless the agent cannot be compiled.
     """
     if engine not in ENGINES:
         raise InputError("engine", engine, f"give one of {', '.join(ENGINES)}")
-    if plan.task.model is None:
+    if table is None:
         if engine == "compiled":
             raise InputError("engine", engine, f"the task {plan.task.name!r} has no model; give auto or reference")
         return "reference"
     if engine == "reference":
         return engine
     try:
-        _try_compiling(plan, make_table(plan.task, eager=PROBED) if table is None else table)
+        _try_compiling(plan, table)
     except CompilationError as error:
         if engine == "compiled":
             raise
@@ -117,38 +128,26 @@ def _reason(error: Exception) -> str:
 
 
 def simulate(
-    plan: Plan,
-    engine: str = "auto",
-    *,
-    threads: int | None = None,
-    max_pairs: int = MOST_PAIRS,
-    progress: Progress | None = None,
-    expanded: Callable[[int], None] | None = None,
+    plan: Plan, table: AnyTable | None, *, threads: int | None = None, progress: Progress | None = None
 ) -> Iterator[Finished]:
-    """Do the runs of a plan, and yield each when it is finished.
-
-    ``expanded`` is called at the end with the number of pairs that the compiled engine expanded.
+    """Do the runs of a plan with what :func:`table_for` returned, and yield each when it is finished.
 
     Examples
     --------
     >>> from everlearn.agents.registry import make_design
     >>> from everlearn.tasks.registry import make_task
     >>> plan = Plan(make_task("service-station"), make_design("always", {"policy": "fast"}), 100, 2, 1)
-    >>> [float(finished.total_reward[-1]) for finished in simulate(plan)]
+    >>> [float(finished.total_reward[-1]) for finished in simulate(plan, table_for(plan))]
     [50.5, 50.5]
 
     """
-    if choose_engine(plan, engine) == "compiled":
+    if table is not None:
         from everlearn.engine.compiled import simulate_compiled
 
-        eager = max(PROBED, plan.steps * plan.runs // STEPS_WORTH_A_PAIR)
-        table = make_table(plan.task, max_pairs, eager=min(EAGER, eager))
         yield from simulate_compiled(plan, table, threads=threads, progress=progress)
-        if expanded is not None:
-            expanded(table.expanded)
-    else:
-        for run in range(plan.runs):
-            batch = ReferenceBatch(plan, [run])
-            for _ in batch.advance(progress=progress):
-                pass
-            yield from batch.finished()
+        return
+    for run in range(plan.runs):
+        batch = ReferenceBatch(plan, [run])
+        for _ in batch.advance(progress=progress):
+            pass
+        yield from batch.finished()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -33,25 +32,8 @@ def mask_of(agent: Agent, allowed: Iterable[Label]) -> int:
     return mask
 
 
-def row_of_values(agent: Agent, aleatoric_state: int) -> list[float] | None:
-    """Return the values of the actions in a state, in the units that the design keeps; None where it keeps none.
-
-    Designs that keep values have them in the first columns of ``cells`` (:mod:`everlearn.agents.greedy`).
-    """
-    cells: Any = getattr(agent.knowledge, "cells", None)
-    if isinstance(cells, np.ndarray) and cells.ndim == 2:
-        return cells[aleatoric_state, : agent.interface.actions].tolist()  # type: ignore[no-any-return]
-    return None
-
-
-def weights(agent: Agent, aleatoric_state: int) -> list[float]:
-    """Return what a greedy choice goes by: values, or else the probabilities of the design's policy."""
-    values = row_of_values(agent, aleatoric_state)
-    return table_of_weights(agent)[aleatoric_state].tolist() if values is None else values
-
-
-def table_of_weights(agent: Agent) -> Table:
-    """Return what a greedy choice goes by in every state.
+def table_of_weights(agent: Agent) -> Table | None:
+    """Return what a greedy choice goes by in every state: values, else the probabilities of the design's policy.
 
     Examples
     --------
@@ -59,16 +41,22 @@ def table_of_weights(agent: Agent) -> Table:
     [[0.5, 0.5], [0.5, 0.5]]
 
     """
-    if row_of_values(agent, 0) is not None:
-        return np.asarray(agent.knowledge.cells[:, : agent.interface.actions])
-    if agent.design.policy is None:
-        raise InputError("agent", agent.design.name, "tells neither values nor a policy; it cannot act greedily")
-    return agent.policy
+    if agent.design.values is not None:
+        return agent.design.values(agent.knowledge)
+    return None if agent.design.policy is None else agent.policy
+
+
+def known_weights(agent: Agent) -> Table:
+    """Return what a greedy choice goes by in every state; raise if the design has nothing to go by."""
+    weights = table_of_weights(agent)
+    if weights is None:
+        raise InputError("agent", agent.design.name, "has neither values nor a policy; it cannot act greedily")
+    return weights
 
 
 def greedy(agent: Agent, aleatoric_state: int, mask: int) -> int:
     """Return the first of the best actions of a mask; nothing is drawn."""
-    return best_of(weights(agent, aleatoric_state), mask)
+    return best_of(known_weights(agent)[aleatoric_state].tolist(), mask)
 
 
 def best_of(row: list[float], mask: int) -> int:
@@ -88,9 +76,9 @@ def proposal(agent: Agent, mask: int) -> int:
     chosen = agent.choose()
     if mask >> chosen & 1:
         return chosen
-    listed = [a for a in range(agent.interface.actions) if mask >> a & 1]
-    has_none = row_of_values(agent, agent.situation) is None and agent.design.policy is None
-    found = [0.0] * agent.interface.actions if has_none else weights(agent, agent.situation)
-    best = max(found[a] for a in listed)
-    ties = [a for a in listed if found[a] == best]
+    allowed = [a for a in range(agent.interface.actions) if mask >> a & 1]
+    table = table_of_weights(agent)
+    weights = np.zeros(agent.interface.actions) if table is None else table[agent.situation]
+    best = max(weights[a] for a in allowed)
+    ties = [a for a in allowed if weights[a] == best]
     return ties[0] if len(ties) == 1 else ties[choose(agent.stream, len(ties))]

@@ -82,7 +82,7 @@ class Core:
         self._prepared: Entry | None = None
         self._snapped = 0
         self._every = (1 << self.agent.interface.actions) - 1
-        self._learned = self.agent.task.reward.learned
+        self._learned = self.agent.learned
 
     @property
     def t(self) -> int:

@@ -47,10 +47,6 @@ DEFAULTS: dict[str, Any] = {
 }
 """Every key of a document, and what it is unless given."""
 
-LEAVES_OUT = ("growing-horizon", "discounted", "optimistic-q", "differential-q", "r-learning", "q-learning")
-"""The designs that leave out an action whose value is minus infinity, both in choosing and in the maximum over the next
-state: they keep values by state in the first columns of ``cells``, and change no value but that of what was done."""
-
 
 _DESIGN = ("agent", "schedule")
 
@@ -157,12 +153,14 @@ class Setup:
 
     def _leave_out(self, agent: Agent) -> None:
         """Give what is forbidden the value minus infinity."""
-        known = ", ".join(LEAVES_OUT)
-        require(agent.design.name in LEAVES_OUT, "allowed", agent.design.name, f"only these can leave out: {known}")
+        remedy = "this agent cannot leave out actions; choose another, or pass allowed with each call of act"
+        require(agent.design.masks, "allowed", agent.design.name, remedy)
+        assert agent.design.values is not None  # noqa: S101 - a design that masks has values
+        values = agent.design.values(agent.knowledge)
         for state, mask in self.allowed.items():
             for action in range(agent.interface.actions):
                 if not mask >> action & 1:
-                    agent.knowledge.cells[state, action] = -math.inf
+                    values[state, action] = -math.inf
 
     def encoded(self) -> str:
         """Return the document as text."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from everlearn._version import __version__
 from everlearn.labels import encode
-from everlearn.live.choosing import best_of, table_of_weights
+from everlearn.live.choosing import best_of, known_weights
 from everlearn.live.core import Core
 from everlearn.live.entry import CHANGE, IMPORT, KINDS, MODE, MODES, ROLLBACK, Accepted, Entry, unpacked
 from everlearn.protocol import Label
@@ -31,7 +31,7 @@ def policy_table(core: Core) -> dict[str, Any]:
 
     """
     agent = core.agent
-    known, found = agent.inspect(), table_of_weights(agent).tolist()
+    known, found = agent.inspect(), known_weights(agent).tolist()
     rows = []
     for index, state in enumerate(agent.task.states):
         action = best_of(found[index], core.may(index))

@@ -142,7 +142,7 @@ def _update(stream: Watched, taken: Taken, before: dict[str, Table], after: dict
     row, next_row = (taken.rows.index(s) for s in (seen.aleatoric_state, seen.next_aleatoric_state))
     count, value = float(after["N"][row, seen.action]), float(before["Q"][row, seen.action])
     alpha = step_size(count, now.horizon, schedule.step_weight)
-    learned, following = _learned(stream, schedule, seen.reward), float(before["Q"][next_row].max())
+    learned, following = seen.reward, float(before["Q"][next_row].max())
     became = float(after["Q"][row, seen.action])
     left = (became - (1.0 - alpha) * value) / alpha - learned - now.discount * following
     spread = float(after["sigma"][row, seen.action]) if "sigma" in after else None
@@ -165,13 +165,6 @@ def _update(stream: Watched, taken: Taken, before: dict[str, Table], after: dict
         after=became,
     )
     return found if _agrees(found) else None
-
-
-def _learned(stream: Watched, schedule: Schedule, reward: float) -> float:
-    """Return the reward as the update takes it: some schedules bring raw ones into [0, 1]."""
-    declared = stream.task.reward
-    raw = schedule.unit and declared.raw
-    return (reward - declared.low) / (declared.high - declared.low) if raw else reward
 
 
 def _bonus(schedule: Schedule, now: Now, count: float, spread: float | None) -> tuple[float, str]:

@@ -94,7 +94,7 @@ class Interpreted:
             self._totals.append(self.total_reward)
         if before is not None:
             indices = interface.action(action), interface.observation(observation)
-            experience = Experience(s, *indices, self.task.reward.learned(reward), agent.situation)
+            experience = Experience(s, *indices, agent.learned(reward), agent.situation)
             rows = tuple(range(len(self.task.states)))
             self.taken = Taken(before, copied(agent.knowledge), rows, experience, now, reward)
 

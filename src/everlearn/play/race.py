@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from everlearn.agents.design import Design
 from everlearn.blame import blame
@@ -75,6 +75,9 @@ class Race:
                 stream.advance(steps)
 
 
+Tables: TypeAlias = dict[bool, PairTable | ArrayTable | None]
+
+
 class Workshop:
     """What all pages share: what can be chosen, threads, and tasks with their tables."""
 
@@ -88,15 +91,16 @@ class Workshop:
 
     def race(self, configuration: Configuration) -> Race:
         """Return a race from the beginning; raise for what cannot be made."""
-        task, table = self._task(configuration)
+        task, tables = self._task(configuration)
         designs = [one.design(self.offer) for one in configuration.contenders]
-        reasons = [_not_compiled(task, design, table) for design in designs]
+        chosen = [tables[design.view(task).reward.raw] for design in designs]
+        reasons = [_not_compiled(task, design, table) for design, table in zip(designs, chosen, strict=True)]
         trials, streams = (
             [
                 Stream(task, design, seed, table, self.engine)
                 if table is not None and not reason
                 else Interpreted(task, design, seed)
-                for design, reason in zip(designs, reasons, strict=True)
+                for design, table, reason in zip(designs, chosen, reasons, strict=True)
             ]
             for seed in (0, configuration.seed)
         )
@@ -110,15 +114,17 @@ class Workshop:
         with self._facts_lock:
             return _kept(self._facts, _key(configuration), lambda: find_facts(task))
 
-    def _task(self, configuration: Configuration) -> tuple[Task, PairTable | ArrayTable | None]:
+    def _task(self, configuration: Configuration) -> tuple[Task, Tables]:
         with self._lock:
             return _kept(self._tasks, _key(configuration), lambda: _tabulated(configuration, self.offer))
 
 
-def _tabulated(configuration: Configuration, offer: Offer) -> tuple[Task, PairTable | ArrayTable | None]:
+def _tabulated(configuration: Configuration, offer: Offer) -> tuple[Task, Tables]:
+    """Return a task, and its tables with raw rewards (True) and with scaled ones (False)."""
     task = configuration.make_task(offer)
     with blame(f"task {configuration.task!r}"):
-        return task, None if task.model is None else make_table(task, PAIRS)
+        views = {view.reward.raw: view for view in (task, task.scaled)}
+        return task, {raw: None if view.model is None else make_table(view, PAIRS) for raw, view in views.items()}
 
 
 def _not_compiled(task: Task, design: Design, table: PairTable | ArrayTable | None) -> str:

@@ -70,7 +70,7 @@ def arithmetic() -> str:
     """
     from everlearn.agents.registry import make_design, make_schedule
     from everlearn.engine.plan import Plan
-    from everlearn.engine.runner import simulate
+    from everlearn.engine.runner import simulate, table_for
     from everlearn.engine.timeline import Timeline
     from everlearn.tasks.arrays import mdp
 
@@ -81,6 +81,6 @@ def arithmetic() -> str:
             digest.update(np.concatenate([block.horizon, block.optimism, block.discount]).tobytes())
     chain = mdp([[[0.3, 0.7], [0.6, 0.4]], [[0.9, 0.1], [0.2, 0.8]]], [[0.0, 0.3], [1.0, 0.1]])
     plan = Plan(chain, make_design("growing-horizon", schedule="smooth"), 2000, 2, 1)
-    for finished in simulate(plan, "compiled", threads=1):
+    for finished in simulate(plan, table_for(plan, "compiled"), threads=1):
         digest.update(finished.total_reward.tobytes())
     return digest.hexdigest()[:16]

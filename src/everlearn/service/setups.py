@@ -18,7 +18,6 @@ from everlearn.tasks.registry import TASKS
 
 MOST_PLANNED = 10_000
 """Values (states squared times actions) over which an agent that plans may plan, since all agents wait meanwhile."""
-PLANNING = ("tsde", "ucrl2")
 
 MOST_OF_A_TASK = 10_000
 """How large a number among the parameters of a task may be: large tasks take long to make, and others wait for it."""
@@ -43,7 +42,7 @@ def remote_setup(document: dict[str, Any], limits: Limits) -> Setup:
     _check_parameters(document.get("parameters") or {})
     _check_sizes(document, limits)
     made = make_setup(**document)
-    _check_made(len(made.task.states), len(made.task.actions), str(made.document["agent"]), limits)
+    _check_made(made, limits)
     return made
 
 
@@ -94,14 +93,15 @@ def _check_window(document: Mapping[str, Any], limits: Limits) -> None:
     require(log_states <= math.log(limits.states), "aleatoric", kind, remedy)
 
 
-def _check_made(states: int, actions: int, agent: str, limits: Limits) -> None:
+def _check_made(setup: Setup, limits: Limits) -> None:
+    states, actions, design = len(setup.task.states), len(setup.task.actions), setup.design
     values = states * actions
     require(states <= limits.states, "states", states, f"at most {limits.states:,} are taken")
     require(actions <= limits.labels, "actions", actions, f"at most {limits.labels:,} labels are taken")
     require(values <= limits.values, "values", values, f"at most {limits.values:,} (states times actions) are taken")
-    if agent in PLANNING and states * values > MOST_PLANNED:
+    if design.plans and states * values > MOST_PLANNED:
         remedy = f"this agent plans, over at most {MOST_PLANNED:,} values (states squared times actions) here"
-        raise InputError("agent", agent, remedy)
+        raise InputError("agent", design.name, remedy)
 
 
 def _rows(table: object) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,6 +117,11 @@ class Task:
         counts = ", ".join(counted(len(labels), noun) for labels, noun in numbers)
         world = "a model" if self.model else "an environment" if self.environment else "neither model nor environment"
         return f"{type(self).__name__}({self.name!r}: {counts}, {world})"
+
+    @cached_property
+    def scaled(self) -> Task:
+        """The same task with rewards scaled to [0, 1] for the learner; itself, if they are so already."""
+        return replace(self, reward=replace(self.reward, raw=False)) if self.reward.raw else self
 
     def start(self, rng: np.random.Generator) -> Environment:
         """Return a new environment, begun."""
