@@ -53,18 +53,7 @@ class Best(NamedTuple):
 
 
 def average_reward(pairs: Pairs, policy: Table) -> float:
-    """Return lambda_pi of a policy over aleatoric states, from the empty history.
-
-    Examples
-    --------
-    >>> from everlearn.agents.policies import policy_table
-    >>> from everlearn.tasks.service_station import service_station
-    >>> from everlearn.theory.pairs import tabulate
-    >>> task = service_station()
-    >>> round(average_reward(tabulate(task), policy_table(task, "0=slow,1=fast:0.5")), 10)
-    0.0667843929
-
-    """
+    """Return lambda_pi of a policy over aleatoric states, from the empty history."""
     return float(pairs.chain(pairs.policy(policy)).gain[pairs.start])
 
 

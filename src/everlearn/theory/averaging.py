@@ -34,18 +34,7 @@ class AveragingTime(NamedTuple):
 
 
 def averaging_time(chain: Chain) -> AveragingTime:
-    """Return the reward averaging time of the policy that makes this chain of the pairs.
-
-    Examples
-    --------
-    A cycle of two states pays every other step: after one step the average is off by a half.
-
-    >>> from scipy.sparse import csr_array
-    >>> time = averaging_time(Chain(csr_array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 0.0])))
-    >>> time.value, time.error < 1e-12
-    (0.5, True)
-
-    """
+    """Return the reward averaging time of the policy that makes this chain of the pairs."""
     if np.ptp(chain.gain) > DISTINCT * max(1.0, float(np.abs(chain.gain).max())):
         return AveragingTime(np.inf, 0.0)
     bias, length = chain.bias, int(np.lcm.reduce([recurrent.period for recurrent in chain.classes]))

@@ -24,30 +24,15 @@ from numpy.typing import NDArray
 
 from everlearn.errors import InputError
 from everlearn.protocol import Table
-from everlearn.theory.linear import (
-    SMALL,
-    Factorised,
-    Preconditioned,
-    Sparse,
-    System,
-    longest_stay,
-    rounding,
-    solve_once,
-)
+from everlearn.theory.linear import SMALL, Factorised, Preconditioned, Sparse, System, longest_stay, rounding
 
-SWEEPS = 50_000
-"""The most sweeps of an iteration."""
-QUICK = 250
-"""Sweeps after which a small chain is factorised instead."""
-PATIENT = 2_000
-"""Sweeps after which a large chain is solved with an incomplete factorisation instead."""
+SWEEPS = 50_000  # the most sweeps of an iteration
+QUICK = 250  # sweeps after which a small chain is factorised instead
+PATIENT = 2_000  # sweeps after which a large chain is solved with an incomplete factorisation instead
 TOLERANCE = 1e-12
-DISTINCT = 1e-9
-"""Gains closer than this are the same."""
-OFTEN = 0.5
-"""The state left out of a linear system has at least this share of the visits to the most visited state."""
-ATTEMPTS = 5
-"""How often such a state is looked for."""
+DISTINCT = 1e-9  # gains closer than this are the same
+OFTEN = 0.5  # the state left out of a linear system has at least this share of the visits to the most visited state
+ATTEMPTS = 5  # how often such a state is looked for
 
 
 @dataclass(frozen=True)
@@ -105,9 +90,8 @@ class Chain:
         for recurrent in self.classes:
             gain[recurrent.members] = recurrent.gain
         if self.transient.size:
-            alone = len(self.classes) == 1
             nothing = np.zeros(self.transient.size)
-            gain[self.transient] = self.classes[0].gain if alone else self._extend(nothing, gain)
+            gain[self.transient] = self._extend(nothing, gain) if len(self.classes) > 1 else self.classes[0].gain
         return gain
 
     @cached_property
@@ -266,40 +250,29 @@ def solve_without_one(matrix: Sparse, rewards: Table, system: System) -> tuple[T
     weights, transposed = np.full(matrix.shape[0], 1 / matrix.shape[0]), matrix.T.tocsr()
     for _ in range(QUICK):
         weights = 0.5 * (weights + transposed @ weights)
-    solution = None
     for _ in range(ATTEMPTS):
         often = int(weights.argmax())
-        solution = _solve_without(matrix, rewards, weights, often, system)
-        if solution is None or solution[0][often] >= OFTEN * solution[0].max():
-            return solution
-        weights = solution[0]
-    return solution
-
-
-def _solve_without(
-    matrix: Sparse, rewards: Table, weights: Table, often: int, system: System
-) -> tuple[Table, Table] | None:
-    others = np.delete(np.arange(matrix.shape[0]), often)
-    try:
+        others = np.delete(np.arange(matrix.shape[0]), often)
         inside = system(matrix[others][:, others])
-    except RuntimeError:  # singular up to rounding, or because of the entries that were dropped
-        return None
-    entered = matrix[[often]][:, others].toarray().ravel()
-    share = inside.solve(entered, weights[others] / weights[often], transposed=True)
-    if share is None:
-        return None
-    share = np.maximum(share, 0.0)  # a share smaller than rounding may come out negative
-    stationary = np.insert(share, often, 1.0) / (1.0 + share.sum())
-    bias = inside.solve((rewards - stationary @ rewards)[others], np.zeros(others.size))
-    return None if bias is None else (stationary, np.insert(bias, often, 0.0))
+        entered = matrix[[often]][:, others].toarray().ravel()
+        share = inside.solve(entered, weights[others] / weights[often], transposed=True)
+        if share is None:
+            return None
+        share = np.maximum(share, 0.0)  # a share smaller than rounding may come out negative
+        weights = np.insert(share, often, 1.0) / (1.0 + share.sum())
+        bias = inside.solve((rewards - weights @ rewards)[others], np.zeros(others.size))
+        if bias is None:
+            return None
+        if weights[often] >= OFTEN * weights.max():
+            break
+    return weights, np.insert(bias, often, 0.0)
 
 
 def solve_transient(inner: Sparse, right: Table) -> Table:
     """Return x with x = right + inner x, where inner is P among transient states."""
-    if inner.shape[0] <= SMALL:
-        exact = solve_once(Factorised, inner, right, np.zeros(inner.shape[0]))
-        if exact is not None:
-            return exact
+    exact = Factorised(inner).solve(right, np.zeros(inner.shape[0])) if inner.shape[0] <= SMALL else None
+    if exact is not None:
+        return exact
     solution = right.copy()
     for _ in range(SWEEPS):
         following = np.asarray(right + inner @ solution)

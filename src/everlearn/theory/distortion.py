@@ -46,17 +46,7 @@ class DistortionSup(NamedTuple):
 
 
 def distortion(pairs: Pairs, horizon: float) -> Distortion:
-    """Return Delta_tau at a horizon of at least 1.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.service_station import service_station
-    >>> from everlearn.theory.pairs import tabulate
-    >>> lost = distortion(tabulate(service_station()), 10)
-    >>> round(lost.value, 8), lost.aleatoric_state, lost.memories[0]
-    (4.57562979, 0, (-1, (0, 0, 0, 0)))
-
-    """
+    """Return Delta_tau at a horizon of at least 1."""
     values = optimal_values(pairs, discount_of(horizon))
     value, state, action, high, low = spread(pairs, values.Q)
     memories = pairs.labels[high][0], pairs.labels[low][0]

@@ -14,6 +14,7 @@ For gamma = 1, among states that are all left eventually, the longest expected s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,21 +22,14 @@ import numpy as np
 from everlearn.errors import InputError
 from everlearn.protocol import Table
 
-Sparse: TypeAlias = Any
-"""A sparse matrix of SciPy (CSR), which has no types."""
+Sparse: TypeAlias = Any  # a sparse matrix of SciPy (CSR), which has no types
 
-SMALL = 30_000
-"""The most unknowns for which a factorisation is tried."""
-SWEEPS = 20_000
-"""The most sweeps of an iteration."""
-QUICK = 250
-"""The most sweeps if a factorisation is possible instead."""
-RELATIVE = 1e-13
-"""The residual, relative to the right side, at which an iteration ends."""
-STAYING = 1 / 16
-"""The greatest probability of still staying at which a sum over a few steps bounds the expected time of a stay."""
-REFINEMENTS = 8
-"""How often a solution is corrected by solving for its residual."""
+SMALL = 30_000  # the most unknowns for which a factorisation is tried
+SWEEPS = 20_000  # the most sweeps of an iteration
+QUICK = 250  # the most sweeps if a factorisation is possible instead
+RELATIVE = 1e-13  # the residual, relative to the right side, at which an iteration ends
+STAYING = 1 / 16  # the probability of still staying at which a sum over a few steps may bound the time of a stay
+REFINEMENTS = 8  # how often a solution is corrected by solving for its residual
 
 
 def solve_discounted(matrix: Sparse, right: Table, discount: float) -> tuple[Table, float]:
@@ -78,6 +72,14 @@ def _system(matrix: Sparse) -> Sparse:
     return (identity(matrix.shape[0], format="csc") - matrix).tocsc()
 
 
+def _factorise(method: Callable[..., Any], matrix: Sparse, **options: float) -> Any:
+    """Return the factors of a matrix; None if it is singular up to rounding, or up to the entries dropped."""
+    try:
+        return method(matrix, **options)
+    except RuntimeError:
+        return None
+
+
 class Factorised:
     """Solves (I - P) x = b, where P is a chain's transition matrix among states that are all left eventually."""
 
@@ -85,10 +87,12 @@ class Factorised:
         from scipy.sparse.linalg import splu
 
         self._matrix = _system(matrix)
-        self._factors = splu(self._matrix)
+        self._factors = _factorise(splu, self._matrix)
 
     def solve(self, right: Table, near: Table, *, transposed: bool = False) -> Table | None:
-        """Return x after two corrections of ``near``; None if it overflows."""
+        """Return x after two corrections of ``near``; None if the system is singular, or x overflows."""
+        if self._factors is None:
+            return None
         matrix, side = (self._matrix.T, "T") if transposed else (self._matrix, "N")
         solution = near
         with np.errstate(over="ignore", invalid="ignore"):
@@ -108,12 +112,14 @@ class Preconditioned:
         from scipy.sparse.linalg import spilu
 
         self._matrix = _system(matrix)
-        self._factors = spilu(self._matrix, drop_tol=1e-5, fill_factor=40)
+        self._factors = _factorise(spilu, self._matrix, drop_tol=1e-5, fill_factor=40)
 
     def solve(self, right: Table, near: Table, *, transposed: bool = False) -> Table | None:
         """Return x, starting from ``near``; None if it is not found to the accuracy of rounding."""
         from scipy.sparse.linalg import LinearOperator, bicgstab
 
+        if self._factors is None:
+            return None
         side = "T" if transposed else "N"
         matrix = (self._matrix.T if transposed else self._matrix).tocsr()
         guide = LinearOperator(matrix.shape, lambda residual: self._factors.solve(residual, trans=side))
@@ -132,14 +138,6 @@ class Preconditioned:
 System: TypeAlias = type[Factorised] | type[Preconditioned]
 
 
-def solve_once(system: System, matrix: Sparse, right: Table, near: Table) -> Table | None:
-    """Return x with x = right + matrix x; None if that is singular up to rounding, or the solver fails."""
-    try:
-        return system(matrix).solve(right, near)
-    except RuntimeError:  # a factor is singular
-        return None
-
-
 def longest_stay(inner: Sparse) -> float:
     """Return a bound on the expected time among states that are all left eventually, from any of them.
 
@@ -151,8 +149,8 @@ def longest_stay(inner: Sparse) -> float:
     bound = _stay_bound(inner, _sum_stay(inner))
     if np.isfinite(bound):
         return bound
-    ones = np.ones(inner.shape[0])
-    return _stay_bound(inner, solve_once(Factorised if ones.size <= SMALL else Preconditioned, inner, ones, ones))
+    ones, system = np.ones(inner.shape[0]), Factorised if inner.shape[0] <= SMALL else Preconditioned
+    return _stay_bound(inner, system(inner).solve(ones, ones))
 
 
 def _stay_bound(inner: Sparse, stay: Table | None) -> float:

@@ -65,17 +65,7 @@ class Optimum(NamedTuple):
 
 
 def optimum(pairs: Pairs) -> Optimum:
-    """Return the optimal average reward of a task.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.service_station import service_station
-    >>> from everlearn.theory.pairs import tabulate
-    >>> best = optimum(tabulate(service_station(cap=3)))
-    >>> round(best.average_reward, 9), best.certified
-    (0.5, True)
-
-    """
+    """Return the optimal average reward of a task."""
     scale = float(np.abs(pairs.rewards).max(initial=0.0)) or 1.0  # the margins here are meant for rewards of at most 1
     unit = replace(pairs, rewards=pairs.rewards / scale)
     policy, chain = _howard(unit, _relative_value_iteration(unit))
@@ -149,17 +139,7 @@ def _multichain_excess(pairs: Pairs, chain: Chain) -> float:
 
 
 def gaps(pairs: Pairs, best: Optimum) -> Table:
-    """Return the gap of each action in each pair, one row per action; zero for optimal actions.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.arrays import mdp
-    >>> from everlearn.theory.pairs import tabulate
-    >>> pairs = tabulate(mdp([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]]))
-    >>> gaps(pairs, optimum(pairs)).round(9).tolist()
-    [[1.0, 0.0], [0.0, 2.0]]
-
-    """
+    """Return the gap of each action in each pair, one row per action; zero for optimal actions."""
     return np.asarray(np.maximum(best.gain + best.bias - action_values(pairs, best.bias), 0.0))
 
 

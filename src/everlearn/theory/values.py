@@ -46,17 +46,7 @@ def action_values(pairs: Pairs, V: Table, discount: float = 1.0) -> Table:
 
 
 def policy_values(pairs: Pairs, policy: Table, discount: float) -> Values:
-    """Return V_pi and Q_pi of a policy over pairs.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.arrays import mdp
-    >>> from everlearn.theory.pairs import tabulate
-    >>> pairs = tabulate(mdp([[[0, 1], [1, 0]]], [[1], [0]]))
-    >>> policy_values(pairs, np.ones((2, 1)), 0.5).V.round(12).tolist()
-    [1.333333333333, 0.666666666667]
-
-    """
+    """Return V_pi and Q_pi of a policy over pairs."""
     V, error = solve_discounted(*pairs.under(policy), discount)
     return Values(V, action_values(pairs, V, discount), policy, error)
 
