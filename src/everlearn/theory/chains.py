@@ -263,9 +263,10 @@ def solve_without_one(matrix: Sparse, rewards: Table, system: System) -> tuple[T
         bias = inside.solve((rewards - weights @ rewards)[others], np.zeros(others.size))
         if bias is None:
             return None
+        solution = weights, np.insert(bias, often, 0.0)
         if weights[often] >= OFTEN * weights.max():
             break
-    return weights, np.insert(bias, often, 0.0)
+    return solution
 
 
 def solve_transient(inner: Sparse, right: Table) -> Table:

@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.engine.table import MOST_PAIRS, PairTable, make_table
 from everlearn.errors import TableFull
 from everlearn.protocol import Label, Table
+from everlearn.tables import MOST_PAIRS, PairTable, make_table
 from everlearn.tasks.task import Task
 from everlearn.theory.chains import Chain
 from everlearn.theory.linear import Sparse

@@ -13,10 +13,10 @@ import numpy as np
 from everlearn import notebook
 from everlearn.agents.notation import quoted, write
 from everlearn.agents.policies import policy_table
-from everlearn.engine.table import MOST_PAIRS
 from everlearn.errors import EverlearnError, require
 from everlearn.labels import counted, show
 from everlearn.protocol import Table
+from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.registry import make_task
 from everlearn.theory import bounds
 from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_randomised, count_policies
