@@ -42,8 +42,7 @@ class Best(NamedTuple):
 
     average_reward: float
     policy: Table
-    exact: bool
-    """Whether it is known to be the best deterministic one: every one was tried, or it attains lambda_*."""
+    exact: bool  # whether it is known to be the best deterministic one: every one was tried, or it attains lambda_*
     randomised: bool
 
     def __repr__(self) -> str:

@@ -21,8 +21,7 @@ from everlearn.errors import require
 class Bound(NamedTuple):
     """A bound on regret, and the terms that make it up."""
 
-    label: str
-    """The paper's label."""
+    label: str  # the paper's label
     terms: dict[str, float]
 
     @property

@@ -41,13 +41,11 @@ class RecurrentClass:
 
     members: NDArray[np.int64]
     gain: float
-    error: float
-    """A certified bound on the error of the gain."""
+    error: float  # a certified bound on the error of the gain
     bias: Table
     stationary: Table
     period: int
-    phase: NDArray[np.int64]
-    """The step of each period at which a member is visited."""
+    phase: NDArray[np.int64]  # the step of each period at which a member is visited
 
 
 class Chain:

@@ -31,16 +31,14 @@ class Distortion(NamedTuple):
     error: float
     aleatoric_state: Label
     action: Label
-    memories: tuple[Label, Label]
-    """The memories with the greatest and the least value there."""
+    memories: tuple[Label, Label]  # the memories with the greatest and the least value there
 
 
 class DistortionSup(NamedTuple):
     """Delta-bar_tau: the greatest over a grid of horizons and the limit; ``certified`` if that is proved."""
 
     value: float
-    horizon: float
-    """Where the greatest was found; infinite for the limit."""
+    horizon: float  # where the greatest was found; infinite for the limit
     limit: float
     certified: bool
 

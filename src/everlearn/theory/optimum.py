@@ -44,10 +44,8 @@ class Optimum(NamedTuple):
     lower: float
     upper: float
     policy: Table
-    gain: Table
-    """The gain of that policy from each start."""
-    bias: Table
-    """The bias of that policy."""
+    gain: Table  # the gain of that policy from each start
+    bias: Table  # the bias of that policy
 
     def __repr__(self) -> str:
         """Return one line: the average reward and its bounds."""

@@ -37,16 +37,11 @@ class Pairs:
     """
 
     task: Task
-    transitions: tuple[Sparse, ...]
-    """P_a for each action: pairs by pairs."""
-    rewards: Table
-    """rbar_a, one row per action, in the task's own units."""
-    states: NDArray[np.int64]
-    """The index of the aleatoric state of each pair."""
-    labels: list[tuple[Label, Label]]
-    """Memory and aleatoric state of each pair."""
-    start: int
-    """The pair of the empty history."""
+    transitions: tuple[Sparse, ...]  # P_a for each action: pairs by pairs
+    rewards: Table  # rbar_a, one row per action, in the task's own units
+    states: NDArray[np.int64]  # the index of the aleatoric state of each pair
+    labels: list[tuple[Label, Label]]  # memory and aleatoric state of each pair
+    start: int  # the pair of the empty history
 
     @property
     def size(self) -> int:

@@ -35,10 +35,8 @@ from everlearn.theory.values import Values, discount_of, optimal_values, policy_
 class PolicyTheory:
     """What is known of a policy.  Its averaging time takes longest, and is computed on first use."""
 
-    average_reward: float
-    """lambda_pi, from the empty history."""
-    error: float
-    """A certified bound on the error of lambda_pi."""
+    average_reward: float  # lambda_pi, from the empty history
+    error: float  # a certified bound on the error of lambda_pi
     chain: Chain
     """The chain that it makes of the pairs: its recurrent classes, their periods and stationary distributions, and the
     gain and the bias of each start."""

@@ -26,10 +26,8 @@ class Values(NamedTuple):
     """Values on pairs, with a bound on the error of any of them."""
 
     V: Table
-    Q: Table
-    """One row per action."""
-    policy: Table
-    """The policy whose values these are: one row per pair."""
+    Q: Table  # one row per action
+    policy: Table  # the policy whose values these are: one row per pair
     error: float
 
 
