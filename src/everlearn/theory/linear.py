@@ -14,7 +14,6 @@ For gamma = 1, among states that are all left eventually, the longest expected s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,15 +33,14 @@ REFINEMENTS = 8  # how often a solution is corrected by solving for its residual
 
 def solve_discounted(matrix: Sparse, right: Table, discount: float) -> tuple[Table, float]:
     """Return x with x = right + discount matrix x, and a bound on its error."""
-    from scipy.sparse.linalg import splu
-
     scale = max(1.0, float(np.abs(right).max(initial=0.0)))
     solution = _iterate(matrix, right, discount, scale)
     if solution is None:
         if matrix.shape[0] > SMALL:
             remedy = f"too many unknowns to factorise, and no convergence in {SWEEPS:,} sweeps; give a shorter horizon"
             raise InputError("pairs", matrix.shape[0], remedy)
-        solution = np.asarray(splu(_system(discount * matrix)).solve(right))
+        _, factors = _factorise(discount * matrix, complete=True)
+        solution = np.asarray(factors.solve(right))
     residual = float(np.abs(right + discount * (matrix @ solution) - solution).max())
     rounding = np.finfo(float).eps * (4 * float(np.abs(solution).max()) + scale)
     return solution, (residual + rounding) / (1 - discount)
@@ -65,29 +63,23 @@ def _iterate(matrix: Sparse, right: Table, discount: float, scale: float) -> Tab
     return None
 
 
-def _system(matrix: Sparse) -> Sparse:
-    """Return I - P in the format (CSC) that factorisations take."""
+def _factorise(matrix: Sparse, *, complete: bool) -> tuple[Sparse, Any]:
+    """Return I - P and its factors; None for factors if it is singular up to rounding, or to the entries dropped."""
     from scipy.sparse import identity
+    from scipy.sparse.linalg import spilu, splu
 
-    return (identity(matrix.shape[0], format="csc") - matrix).tocsc()
-
-
-def _factorise(method: Callable[..., Any], matrix: Sparse, **options: float) -> Any:
-    """Return the factors of a matrix; None if it is singular up to rounding, or up to the entries dropped."""
+    system = (identity(matrix.shape[0], format="csc") - matrix).tocsc()
     try:
-        return method(matrix, **options)
+        return system, splu(system) if complete else spilu(system, drop_tol=1e-5, fill_factor=40)
     except RuntimeError:
-        return None
+        return system, None
 
 
 class Factorised:
     """Solves (I - P) x = b, where P is a chain's transition matrix among states that are all left eventually."""
 
     def __init__(self, matrix: Sparse) -> None:
-        from scipy.sparse.linalg import splu
-
-        self._matrix = _system(matrix)
-        self._factors = _factorise(splu, self._matrix)
+        self._matrix, self._factors = _factorise(matrix, complete=True)
 
     def solve(self, right: Table, near: Table, *, transposed: bool = False) -> Table | None:
         """Return x after two corrections of ``near``; None if the system is singular, or x overflows."""
@@ -109,10 +101,7 @@ class Preconditioned:
     """
 
     def __init__(self, matrix: Sparse) -> None:
-        from scipy.sparse.linalg import spilu
-
-        self._matrix = _system(matrix)
-        self._factors = _factorise(spilu, self._matrix, drop_tol=1e-5, fill_factor=40)
+        self._matrix, self._factors = _factorise(matrix, complete=False)
 
     def solve(self, right: Table, near: Table, *, transposed: bool = False) -> Table | None:
         """Return x, starting from ``near``; None if it is not found to the accuracy of rounding."""
