@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.engine.table import ArrayTable, PairTable
 from everlearn.randomness import AGENT, ENVIRONMENT, stream, words
+from everlearn.tables import ArrayTable, PairTable
 
 SOURCE = Path(__file__).with_name("optimistic.c")
 BUILD = Path("build/benchmarks")

@@ -15,7 +15,7 @@ from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design
 from everlearn.engine.compiled import simulate_compiled
 from everlearn.engine.plan import Plan
-from everlearn.engine.table import AnyTable, make_table
+from everlearn.tables import AnyTable, make_table
 from everlearn.tasks.registry import make_task
 
 AGENTS = ("growing-horizon", "q-learning", "r-learning", "differential-q", "ucb-h", "tsde")

@@ -8,7 +8,7 @@ from benchmarks.engine import everlearn_seconds
 from everlearn.agents.registry import AGENTS, make_design
 from everlearn.engine.plan import Plan
 from everlearn.engine.runner import simulate
-from everlearn.engine.table import make_table
+from everlearn.tables import make_table
 from everlearn.tasks.registry import make_task
 
 

@@ -11,7 +11,7 @@ from benchmarks.c_program import CProgram
 from everlearn.agents.registry import make_design
 from everlearn.engine.compiled import simulate_compiled
 from everlearn.engine.plan import Plan
-from everlearn.engine.table import ArrayTable, PairTable, make_table
+from everlearn.tables import ArrayTable, PairTable, make_table
 from everlearn.tasks.registry import make_task
 
 ROUNDS = 5

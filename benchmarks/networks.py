@@ -9,7 +9,7 @@ from benchmarks.engine import everlearn_seconds
 from benchmarks.size import random_task
 from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan
-from everlearn.engine.table import make_table
+from everlearn.tables import make_table
 from everlearn.tasks.registry import make_task
 from everlearn.theory.report import Theory
 

@@ -12,7 +12,7 @@ from benchmarks.c_program import BUILD, CProgram
 from benchmarks.engine import everlearn_seconds
 from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan
-from everlearn.engine.table import ArrayTable
+from everlearn.tables import ArrayTable
 
 SIZES = (2, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 RUNS = 32

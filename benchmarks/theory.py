@@ -23,7 +23,7 @@ def growth() -> list[dict[str, str]]:
     for name, task in tasks.items():
         pairs, tabulated = _timed(lambda task=task: tabulate(task))
         best, solved = _timed(lambda pairs=pairs: optimum(pairs))
-        _, averaged = _timed(lambda pairs=pairs, best=best: averaging_time(pairs, best.policy))
+        _, averaged = _timed(lambda pairs=pairs, best=best: averaging_time(pairs.chain(best.policy)))
         _, distorted = _timed(lambda pairs=pairs: distortion(pairs, 100.0))
         rows.append(
             {

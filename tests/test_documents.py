@@ -277,7 +277,7 @@ COUNTED = {
     "pages at once": lambda: constant("play.server:MOST_PAGES"),
     "rows of a table on the page": lambda: constant("play.knowledge:MOST_ROWS"),
     "runs in a cell": lambda: constant("experiments.cells:BLOCK"),
-    "pairs of a table": lambda: constant("engine.table:SETTLED"),
+    "pairs of a table": lambda: constant("tables:SETTLED"),
     "bootstrap resamples": lambda: constant("analysis.statistics:RESAMPLES"),
     "permutations": lambda: constant("analysis.comparison:RESAMPLES"),
     "steps between snapshots": lambda: constant("live.setup:DEFAULTS")["snapshot_every"],

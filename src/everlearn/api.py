@@ -19,11 +19,11 @@ from everlearn.agents.registry import AGENTS, make_design
 from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import simulate, table_for
-from everlearn.engine.table import MOST_PAIRS
 from everlearn.errors import require
 from everlearn.registry import MOST_STEPS, plain, whole
 from everlearn.results.references import References
 from everlearn.results.result import Result
+from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.registry import TASKS, make_task
 from everlearn.tasks.task import Task
 

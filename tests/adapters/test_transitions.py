@@ -266,7 +266,7 @@ def test_a_malformed_table_is_none(name, value):
 
 @pytest.mark.parametrize("name", ["frozen lake", "slippery cliff", "taxi"])
 def test_a_table_is_no_larger_than_was_said(name):
-    from everlearn.engine.table import PairTable
+    from everlearn.tables import PairTable
 
     identifier, arguments = WORLDS[name]
     known = transitions(Maker(identifier, _options(arguments), arguments.get("time_limit", OWN)).make())

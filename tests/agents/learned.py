@@ -12,8 +12,8 @@ from everlearn.agents.agent import split
 from everlearn.agents.registry import make_design
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
-from everlearn.engine.table import settled_table
 from everlearn.protocol import Now
+from everlearn.tables import settled_table
 from everlearn.tasks.registry import make_task
 
 

@@ -18,13 +18,13 @@ from everlearn.cluster import workforce as cluster_workforce
 from everlearn.cluster.legs import Order, walk
 from everlearn.cluster.travel import packed_plan, packed_table, unpacked_table
 from everlearn.cluster.workforce import Cluster
-from everlearn.engine.table import settled_table
 from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.cells import Tables, agent_identity
 from everlearn.experiments.execute import Threads, Watcher, execute
 from everlearn.experiments.spec import load_spec, read_spec
 from everlearn.experiments.variants import variants
 from everlearn.results.provenance import arithmetic
+from everlearn.tables import settled_table
 from tests.worlds import pendulum, random_mdp
 
 pytestmark = [  # Dask leaves sockets and event loops to the garbage collector

@@ -19,9 +19,9 @@ from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.condition import Condition, join
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
-from everlearn.engine.table import AnyTable, PairTable, settled_table
 from everlearn.errors import SnapshotError
 from everlearn.registry import locate, parameters
+from everlearn.tables import AnyTable, PairTable, settled_table
 from everlearn.tasks.registry import make_task
 from tests.worlds import pendulum, random_mdp
 

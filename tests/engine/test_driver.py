@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.engine.driver import BISECTED, pick
-from everlearn.engine.table import OUTCOME
+from everlearn.tables import OUTCOME
 
 
 @given(draw=st.floats(0, 1, exclude_max=True), seed=st.integers(0, 1000), width=st.integers(1, 3 * BISECTED))

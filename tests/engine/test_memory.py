@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 import everlearn as el
+from everlearn import tables
 from everlearn.agents.registry import make_design
-from everlearn.engine import memory, table
-from everlearn.engine.memory import MEMORY, OVERHEAD, available, bytes_known, need, refuse_beyond_memory
+from everlearn.engine import memory
+from everlearn.engine.memory import MEMORY, OVERHEAD, bytes_known, need, refuse_beyond_memory
 from everlearn.engine.plan import Plan, recorded_policies
-from everlearn.engine.table import OUTCOME, ArrayTable, PairTable
 from everlearn.errors import InputError, TableFull
+from everlearn.machine import cores
+from everlearn.tables import ArrayTable, PairTable
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.registry import make_task
 from tests.worlds import random_mdp, shop
@@ -42,12 +44,12 @@ def test_the_table_of_a_task_that_is_made_from_arrays():
     task = random_mdp(1)
     made, plan = ArrayTable(task), Plan(task, make_design("q-learning"), 10, 1, 0)
     assert need(plan, 0).total - need(plan, 0).per_run == made.rows.nbytes + made.probabilities.nbytes
-    assert OUTCOME.itemsize + 8 == memory.OUTCOME_BYTES
+    assert tables.OUTCOME_BYTES == 48
 
 
 def test_what_fits_is_run(monkeypatch):
     plans = [plan_of(4), plan_of(4, "always")]
-    taken = [need(plan, bytes_known(plan.design, Interface(STATION)), memory.cores()).total for plan in plans]
+    taken = [need(plan, bytes_known(plan.design, Interface(STATION)), cores()).total for plan in plans]
     rows = sum(64 * plan.times.size * plan.runs for plan in plans)
     for jobs, total in ((1, max(taken) + rows), (2, sum(taken) + rows)):
         monkeypatch.setattr(memory, "available", lambda total=total: total)
@@ -101,18 +103,7 @@ def test_an_agent_that_cannot_even_begin(monkeypatch):
 
 def test_a_table_that_grows_beyond_what_there_is(monkeypatch):
     grown = PairTable(shop().finish())
-    monkeypatch.setattr(table, "available", lambda: 10**9)
-    grown._refuse_beyond_memory(10**9 // memory.OUTCOME_BYTES)
+    monkeypatch.setattr(tables, "available", lambda: 10**9)
+    grown._refuse_beyond_memory(10**9 // tables.OUTCOME_BYTES)
     with pytest.raises(TableFull):
-        grown._refuse_beyond_memory(10**9 // memory.OUTCOME_BYTES + 1)
-
-
-def test_limits_of_the_process_and_of_a_container_count(monkeypatch):
-    texts = {"/proc/meminfo": "MemTotal: 9 kB\nMemAvailable: 5000 kB", memory.CGROUPS[0]: "max"}
-    monkeypatch.setattr(memory, "_read", lambda path: texts.get(path, ""))
-    assert available() == 5_120_000
-    texts[memory.CGROUPS[0]] = "4096"
-    assert available() == 4096
-    texts[memory.CGROUPS[0]] = "max"
-    monkeypatch.setattr(memory.resource, "getrlimit", lambda kind: (1000, 2000))
-    assert available() == 1000
+        grown._refuse_beyond_memory(10**9 // tables.OUTCOME_BYTES + 1)

@@ -10,7 +10,7 @@ from everlearn.engine import runner
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import reference_loop
 from everlearn.engine.runner import choose_engine, simulate
-from everlearn.engine.table import settled_table
+from everlearn.tables import settled_table
 from everlearn.tasks.registry import make_task
 from tests.worlds import environment_stream
 

@@ -15,10 +15,10 @@ from scipy import stats
 
 import everlearn as el
 from everlearn.blame import PACKAGE
-from everlearn.engine.table import PairTable
 from everlearn.environments import pure
 from everlearn.environments.pure import CAREFUL, REPEATS, Pure, check_environment
 from everlearn.errors import TaskError, UserCodeError
+from everlearn.tables import PairTable
 from tests.worlds import Pendulum, environment_stream, shop
 
 GENERATOR = np.random.default_rng(0)

@@ -13,9 +13,9 @@ import pytest
 import everlearn as el
 from everlearn.agents.registry import make_design
 from everlearn.agents.schedule import smooth
-from everlearn.engine.table import FixedTable, PairTable
 from everlearn.experiments import cells as module
 from everlearn.experiments.cells import Tables
+from everlearn.tables import FixedTable, PairTable
 from tests.experiments.small import RANDOM, SMOOTH, STATION, cells_of, described, world
 from tests.worlds import corridor, pendulum, shop
 

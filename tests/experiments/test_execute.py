@@ -11,7 +11,6 @@ import pytest
 
 import everlearn as el
 from everlearn.agents.registry import make_design
-from everlearn.engine.table import PairTable
 from everlearn.errors import InputError, StoreError
 from everlearn.experiments import cells
 from everlearn.experiments.directory import Directory
@@ -20,6 +19,7 @@ from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.merge import merge
 from everlearn.randomness import put_words, words
 from everlearn.results.provenance import arithmetic
+from everlearn.tables import PairTable
 from tests.experiments.small import (
     RANDOM,
     SMOOTH,

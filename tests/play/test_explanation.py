@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from everlearn.agents.registry import AGENTS, SCHEDULES, make_design
-from everlearn.engine.table import make_table
 from everlearn.play.explanation import explain
 from everlearn.play.interpreted import Interpreted
 from everlearn.play.stream import Stream
+from everlearn.tables import make_table
 from everlearn.tasks.registry import make_task
 
 TASKS = {name: make_task(name) for name in ("service-station", "riverswim")}

@@ -10,11 +10,11 @@ import pytest
 import everlearn as el
 from everlearn.agents.agent import arrays
 from everlearn.agents.registry import make_design
-from everlearn.engine.table import make_table
 from everlearn.errors import UserCodeError
 from everlearn.play.explanation import explain
 from everlearn.play.interpreted import Interpreted
 from everlearn.play.stream import Stream
+from everlearn.tables import make_table
 from everlearn.tasks.registry import make_task
 from tests.worlds import pendulum
 

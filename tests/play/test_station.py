@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from everlearn.agents.registry import make_design
-from everlearn.engine.table import make_table
 from everlearn.play.interpreted import Interpreted
 from everlearn.play.station import Condition, draw, read, say
 from everlearn.play.stream import Stream
+from everlearn.tables import make_table
 from everlearn.tasks.registry import make_task
 
 

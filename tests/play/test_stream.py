@@ -11,10 +11,10 @@ import pytest
 import everlearn as el
 from everlearn.agents.agent import arrays
 from everlearn.agents.registry import AGENTS, SCHEDULES, make_design
-from everlearn.engine.table import make_table
 from everlearn.errors import AgentError, ScheduleError
 from everlearn.play.interpreted import Interpreted
 from everlearn.play.stream import Stream
+from everlearn.tables import make_table
 from everlearn.tasks.registry import make_task
 
 TASKS = {name: make_task(name) for name in ("service-station", "riverswim", "t-maze")}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
 import everlearn as el
-from everlearn.engine.table import make_table
 from everlearn.errors import EverlearnError, InputError, LabelError, ProbabilityError, RewardError, TaskError
+from everlearn.tables import make_table
 from everlearn.theory.pairs import tabulate
 from tests.worlds import environment_stream
 

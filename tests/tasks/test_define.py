@@ -8,8 +8,8 @@ import pytest
 import everlearn as el
 from everlearn.agents.registry import make_design
 from everlearn.engine.plan import Plan
-from everlearn.engine.table import PairTable
 from everlearn.errors import InputError, LabelError, ObservationError, RewardError, TaskError, UserCodeError
+from everlearn.tables import PairTable
 from tests.worlds import Pendulum, environment_stream, pendulum, shop
 
 

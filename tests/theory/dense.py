@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
+from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 import everlearn as el
@@ -68,6 +69,31 @@ def best_values(pairs: Pairs, discount: float) -> np.ndarray:
     """V_*, as the greatest values of any deterministic policy."""
     policies = deterministic(pairs.size, len(pairs.transitions))
     return np.max([values(pairs, policy, discount) for policy in policies], axis=0)
+
+
+def bellman(pairs: Pairs, V: np.ndarray, discount: float) -> np.ndarray:
+    """T V, the Bellman operator of optimality."""
+    return (pairs.rewards + discount * (matrices(pairs) @ V)).max(axis=0)
+
+
+def value_iteration(pairs: Pairs, discount: float, tolerance: float = 1e-12) -> np.ndarray:
+    """V_* by iterating the Bellman operator."""
+    V = np.zeros(pairs.size)
+    while True:
+        following = bellman(pairs, V, discount)
+        if np.abs(following - V).max() <= tolerance * (1 - discount):
+            return following
+        V = following
+
+
+def linear_program(pairs: Pairs, discount: float) -> np.ndarray:
+    """V_* as the least V with V >= rbar_a + gamma P_a V for all a."""
+    constraints = np.concatenate([discount * matrix - np.eye(pairs.size) for matrix in matrices(pairs)])
+    solution = linprog(
+        np.ones(pairs.size), A_ub=constraints, b_ub=-pairs.rewards.ravel(), bounds=(None, None), method="highs"
+    )
+    assert solution.success
+    return solution.x
 
 
 def best_gain(pairs: Pairs) -> np.ndarray:

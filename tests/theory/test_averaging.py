@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.agents.policies import policy_table
 from everlearn.theory import averaging
-from everlearn.theory.averaging import averaging_time, supremum
+from everlearn.theory.averaging import averaging_time
 from everlearn.theory.pairs import tabulate
 from tests.theory.dense import alternation, block_diagonal, chain, cycle, limit, random_policy, station, under
 from tests.worlds import random_mdp
@@ -34,7 +34,7 @@ def only_action(P, r, start: int = 0):
 
 def of_only_action(P, r, start: int = 0):
     pairs = only_action(P, r, start)
-    return averaging_time(pairs, np.ones((pairs.size, 1)))
+    return averaging_time(pairs.chain(np.ones((pairs.size, 1))))
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0.15, 3))
@@ -42,7 +42,7 @@ def of_only_action(P, r, start: int = 0):
 def test_brute_force_over_random_chains(seed, size, evenness):
     random = np.random.default_rng(seed)
     P = 0.95 * random.dirichlet(np.full(size, evenness), size=size) + 0.05 / size
-    found, expected = supremum(chain(P, r := random.random(size))), brute_force(P, r, 1500)
+    found, expected = averaging_time(chain(P, r := random.random(size))), brute_force(P, r, 1500)
     assert found.value - 1e-10 <= expected <= found.value + found.error + 1e-10
     assert found.error < 1e-9
 
@@ -51,7 +51,9 @@ def test_brute_force_over_random_chains(seed, size, evenness):
 def test_brute_force_over_random_tasks_and_policies(seed):
     pairs = tabulate(random_mdp(seed, scale=5, low=-2))
     policy = random_policy(seed, pairs.size, 3)
-    assert averaging_time(pairs, policy).value == pytest.approx(brute_force(*under(pairs, policy), 3000), abs=1e-9)
+    assert averaging_time(pairs.chain(policy)).value == pytest.approx(
+        brute_force(*under(pairs, policy), 3000), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -106,8 +108,8 @@ def test_it_is_infinite_where_the_average_depends_on_the_start():
 def test_it_is_infinite_where_some_history_leads_to_another_average():
     """The policy never leaves state 0, but a history can."""
     pairs = tabulate(el.mdp([[[1, 0], [0, 1]], [[0, 1], [0, 1]]], [[1, 0], [0, 0]]))
-    assert averaging_time(pairs, np.array([[1.0, 0.0], [1.0, 0.0]])).value == np.inf
-    assert averaging_time(pairs, np.array([[0.0, 1.0], [1.0, 0.0]])).value == pytest.approx(0, abs=1e-12)
+    assert averaging_time(pairs.chain(np.array([[1.0, 0.0], [1.0, 0.0]]))).value == np.inf
+    assert averaging_time(pairs.chain(np.array([[0.0, 1.0], [1.0, 0.0]]))).value == pytest.approx(0, abs=1e-12)
 
 
 def test_classes_with_one_gain_and_different_periods():
@@ -135,20 +137,20 @@ def test_a_slow_chain_within_its_error():
 
 def test_too_few_steps_leave_an_error_that_says_so(monkeypatch):
     monkeypatch.setattr(averaging, "STEPS", 50)
-    found = supremum(chain([[0.99, 0.01], [0.01, 0.99]], [1.0, 0.0]))
+    found = averaging_time(chain([[0.99, 0.01], [0.01, 0.99]], [1.0, 0.0]))
     assert found.value < 25 - 1
     assert found.value + found.error >= 25 - 1e-9
 
 
 def test_a_cycle_longer_than_the_steps_allowed_leaves_an_error_that_says_so(monkeypatch):
     monkeypatch.setattr(averaging, "STEPS", 5)
-    found = supremum(chain(cycle(30), [1.0] * 15 + [0.0] * 15))
+    found = averaging_time(chain(cycle(30), [1.0] * 15 + [0.0] * 15))
     assert found.value + found.error >= 7.5
 
 
 def test_always_fast_at_the_station():
     pairs = station()
-    found = averaging_time(pairs, pairs.policy(policy_table(pairs.task, "fast")))
+    found = averaging_time(pairs.chain(pairs.policy(policy_table(pairs.task, "fast"))))
     assert found.value == pytest.approx(54.45, abs=0.005)
     assert found.error < 1e-6
 
@@ -189,4 +191,6 @@ def test_a_long_river_in_fractions(states):
 def test_randomised_doors_against_brute_force():
     pairs = tabulate(alternation(0.5))
     policy = pairs.policy(np.array([[0.7, 0.3]]))
-    assert averaging_time(pairs, policy).value == pytest.approx(brute_force(*under(pairs, policy), 2000), abs=1e-10)
+    assert averaging_time(pairs.chain(policy)).value == pytest.approx(
+        brute_force(*under(pairs, policy), 2000), abs=1e-10
+    )

@@ -32,7 +32,7 @@ def station() -> el.Theory:
 def test_it_says_what_its_parts_say(station):
     policy = np.array([[0.0, 1.0], [0.5, 0.5]])
     assert station.average_reward("0=slow,1=fast:0.5") == average_reward(station.pairs, policy)
-    assert station.averaging_time(policy) == averaging_time(station.pairs, station.pairs.policy(policy))
+    assert station.averaging_time(policy) == averaging_time(station.pairs.chain(station.pairs.policy(policy)))
     assert station.distortion(10) == distortion(station.pairs, 10)
 
 

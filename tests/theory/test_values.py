@@ -10,18 +10,19 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.errors import InputError
 from everlearn.theory.averaging import averaging_time
-from everlearn.theory.chains import Chain
 from everlearn.theory.pairs import tabulate
-from everlearn.theory.values import (
-    action_values,
+from everlearn.theory.values import action_values, discount_of, optimal_values, policy_values
+from tests.theory.dense import (
     bellman,
-    discount_of,
+    best_values,
     linear_program,
-    optimal_values,
-    policy_values,
+    matrices,
+    random_coarse,
+    random_policy,
+    station,
     value_iteration,
+    values,
 )
-from tests.theory.dense import best_values, matrices, random_coarse, random_policy, station, values
 from tests.worlds import random_mdp
 
 DISCOUNTS = [0.0, 0.5, 0.95, 0.999]
@@ -103,7 +104,8 @@ def test_values_are_within_the_averaging_time_of_the_average(seed, discount):
     """|V_pi - lambda_pi / (1 - gamma)| <= tau_pi from every pair (``lemma:mixing-time``)."""
     pairs = random_pairs(seed)
     policy = random_policy(seed, pairs.size, len(pairs.transitions))
-    tau, gain = averaging_time(pairs, policy), Chain(*pairs.under(policy)).gain[pairs.start]
+    chain = pairs.chain(policy)
+    tau, gain = averaging_time(chain), chain.gain[pairs.start]
     gap = np.abs(values(pairs, policy, discount) - gain / (1 - discount)).max()
     assert gap <= tau.value + tau.error + 1e-11 / (1 - discount)
 

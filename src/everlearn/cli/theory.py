@@ -15,7 +15,7 @@ from everlearn.errors import InputError
 from everlearn.labels import counted
 from everlearn.theory.bounds import growing_horizon_regret, says_something_from
 from everlearn.theory.report import Theory
-from everlearn.theory.summary import best_rows, bound_rows, distortion_rows, optimum_rows, policy_rows
+from everlearn.theory.summary import optimum_rows, summary_rows
 
 
 def theory_and_print(
@@ -53,8 +53,7 @@ def _check_only(only: str | None, others: list[object]) -> None:
 
 def print_report(theory: Theory, policies: list[str], horizons: list[float], steps: list[int]) -> None:
     """Print a table that says in a sentence what each number means, and the best policy."""
-    rows = [*optimum_rows(theory), *best_rows(theory), *policy_rows(theory, policies)]
-    _print_rows(theory, [*rows, *distortion_rows(theory, horizons), *bound_rows(theory, steps)])
+    _print_rows(theory, summary_rows(theory, policies, horizons, steps))
     screen, text = console(), shlex.quote(theory.best_policy)
     if len(text) > LISTED:
         whole_text = "--json has all of it, under best_aleatoric.text"

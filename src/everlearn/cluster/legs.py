@@ -16,10 +16,10 @@ from everlearn.agents.own import build_knowledge
 from everlearn.cluster.travel import records_after, unpacked_plan, unpacked_table
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.condition import Condition
-from everlearn.engine.table import FixedTable
 from everlearn.experiments.cells import agent_identity
 from everlearn.modules import look_in
 from everlearn.results.provenance import arithmetic
+from everlearn.tables import FixedTable
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.engine.condition import Condition
 from everlearn.engine.plan import Plan
-from everlearn.engine.table import OUTCOME, AnyTable, FixedTable
 from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.variants import Variant
+from everlearn.tables import OUTCOME, AnyTable, FixedTable
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.task import Task
 

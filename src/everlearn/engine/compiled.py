@@ -26,13 +26,13 @@ from everlearn.engine.driver import FAILED, Lanes
 from everlearn.engine.guarded import Failed, guarded
 from everlearn.engine.kernels import CHECKED, INLINE, STRICT, Token
 from everlearn.engine.memory import MEMORY, bytes_known
-from everlearn.engine.memory import cores as cores
 from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
-from everlearn.engine.table import AnyTable
 from everlearn.engine.timeline import Timeline, stretches
 from everlearn.errors import InputError
+from everlearn.machine import cores
 from everlearn.protocol import Knowledge, Table
 from everlearn.randomness import AGENT, ENVIRONMENT, stream, words
+from everlearn.tables import AnyTable
 from everlearn.tasks.interface import Interface
 
 LANES = 32

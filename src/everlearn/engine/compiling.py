@@ -20,9 +20,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from everlearn import protocol
+from everlearn import protocol, tables
 from everlearn.agents import clock
-from everlearn.engine import copies, driver, kernels, parts, sfc64, table
+from everlearn.engine import copies, driver, kernels, parts, sfc64
 from everlearn.engine.kernels import Token, make_callable
 
 _LOCK = threading.Lock()
@@ -85,6 +85,6 @@ def warn_uncached(error: Exception) -> None:
 
 def _engine_fingerprint(tokens: str) -> str:
     """Return a hash of what compiled code depends on: a design's functions, and the engine around them."""
-    modules = (clock, copies, driver, kernels, parts, protocol, sfc64, table)
+    modules = (clock, copies, driver, kernels, parts, protocol, sfc64, tables)
     texts = [Path(str(module.__file__)).read_text() for module in modules]
     return hashlib.sha256("\n".join([tokens, numba.__version__, np.__version__, *texts]).encode()).hexdigest()

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from everlearn.agents.clock import Block, Carry, multiplied
 from everlearn.engine.kernels import act_by, first_by, formula_by, lane_by, learn_by, note_by
 from everlearn.engine.sfc64 import STRIDE, step, stream_at
-from everlearn.engine.table import UNSEEN
 from everlearn.protocol import Experience, Knowledge, Now, Table
+from everlearn.tables import UNSEEN
 
 int64: Any = np.int64
 uint64: Any = np.uint64

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import resource
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from everlearn.agents.agent import arrays
@@ -13,6 +10,8 @@ from everlearn.agents.design import Design
 from everlearn.agents.own import build_knowledge
 from everlearn.engine.plan import Plan, policy_shape
 from everlearn.errors import InputError
+from everlearn.machine import available, cores, shown
+from everlearn.tables import OUTCOME_BYTES
 from everlearn.tasks.interface import Interface
 
 MEMORY = 1 << 30
@@ -20,12 +19,6 @@ MEMORY = 1 << 30
 
 OVERHEAD = 512
 """Bytes that a run takes beside what it knows and what is recorded of it: its place, its streams, its objects."""
-
-OUTCOME_BYTES = 48
-"""Bytes of an outcome in the table of a task, with its probability."""
-
-CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where a container says how much memory it may take."""
 
 
 class Need(NamedTuple):
@@ -93,53 +86,3 @@ def refuse_beyond_memory(plans: Sequence[Plan], *, jobs: int = 1, row: int = 0) 
         raise InputError("task", plan.task.name, remedy)
     remedy = f"takes about {shown(total)} of memory, {shown(each)} per run, more than this machine has; give fewer"
     raise InputError("runs", plan.runs, remedy)
-
-
-def cores() -> int:
-    """Return how many cores this process may use, which can be fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def available() -> int:
-    """Return how many bytes this process could still take: what the machine has free, within its limits.
-
-    Examples
-    --------
-    >>> available() > 0
-    True
-
-    """
-    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
-    limits = [limit for limit in limits if limit != resource.RLIM_INFINITY]
-    limits += [int(text) for path in CGROUPS if (text := _read(path)).isdecimal()]
-    return min([_free(), *limits])
-
-
-def _free() -> int:
-    for line in _read("/proc/meminfo").splitlines():
-        if line.startswith("MemAvailable:"):
-            return 1024 * int(line.split()[1])
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return ""
-
-
-def shown(number: float) -> str:
-    """Return a number of bytes as people say it.
-
-    Examples
-    --------
-    >>> shown(1234), shown(7.5e12)
-    ('1.2 kB', '7.5 TB')
-
-    """
-    units = ["bytes", "kB", "MB", "GB", "TB", "PB"]
-    while number >= 1000 and len(units) > 1:
-        number /= 1000
-        units.pop(0)
-    return f"{number:.2g} {units[0]}" if number < 100 else f"{number:,.0f} {units[0]}"

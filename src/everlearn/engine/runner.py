@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from everlearn.agents.own import Guard, build_knowledge
 from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
-from everlearn.engine.table import EAGER, MOST_PAIRS, AnyTable, make_table
 from everlearn.errors import AgentError, CompilationError, EverlearnError, InputError
+from everlearn.tables import EAGER, MOST_PAIRS, AnyTable, make_table
 
 ENGINES = ("auto", "compiled", "reference")
 

@@ -20,11 +20,11 @@ from everlearn.agents.design import Design
 from everlearn.agents.own import build_knowledge
 from everlearn.agents.schedule import Schedule
 from everlearn.engine.memory import MEMORY, bytes_known
-from everlearn.engine.table import AnyTable, FixedTable, settled_table
 from everlearn.experiments.variants import Variant, named
 from everlearn.protocol import Knowledge
 from everlearn.registry import plain
 from everlearn.sources import source_of
+from everlearn.tables import AnyTable, FixedTable, settled_table
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.task import Task
 

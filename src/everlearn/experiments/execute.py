@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from everlearn.engine.condition import Condition
-from everlearn.engine.memory import cores, refuse_beyond_memory
+from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Progress
 from everlearn.engine.runner import choose_engine
 from everlearn.errors import InputError, StoreError
@@ -26,6 +26,7 @@ from everlearn.experiments.variants import Variant, variants
 from everlearn.experiments.work import Commit, Job, jobs, work_here
 from everlearn.files import refuse_unwritable
 from everlearn.locks import gathering, working
+from everlearn.machine import cores
 from everlearn.results.provenance import provenance
 from everlearn.results.store import Damaged
 

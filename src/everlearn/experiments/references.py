@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from everlearn.engine.table import SETTLED, AnyTable, FixedTable
 from everlearn.errors import EverlearnError
 from everlearn.results.references import BEST, FOUND, OPTIMUM
+from everlearn.tables import SETTLED, AnyTable, FixedTable
 from everlearn.tasks.task import Task
 
 DIFFERENT = 1e-6

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from everlearn.engine.runner import ENGINES
-from everlearn.engine.table import MOST_PAIRS
 from everlearn.engine.times import PER_DECADE
 from everlearn.errors import InputError, UnknownName
 from everlearn.registry import MOST_STEPS, plain, whole
+from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.define import Definition
 
 MOST_PER_DECADE = 1000

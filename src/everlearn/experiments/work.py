@@ -15,11 +15,12 @@ from typing import Protocol, TypeAlias
 
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.condition import Condition, join
-from everlearn.engine.memory import MEMORY, bytes_known, cores
+from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
-from everlearn.engine.table import AnyTable
 from everlearn.experiments.cells import Cell, Tables
+from everlearn.machine import cores
+from everlearn.tables import AnyTable
 from everlearn.tasks.interface import Interface
 
 SHARE = 0.01

@@ -10,17 +10,17 @@ from typing import Any, TypeAlias, TypeVar
 
 from everlearn.agents.design import Design
 from everlearn.blame import blame
-from everlearn.engine.compiled import cores
 from everlearn.engine.plan import Plan
 from everlearn.engine.runner import TRIED, choose_engine
-from everlearn.engine.table import ArrayTable, PairTable, make_table
 from everlearn.errors import CompilationError
+from everlearn.machine import cores
 from everlearn.play.configuration import Configuration
 from everlearn.play.facts import Facts, find_facts
 from everlearn.play.interpreted import Interpreted, Watched
 from everlearn.play.offer import REGISTERED, Offer
 from everlearn.play.stream import INTERPRETED, LONGEST, Stream
 from everlearn.registry import plain
+from everlearn.tables import ArrayTable, PairTable, make_table
 from everlearn.tasks.task import Task
 
 Found = TypeVar("Found")

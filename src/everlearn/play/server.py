@@ -18,8 +18,8 @@ import uvicorn
 from fastapi import FastAPI, Request
 from nicegui import Client, app, ui
 
-from everlearn.engine.compiled import cores
 from everlearn.errors import EverlearnError, InputError, require
+from everlearn.machine import cores
 from everlearn.play.components import Text
 from everlearn.play.configuration import Configuration
 from everlearn.play.opening import Opening

@@ -18,10 +18,10 @@ from everlearn.agents.design import Design
 from everlearn.agents.own import Guard, copied
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
-from everlearn.engine.table import ArrayTable, PairTable
 from everlearn.engine.timeline import Timeline
 from everlearn.protocol import Experience, Knowledge, Label, Now, Table
 from everlearn.randomness import put_words, uniform, words
+from everlearn.tables import ArrayTable, PairTable
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.task import Task
 
@@ -60,7 +60,7 @@ class Stream:
     Examples
     --------
     >>> from everlearn.agents.registry import make_design
-    >>> from everlearn.engine.table import make_table
+    >>> from everlearn.tables import make_table
     >>> from everlearn.tasks.registry import make_task
     >>> task = make_task("service-station")
     >>> with ThreadPoolExecutor(2) as pool:

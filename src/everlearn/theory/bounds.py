@@ -1,10 +1,12 @@
-"""The bounds of the paper, by their labels, each term apart.
+"""The bounds of the paper, by their labels, term by term.
 
 Each bounds the regret sum_t (lambda_pi - R_{t+1}), for rewards in [0, 1].  For rewards over another range, of width w,
-the learner sees rewards divided by w, so that averaging times and distortions, which scale with rewards, are divided by
-w going in and the bound is multiplied by w coming out.  It promises nothing for agents that learn from raw rewards.
+the learner sees rewards divided by w.  So averaging times and distortions, which scale with rewards, are divided by w
+going in, and the bound is multiplied by w coming out.  It promises nothing for agents that learn from raw rewards.
 
 A bound *says something* from the T on at which it is less than w T, which no regret exceeds.
+
+In every function, ``pairs`` is the number of aleatoric states times that of actions, and ``width`` is w.
 """
 
 from __future__ import annotations
@@ -19,8 +21,7 @@ from everlearn.errors import require
 class Bound(NamedTuple):
     """A bound on regret, and the terms that make it up."""
 
-    label: str
-    """The paper's label."""
+    label: str  # the paper's label
     terms: dict[str, float]
 
     @property
@@ -34,9 +35,8 @@ def discounted_regret(
 ) -> Bound:
     """Bound the regret of Algorithm 1 at a fixed horizon (``theorem:average-reward-discounted-algorithm``).
 
-    ``pairs`` is the number of aleatoric states times that of actions.  The stronger form in the appendix has
-    a factor of three on the averaging time, which its own proof does not need; see
-    :func:`discounted_regret_any_history`.
+    The stronger form in the appendix has a factor of three on the averaging time, which its own proof does not need;
+    see :func:`discounted_regret_any_history`.
 
     Examples
     --------
@@ -45,18 +45,8 @@ def discounted_regret(
     1222618
 
     """
-    _check(steps, horizon)
-    tau, delta = averaging_time / width, distortion / width
-    return _scaled(
-        "theorem:average-reward-discounted-algorithm",
-        {
-            "exploration": 24 * horizon**1.5 * math.sqrt(pairs * steps * _log(steps)),
-            "distortion": 3 * delta * steps,
-            "averaging": tau / horizon * steps,
-            "horizon": (pairs + 5 + 2 * math.log(steps)) * horizon,
-        },
-        width,
-    )
+    label, tau, delta = "theorem:average-reward-discounted-algorithm", averaging_time / width, distortion / width
+    return _fixed_horizon(label, steps, pairs, horizon, tau, delta, width)
 
 
 def discounted_regret_any_history(
@@ -71,21 +61,11 @@ def discounted_regret_any_history(
 ) -> Bound:
     """Bound the regret of Algorithm 3 from any history and values (``theorem:average-reward-any-policy``).
 
-    ``shortfall`` is the paper's iota: values begin at most iota tau below the optimal ones.  As printed, with a factor
-    of three on the averaging time.  For T > tau log(T).  ``shortfall`` is in the learner's units.
+    It is as printed, with a factor of three on the averaging time, and for T > tau log(T).  ``shortfall`` is the
+    paper's iota, in the learner's units: values begin at most iota tau below the optimal ones.
     """
-    _check(steps, horizon)
-    tau, delta = averaging_time / width, max(distortion / width, shortfall)
-    return _scaled(
-        "theorem:average-reward-any-policy",
-        {
-            "exploration": 24 * horizon**1.5 * math.sqrt(pairs * steps * _log(steps)),
-            "distortion": 3 * delta * steps,
-            "averaging": 3 * tau / horizon * steps,
-            "horizon": (pairs + 5 + 2 * math.log(steps)) * horizon,
-        },
-        width,
-    )
+    label, tau, delta = "theorem:average-reward-any-policy", averaging_time / width, max(distortion / width, shortfall)
+    return _fixed_horizon(label, steps, pairs, horizon, 3 * tau, delta, width)
 
 
 def discounted_value_loss(
@@ -93,15 +73,12 @@ def discounted_value_loss(
 ) -> Bound:
     """Bound the sum of V_* - V of Algorithm 3 along its own path (``theorem:discounted``)."""
     _check(steps, horizon)
-    delta = max(distortion / width, shortfall)
-    return _scaled(
+    return _scale(
         "theorem:discounted",
-        {
-            "exploration": 24 * horizon**2.5 * math.sqrt(pairs * steps * _log(steps)),
-            "distortion": 3 * delta * steps * horizon,
-            "horizon": (pairs + 3) * horizon**2,
-        },
         width,
+        exploration=24 * horizon**2.5 * math.sqrt(pairs * steps * _log(steps)),
+        distortion=3 * max(distortion / width, shortfall) * steps * horizon,
+        horizon=(pairs + 3) * horizon**2,
     )
 
 
@@ -110,7 +87,7 @@ def growing_horizon_regret(
 ) -> Bound:
     """Bound the regret of Algorithm 2 with change points (``theorem:main``).
 
-    ``distortion_sup`` is Delta-bar at the averaging time, or at 1 where that is less.
+    ``distortion_sup`` is Delta-bar at the averaging time, or at 1 if that is less.
 
     Examples
     --------
@@ -118,17 +95,19 @@ def growing_horizon_regret(
     True
 
     """
-    return _main("theorem:main", steps, pairs, averaging_time / width, 3 * distortion_sup / width, width)
+    return _growing_horizon("theorem:main", steps, pairs, averaging_time / width, 3 * distortion_sup / width, width)
 
 
 def class_regret(steps: float, *, pairs: int, horizon: float, distortion_sup: float, width: float = 1.0) -> Bound:
     """Bound the regret of Algorithm 2 relative to all policies that average within tau (``cor:avg-time-upper-bound``).
 
-    As printed, with Delta-bar at tau.  The theorem has it at the averaging time of the policy, where it is no less: so
-    from its statement the corollary follows only with Delta-bar at 1; its proof gives it with tau in place of tau_pi.
+    It is as printed, with Delta-bar at tau.  The theorem has Delta-bar at the averaging time of the policy, where it is
+    no less.  So from its statement the corollary follows only with Delta-bar at 1; its proof gives it with tau in place
+    of tau_pi.
     """
     _check(steps, horizon / width)
-    return _main("cor:avg-time-upper-bound", steps, pairs, horizon / width, 3 * distortion_sup / width, width)
+    label, tau = "cor:avg-time-upper-bound", horizon / width
+    return _growing_horizon(label, steps, pairs, tau, 3 * distortion_sup / width, width)
 
 
 def optimum_regret(
@@ -138,23 +117,17 @@ def optimum_regret(
 
     ``averaging_time`` and ``distortion_sup`` are those of the best policy over aleatoric states.
     """
-    return _main("cor:global-optimum", steps, pairs, averaging_time / width, 4 * distortion_sup / width, width)
+    label, tau = "cor:global-optimum", averaging_time / width
+    return _growing_horizon(label, steps, pairs, tau, 4 * distortion_sup / width, width)
 
 
 def aleatoric_loss(distortion_sup: float) -> Bound:
-    """Bound lambda_* - lambda_pi~, for the class with randomised policies (``lemma:aleatoric-vs-global``).
-
-    Examples
-    --------
-    >>> aleatoric_loss(0.25).value
-    0.25
-
-    """
+    """Bound lambda_* - lambda_pi~, for the class with randomised policies (``lemma:aleatoric-vs-global``)."""
     return Bound("lemma:aleatoric-vs-global", {"distortion": distortion_sup})
 
 
 def says_something_from(bound: Callable[[float], Bound], width: float = 1.0, most: float = 1e60) -> float:
-    """Return the least power of two T at which a bound is below w T, the most there can be; else infinity."""
+    """Return the least power of two T at which a bound is below w T, the greatest possible regret; else infinity."""
     steps = 2.0
     while steps <= most:
         if bound(steps).value < width * steps:
@@ -163,18 +136,30 @@ def says_something_from(bound: Callable[[float], Bound], width: float = 1.0, mos
     return math.inf
 
 
-def _main(label: str, steps: float, pairs: int, tau: float, slope: float, width: float) -> Bound:
-    _check(steps, 1.0)
-    return _scaled(
+def _fixed_horizon(
+    label: str, steps: float, pairs: int, horizon: float, tau: float, delta: float, width: float
+) -> Bound:
+    _check(steps, horizon)
+    return _scale(
         label,
-        {
-            "exploration": 120 * math.sqrt(pairs * _log(steps)) * steps**0.8,
-            "averaging": 5 * tau * steps**0.8,
-            "distortion": slope * steps,
-            "horizon": (54 * pairs + 18 * math.log(steps)) * steps**0.2,
-            "assessment": 2 * tau**5 if tau < 1e60 else math.inf,
-        },
         width,
+        exploration=24 * horizon**1.5 * math.sqrt(pairs * steps * _log(steps)),
+        distortion=3 * delta * steps,
+        averaging=tau / horizon * steps,
+        horizon=(pairs + 5 + 2 * math.log(steps)) * horizon,
+    )
+
+
+def _growing_horizon(label: str, steps: float, pairs: int, tau: float, slope: float, width: float) -> Bound:
+    _check(steps, 1.0)
+    return _scale(
+        label,
+        width,
+        exploration=120 * math.sqrt(pairs * _log(steps)) * steps**0.8,
+        averaging=5 * tau * steps**0.8,
+        distortion=slope * steps,
+        horizon=(54 * pairs + 18 * math.log(steps)) * steps**0.2,
+        assessment=2 * tau**5 if tau < 1e60 else math.inf,
     )
 
 
@@ -187,5 +172,5 @@ def _check(steps: float, horizon: float) -> None:
     require(horizon >= 1, "horizon", horizon, "give at least 1")
 
 
-def _scaled(label: str, terms: dict[str, float], width: float) -> Bound:
+def _scale(label: str, width: float, **terms: float) -> Bound:
     return Bound(label, {name: width * term for name, term in terms.items()})

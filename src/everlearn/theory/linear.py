@@ -1,82 +1,59 @@
 """Linear systems (I - gamma P) x = b of a Markov chain, with a certified error.
 
-Three ways, since none does everything.  Iteration x <- b + gamma P x costs a product with a sparse matrix a sweep and
-needs no more memory than the matrix; it is quick where the chain mixes quickly or the horizon is short.  Factorisation
-takes slow chains, but fills in on chains without structure.  Where a chain is slow and large, an incomplete
-factorisation guides an iteration (:class:`Preconditioned`).  For gamma < 1 the residual bounds the error of each:
-|x - x*| <= |b + gamma P x - x| / (1 - gamma) in the maximum norm.  For gamma = 1, among states that are all left in the
-end, the longest expected stay takes the place of 1 / (1 - gamma) (:func:`longest_stay`).
+No method suits every chain, so there are three:
+
+- iteration x <- b + gamma P x takes one sparse product per sweep and no memory beyond the matrix; it is fast if the
+  chain mixes fast or the horizon is short;
+- factorisation also solves slow chains, but it fills in on chains without structure (:class:`Factorised`);
+- an incomplete factorisation guides an iteration on chains that are slow and large (:class:`Preconditioned`).
+
+For gamma < 1 the residual bounds the error of each: |x - x*| <= |b + gamma P x - x| / (1 - gamma) in the maximum norm.
+For gamma = 1, among states that are all left eventually, the longest expected stay takes the place of 1 / (1 - gamma)
+(:func:`longest_stay`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from everlearn.errors import InputError
 from everlearn.protocol import Table
 
-SMALL = 30_000
-"""Up to how many unknowns a factorisation is tried."""
+Sparse: TypeAlias = Any  # a sparse matrix of SciPy (CSR), which has no types
 
-SWEEPS = 20_000
-"""How many sweeps an iteration may take."""
-
-QUICK = 250
-"""How many it may take where there is a factorisation to turn to."""
-
-RELATIVE = 1e-13
-"""The residual, relative to the right side, at which an iteration ends."""
-
-STAYING = 1 / 16
-"""The share that may still stay where a sum over a few steps stands for the expected time of a stay."""
-
-REFINEMENTS = 8
-"""How often a solution is corrected by solving for its residual."""
+SMALL = 30_000  # the most unknowns for which a factorisation is tried
+SWEEPS = 20_000  # the most sweeps of an iteration
+QUICK = 250  # the most sweeps if a factorisation is possible instead
+RELATIVE = 1e-13  # the residual, relative to the right side, at which an iteration ends
+STAYING = 1 / 16  # the probability of still staying at which a sum over a few steps may bound the time of a stay
+REFINEMENTS = 8  # how often a solution is corrected by solving for its residual
 
 
-def solve_discounted(matrix: Any, right: Table, discount: float) -> tuple[Table, float]:
-    """Return x with x = right + discount matrix x, and a bound on its error.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> solution, error = solve_discounted(csr_array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 0.0]), 0.5)
-    >>> solution.round(12).tolist(), bool(error < 1e-12)
-    ([1.333333333333, 0.666666666667], True)
-
-    """
+def solve_discounted(matrix: Sparse, right: Table, discount: float) -> tuple[Table, float]:
+    """Return x with x = right + discount matrix x, and a bound on its error."""
     scale = max(1.0, float(np.abs(right).max(initial=0.0)))
     solution = _iterate(matrix, right, discount, scale)
     if solution is None:
-        solution = factorised(matrix, discount, right)
+        if matrix.shape[0] > SMALL:
+            remedy = f"too many unknowns to factorise, and no convergence in {SWEEPS:,} sweeps; give a shorter horizon"
+            raise InputError("pairs", matrix.shape[0], remedy)
+        _, factors = _factorise(discount * matrix, complete=True)
+        solution = np.asarray(factors.solve(right))
     residual = float(np.abs(right + discount * (matrix @ solution) - solution).max())
     rounding = np.finfo(float).eps * (4 * float(np.abs(solution).max()) + scale)
     return solution, (residual + rounding) / (1 - discount)
 
 
-def factorised(matrix: Any, discount: float, right: Table) -> Table:
-    """Solve by factorisation."""
-    from scipy.sparse import identity
-    from scipy.sparse.linalg import splu
+def _iterate(matrix: Sparse, right: Table, discount: float, scale: float) -> Table | None:
+    """Iterate until the residual is the same everywhere; return None if that takes too long.
 
-    if matrix.shape[0] > SMALL:
-        remedy = f"too many unknowns to factorise, and no convergence in {SWEEPS:,} sweeps; give a shorter horizon"
-        raise InputError("pairs", matrix.shape[0], remedy)
-    factors = splu((identity(matrix.shape[0], format="csc") - discount * matrix).tocsc())
-    return np.asarray(factors.solve(right))
-
-
-def _iterate(matrix: Any, right: Table, discount: float, scale: float) -> Table | None:
-    """Iterate until the residual is the same everywhere; None where that would take too long.
-
-    A residual c everywhere means that the solution is gamma c / (1 - gamma) higher everywhere (MacQueen, 1966).  So it
-    is the mixing of the chain that counts, and not the horizon.
+    If the residual is c everywhere, the solution is gamma c / (1 - gamma) higher everywhere (MacQueen, 1966).  So the
+    number of sweeps depends on how fast the chain mixes, and not on the horizon.
     """
-    allowed = SWEEPS if matrix.shape[0] > SMALL else QUICK
     solution = right.copy()
-    for _ in range(allowed):
+    for _ in range(SWEEPS if matrix.shape[0] > SMALL else QUICK):
         following = np.asarray(right + discount * (matrix @ solution))
         residual = following - solution
         low, high = float(residual.min()), float(residual.max())
@@ -86,27 +63,28 @@ def _iterate(matrix: Any, right: Table, discount: float, scale: float) -> Table 
     return None
 
 
+def _factorise(matrix: Sparse, *, complete: bool) -> tuple[Sparse, Any]:
+    """Return I - P and its factors; None for factors if it is singular up to rounding, or to the entries dropped."""
+    from scipy.sparse import identity
+    from scipy.sparse.linalg import spilu, splu
+
+    system = (identity(matrix.shape[0], format="csc") - matrix).tocsc()
+    try:
+        return system, splu(system) if complete else spilu(system, drop_tol=1e-5, fill_factor=40)
+    except RuntimeError:
+        return system, None
+
+
 class Factorised:
-    """Solves (I - P) x = b, where P is what stays among some states of a chain, all of which are left in the end.
+    """Solves (I - P) x = b, where P is a chain's transition matrix among states that are all left eventually."""
 
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> inside = Factorised(csr_array([[0.0, 0.5], [0.25, 0.0]]))
-    >>> inside.solve(np.array([1.0, 0.0]), np.zeros(2)).round(12).tolist()
-    [1.142857142857, 0.285714285714]
-
-    """
-
-    def __init__(self, matrix: Any) -> None:
-        from scipy.sparse import identity
-        from scipy.sparse.linalg import splu
-
-        self._matrix = (identity(matrix.shape[0], format="csc") - matrix).tocsc()
-        self._factors = splu(self._matrix)
+    def __init__(self, matrix: Sparse) -> None:
+        self._matrix, self._factors = _factorise(matrix, complete=True)
 
     def solve(self, right: Table, near: Table, *, transposed: bool = False) -> Table | None:
-        """Return x, beginning ``near`` it and corrected twice; None where it is beyond all numbers."""
+        """Return x after two corrections of ``near``; None if the system is singular, or x overflows."""
+        if self._factors is None:
+            return None
         matrix, side = (self._matrix.T, "T") if transposed else (self._matrix, "N")
         solution = near
         with np.errstate(over="ignore", invalid="ignore"):
@@ -116,33 +94,21 @@ class Factorised:
 
 
 class Preconditioned:
-    """Solves (I - P) x = b as :class:`Factorised` does, where a complete factorisation would be too large.
+    """Solves (I - P) x = b as :class:`Factorised` does, if a complete factorisation would be too large.
 
-    Stabilised biconjugate gradients (van der Vorst, 1992), guided by an incomplete factorisation, to a few digits; then
-    again for the residual, until that is down to rounding.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> inside = Preconditioned(csr_array([[0.0, 0.5], [0.25, 0.0]]))
-    >>> inside.solve(np.array([1.0, 0.0]), np.zeros(2)).round(12).tolist()
-    [1.142857142857, 0.285714285714]
-    >>> inside.solve(np.array([1.0, 0.0]), np.zeros(2), transposed=True).round(12).tolist()
-    [1.142857142857, 0.571428571429]
-
+    Stabilised biconjugate gradients (van der Vorst, 1992), guided by an incomplete factorisation, give a few digits.
+    They are repeated for the residual until it is down to rounding.
     """
 
-    def __init__(self, matrix: Any) -> None:
-        from scipy.sparse import identity
-        from scipy.sparse.linalg import spilu
-
-        self._matrix = (identity(matrix.shape[0], format="csc") - matrix).tocsc()
-        self._factors = spilu(self._matrix, drop_tol=1e-5, fill_factor=40)
+    def __init__(self, matrix: Sparse) -> None:
+        self._matrix, self._factors = _factorise(matrix, complete=False)
 
     def solve(self, right: Table, near: Table, *, transposed: bool = False) -> Table | None:
-        """Return x, beginning ``near`` it; None where it is not found to the accuracy of rounding."""
+        """Return x, starting from ``near``; None if it is not found to the accuracy of rounding."""
         from scipy.sparse.linalg import LinearOperator, bicgstab
 
+        if self._factors is None:
+            return None
         side = "T" if transposed else "N"
         matrix = (self._matrix.T if transposed else self._matrix).tocsr()
         guide = LinearOperator(matrix.shape, lambda residual: self._factors.solve(residual, trans=side))
@@ -158,35 +124,26 @@ class Preconditioned:
         return None
 
 
-def longest_stay(inner: Any) -> float:
-    """Return a bound on the expected time among states that are all left in the end, whichever it begins in.
+System: TypeAlias = type[Factorised] | type[Preconditioned]
 
-    Where w >= 0 and w - P w >= c > 0 everywhere, that time is at most max w / c: (I - P)^-1 = I + P + P^2 + ... is
-    nowhere negative.  So however w was found, it comes with a certificate; the bound is infinite where none was found.
 
-    Examples
-    --------
-    A state that is left with probability 1/4 a step.
+def longest_stay(inner: Sparse) -> float:
+    """Return a bound on the expected time among states that are all left eventually, from any of them.
 
-    >>> from scipy.sparse import csr_array
-    >>> round(longest_stay(csr_array([[0.75]])), 9)
-    4.0
-
+    If w >= 0 and w - P w >= c > 0 everywhere, that time is at most max w / c, because (I - P)^-1 = I + P + P^2 + ... is
+    nowhere negative.  So the bound is certified, however w was found.  It is infinite if no such w was found.
     """
     if inner.shape[0] == 0:
         return 0.0
-    found = _stay_bound(inner, _swept_stay(inner))
-    return found if np.isfinite(found) else _stay_bound(inner, _solved_stay(inner))
+    bound = _stay_bound(inner, _sum_stay(inner))
+    if np.isfinite(bound):
+        return bound
+    ones, system = np.ones(inner.shape[0]), Factorised if inner.shape[0] <= SMALL else Preconditioned
+    return _stay_bound(inner, system(inner).solve(ones, ones))
 
 
-def rounding(matrix: Any) -> float:
-    """Return a bound on the rounding of a product with a matrix of probabilities, for entries of at most 1."""
-    widest = int(np.diff(matrix.tocsr().indptr).max(initial=0))
-    return float(np.finfo(float).eps * max(8, widest + 4))
-
-
-def _stay_bound(inner: Any, stay: Table | None) -> float:
-    """Return max w / c, where c is positive beyond rounding; infinite where it is not."""
+def _stay_bound(inner: Sparse, stay: Table | None) -> float:
+    """Return max w / c if c is positive beyond rounding, else infinity."""
     if stay is None or float(stay.min()) < 0.0:
         return np.inf
     longest = float(stay.max())
@@ -194,8 +151,8 @@ def _stay_bound(inner: Any, stay: Table | None) -> float:
     return longest / least if least > 0.0 else np.inf
 
 
-def _swept_stay(inner: Any) -> Table | None:
-    """Return the expected time up to some step by which most have left; None where that takes many sweeps."""
+def _sum_stay(inner: Sparse) -> Table | None:
+    """Return the expected time up to a step by which most have left; None if that takes many sweeps."""
     stay, staying = np.ones(inner.shape[0]), np.ones(inner.shape[0])
     for _ in range(QUICK):
         staying = inner @ staying
@@ -205,11 +162,7 @@ def _swept_stay(inner: Any) -> Table | None:
     return None
 
 
-def _solved_stay(inner: Any) -> Table | None:
-    """Return the expected time as the solution of a linear system; None where that has none in these numbers."""
-    ones = np.ones(inner.shape[0])
-    try:
-        system = Factorised(inner) if inner.shape[0] <= SMALL else Preconditioned(inner)
-    except RuntimeError:  # singular as far as rounding can tell
-        return None
-    return system.solve(ones, ones)
+def rounding(matrix: Sparse) -> float:
+    """Return a bound on the rounding of a product with a matrix of probabilities, for entries of at most 1."""
+    widest = int(np.diff(matrix.tocsr().indptr).max(initial=0))
+    return float(np.finfo(float).eps * max(8, widest + 4))

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.engine.table import MOST_PAIRS, ArrayTable, PairTable, make_table
 from everlearn.errors import TableFull
 from everlearn.protocol import Label, Table
+from everlearn.tables import MOST_PAIRS, ArrayTable, PairTable, make_table
 from everlearn.tasks.task import Task
+from everlearn.theory.chains import Chain
+from everlearn.theory.linear import Sparse
 
 
 @dataclass(frozen=True)
@@ -36,44 +38,47 @@ class Pairs:
     """
 
     task: Task
-    transitions: tuple[Any, ...]
-    """P_a for each action: sparse (CSR), pairs by pairs."""
-    rewards: Table
-    """rbar_a, a row for each action, in the task's own units."""
-    states: NDArray[np.int64]
-    """The index of the aleatoric state of each pair."""
-    labels: list[tuple[Label, Label]]
-    """Memory and aleatoric state of each pair."""
-    start: int
-    """The pair of the empty history."""
+    transitions: tuple[Sparse, ...]  # P_a for each action: pairs by pairs
+    rewards: Table  # rbar_a, one row per action, in the task's own units
+    states: NDArray[np.int64]  # the index of the aleatoric state of each pair
+    labels: list[tuple[Label, Label]]  # memory and aleatoric state of each pair
+    start: int  # the pair of the empty history
 
     @property
     def size(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return len(self.states)
 
     @property
     def memories(self) -> int:
-        """How many memories are reachable."""
+        """The number of reachable memories."""
         return len({memory for memory, _ in self.labels})
 
+    @cached_property
+    def visited(self) -> NDArray[np.int64]:
+        """The indices of the aleatoric states that can be visited, in order."""
+        return np.unique(self.states)
+
     def policy(self, table: Table) -> Table:
-        """Return a policy over aleatoric states as one over pairs: a row for each pair."""
+        """Return a policy over aleatoric states as one over pairs: one row per pair."""
         return np.asarray(table)[self.states]
 
-    def under(self, policy: Table) -> tuple[Any, Table]:
+    def under(self, policy: Table) -> tuple[Sparse, Table]:
         """Return P_pi and rbar_pi for a policy over pairs."""
         from scipy.sparse import diags_array
 
         weights = [diags_array(policy[:, action]) for action in range(len(self.transitions))]
-        matrix = sum(weight @ transition for weight, transition in zip(weights, self.transitions, strict=True))
-        matrix = matrix.tocsr()
+        matrix = sum(weight @ transition for weight, transition in zip(weights, self.transitions, strict=True)).tocsr()
         matrix.eliminate_zeros()
         return matrix, np.einsum("pa,ap->p", policy, self.rewards)
 
+    def chain(self, policy: Table) -> Chain:
+        """Return the Markov chain that a policy over pairs makes of them."""
+        return Chain(*self.under(policy))
+
 
 def tabulate(task: Task, max_pairs: int = MOST_PAIRS) -> Pairs:
-    """Return the pairs of a task; refused where there are more than ``max_pairs``."""
+    """Return the pairs of a task; raise :class:`TableFull` if there are more than ``max_pairs``."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -89,7 +94,13 @@ def tabulate(task: Task, max_pairs: int = MOST_PAIRS) -> Pairs:
         matrix.eliminate_zeros()
         matrices.append(matrix)
     rewards = np.einsum("paw,paw->ap", chances, rows["reward"])
-    states, labels = _labels(table)
+    if isinstance(table, PairTable):
+        labels = table.labels
+        places = {label: place for place, label in enumerate(task.states)}
+        states = np.array([places[state] for _, state in labels])
+    else:
+        states = table.states
+        labels = [(memory, task.states[state]) for memory, state in enumerate(states.tolist())]
     kept = np.sort(breadth_first_order(sum(matrices), table.start, return_predecessors=False))
     return Pairs(
         task,
@@ -110,11 +121,3 @@ def _completed(task: Task, max_pairs: int) -> PairTable | ArrayTable:
         if table.expanded <= max_pairs:
             return table
     raise TableFull(f"{full}; {remedy}")
-
-
-def _labels(table: PairTable | ArrayTable) -> tuple[NDArray[np.int64], list[tuple[Label, Label]]]:
-    if isinstance(table, PairTable):
-        index = {label: place for place, label in enumerate(table.task.states)}
-        return np.array([index[state] for _, state in table.labels]), list(table.labels)
-    seen = table.task.states
-    return table.states, [(memory, seen[state]) for memory, state in enumerate(table.states.tolist())]

@@ -1,4 +1,4 @@
-"""Everything that is known exactly of a task, in one place, computed when it is asked for."""
+"""Everything that can be computed exactly of a task, in one class, computed on first use."""
 
 from __future__ import annotations
 
@@ -13,32 +13,30 @@ import numpy as np
 from everlearn import notebook
 from everlearn.agents.notation import quoted, write
 from everlearn.agents.policies import policy_table
-from everlearn.engine.table import MOST_PAIRS
 from everlearn.errors import EverlearnError, require
 from everlearn.labels import counted, show
 from everlearn.protocol import Table
+from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.registry import make_task
 from everlearn.theory import bounds
-from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_randomised
-from everlearn.theory.averaging import AveragingTime, averaging_time_of
+from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_randomised, count_policies
+from everlearn.theory.averaging import AveragingTime, averaging_time
 from everlearn.theory.bounds import Bound
 from everlearn.theory.chains import Chain
-from everlearn.theory.diameter import diameter, gaps
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
-from everlearn.theory.known import MOST_SEARCHED as FEW_PAIRS
-from everlearn.theory.optimum import Optimum, optimum
+from everlearn.theory.known import MOST_SEARCHED
+from everlearn.theory.optimum import Optimum, diameter, gaps, optimum
 from everlearn.theory.pairs import Pairs, tabulate
-from everlearn.theory.summary import best_rows, optimum_rows
+from everlearn.theory.summary import summary_rows
 from everlearn.theory.values import Values, discount_of, optimal_values, policy_values
 
 
 @dataclass(frozen=True)
 class PolicyTheory:
-    """What is known of a policy; its averaging time takes longest, and is computed when it is asked for."""
+    """What is known of a policy.  Its averaging time takes longest, and is computed on first use."""
 
-    average_reward: float
-    """lambda_pi, from the empty history."""
-    error: float
+    average_reward: float  # lambda_pi, from the empty history
+    error: float  # a certified bound on the error of lambda_pi
     chain: Chain
     """The chain that it makes of the pairs: its recurrent classes, their periods and stationary distributions, and the
     gain and the bias of each start."""
@@ -46,11 +44,11 @@ class PolicyTheory:
     @cached_property
     def averaging_time(self) -> AveragingTime:
         """tau_pi."""
-        return averaging_time_of(self.chain)
+        return averaging_time(self.chain)
 
     @property
     def depends_on_start(self) -> str:
-        """Say between what the average lies, where it depends on the start; else nothing."""
+        """If the average depends on the start, a sentence with its range; else an empty string."""
         low, high = float(self.chain.gain.min()), float(self.chain.gain.max())
         if np.isfinite(self.averaging_time.value):
             return ""
@@ -65,9 +63,9 @@ class Theory:
     task:
         a task, or the name of one
     parameters:
-        of the task, as in ``{"window": 6}``
+        parameters of the task, as in ``{"window": 6}``
     max_pairs:
-        how many pairs of a memory and an aleatoric state may be tabulated
+        the most pairs of a memory and an aleatoric state that are tabulated
 
     Examples
     --------
@@ -84,20 +82,22 @@ class Theory:
     ) -> None:
         self.task = make_task(task, parameters)
         self._max_pairs = max_pairs
-        self._known: dict[Any, Any] = {}
+        self._policies: dict[bytes, PolicyTheory] = {}
+        self._distortions: dict[float, Distortion] = {}
+        self._suprema: dict[float, DistortionSup] = {}
 
     def __repr__(self) -> str:
-        known = {"optimum over all policies": "optimum", "best over aleatoric states": "best_aleatoric"}
-        done = {name: vars(self)[key].average_reward for name, key in known.items() if key in vars(self)}
-        numbers = ", ".join(f"{name} {value:.6g}" for name, value in done.items())
+        names = {"optimum over all policies": "optimum", "best over aleatoric states": "best_aleatoric"}
+        computed = {name: vars(self)[key].average_reward for name, key in names.items() if key in vars(self)}
+        numbers = ", ".join(f"{name} {value:.6g}" for name, value in computed.items())
         size = f"{counted(len(self.task.states), 'aleatoric state')}, {counted(len(self.task.actions), 'action')}"
         return f"Theory({self.task.name!r}: {numbers or size})"
 
     def _repr_html_(self) -> str:
         try:
-            if self.pairs.size > FEW_PAIRS:
+            if self.pairs.size > MOST_SEARCHED:
                 return notebook.table((), [[f"{self.pairs.size:,} pairs: ask for what should be computed"]], repr(self))
-            rows = [*optimum_rows(self), *best_rows(self), ("", f"by the policy {self.best_policy}")]
+            rows = [*summary_rows(self), ("", f"by the policy {self.best_policy}")]
         except EverlearnError as error:
             return notebook.table((), [[error]], repr(self))
         return notebook.table((), rows, repr(self))
@@ -119,12 +119,12 @@ class Theory:
 
     @cached_property
     def gaps(self) -> Table:
-        """What taking each action once costs in each pair, a row for each action."""
+        """What taking each action once costs in each pair, one row per action."""
         return gaps(self.pairs, self.optimum)
 
     @cached_property
     def diameter(self) -> float:
-        """The diameter over pairs; refused where there are many."""
+        """The diameter over pairs; raises :class:`InputError` if there are many."""
         return diameter(self.pairs)
 
     @cached_property
@@ -139,22 +139,30 @@ class Theory:
 
     @property
     def best_policy(self) -> str:
-        """That policy, as ``everlearn theory --policy`` and :meth:`policy` take it."""
+        """That policy as text, which ``everlearn theory --policy`` and :meth:`policy` accept."""
         return write(self.task, self.best_aleatoric.policy)
 
     def policy(self, given: Any) -> PolicyTheory:
         """Return what is known of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
-        return self._policy(policy_table(self.task, given))
+        table = policy_table(self.task, given)
+        key = table.tobytes()
+        if key not in self._policies:
+            self._policies[key] = self._solve(self.pairs.policy(table))
+        return self._policies[key]
 
     def policy_over_pairs(self, table: Table) -> PolicyTheory:
-        """Return what is known of a policy that sees memories too: a row of action probabilities for each pair."""
+        """Return what is known of a policy that sees memories too: one row of action probabilities per pair."""
         shape = (self.pairs.size, len(self.task.actions))
-        fine = np.shape(table) == shape and np.allclose(np.sum(table, axis=1), 1, rtol=0, atol=1e-9)
-        require(fine, "policy", np.shape(table), f"give probabilities of shape {shape}, each row summing to one")
-        return self._over_pairs(np.asarray(table, dtype=np.float64))
+        fits = np.shape(table) == shape and np.allclose(np.sum(table, axis=1), 1, rtol=0, atol=1e-9)
+        require(fits, "policy", np.shape(table), f"give probabilities of shape {shape}, each row summing to one")
+        return self._solve(np.asarray(table, dtype=np.float64))
+
+    def _solve(self, policy: Table) -> PolicyTheory:
+        chain = self.pairs.chain(policy)
+        return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, chain)
 
     def values(self, horizon: float, policy: Any = None) -> Values:
-        """Return V and Q on pairs at a horizon: of a policy over aleatoric states, or optimal ones unless given."""
+        """Return V and Q on pairs at a horizon: of a policy over aleatoric states, or by default the optimal ones."""
         if policy is None:
             return optimal_values(self.pairs, discount_of(horizon))
         return policy_values(self.pairs, self.pairs.policy(policy_table(self.task, policy)), discount_of(horizon))
@@ -169,34 +177,38 @@ class Theory:
 
     def distortion(self, horizon: float) -> Distortion:
         """Return Delta_tau."""
-        return self._once(("distortion", horizon), lambda: distortion(self.pairs, horizon))  # type: ignore[no-any-return]
+        if horizon not in self._distortions:
+            self._distortions[horizon] = distortion(self.pairs, horizon)
+        return self._distortions[horizon]
 
     def distortion_sup(self, horizon: float) -> DistortionSup:
-        """Return Delta-bar_tau; below 1, at 1."""
+        """Return Delta-bar_tau, or Delta-bar_1 for a shorter horizon."""
         tau = max(1.0, horizon)
-        return self._once(("sup", tau), lambda: distortion_sup(self.pairs, tau))  # type: ignore[no-any-return]
+        if tau not in self._suprema:
+            self._suprema[tau] = distortion_sup(self.pairs, tau)
+        return self._suprema[tau]
 
     def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
-        """Return the deterministic policies over aleatoric states in P_tau, where they are few enough to list."""
+        """Return the deterministic policies over aleatoric states in P_tau; none if they are too many to list."""
         actions = [quoted(action, self.task.actions) for action in self.task.actions]
         states = [quoted(state, self.task.states) for state in self.task.states]
-        if len(actions) ** min(len(states), FEW) > FEW:
+        if count_policies(len(states), len(actions)) > FEW:
             return {}
         names = (
             ",".join(f"{state}={action}" for state, action in zip(states, choice, strict=True))
             for choice in product(actions, repeat=len(states))
         )
-        found = {name: self.policy(name) for name in names}
-        return {name: one for name, one in found.items() if one.averaging_time.value <= horizon}
+        policies = {name: self.policy(name) for name in names}
+        return {name: policy for name, policy in policies.items() if policy.averaging_time.value <= horizon}
 
     def bounds(self, steps: float, horizon: float | None = None) -> dict[str, Bound]:
-        """Return the paper's bounds after so many steps, by their labels, in the task's own units.
+        """Return the paper's bounds after a number of steps, by their labels, in the task's own units.
 
         The policy is the best over aleatoric states.  ``horizon`` is for the bounds at a fixed horizon, and the tau of
-        the reference class; that policy's averaging time, for rewards scaled to [0, 1], unless given.
+        the reference class; it defaults to that policy's averaging time, for rewards scaled to [0, 1].
         """
-        best, size = self.best_aleatoric, len(self.task.states) * len(self.task.actions)
-        tau = self._policy(best.policy).averaging_time.value
+        size = len(self.task.states) * len(self.task.actions)
+        tau = self.averaging_time(self.best_aleatoric.policy).value
         width = self.task.reward.high - self.task.reward.low
         fixed = max(1.0, tau / width if horizon is None else horizon)
         if not np.isfinite(fixed):
@@ -217,9 +229,8 @@ class Theory:
     def to_dict(
         self, policies: Iterable[str] = (), horizons: Iterable[float] = (), steps: Iterable[float] = ()
     ) -> dict[str, Any]:
-        """Return what was asked for as JSON can hold it; what is infinite is None."""
+        """Return both optima and what was asked for as a JSON document; infinite numbers are None."""
         best = self.best_aleatoric
-        given = {text: self.policy(text) for text in policies}
         horizons = tuple(horizons)
         return {
             **self.optimum_to_dict(),
@@ -227,19 +238,22 @@ class Theory:
                 "average_reward": best.average_reward,
                 "policy": self.written(best.policy),
                 "text": self.best_policy,
-                "averaging_time": finite(self._policy(best.policy).averaging_time.value),
+                "averaging_time": _finite(self.averaging_time(best.policy).value),
                 "randomised": best.randomised,
-                "exact": self.best_deterministic.exact and not best.randomised,
+                "exact": best.exact,
             },
             "policies": {
-                text: {"average_reward": one.average_reward, "averaging_time": finite(one.averaging_time.value)}
-                for text, one in given.items()
+                text: {
+                    "average_reward": self.average_reward(text),
+                    "averaging_time": _finite(self.averaging_time(text).value),
+                }
+                for text in policies
             },
             "distortion": {f"{tau:g}": self.distortion(tau).value for tau in horizons},
-            "distortion_sup": {f"{tau:g}": finite(self.distortion_sup(tau).value) for tau in horizons},
+            "distortion_sup": {f"{tau:g}": _finite(self.distortion_sup(tau).value) for tau in horizons},
             "bounds": {
                 f"{number:g}": {
-                    label: {"value": finite(bound.value), "terms": {k: finite(v) for k, v in bound.terms.items()}}
+                    label: {"value": _finite(bound.value), "terms": {k: _finite(v) for k, v in bound.terms.items()}}
                     for label, bound in self.bounds(number).items()
                 }
                 for number in steps
@@ -247,7 +261,7 @@ class Theory:
         }
 
     def optimum_to_dict(self) -> dict[str, Any]:
-        """Return the optimum over all policies alone, which a task may be too large to know more of."""
+        """Return the optimum over all policies alone, for tasks that are too large for more."""
         return {
             "task": self.task.name,
             "memory_states": self.pairs.memories,
@@ -258,7 +272,7 @@ class Theory:
         }
 
     def written(self, policy: Table) -> dict[str, dict[str, float]]:
-        """Return a policy by the names of aleatoric states and actions, without what is never done."""
+        """Return a policy by the names of aleatoric states and actions, without actions that are never taken."""
         return {
             show(state): {
                 show(action): round(float(share), 12)
@@ -268,22 +282,6 @@ class Theory:
             for state, row in zip(self.task.states, policy, strict=True)
         }
 
-    def _policy(self, table: Table) -> PolicyTheory:
-        found: PolicyTheory = self._once(
-            ("policy", table.tobytes()), lambda: self._over_pairs(self.pairs.policy(table))
-        )
-        return found
 
-    def _over_pairs(self, policy: Table) -> PolicyTheory:
-        chain = Chain(*self.pairs.under(policy))
-        return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, chain)
-
-    def _once(self, key: Any, compute: Any) -> Any:
-        if key not in self._known:
-            self._known[key] = compute()
-        return self._known[key]
-
-
-def finite(value: float) -> float | None:
-    """Return a number as JSON can hold it."""
+def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.engine.memory import OUTCOME_BYTES, available, shown
 from everlearn.environments.model import cumulative
 from everlearn.errors import InputError, TableFull
 from everlearn.labels import as_label
+from everlearn.machine import available, shown
 from everlearn.protocol import Label, Table
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.task import Task
@@ -34,6 +34,9 @@ OUTCOME = np.dtype(
     ],
     align=True,
 )
+
+OUTCOME_BYTES = OUTCOME.itemsize + 8
+"""Bytes of an outcome in the table of a task, with its probability."""
 
 UNSEEN = np.uint32(0xFFFFFFFF)
 """What ``next`` is in a row that has not been expanded."""

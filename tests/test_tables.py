@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import everlearn as el
-from everlearn.engine.table import UNSEEN, ArrayTable, PairTable, make_table
 from everlearn.errors import InputError, RewardError, TableFull
+from everlearn.tables import UNSEEN, ArrayTable, PairTable, make_table
 from everlearn.tasks.registry import make_task
 from tests.worlds import pendulum, random_mdp
 
