@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from everlearn.errors import UnknownName
-from everlearn.leaderboard.lineup import Reference, lineup
-from everlearn.leaderboard.settings import PAPERS
+from everlearn.leaderboard.lineup import PAPERS, Reference, lineup
 
 
 def test_the_whole_board():

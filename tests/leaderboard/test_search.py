@@ -10,7 +10,7 @@ import pytest
 import everlearn.leaderboard
 from everlearn.experiments.spec import load_spec
 from everlearn.experiments.variants import variants
-from everlearn.leaderboard.settings import PAPERS, contenders
+from everlearn.leaderboard.lineup import PAPERS, contenders
 from everlearn.tuning.candidates import candidates
 from everlearn.tuning.search import Choice
 from everlearn.tuning.spec import TuningSpec, load_tuning

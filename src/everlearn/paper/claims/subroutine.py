@@ -49,36 +49,26 @@ def simulated(optimism: float, clipped: bool = False) -> Sums:
 
     best = Theory(mdp(P, R, reward_range=(0, 1), start=0)).values(TAU)
     beta = optimism * TAU**1.5 * math.sqrt(math.log(2 * STEPS / DELTA))
-    run, stay, Q_star = numba.njit(_run), np.ascontiguousarray(P[:, :, 0]), best.Q.T.copy()
+    run, Q_star = numba.njit(_run), best.Q.T.copy()
     generators = (np.random.default_rng([7, number]) for number in range(RUNS))
-    return Sums(*np.array([run(rng, stay, R, Q_star, best.V, TAU, beta, STEPS, clipped) for rng in generators]).T)
+    return Sums(*np.array([run(rng, Q_star, best.V, beta, clipped) for rng in generators]).T)
 
 
-def _run(
-    rng: np.random.Generator,
-    stay: Table,
-    R: Table,
-    Q_star: Table,
-    V_star: Table,
-    tau: float,
-    beta: float,
-    steps: int,
-    clipped: bool,
-) -> tuple[float, float, float, float, float]:
-    """Run Algorithm 3 on a world of two states and two actions; compiled, since the runs are long."""
-    gamma = 1 - 1 / tau
+def _run(rng: np.random.Generator, Q_star: Table, V_star: Table, beta: float, clipped: bool) -> tuple[float, ...]:
+    """Run Algorithm 3 on the world of two states and two actions; compiled, since the runs are long."""
+    tau, gamma = TAU, 1 - 1 / TAU
     Q, N, V, s = np.full((2, 2), tau), np.zeros((2, 2)), np.full(2, tau), 0
     shortfall = excess = advantage = unclipped = lost = 0.0
     trace = 0.0  # what a reward now adds to the discounted sums from all steps so far
-    for t in range(steps + BEYOND):
+    for t in range(STEPS + BEYOND):
         a = int(Q[s, 1] > Q[s, 0]) if Q[s, 0] != Q[s, 1] else int(rng.random() < 0.5)
-        trace = gamma * trace + (1.0 if t < steps else 0.0)
-        if t < steps:
+        trace = gamma * trace + (1.0 if t < STEPS else 0.0)
+        if t < STEPS:
             excess += (Q[s, a] - Q_star[s, a]) - (V[s] - V_star[s])
             advantage += V_star[s] - Q_star[s, a]
             unclipped += Q[s, a] != V[s]
             lost += V_star[s]
-        following = int(rng.random() >= stay[a, s])
+        following = int(rng.random() >= P[a, s, 0])
         N[s, a] += 1
         alpha = (2 + 1 / tau) / (2 + N[s, a] / tau)
         lost -= trace * R[s, a]
@@ -86,10 +76,10 @@ def _run(
         if clipped:
             Q[s, a] = min(Q[s, a], tau)
         V[s] = min(max(Q[s, 0], Q[s, 1]), tau)
-        if t < steps:
+        if t < STEPS:
             shortfall = max(shortfall, Q_star[s, a] - Q[s, a])
         s = following
-    return shortfall, excess, advantage, lost, unclipped / steps
+    return shortfall, excess, advantage, lost, unclipped / STEPS
 
 
 @claim(
@@ -118,7 +108,7 @@ def clipped_optimism() -> Finding:
     beta, allowed = 4 * math.sqrt(math.log(2 * COIN_STEPS**2)), 1 / COIN_STEPS
     below = {}
     for clipped in (True, False):
-        falls = [run(np.random.default_rng([9, n]), SURE, beta, COIN_STEPS, clipped) for n in range(COIN_RUNS)]
+        falls = [run(np.random.default_rng([9, n]), beta, clipped) for n in range(COIN_RUNS)]
         below[clipped] = float(np.mean([fall > 0 for fall in falls]))
     text = f"on a coin that pays with probability {SURE}, Q falls below Q_* in {below[True]:.0%} of {COIN_RUNS} runs of"
     text += f" Algorithm 1, where {allowed:.0e} is allowed, since clipping Q throws away optimism that is needed later;"
@@ -126,15 +116,15 @@ def clipped_optimism() -> Finding:
     return Finding(text, verdict(below[True] <= allowed, below[False] == 0))
 
 
-def _coin(rng: np.random.Generator, sure: float, beta: float, steps: int, clipped: bool) -> float:
+def _coin(rng: np.random.Generator, beta: float, clipped: bool) -> float:
     """Return the most by which Q fell below its optimum, the chance of the coin, at horizon 1."""
     Q, shortfall = 1.0, -1.0
-    for n in range(1, steps + 1):
+    for n in range(1, COIN_STEPS + 1):
         alpha = 3.0 / (n + 2.0)
-        Q += alpha * ((1.0 if rng.random() < sure else 0.0) - Q + beta / math.sqrt(n))
+        Q += alpha * ((1.0 if rng.random() < SURE else 0.0) - Q + beta / math.sqrt(n))
         if clipped:
             Q = min(Q, 1.0)
-        shortfall = max(shortfall, sure - Q)
+        shortfall = max(shortfall, SURE - Q)
     return shortfall
 
 
