@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from everlearn.errors import UnknownName
-from everlearn.leaderboard.lineup import PAPERS, Reference, lineup
+from everlearn.leaderboard.lineup import Reference, lineup
+from tests.leaderboard.small import PAPERS
 
 
 def test_the_whole_board():

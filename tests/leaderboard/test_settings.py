@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from everlearn.agents.registry import AGENTS
 from everlearn.experiments.variants import variants
-from everlearn.leaderboard.lineup import OURS, PAPERS, contenders, lineup, resource
+from everlearn.leaderboard.lineup import OURS, contenders, lineup, resource
+from tests.leaderboard.small import PAPERS
 
 
 def test_every_registered_agent_is_on_the_board_or_is_left_out_for_a_reason():

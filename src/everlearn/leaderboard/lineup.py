@@ -21,9 +21,6 @@ from everlearn.theory.report import Theory
 OURS = "growing-horizon, practical"
 """The agent with which all others are compared, in pairs."""
 
-PAPERS = "growing-horizon, the paper's"
-"""The agent with the constants of the paper, for which nothing was searched."""
-
 TRAINING, SET_ASIDE = "training", "set aside"
 KINDS = (SET_ASIDE, TRAINING)
 
