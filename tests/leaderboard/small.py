@@ -8,6 +8,9 @@ from everlearn.experiments.spec import read_spec
 from everlearn.leaderboard.lineup import Lineup, Reference, lineup
 from everlearn.results.arm import Arm
 
+PAPERS = "growing-horizon, the paper's"
+"""The agent with the constants of the paper, for which nothing was searched."""
+
 AGENTS, TASKS = ["tsde", "q-learning"], ["riverswim", "drifting"]
 
 

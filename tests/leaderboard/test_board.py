@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -11,13 +14,25 @@ from typer.testing import CliRunner
 from everlearn.api import compare
 from everlearn.cli.main import app
 from everlearn.experiments.experiment import Experiment
-from everlearn.leaderboard.__main__ import BEGIN, END, main
 from everlearn.leaderboard.board import make_board
+from everlearn.leaderboard.lineup import lineup
+from everlearn.leaderboard.tables import regret_table
+from everlearn.results.arm import Arm
 from tests.killing import killed
 from tests.leaderboard.small import AGENTS, TASKS, small
 
 SAME = ("leaderboard.parquet", "leaderboard.csv", "duels.csv", "regret.png", "regret.svg", "runs.parquet")
 """What is the same to the last byte; the page has what was measured, too."""
+
+
+@pytest.fixture
+def documentation(tmp_path, monkeypatch):
+    """The program ``python -m docs.board``, which writes into a temporary folder."""
+    spec = importlib.util.spec_from_file_location("docs_board", Path(__file__).parents[2] / "docs" / "board.py")
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    monkeypatch.setattr(program, "DOCS", tmp_path)
+    return program
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +80,6 @@ def test_the_page_has_every_task_and_agent(board):
 
 
 def test_the_least_regret_of_a_task_is_marked(board):
-    from everlearn.leaderboard.tables import regret_table
-
     for row in regret_table(board).rows:
         marked = [cell for cell in row[1:] if cell.startswith("**")]
         assert len(marked) == 1
@@ -74,9 +87,9 @@ def test_the_least_regret_of_a_task_is_marked(board):
 
 
 def test_speed_is_measured(board):
-    assert set(board.speeds) == {"tsde", "q-learning"}
-    assert len(board.task_speeds) == 6
-    assert all(speed > 0 for speed in board.speeds.values())
+    for agent in ("tsde", "q-learning"):
+        speeds = [board.speed(agent, task) for task in board.lineup.tasks]
+        assert 0 < min(speeds) <= board.speed(agent) <= max(speeds)
 
 
 def test_the_directory_is_that_of_an_experiment(board):
@@ -87,8 +100,6 @@ def test_the_directory_is_that_of_an_experiment(board):
 
 def test_parts_done_apart_come_together(board, tmp_path):
     """Elsewhere with other agents first: what is there is not done again, and the whole is the same."""
-    from everlearn.leaderboard.lineup import lineup
-
     for agent in AGENTS:
         make_board(lineup([agent], TASKS, runs=6, steps=600), tmp_path / agent)
         make_board(lineup([agent], TASKS, runs=6, steps=600), tmp_path / "together")
@@ -97,8 +108,6 @@ def test_parts_done_apart_come_together(board, tmp_path):
 
 
 def test_an_agent_alone_has_a_board(tmp_path):
-    from everlearn.leaderboard.lineup import lineup
-
     board = make_board(lineup(["tsde"], ["riverswim"], runs=1, steps=50), tmp_path)
     assert "duels.csv" not in {path.name for path in board.write()}
     assert board.to_dict()["duels"] == []
@@ -113,32 +122,37 @@ def test_killed_and_begun_again_it_comes_to_the_same(board, runner, tmp_path):
     assert files(tmp_path / "out") == files(board.experiment.directory.path)
 
 
-def test_a_board_is_written_into_the_documentation(board, tmp_path, capsys):
-    page = tmp_path / "leaderboard.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    assert main([str(board.experiment.directory.path), str(tmp_path)]) == 0
+def test_a_board_is_written_into_the_documentation(board, documentation, tmp_path, capsys):
+    page, begin, end = tmp_path / "leaderboard.md", documentation.BEGIN, documentation.END
+    page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
+    assert documentation.main([str(board.experiment.directory.path)]) == 0
     text = page.read_text()
-    assert text.startswith(f"before\n{BEGIN}\n\n2 agents on 3 tasks")
-    assert text.endswith(f"{END}\nafter\n")
+    assert text.startswith(f"before\n{begin}\n\n2 agents on 3 tasks")
+    assert text.endswith(f"{end}\nafter\n")
     assert "old" not in text
     assert (tmp_path / "images" / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
     assert capsys.readouterr().out.count("written: ") == 2
 
 
-def test_variants_of_a_schedule_are_written_into_a_page_of_their_own(tmp_path, capsys):
+def test_variants_of_a_schedule_are_written_into_a_page_of_their_own(documentation, tmp_path, capsys):
     agents = [{"name": "always", "label": label, "parameters": {"policy": "right"}} for label in ("practical", "other")]
     compare("riverswim", agents, steps=200, runs=3, out=tmp_path / "variants")
     page = tmp_path / "practical.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    assert main([str(tmp_path / "variants"), str(tmp_path)]) == 0
+    page.write_text(f"before\n{documentation.BEGIN}\nold\n{documentation.END}\nafter\n")
+    assert documentation.main([str(tmp_path / "variants")]) == 0
     rows = [line.split(" | ")[0] for line in page.read_text().splitlines() if line.startswith("| ")]
     assert rows == ["| variant", "| practical", "| other"]
     assert (tmp_path / "images" / "practical.png").read_bytes().startswith(b"\x89PNG")
     assert capsys.readouterr().out.count("written: ") == 2
 
 
-def test_a_page_without_comments_is_refused(board, tmp_path, capsys):
+def test_variants_have_the_mean_and_the_worst_run(documentation):
+    arm = Arm("shop", "practical", {}, np.array([10]), np.array([[9.0], [8.0]]), np.array([1.0, 1.0]))
+    assert documentation.variants_table([arm]).rows == [["practical", "0.150 (0.200)"]]
+
+
+def test_a_page_without_comments_is_refused(board, documentation, tmp_path, capsys):
     (tmp_path / "leaderboard.md").write_text("nothing")
-    assert main([str(board.experiment.directory.path), str(tmp_path)]) == 2
+    assert documentation.main([str(board.experiment.directory.path)]) == 2
     assert capsys.readouterr().err.startswith("everlearn: leaderboard.md: 'no comments'; put <!-- the board begins -->")
-    assert main([str(tmp_path)]) == 2
+    assert documentation.main([]) == 2

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from everlearn.leaderboard.duels import duels, tally
+from everlearn.leaderboard.standings import duels
+from everlearn.leaderboard.tables import duels_table
 from everlearn.results.arm import Arm
 from tests.analysis.arms import made
 from tests.leaderboard.small import made_up
@@ -53,9 +56,7 @@ def test_an_agent_alone_has_no_duels():
 
 def test_verdicts_are_counted_by_kind_of_task(arms):
     more = [made(arm.average_reward[:, -1], task="mall", agent=arm.agent, optimum=2.0) for arm in arms]
-    counts = tally(fought([*arms, *more], training=["mall"]))
-    assert counts["poor"] == {
-        "set aside": {"better": 1, "worse": 0, "not shown": 0},
-        "training": {"better": 1, "worse": 0, "not shown": 0},
-    }
-    assert counts["same"]["training"] == {"better": 0, "worse": 0, "not shown": 1}
+    lineup = made_up([*arms, *more], training=["mall"])
+    table = duels_table(SimpleNamespace(lineup=lineup, duels=duels([*arms, *more], lineup)))
+    assert table.columns == ["against", "set aside", "training"]
+    assert table.rows == [["poor", "1 / 0 / 0", "1 / 0 / 0"], ["same", "0 / 0 / 1", "0 / 0 / 1"]]

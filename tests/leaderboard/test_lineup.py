@@ -6,7 +6,7 @@ import pytest
 
 from everlearn.errors import UnknownName
 from everlearn.leaderboard.lineup import Reference, lineup
-from everlearn.leaderboard.settings import PAPERS
+from tests.leaderboard.small import PAPERS
 
 
 def test_the_whole_board():

@@ -10,10 +10,11 @@ import pytest
 import everlearn.leaderboard
 from everlearn.experiments.spec import load_spec
 from everlearn.experiments.variants import variants
-from everlearn.leaderboard.settings import PAPERS, contenders
+from everlearn.leaderboard.lineup import contenders
 from everlearn.tuning.candidates import candidates
 from everlearn.tuning.search import Choice
 from everlearn.tuning.spec import TuningSpec, load_tuning
+from tests.leaderboard.small import PAPERS
 
 FOLDER = Path(everlearn.leaderboard.__file__).parent
 ENTRIES = {entry.label.replace(", ", "-"): entry for entry in contenders() if entry.label != PAPERS}

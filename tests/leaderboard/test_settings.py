@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from everlearn.agents.registry import AGENTS
-from everlearn.errors import InputError
-from everlearn.leaderboard.settings import LEFT_OUT, OURS, PAPERS, contenders, read_settings
+from everlearn.experiments.variants import variants
+from everlearn.leaderboard.lineup import OURS, contenders, lineup, resource
+from tests.leaderboard.small import PAPERS
 
 
 def test_every_registered_agent_is_on_the_board_or_is_left_out_for_a_reason():
-    on_board = {entry.given for entry in contenders()}
-    assert on_board | set(LEFT_OUT) == set(AGENTS)
-    assert not on_board & set(LEFT_OUT)
+    on_board, left_out = {entry.given for entry in contenders()}, resource("settings.toml")["left_out"]
+    assert on_board | set(left_out) == set(AGENTS)
+    assert not on_board & set(left_out)
+    assert all(left_out.values())
 
 
 def test_agents_are_called_what_they_are():
@@ -34,23 +34,12 @@ def test_the_papers_agent_is_as_the_paper_has_it():
     )
 
 
-@pytest.mark.parametrize(
-    ("document", "message"),
-    [
-        ({"agents": []}, r"key: 'agents'; known: agent"),
-        ({"agent": [{"name": "tsde"}]}, r"agent\[1\].label: None; is missing"),
-        ({"agent": [{"name": "always", "label": "a"}]}, r"agent\[1\].name: 'always'; does not learn; leave it out"),
-        (
-            {"agent": [{"name": "tsde", "label": "a", "parameters": {"prior": [0.1, 1.0]}}]},
-            r"agent\[1\].parameters.prior: \[0.1, 1.0\]; is a grid",
-        ),
-        (
-            {"agent": [{"name": "tsde", "label": "a", "parameters": {"prio": 0.1}}]},
-            r"agent\[1\], parameter: 'agent.prio'; known: .*did you mean agent.prior",
-        ),
-        ({"agent": [{"name": name, "label": "a"} for name in ("tsde", "ucrl2")]}, r"agent\[2\].label: 'a'; is the"),
-    ],
-)
-def test_what_is_wrong_is_refused_with_its_place(document, message):
-    with pytest.raises(InputError, match=message):
-        read_settings(document)
+def test_every_agent_has_a_label_and_one_value_of_everything_that_is_set():
+    for entry in contenders():
+        assert entry.label
+        values = [entry.schedules, *entry.parameters.values(), *entry.schedule_parameters.values()]
+        assert all(len(each) == 1 for each in values), entry.label
+
+
+def test_every_setting_is_a_parameter_of_its_agent():
+    assert len(variants(lineup(tasks=["t-maze"]).spec)) == len(contenders())

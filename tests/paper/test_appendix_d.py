@@ -7,7 +7,7 @@ import pytest
 
 import everlearn as el
 from everlearn.environments.aggregation import Aggregation
-from everlearn.paper.appendix_d import Example
+from everlearn.paper.appendix_d import Example, stationary
 
 MISLED = {1: 1, 2: 2}
 
@@ -47,11 +47,27 @@ def test_averages_and_averaging_times_are_those_of_the_exact_theory(example):
     assert theory.optimal_average_reward == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_fixed_point_of_temporal_differences_is_one(example):
-    (point,) = example.fixed_points()
-    assert point.staying == 0.0
-    assert point.average_reward == pytest.approx(0.0, abs=1e-9)
-    assert example.greedy(point.values)[1] == 1
+def temporal_differences(example: Example, staying: float) -> tuple[float, float]:
+    """Solve for V = sum of mu(o | s) (rbar_pi + gamma P_pi V o phi)(o), with mu the stationary distribution of pi.
+
+    The policy pi takes action 2 in state 2 with probability `staying`, and action 1 elsewhere, where 2 only costs.
+    Return by how much action 2 is better than action 1 in state 2, and the average reward.
+    """
+    second = np.zeros(len(example.classes))
+    second[1] = staying
+    mixed = np.stack([1 - second, second])
+    chain, rewards = (mixed[:, :, None] * example.transitions).sum(axis=0), (mixed * example.rewards).sum(axis=0)
+    mu, onto = stationary(chain), np.eye(2)[example.classes]
+    weights = (mu[:, None] * onto).T / (mu @ onto)[:, None]
+    values = np.linalg.solve(np.eye(2) - example.discount * weights @ chain @ onto, weights @ rewards)
+    first, other = example.action_values(values)[:, 1]
+    return other - first, mu @ rewards
+
+
+def test_the_only_fixed_point_of_temporal_differences_never_stays_in_state_two(example):
+    """Action 2 is worse there whatever the policy, so that the greedy policy does not take it, and loses nothing."""
+    assert all(temporal_differences(example, staying)[0] < 0 for staying in np.linspace(0, 1, 401))
+    assert temporal_differences(example, 0.0)[1] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_an_iteration_that_settles_nowhere_says_so(example):

@@ -13,7 +13,6 @@ from everlearn.cli.watching import interruptible, watching
 from everlearn.leaderboard import tables
 from everlearn.leaderboard.board import make_board
 from everlearn.leaderboard.lineup import lineup
-from everlearn.leaderboard.page import size
 from everlearn.leaderboard.tables import Grid
 from everlearn.results.references import OPTIMUM
 
@@ -39,7 +38,7 @@ def leaderboard_and_print(
         print_json({**board.to_dict(), "files": [str(path) for path in written]})
         return
     screen = console()
-    screen.print(size(board), soft_wrap=True)
+    screen.print(tables.size(board), soft_wrap=True)
     shown = [tables.agents_table(board), tables.tasks_table(board)]
     for grid in [*shown, *([tables.duels_table(board)] if board.duels else [])]:
         _show(screen, grid)

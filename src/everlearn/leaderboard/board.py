@@ -1,4 +1,4 @@
-"""The board: every agent on every task, what they lost, and what is written about it.
+"""The board: every agent on every task, what they lost, and the files about it.
 
 ::
 
@@ -7,8 +7,8 @@
     duels.csv            our agent against each other one on each task, in pairs of runs
     regret.png           relative regret over time, and regret.svg
 
-Beside these the directory is that of an experiment: interrupted or killed, the same command goes on where it was.  All
-but the page and the manifest are the same to the last byte when the computation is.
+The directory is also that of an experiment.  If it is interrupted or killed, run the same command again to resume.
+The same computation gives the same files to the last byte, except for the page and the manifest.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ from everlearn.experiments.execute import Watcher, Workforce, execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.rows import Rows
 from everlearn.figures.saving import save_figure
-from everlearn.leaderboard.duels import Duel, duels
+from everlearn.leaderboard import tables
 from everlearn.leaderboard.figure import relative_regrets
 from everlearn.leaderboard.lineup import Lineup
-from everlearn.leaderboard.page import page
-from everlearn.leaderboard.standings import overall, standings
-from everlearn.leaderboard.tables import marked
+from everlearn.leaderboard.standings import Duel, Standing, duels, overall, standings
 from everlearn.results.tables import encoded, rows_table
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ class Board:
         self.lineup, self.experiment = lineup, experiment
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> list[Standing]:
         """A row for each agent, task and time."""
         return standings(self.experiment.arms, self.lineup)
 
@@ -69,68 +67,53 @@ class Board:
         """Our agent against each other one on each task."""
         return duels(self.experiment.arms, self.lineup)
 
-    @cached_property
-    def task_speeds(self) -> dict[tuple[str, str], float]:
-        """Steps a second of each agent on each task, as measured, where it is more than nothing."""
-        return {key: steps / seconds for key, (steps, seconds) in self._worked().items() if seconds > 0}
-
-    @cached_property
-    def speeds(self) -> dict[str, float]:
-        """Steps a second of each agent over all tasks, as measured."""
-        totals: dict[str, tuple[int, float]] = {}
-        for (_, agent), (steps, seconds) in self._worked().items():
-            before = totals.get(agent, (0, 0.0))
-            totals[agent] = before[0] + steps, before[1] + seconds
-        return {agent: steps / seconds for agent, (steps, seconds) in totals.items() if seconds > 0}
+    def speed(self, agent: str, task: str | None = None) -> float | None:
+        """Return the steps per second of an agent, on one task or on all of them, as measured."""
+        manifest, steps, seconds = self.experiment.manifest, 0, 0.0
+        for variant in manifest["variants"]:
+            if variant["agent"] == agent and task in (None, variant["task"]):
+                steps += manifest["steps"] * sum(cell["runs"][1] - cell["runs"][0] for cell in variant["cells"])
+                seconds += variant.get("seconds", 0.0)
+        return steps / seconds if seconds > 0 else None
 
     def write(self) -> list[Path]:
-        """Write the tables, the page and the figure beside the experiment, and return where they are."""
+        """Write the tables, the page and the figure beside the experiment, and return their paths."""
         directory = self.experiment.directory
-        found, fought = rows_table(self.rows), rows_table([one._asdict() for one in self.duels])
+        rows = rows_table([row._asdict() for row in self.rows])
         contents = {
-            "leaderboard.md": page(self).encode(),
-            "leaderboard.parquet": encoded(found, "parquet"),
-            "leaderboard.csv": encoded(found, "csv"),
-            **({"duels.csv": encoded(fought, "csv")} if self.duels else {}),
+            "leaderboard.md": tables.page(self).encode(),
+            "leaderboard.parquet": encoded(rows, "parquet"),
+            "leaderboard.csv": encoded(rows, "csv"),
         }
+        if self.duels:
+            contents["duels.csv"] = encoded(rows_table([duel._asdict() for duel in self.duels]), "csv")
         for name, data in contents.items():
             directory.write(name, data)
         figure = self.figure()
-        drawn = [save_figure(figure, directory.path / f"regret.{form}") for form in FIGURES]
-        return [directory.path / name for name in contents] + drawn
+        figures = [save_figure(figure, directory.path / f"regret.{form}") for form in FIGURES]
+        return [directory.path / name for name in contents] + figures
 
     def figure(self) -> Figure:
         """Draw relative regret over time."""
-        titles = {task: marked(self, task) for task in self.lineup.tasks}
-        hidden = {task: one.lost for task, one in self.lineup.references.items() if one.hidden}
+        titles = {task: tables.marked(self, task) for task in self.lineup.tasks}
+        hidden = {task: reference.lost for task, reference in self.lineup.references.items() if reference.hidden}
         return relative_regrets(self.experiment.arms, self.lineup.ours, titles, hidden)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it."""
+        """Return the board as a JSON document."""
         return {
             "ours": self.lineup.ours,
             "steps": self.lineup.spec.steps,
             "runs": self.lineup.spec.runs,
-            "agents": [{**each, "steps_per_second": self.speeds.get(each["agent"])} for each in self.overall],
-            "rows": list(self.rows),
-            "duels": [one._asdict() for one in self.duels],
-        }
-
-    def _worked(self) -> dict[tuple[str, str], tuple[int, float]]:
-        """Return the steps of all runs, and the seconds that were worked on them, by task and agent."""
-        manifest = self.experiment.manifest
-        return {
-            (entry["task"], entry["agent"]): (
-                manifest["steps"] * sum(cell["runs"][1] - cell["runs"][0] for cell in entry["cells"]),
-                entry.get("seconds", 0.0),
-            )
-            for entry in manifest["variants"]
+            "agents": [{**row, "steps_per_second": self.speed(row["agent"])} for row in self.overall],
+            "rows": [row._asdict() for row in self.rows],
+            "duels": [duel._asdict() for duel in self.duels],
         }
 
 
 def make_board(
     lineup: Lineup, path: str | Path, *, workforce: Workforce | None = None, watcher: Watcher | None = None
 ) -> Board:
-    """Run what is missing of a board in a directory, and return it."""
+    """Run what is missing of a board in a directory, and return the board."""
     directory = execute(lineup.spec, path, workforce=workforce, watcher=watcher)
     return Board(lineup, Experiment(directory.path))

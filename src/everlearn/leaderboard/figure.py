@@ -1,8 +1,8 @@
-"""The regret of every agent over time, a panel for each task: the same scale, and the same looks, in all of them."""
+"""The regret of every agent over time, one panel per task, with the same scale and the same looks in all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EARLIEST = 100
-"""Before this step all agents are alike, and a few decades would show nothing."""
+"""The first step shown: before it all agents are alike."""
 
 LEAST, MOST = 1e-3, 10.0
-"""Between which relative regrets a panel shows: less than the one is as good as optimal."""
+"""The range of relative regrets that a panel shows: below it an agent is as good as optimal."""
 
 MARKS = 4
 COLOURS = ("#000000", *PALETTE, "#888888", "#7A4B2A", "#5E3C99")
@@ -36,11 +36,10 @@ def relative_regrets(
     titles: Mapping[str, str] | None = None,
     hidden: Mapping[str, float] | None = None,
 ) -> Figure:
-    """Draw the mean relative regret until each step, both logarithmic; our agent is drawn bold.
+    """Draw the mean relative regret until each step on logarithmic axes, with our agent in bold.
 
-    ``titles`` are of tasks that are to be called otherwise than by their labels.  ``hidden`` has the relative regret of
-    the best policy over aleatoric states, for tasks where it has any, and a line is drawn there.  Where regret is not
-    positive, or so small that it is off the scale, a curve has a gap.
+    ``titles`` replaces the labels of tasks.  ``hidden`` has the relative regret of the best policy over aleatoric
+    states for each task on which it has any, and is drawn as a line.  A curve has a gap where regret is not positive.
 
     Examples
     --------
@@ -52,31 +51,29 @@ def relative_regrets(
 
     """
     require(bool(arms), "arms", [], "give at least one")
+    titles, hidden = titles or {}, hidden or {}
     tasks = list(dict.fromkeys(arm.task for arm in arms))
-    appearance = _looks(dict.fromkeys([ours, *(arm.agent for arm in arms)]))
+    # The looks are those of all figures, but for more colours: a board has more agents than the palette.
+    appearance = looks([ours, *(arm.agent for arm in arms)])
+    for place, look in enumerate(appearance.values()):
+        look["color"] = COLOURS[place % len(COLOURS)]
+    handles: dict[str, Artist] = {}
     with house_style():
         grid = panels(len(tasks), 2.7, 2.2, shared=True)
-        handles: dict[str, Artist] = {}
         for axes, task in zip(grid, tasks, strict=True):
-            entitle(axes, (titles or {}).get(task, task))
+            entitle(axes, titles.get(task, task))
             for arm in arms:
                 if arm.task == task:
                     handles[arm.agent] = _draw(axes, arm, appearance, bold=arm.agent == ours)
             _scale(axes)
-            if task in (hidden or {}):
-                handles[BEST] = _refer(axes, (hidden or {})[task])
+            if task in hidden:
+                look = {"color": REFERENCE_COLOUR, "linestyle": "--", "linewidth": 1.1, "zorder": 1}
+                handles[BEST] = axes.axhline(hidden[task], **look)
         name_axes(grid, "time step", "relative regret")
         figure = cast("Figure", grid[0].get_figure(root=True))
         shown = [(name, handles[name]) for name in [*appearance, BEST] if name in handles]
         explain(figure, shown, f"relative regret against the {OPTIMUM}; means over {arms[0].units:,} runs")
     return figure
-
-
-def _looks(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return how agents look as everywhere else, but in more colours: a board has more agents than the palette."""
-    lines = looks(agents)
-    colours = dict(zip(lines, COLOURS * len(lines), strict=False))
-    return {agent: {**look, "color": colours[agent]} for agent, look in lines.items()}
 
 
 def _draw(axes: Axes, arm: Arm, appearance: Mapping[str, Mapping[str, Any]], *, bold: bool) -> Artist:
@@ -100,7 +97,3 @@ def _scale(axes: Axes) -> None:
     axes.set_yscale("log")
     drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()])
     axes.set_ylim(LEAST, min(MOST, max(1.5, 1.2 * float(np.nanmax(drawn, initial=1.0)))))
-
-
-def _refer(axes: Axes, level: float) -> Artist:
-    return axes.axhline(level, color=REFERENCE_COLOUR, linestyle="--", linewidth=1.1, zorder=1)

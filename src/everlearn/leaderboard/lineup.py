@@ -1,24 +1,34 @@
-"""What is run for a board: an experiment of every agent on every task, and which of the tasks were set aside."""
+"""The agents and tasks of the board: one experiment, the tasks on which settings were chosen, and the exact optima.
+
+The settings of each agent were found by a search with the same budget on the training tasks; ``search/`` has the
+searches.  The other tasks were set aside to judge them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar
 
 from everlearn.errors import UnknownName
 from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry, name_of, read_spec
-from everlearn.leaderboard.settings import OURS, contenders, resource
 from everlearn.theory.aleatoric import attained
 from everlearn.theory.report import Theory
+
+OURS = "growing-horizon, practical"
+"""The agent with which all others are compared, in pairs."""
 
 TRAINING, SET_ASIDE = "training", "set aside"
 KINDS = (SET_ASIDE, TRAINING)
 
+Entry = TypeVar("Entry", TaskEntry, AgentEntry)
+
 
 class Reference(NamedTuple):
-    """What can be earned on a task: by anyone, and by a policy over aleatoric states, the best that is known."""
+    """The optimum of a task, and the best that is known of policies over aleatoric states."""
 
     optimum: float
     best_aleatoric: float
@@ -27,14 +37,7 @@ class Reference(NamedTuple):
 
     @property
     def lost(self) -> float:
-        """The relative regret of the best policy over aleatoric states.
-
-        Examples
-        --------
-        >>> Reference(-4.0, -5.0, hidden=True).lost
-        0.25
-
-        """
+        """The relative regret of the best policy over aleatoric states."""
         return (self.optimum - self.best_aleatoric) / abs(self.optimum)
 
 
@@ -65,15 +68,8 @@ class Lineup:
 
     @property
     def ours(self) -> str:
-        """The agent that the others are compared with: ours, or the first where ours is not on the board."""
+        """The agent with which the others are compared: ours, or the first if ours is not on the board."""
         return OURS if OURS in self.agents else self.agents[0]
-
-    def among(self, agents: Collection[str], tasks: Collection[str]) -> Lineup:
-        """Return the lineup with those agents and tasks alone whose labels are given."""
-        spec = self.spec
-        held = tuple(entry for entry in spec.tasks if entry.label in tasks)
-        acting = tuple(entry for entry in spec.agents if entry.label in agents)
-        return replace(self, spec=replace(spec, tasks=held, agents=acting))
 
     def kind(self, task: str) -> str:
         """Return whether settings were chosen on a task, or it was set aside."""
@@ -88,10 +84,10 @@ class Lineup:
 def lineup(
     agents: Sequence[str] = (), tasks: Sequence[str] = (), *, runs: int | None = None, steps: int | None = None
 ) -> Lineup:
-    """Return the whole board, or those agents and tasks of it that are named, by label or by what they are.
+    """Return the whole board, or the named agents and tasks of it, each by label or by registered name.
 
-    An agent of the user's own is named ``module:attribute``.  The seed, and how many runs and steps there are unless
-    given, are those of the tasks that were set aside.
+    Name an agent of your own as ``module:attribute``.  The seed, and the default number of runs and steps, are those of
+    the tasks that were set aside.
 
     Examples
     --------
@@ -101,33 +97,40 @@ def lineup(
 
     """
     training, aside = read_spec(resource("training.toml")), read_spec(resource("set_aside.toml"))
+    own = [{"name": name, "label": name} for name in dict.fromkeys(agents) if ":" in name]
     spec = replace(
         aside,
         name="leaderboard",
         runs=aside.runs if runs is None else runs,
         steps=aside.steps if steps is None else steps,
         tasks=_named(training.tasks + aside.tasks, tasks, "--task"),
-        agents=_named(contenders() + _own(agents), agents, "--agent"),
+        agents=_named(contenders() + (_entries(own) if own else ()), agents, "--agent"),
     )
     return Lineup(spec, frozenset(entry.label for entry in training.tasks))
 
 
-def _own(names: Sequence[str]) -> tuple[AgentEntry, ...]:
-    """Return an entry for each agent of the user's own."""
-    own = [{"name": name, "label": name} for name in dict.fromkeys(names) if ":" in name]
-    return read_spec({"steps": 1, "task": "riverswim", "agent": own}).agents if own else ()
+def contenders() -> tuple[AgentEntry, ...]:
+    """Return the agents on the board, with their settings."""
+    return _entries(resource("settings.toml")["agent"])
 
 
-def _named(entries: tuple[Any, ...], names: Sequence[str], option: str) -> tuple[Any, ...]:
-    """Return the entries that have one of the names, in their own order; all of them where there are no names."""
+def resource(name: str) -> dict[str, Any]:
+    """Return the contents of a TOML file of this package."""
+    return tomllib.loads(files("everlearn.leaderboard").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _entries(agents: list[dict[str, Any]]) -> tuple[AgentEntry, ...]:
+    """Read agents as in a spec, of which the rest does not matter."""
+    return read_spec({"steps": 1, "task": "riverswim", "agent": agents}).agents
+
+
+def _named(entries: tuple[Entry, ...], names: Sequence[str], option: str) -> tuple[Entry, ...]:
+    """Return the entries that have one of the names, in their own order; all of them if there are no names."""
+    known = [{str(entry.label), name_of(entry.given)} for entry in entries]
     for name in names:
-        if not any(name in _names(entry) for entry in entries):
-            raise UnknownName(option, name, {known for entry in entries for known in _names(entry)})
-    return tuple(entry for entry in entries if not names or set(names) & _names(entry))
-
-
-def _names(entry: TaskEntry | AgentEntry) -> set[str]:
-    return {str(entry.label), name_of(entry.given)}
+        if not any(name in own for own in known):
+            raise UnknownName(option, name, set().union(*known))
+    return tuple(entry for entry, own in zip(entries, known, strict=True) if not names or own & set(names))
 
 
 def _reference(entry: TaskEntry) -> Reference:

@@ -1,17 +1,17 @@
-"""What a claim is: what the paper says, how it is computed here, and the verdict that the computation gives."""
+"""A claim of the paper: what it says, how it is checked here, and the verdict of that check."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 HOLDS, CORRECTED, FAILS, NOT_CHECKABLE = "holds", "holds with correction", "fails", "not checkable"
 VERDICTS = (HOLDS, CORRECTED, FAILS, NOT_CHECKABLE)
 
 
 class Finding(NamedTuple):
-    """What a computation found, in words and numbers, and what follows for the claim."""
+    """The result of a check, in words and numbers, and the verdict that follows."""
 
     computed: str
     verdict: str
@@ -19,61 +19,37 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper.
+    """A claim of the paper, and the function that checks it."""
 
-    Parameters
-    ----------
-    id:
-        the paper's label where it has one
-    statement:
-        what is claimed, in our words
-    paper:
-        what the paper says, in its numbers
-    how:
-        the method
-    check:
-        computes it, and says what was found
-
-    Examples
-    --------
-    >>> claim = Claim("sum", "1 + 1 is 2", "2", "by adding", lambda: Finding("2", HOLDS if 1 + 1 == 2 else FAILS))
-    >>> claim.checked()["verdict"]
-    'holds'
-
-    """
-
-    id: str
+    label: str
+    """The paper's label, or the section if it has none."""
     statement: str
+    """The claim, in our words."""
     paper: str
+    """What the paper says, in its numbers."""
     how: str
+    """The method of the check."""
     check: Callable[[], Finding]
 
-    @property
-    def test(self) -> str:
-        """The test that guards the verdict."""
-        return f"tests/paper/test_claims.py::test_verdict[{self.id}]"
-
-    def checked(self) -> dict[str, Any]:
-        """Return the claim with what was computed and the verdict, as JSON can hold it."""
-        found = self.check()
+    def checked(self) -> dict[str, str]:
+        """Run the check, and return the claim with its result as a JSON document."""
+        finding = self.check()
         return {
-            "id": self.id,
+            "id": self.label,
             "statement": self.statement,
             "paper": self.paper,
-            "computed": found.computed,
-            "verdict": found.verdict,
+            "computed": finding.computed,
+            "verdict": finding.verdict,
             "how": self.how,
-            "test": self.test,
+            "test": f"tests/paper/test_claims.py::test_verdict[{self.label}]",
         }
 
 
+def claim(label: str, statement: str, *, paper: str, how: str) -> Callable[[Callable[[], Finding]], Claim]:
+    """Return a decorator that turns the function that checks a claim into the claim."""
+    return lambda check: Claim(label, statement, paper, how, check)
+
+
 def verdict(as_printed: bool, corrected: bool = False) -> str:
-    """Return the verdict for a claim that can be checked: as printed, or else with the correction that is stated.
-
-    Examples
-    --------
-    >>> verdict(True), verdict(False, True), verdict(False)
-    ('holds', 'holds with correction', 'fails')
-
-    """
+    """Return the verdict for a claim that can be checked: as printed, or else with the stated correction."""
     return HOLDS if as_printed else CORRECTED if corrected else FAILS

@@ -7,32 +7,42 @@ from itertools import product
 
 import numpy as np
 
-from everlearn.paper.claims.claim import Claim, Finding, verdict
+from everlearn.paper.claims.claim import Finding, claim, verdict
 
 HORIZONS = (1.0, 1.5, 2.0, 5.0, 20.0, 100.0)
 VISITS = 5000
 ROUNDING = 1e-12
 
 
-def _rates(tau: float, visits: int = VISITS) -> list[float]:
-    return [(1 + 2 * tau) / (visit + 2 * tau) for visit in range(1, visits + 1)]
+def _rates(tau: float) -> list[float]:
+    return [(1 + 2 * tau) / (visit + 2 * tau) for visit in range(1, VISITS + 1)]
 
 
+@claim(
+    "lemma:learning-rate (a)",
+    "the weighted sum of 1 / sqrt(i) lies between 1 / sqrt(k) and 2 / sqrt(k)",
+    paper="for all k >= 1",
+    how="the recursion of the weights, in floating point, over horizons and visits",
+)
 def weighted_roots() -> Finding:
-    """Part (a): 1 / sqrt(k) <= sum_i alpha_k^i / sqrt(i) <= 2 / sqrt(k)."""
     least, most = math.inf, 0.0
     for tau in HORIZONS:
         total = 0.0
         for k, alpha in enumerate(_rates(tau), start=1):
             total = (1 - alpha) * total + alpha / math.sqrt(k)
             least, most = min(least, total * math.sqrt(k)), max(most, total * math.sqrt(k))
-    fine = least >= 1 - ROUNDING and most <= 2 + ROUNDING
     text = f"sqrt(k) times the sum lies between {least:.6f} and {most:.6f}"
-    return Finding(f"{text}, for {len(HORIZONS)} horizons from 1 to 100 and k up to {VISITS:,}", verdict(fine))
+    text += f", for {len(HORIZONS)} horizons from 1 to 100 and k up to {VISITS:,}"
+    return Finding(text, verdict(least >= 1 - ROUNDING and most <= 2 + ROUNDING))
 
 
+@claim(
+    "lemma:learning-rate (b)",
+    "no weight, and no sum of squared weights, exceeds 4 tau / k",
+    paper="for all k >= 1",
+    how="the recursion of the weights, over horizons and visits",
+)
 def largest_weight() -> Finding:
-    """Part (b): the largest alpha_k^i and the sum of squares are at most 4 tau / k."""
     worst = worst_sum = 0.0
     for tau in HORIZONS:
         largest = squares = 0.0
@@ -43,26 +53,28 @@ def largest_weight() -> Finding:
     return Finding(text, verdict(worst <= 1 and worst_sum <= 1))
 
 
+@claim(
+    "lemma:learning-rate (c)",
+    "what one visit contributes to all later values sums to 1 + 1 / (2 tau)",
+    paper="for all i >= 1; the horizon is fixed",
+    how="summation, with the remainder in closed form",
+)
 def total_weight() -> Finding:
-    """Part (c): sum over k >= i of alpha_k^i is 1 + 1 / (2 tau)."""
     off = 0.0
     for tau, first in product(HORIZONS, (1, 2, 7, 50)):
-        total, weight, k = 0.0, (1 + 2 * tau) / (first + 2 * tau), first
-        while k < 100_000:
+        total, weight = 0.0, (1 + 2 * tau) / (first + 2 * tau)
+        for k in range(first, 100_000):
             total += weight
-            k += 1
-            weight *= (k - 1) / (k + 2 * tau)
-        total += weight * (k + 2 * tau) / (2 * tau)  # the rest, in closed form (eq:learning-rate-lemma-1)
+            weight *= k / (k + 1 + 2 * tau)
+        total += weight * (100_000 + 2 * tau) / (2 * tau)  # the rest, in closed form (eq:learning-rate-lemma-1)
         off = max(off, abs(total - 1 - 1 / (2 * tau)))
-    growing = _total_weight_of_growing_horizon()
-    text = (
-        f"off by at most {off:.1e} at a fixed horizon; with the horizon of the smooth schedule {growing:.3f} for i = 1"
-    )
-    return Finding(f"{text}, where 1 + 1 / (2 tau_1) = {1 + 1 / 3:.3f}", verdict(off < 1e-9))
+    text = f"off by at most {off:.1e} at a fixed horizon; with the horizon of the smooth schedule"
+    text += f" {_total_weight_of_growing_horizon():.3f} for i = 1, where 1 + 1 / (2 tau_1) = {1 + 1 / 3:.3f}"
+    return Finding(text, verdict(off < 1e-9))
 
 
 def _total_weight_of_growing_horizon() -> float:
-    """Return the sum for one pair visited at every step while tau = 1.5 t^(1/5): the lemma is for a fixed horizon."""
+    """Return the sum for one pair that is visited at every step while tau = 1.5 t^(1/5)."""
     total = weight = 1.0
     for k in range(2, 200_000):
         tau = 1.5 * k**0.2
@@ -71,9 +83,14 @@ def _total_weight_of_growing_horizon() -> float:
     return total
 
 
+@claim(
+    "lemma:doubling-trick",
+    "over doubling epochs, sums of powers are at most 2^(2 zeta) / (2^zeta - 1) S^zeta",
+    paper="for integers a, S > 0, b >= 0 and zeta in (0, 1)",
+    how="evaluation over a grid of a, b, S and zeta",
+)
 def doubling() -> Finding:
-    """``lemma:doubling-trick``, over a grid, with f(x) = x^zeta, and the middle of its proof."""
-    worst, proof = 0.0, 0.0
+    worst = proof = 0.0  # the shares of the lemma's bound, and of the bound in the middle of its proof
     for a, b, S, zeta in product((1, 3, 20), (0, 1, 4), (5, 47, 1000, 10**6), (0.05, 0.2, 0.5, 0.8, 0.95)):
         terms = [a * 2 ** (b + j) for j in range(64)]
         k = next(j for j, reached in enumerate(np.cumsum(terms)) if reached >= S)
@@ -83,35 +100,3 @@ def doubling() -> Finding:
             proof = max(proof, total / (a**zeta * 2 ** ((k + 1) * zeta) / (2**zeta - 1)))
     text = f"the sum reaches {worst:.3f} of the bound; the proof's middle term, which drops 2^b, is exceeded"
     return Finding(f"{text} by a factor of up to {proof:.2f}, and the last step repairs it", verdict(worst <= 1))
-
-
-CLAIMS = (
-    Claim(
-        "lemma:learning-rate (a)",
-        "the weighted sum of 1 / sqrt(i) lies between 1 / sqrt(k) and 2 / sqrt(k)",
-        "for all k >= 1",
-        "the recursion of the weights, in floating point, over horizons and visits",
-        weighted_roots,
-    ),
-    Claim(
-        "lemma:learning-rate (b)",
-        "no weight, and no sum of squared weights, exceeds 4 tau / k",
-        "for all k >= 1",
-        "the recursion of the weights, over horizons and visits",
-        largest_weight,
-    ),
-    Claim(
-        "lemma:learning-rate (c)",
-        "what one visit contributes to all later values sums to 1 + 1 / (2 tau)",
-        "for all i >= 1; the horizon is fixed",
-        "summation, with the remainder in closed form",
-        total_weight,
-    ),
-    Claim(
-        "lemma:doubling-trick",
-        "over doubling epochs, sums of powers are at most 2^(2 zeta) / (2^zeta - 1) S^zeta",
-        "for integers a, S > 0, b >= 0 and zeta in (0, 1)",
-        "evaluation over a grid of a, b, S and zeta",
-        doubling,
-    ),
-)
