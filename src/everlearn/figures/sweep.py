@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from everlearn.analysis.measures import LOSSES, MEASURES, measurable, measured
+from everlearn.analysis.measures import MEASURES, measurable, measured
 from everlearn.analysis.names import described, varying, written
 from everlearn.analysis.statistics import interval
 from everlearn.errors import InputError, UnknownName, require
@@ -158,7 +158,7 @@ def _size(shown: Sequence[_Panel]) -> tuple[float, float]:
 
 def _draw_map(axes: Axes, panel: _Panel, measure: str, limits: tuple[float, float]) -> None:
     cells = _cells(panel, measure)
-    colours = "cividis_r" if measure in LOSSES else "cividis"
+    colours = "cividis_r" if MEASURES[measure].less_is_better else "cividis"
     image = axes.imshow(cells, cmap=colours, vmin=limits[0], vmax=limits[1], origin="lower", aspect="auto")
     axes.set_facecolor("#dddddd")  # where there is no arm
     axes.grid(visible=False)
