@@ -21,7 +21,7 @@ from everlearn.analysis.sentences import Comparison, sentence, verdict
 from everlearn.analysis.statistics import MOST_NUMBERS, SEED, interval
 from everlearn.errors import InputError, UnknownName, require
 from everlearn.protocol import Table
-from everlearn.results.arm import Arm, finite
+from everlearn.results.arm import Arm, finite, grouped
 
 RESAMPLES = 9_999
 """The number of random choices of signs, so no p-value is below 0.0002.  For up to 13 pairs, all choices are tried."""
@@ -103,10 +103,7 @@ def _pairs(named: Sequence[_Named], against: str | None) -> Iterator[tuple[_Name
     """Yield each arm to compare with its baseline, task by task."""
     if against is not None and not any(arm.matches(against) for arm in named):
         raise UnknownName("against", against, {name for arm in named for name in (arm.arm.agent, arm.agent)})
-    tasks: dict[str, list[_Named]] = {}
-    for arm in named:
-        tasks.setdefault(repr((arm.arm.task, sorted(task_settings(arm.arm).items()))), []).append(arm)
-    for group in tasks.values():
+    for group in grouped(named, lambda arm: repr((arm.arm.task, sorted(task_settings(arm.arm).items())))).values():
         if against is None:
             yield from ((arm, baseline) for baseline, arm in combinations(group, 2))
         else:

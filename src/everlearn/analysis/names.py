@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from everlearn.results.arm import Arm
+from everlearn.results.arm import Arm, grouped
 from everlearn.results.references import BEST, FOUND, OPTIMUM
 
 
@@ -74,9 +74,7 @@ def known_averages(arm: Arm) -> str:
 
 
 def _names(labels: Sequence[str], settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for label, chosen in zip(labels, settings, strict=True):
-        groups.setdefault(label, []).append(chosen)
-    differing = {label: varying(group) for label, group in groups.items()}
+    groups = grouped(zip(labels, settings, strict=True), lambda pair: pair[0])
+    differing = {label: varying(chosen for _, chosen in group) for label, group in groups.items()}
     details = [described(chosen, differing[label]) for label, chosen in zip(labels, settings, strict=True)]
     return [f"{label} ({detail})" if detail else label for label, detail in zip(labels, details, strict=True)]

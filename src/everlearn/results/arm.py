@@ -8,14 +8,16 @@ the same task are compared in pairs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.protocol import Table
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,7 @@ class Arm:
 
 def arms(recorded: Sequence[Arm]) -> list[Arm]:
     """Join the members of each family into one arm whose units are members, and return all arms."""
-    groups: dict[str, list[Arm]] = {}
-    for arm in recorded:
-        groups.setdefault(repr((arm.task, arm.agent, sorted(arm.settings.items()))), []).append(arm)
+    groups = grouped(recorded, lambda arm: repr((arm.task, arm.agent, sorted(arm.settings.items()))))
     return [group[0] if group[0].member is None else _family(group) for group in groups.values()]
 
 
@@ -104,6 +104,14 @@ def _family(members: Sequence[Arm]) -> Arm:
         "member",
         numbers=np.array([member.member for member in members]),
     )
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], str]) -> dict[str, list[Item]]:
+    """Return the items of each key, in the order given."""
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def standard_error(table: Table) -> Table:
