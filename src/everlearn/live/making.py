@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from everlearn.agents.agent import split
+from everlearn.agents.spec import split
 from everlearn.aleatoric.reward import Reward, reward_range
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, last_observation, window
 from everlearn.errors import AleatoricStateError, InputError, require
