@@ -47,7 +47,7 @@ def commit() -> str | None:
         head, changes = (subprocess.run(command, **options).stdout for command in commands)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
-    return head.strip() + ("+changes" if changes.strip() else "")
+    return f"{head.strip()}{'+changes' if changes.strip() else ''}"
 
 
 @lru_cache(maxsize=1)

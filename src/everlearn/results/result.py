@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 ARRAYS = ("times", "total_reward", "policies")
 """The fields of a result that are arrays."""
 
-_NOT_COMPARED = (*ARRAYS, "parameters", "seconds", "references", "platform", "label")
+_SETUP = ("task", "agent", "schedule", "parameters", "steps", "runs", "seed", "engine", "scaling", "pairs")
+"""The fields that say what was run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +92,14 @@ class Result:
         if not isinstance(other, Result):
             return NotImplemented
         arrays = ((getattr(self, name), getattr(other, name)) for name in ARRAYS)
-        return self._described() == other._described() and all(
-            mine is theirs if mine is None or theirs is None else np.array_equal(mine, theirs, equal_nan=True)
-            for mine, theirs in arrays
+        texts = [json.dumps(each._setup(), sort_keys=True, default=repr) for each in (self, other)]
+        return (
+            texts[0] == texts[1]
+            and self.version == other.version
+            and all(
+                mine is theirs if mine is None or theirs is None else np.array_equal(mine, theirs, equal_nan=True)
+                for mine, theirs in arrays
+            )
         )
 
     def __repr__(self) -> str:
@@ -117,10 +123,8 @@ class Result:
         drawn = notebook.picture(thumbnail(self), f"average reward over time: {self!r}")
         return notebook.table(columns, rows, repr(self)) + drawn
 
-    def _described(self) -> str:
-        """Return everything that is compared, except arrays, as text."""
-        compared = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NOT_COMPARED}
-        return json.dumps({**compared, "parameters": dict(self.parameters)}, sort_keys=True, default=repr)
+    def _setup(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _SETUP} | {"parameters": dict(self.parameters)}
 
     @property
     def per_run(self) -> Table:
@@ -155,13 +159,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON can hold it; numbers that are not finite are None."""
-        described = ("steps", "runs", "seed", "engine", "scaling", "pairs")
         return {
-            "task": self.task,
-            "agent": self.agent,
-            "schedule": self.schedule,
-            "parameters": dict(self.parameters),
-            **{name: getattr(self, name) for name in described},
+            **self._setup(),
             "references": References(self.references).short(),
             "times": self.times.tolist(),
             "average_reward": self.average_reward.tolist(),

@@ -25,7 +25,6 @@ SCHEMA = 1
 """The version of the layout of cells and manifest; older versions can be read."""
 
 _TEXT, _HASH, _ARRAYS = "cell.json", "cell.sha256", "arrays/"
-_RECORDED = ("times", "total_reward", "policies")
 
 
 class Damaged(StoreError):  # noqa: N818 - reads as what it is
@@ -68,19 +67,9 @@ class Cells:
         text, arrays = self._open(cell)
         if text is None:
             return None
-        recorded = {name: arrays.pop(name, None) for name in _RECORDED}
-        condition = Condition(
-            text["engine"],
-            text["t"],
-            tuple(text["runs"]),
-            recorded["times"],  # type: ignore[arg-type]  # what was written has them
-            recorded["total_reward"],  # type: ignore[arg-type]
-            recorded["policies"],
-            arrays,
-            text["shared"],
-            tuple(text["each"]),
-        )
-        return condition, text["notes"]
+        curves: dict[str, Any] = {name: arrays.pop(name, None) for name in ("times", "total_reward", "policies")}
+        state = {"arrays": arrays, "shared": text["shared"], "each": tuple(text["each"])}
+        return Condition(text["engine"], text["t"], tuple(text["runs"]), **curves, **state), text["notes"]
 
     def _open(self, cell: str) -> tuple[Any, dict[str, NDArray[Any]]]:
         path = self.path(cell)
