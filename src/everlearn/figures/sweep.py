@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 
 class _Panel(NamedTuple):
-    """Arms of one agent on one task that differ in the parameters named, and in nothing else."""
+    """Arms of one agent on one task that differ only in the parameters on the axes."""
 
     title: str
-    parameters: list[str]
+    values: dict[str, list[Any]]
+    """The values of each parameter that has an axis."""
     arms: list[Arm]
+    samples: list[Table]
+    """The measure of each arm, one number per unit."""
 
 
 def swept(arms: Sequence[Arm]) -> list[str]:
@@ -62,32 +65,29 @@ def heat_maps(
 
     """
     known = [arm for arm in arms if measurable(arm, measure)]
-    shown = _panels(known, parameters)
+    varied = swept(known)
+    for name in parameters or ():
+        if name not in varied:
+            raise UnknownName("parameters", name, varied)
+    groups = grouped(known, lambda arm: repr((arm.task, arm.agent))).values()
+    shown = [panel for group in groups for panel in _split(group, measure, parameters)]
     if not shown:
         remedy = "in none does an agent have a parameter with two values or more; sweep one"
         raise InputError("arms", sorted({f"{arm.task}: {arm.agent}" for arm in known}), remedy)
     with house_style():
         grid = panels(len(shown), *_size(shown), most_columns=4)
-        limits = _limits(shown, measure)
         for axes, panel in zip(grid, shown, strict=True):
             entitle(axes, panel.title)
-            if len(panel.parameters) == 2:
-                _draw_map(axes, panel, measure, limits[panel.arms[0].task])
+            if len(panel.values) == 2:
+                same_task = [each for each in shown if each.arms[0].task == panel.arms[0].task]
+                means = [sample.mean() for each in same_task for sample in each.samples]
+                _draw_map(axes, panel, measure, min(means), max(means))
             else:
                 _draw_line(axes, panel, measure, confidence)
     return figure_of(grid[0])
 
 
-def _panels(arms: Sequence[Arm], parameters: Sequence[str] | None) -> list[_Panel]:
-    known = swept(arms)
-    for name in parameters or ():
-        if name not in known:
-            raise UnknownName("parameters", name, known)
-    groups = grouped(arms, lambda arm: repr((arm.task, arm.agent)))
-    return [panel for group in groups.values() for panel in _split(group, parameters)]
-
-
-def _split(group: Sequence[Arm], parameters: Sequence[str] | None) -> list[_Panel]:
+def _split(group: Sequence[Arm], measure: str, parameters: Sequence[str] | None) -> list[_Panel]:
     """Return the panels of one agent on one task: one for each combination of the parameters without an axis."""
     varied = swept(group)
     chosen = [name for name in parameters or varied if name in varied][:2]
@@ -98,7 +98,8 @@ def _split(group: Sequence[Arm], parameters: Sequence[str] | None) -> list[_Pane
         places = Counter(described(arm.settings, chosen) for arm in arms)
         place, count = places.most_common(1)[0]
         require(count == 1, "arms", place, f"there are {count} such arms of {title!r}; give each once")
-        shown.append(_Panel(title, chosen, arms))
+        values = {name: _values(arms, name) for name in chosen}
+        shown.append(_Panel(title, values, arms, [measured(arm, measure) for arm in arms]))
     return shown
 
 
@@ -113,46 +114,33 @@ def is_numeric(values: Iterable[Any]) -> bool:
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
-def _cells(panel: _Panel, measure: str) -> Table:
-    """Return the mean in each cell; nan if there is no arm."""
-    (horizontal, across), (vertical, up) = ((name, _values(panel.arms, name)) for name in panel.parameters)
-    cells = np.full((len(up), len(across)), np.nan)
-    for arm in panel.arms:
-        place = up.index(arm.settings.get(vertical)), across.index(arm.settings.get(horizontal))
-        cells[place] = measured(arm, measure).mean()
-    return cells
-
-
-def _limits(shown: Sequence[_Panel], measure: str) -> dict[str, tuple[float, float]]:
-    """Return the least and greatest mean on each task, so that its panels have one colour scale."""
-    tasks = grouped((arm for panel in shown for arm in panel.arms), lambda arm: arm.task)
-    means = {task: [float(measured(arm, measure).mean()) for arm in arms] for task, arms in tasks.items()}
-    return {task: (min(values), max(values)) for task, values in means.items()}
-
-
 def _size(shown: Sequence[_Panel]) -> tuple[float, float]:
     """Return the size of a panel in inches, so that a number fits into every cell."""
-    maps = [panel for panel in shown if len(panel.parameters) == 2]
-    across, up = (max((len(_values(p.arms, p.parameters[axis])) for p in maps), default=1) for axis in (0, 1))
+    sizes = [[len(values) for values in panel.values.values()] for panel in shown if len(panel.values) == 2]
+    across, up = map(max, zip(*sizes, strict=True)) if sizes else (1, 1)
     return max(4.2, 2.1 + 0.55 * across), max(3.2, 1.3 + 0.32 * up)
 
 
-def _draw_map(axes: Axes, panel: _Panel, measure: str, limits: tuple[float, float]) -> None:
-    cells = _cells(panel, measure)
+def _draw_map(axes: Axes, panel: _Panel, measure: str, least: float, greatest: float) -> None:
+    """Draw a heat map; ``least`` and ``greatest`` are the means at the ends of the colour scale."""
+    (horizontal, across), (vertical, up) = panel.values.items()
+    cells = np.full((len(up), len(across)), np.nan)  # nan if there is no arm
+    for arm, sample in zip(panel.arms, panel.samples, strict=True):
+        cells[up.index(arm.settings.get(vertical)), across.index(arm.settings.get(horizontal))] = sample.mean()
     colours = "cividis_r" if MEASURES[measure].less_is_better else "cividis"
-    image = axes.imshow(cells, cmap=colours, vmin=limits[0], vmax=limits[1], origin="lower", aspect="auto")
+    image = axes.imshow(cells, cmap=colours, vmin=least, vmax=greatest, origin="lower", aspect="auto")
     axes.set_facecolor("#dddddd")  # shows in cells without an arm
     axes.grid(visible=False)
-    across, up = (_ticks(_values(panel.arms, name)) for name in panel.parameters)
+    labels = _ticks(across)
     slant: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-    axes.set_xticks(range(len(across)), across, **(slant if max(map(len, across)) > 5 else {}))
-    axes.set_yticks(range(len(up)), up)
-    axes.set_xlabel(panel.parameters[0], fontsize=10)
-    axes.set_ylabel(panel.parameters[1], fontsize=10)
+    axes.set_xticks(range(len(across)), labels, **(slant if max(map(len, labels)) > 5 else {}))
+    axes.set_yticks(range(len(up)), _ticks(up))
+    axes.set_xlabel(horizontal, fontsize=10)
+    axes.set_ylabel(vertical, fontsize=10)
     for row, column in np.argwhere(~np.isnan(cells)):
-        red, green, blue, _ = image.cmap(image.norm(cells[row, column]))
-        ink = "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.45 else "white"
         mean = cells[row, column]
+        red, green, blue, _ = image.cmap(image.norm(mean))
+        ink = "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.45 else "white"
         text = f"{mean:.0f}" if 1000 <= abs(mean) < 100_000 else f"{mean:.3g}"
         axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=8)
     bar = figure_of(axes).colorbar(image, ax=axes)
@@ -161,10 +149,11 @@ def _draw_map(axes: Axes, panel: _Panel, measure: str, limits: tuple[float, floa
 
 
 def _draw_line(axes: Axes, panel: _Panel, measure: str, confidence: float) -> None:
-    (name,) = panel.parameters
-    values = _values(panel.arms, name)
-    arms = sorted(panel.arms, key=lambda arm: values.index(arm.settings.get(name)))
-    samples = [measured(arm, measure) for arm in arms]
+    ((name, values),) = panel.values.items()
+    pairs = sorted(
+        zip(panel.arms, panel.samples, strict=True), key=lambda pair: values.index(pair[0].settings.get(name))
+    )
+    samples = [sample for _, sample in pairs]
     means = np.array([sample.mean() for sample in samples])
     bars = np.abs(np.array([interval(sample, confidence) for sample in samples]) - means[:, None]).T
     numeric = is_numeric(values)

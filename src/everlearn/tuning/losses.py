@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.analysis.names import described
+from everlearn.analysis.names import described, task_settings
 from everlearn.experiments.spec import Spec
 from everlearn.experiments.variants import Place, variants
 from everlearn.protocol import Table
@@ -106,7 +106,7 @@ def scales(spec: Spec) -> dict[str, Scale]:
 def enter(recorded: Iterable[Arm], scales: Mapping[str, Scale], into: Mapping[str, Losses]) -> None:
     """Enter what was recorded of candidates into their losses, by their labels."""
     for one in recorded:
-        settings = _of_task(one.settings)
+        settings = task_settings(one)
         average = one.total_reward[:, -1] / one.times[-1]
         detail = described(settings, settings)
         task = f"{one.task} ({detail})" if detail else one.task
@@ -120,7 +120,3 @@ def _place(place: Place) -> str:
 
 def _key(task: str, settings: Mapping[str, Any], member: int | None) -> str:
     return json.dumps([task, dict(settings), member], sort_keys=True)
-
-
-def _of_task(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name.startswith("task.")}
