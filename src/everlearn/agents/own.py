@@ -289,6 +289,25 @@ class Guard:
         return AgentError(self.name, problem, t)
 
 
+class WholeNumbers(np.ndarray[Any, Any]):
+    """An array of whole numbers that refuses a fraction, which NumPy and Numba would cut off without a word."""
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        """Store whole numbers."""
+        given = np.asarray(value)
+        if given.dtype.kind == "f" and not (given == np.floor(given)).all():
+            array = f"an array of {self.dtype}"
+            raise TypeError(f"{_value(value)} cannot be stored in {array}; make it an array of float64")
+        super().__setitem__(place, value)
+
+
+def watched(knowledge: Knowledge) -> Knowledge:
+    """Return what an agent knows with arrays of whole numbers that refuse fractions; they share their memory."""
+    arrays = {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
+    views = {name: array.view(WholeNumbers) for name, array in arrays.items() if array.dtype.kind in "iub"}
+    return knowledge._replace(**views) if views else knowledge
+
+
 class Draws:
     """A random stream, of which a user's functions see no more than :func:`everlearn.uniform` needs.
 
