@@ -375,7 +375,7 @@ FRACTIONS = [
     row(
         "learn stores a fraction in an array of whole numbers",
         "learn raised TypeError at step 1: 0.1 cannot be stored in an array of int64; make it an array of float64 "
-        "(mine.py, line 24)",
+        "(mine.py, line 26)",
         learn="""\
 def build(interface):
     return Known(np.zeros((6, 2)), np.zeros(2, dtype=np.int64))

@@ -167,7 +167,7 @@ class Guard:
 
     def act(self, knowledge: Knowledge, aleatoric_state: int, now: Now, stream: Any) -> int:
         """Return the index of the action that the design chooses."""
-        action = self._called("act", now.t, knowledge, aleatoric_state, now, Draws(stream))
+        action = self._called("act", now.t, watched(knowledge), aleatoric_state, now, Draws(stream))
         self.check_action(action, now.t)
         if sum(array.size for _, array in _floats(knowledge)) <= CHECKED_NUMBERS and not self.is_sound(knowledge):
             self.check_numbers(knowledge, "act", now.t)
@@ -175,7 +175,7 @@ class Guard:
 
     def learn(self, knowledge: Knowledge, experience: Experience, now: Now, stream: Any) -> None:
         """Let the design learn from one step."""
-        returned = self._called("learn", now.t, knowledge, experience, now, Draws(stream))
+        returned = self._called("learn", now.t, watched(knowledge), experience, now, Draws(stream))
         if returned is not None:
             said = f"learn returned {kind_of(returned)} {self._at(now.t)}"
             raise self._error(f"{said}; change the arrays in place and return nothing", now.t)
