@@ -32,7 +32,7 @@ def theory(
     from rich.console import Console
     from rich.markup import escape
 
-    from everlearn.agents.agent import split
+    from everlearn.agents.spec import split
     from everlearn.theory.summary import optimum_rows, summary_rows
 
     chosen = split(options.parse_settings(settings))

@@ -87,6 +87,8 @@ class CompiledBatch:
     def __init__(
         self, plan: Plan, table: AnyTable, runs: Sequence[int], workers: int, condition: Condition | None = None
     ) -> None:
+        if table.task.reward.raw != plan.task.reward.raw:
+            raise InputError("table", table.task.name, "has other rewards than the plan; make it of plan.task")
         self.plan, self.table = plan, table
         self.runs = tuple(runs)
         self.t, self.carry = 0, Carry()
