@@ -75,7 +75,7 @@ def options(command: str) -> str:
 
     found: Any = typer.main.get_command(app)
     for name in command.split():
-        found = found.commands[name]
+        found = found.get_command(None, name)
     return table(["option", "default", "meaning"], [_option(one) for one in found.params if "--help" not in one.opts])
 
 

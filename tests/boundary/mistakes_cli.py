@@ -392,7 +392,7 @@ FOLDERS = [
     ),
 ]
 
-COMMANDS = ", ".join(sorted(get_command(app).commands))
+COMMANDS = ", ".join(sorted(get_command(app).list_commands(None)))
 
 MISTAKES = [
     *MODULES,

@@ -188,8 +188,9 @@ class TestCompletion:
 
 def test_numbers_are_shown_as_numbers():
     """Every option that takes a number says so in the help, and reads 1e3 as a person means it."""
-    commands = dict(get_command(app).commands)
-    for command in [*commands.pop("experiment").commands.values(), *commands.values()]:
+    root = get_command(app)
+    groups = (root, root.get_command(None, "experiment"))
+    for command in [group.get_command(None, name) for group in groups for name in group.list_commands(None)]:
         for parameter in command.params:
             if parameter.name in NUMBERS:
                 assert parameter.metavar == NUMBERS[parameter.name], (command.name, parameter.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -13,43 +13,24 @@ from everlearn.cli.endings import INTERRUPTED
 from everlearn.errors import UnknownName
 
 
-class LazyCommands(Mapping[str, Any]):
-    """Commands by name; each is given as a command, or as the module of this package in which to find it."""
-
-    def __init__(self, entries: Mapping[str, Any]) -> None:
-        self._entries = dict(entries)
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a command, and import its module if that was not done yet."""
-        if isinstance(module := self._entries[name], str):
-            function = getattr(import_module(f"everlearn.cli.{module}"), name)
-            single = typer.Typer(add_completion=False)
-            single.command(name)(function)
-            self._entries[name] = typer.main.get_command(single)
-        return self._entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        """Return the number of commands."""
-        return len(self._entries)
-
-
 class LazyGroup(TyperGroup):
-    """A group of lazy commands. Ctrl-C ends any of them with one line."""
+    """A group of commands, each of which is imported when it is used. Ctrl-C ends any of them with one line."""
 
-    modules: ClassVar[Mapping[str, Iterable[str]]] = {}
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        lazy = {name: module for module, names in self.modules.items() for name in names}
-        self.commands: Any = LazyCommands(lazy | dict(self.commands))
+    modules: ClassVar[Mapping[str, str]] = {}
+    """The name of each command, and the module of this package that has a function of that name."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer passes it
-        """Return the names of the commands, without importing them."""
-        return list(self.commands)
+        """Return the names of the commands."""
+        return list({**self.modules, **self.commands})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, or None if there is none of that name."""
+        if cmd_name in self.modules and cmd_name not in self.commands:
+            module = import_module(f"everlearn.cli.{self.modules[cmd_name]}")
+            single = typer.Typer(add_completion=False)
+            single.command(cmd_name)(getattr(module, cmd_name))
+            self.commands[cmd_name] = typer.main.get_command(single)
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -60,12 +41,14 @@ class LazyGroup(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that is named."""
-        if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            raise UnknownName("command", args[0], self.commands)
+        """Find the command that the user named."""
+        known = self.list_commands(ctx)
+        if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
+            raise UnknownName("command", args[0], known)
         return super().resolve_command(ctx, args)
 
 
-def lazy_group(modules: Mapping[str, Iterable[str]]) -> type[LazyGroup]:
-    """Return a class of groups with the commands of these modules."""
+def lazy_group(commands: Mapping[str, Iterable[str]]) -> type[LazyGroup]:
+    """Return a class of groups, from the modules of this package and the commands of each."""
+    modules = {name: module for module, names in commands.items() for name in names}
     return type("Commands", (LazyGroup,), {"modules": modules})
