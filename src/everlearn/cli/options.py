@@ -46,10 +46,13 @@ def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 task_names = completing([*TASKS, *(f"{prefix}:" for prefix in PREFIXES)])
 agent_names = completing(AGENTS)
-schedule_names = completing(SCHEDULES)
+engine_names = completing(["auto", "compiled", "reference"])
 
 TASK = typer.Argument(help="The task: a registered name, gymnasium:ID or module:attribute.", autocompletion=task_names)
 AGENT = typer.Option(help="The agent: a registered name or module:attribute.", autocompletion=agent_names)
+SCHEDULE = typer.Option(
+    help="The schedule, for agents that take one. Default: practical.", autocompletion=completing(SCHEDULES)
+)
 
 _documents: list[TextIO] = []
 """Standard output, while everything else that is printed goes to standard error."""

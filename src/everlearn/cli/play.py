@@ -14,12 +14,7 @@ from everlearn.cli.options import integer
 def play(
     task: Annotated[str | None, options.TASK] = None,
     agent: Annotated[str | None, options.AGENT] = None,
-    schedule: Annotated[
-        str | None,
-        typer.Option(
-            help="The schedule: a registered name or module:attribute.", autocompletion=options.schedule_names
-        ),
-    ] = None,
+    schedule: Annotated[str | None, options.SCHEDULE] = None,
     settings: options.Settings = None,
     port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8090,
     host: Annotated[

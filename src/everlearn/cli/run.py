@@ -18,28 +18,18 @@ from everlearn.errors import InputError
 def run(
     task: Annotated[str, options.TASK],
     agent: Annotated[str, options.AGENT] = "growing-horizon",
-    schedule: Annotated[
-        str | None,
-        typer.Option(
-            help="The schedule, for agents that take one. Default: practical.", autocompletion=options.schedule_names
-        ),
-    ] = None,
+    schedule: Annotated[str | None, options.SCHEDULE] = None,
     settings: options.Settings = None,
     steps: Annotated[int, options.steps("The number of steps of each run; you may write 1e6.")] = 100_000,
     runs: Annotated[int, integer(help="The number of independent runs.", least=1)] = 1,
     seed: Annotated[int, integer(help="The seed; the same seed gives the same result.")] = 0,
     engine: Annotated[
-        str,
-        typer.Option(
-            help="auto, compiled or reference.", autocompletion=options.completing(("auto", "compiled", "reference"))
-        ),
+        str, typer.Option(help="auto, compiled or reference.", autocompletion=options.engine_names)
     ] = "auto",
     threads: options.Threads = None,
-    max_pairs: Annotated[
-        int, integer(help="How many pairs of a memory and an aleatoric state may be expanded.", least=1)
-    ] = 1_000_000,
+    max_pairs: Annotated[int, integer(help="Maximum number of memory-state pairs to expand.", least=1)] = 1_000_000,
     plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw the result to a file that ends in .png, .svg or .pdf.")
+        str | None, typer.Option(metavar="FILE", help="Draw the result to a .png, .svg or .pdf file.")
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="Save the result and its tables in a folder.")] = None,
     as_json: options.AsJson = False,
