@@ -190,8 +190,8 @@ def test_status_of_what_was_damaged(done, call):
     (Path(done) / "runs.parquet").write_bytes(b"")
     text = call("experiment", "status", done)
     assert f"{victim}: it is damaged (" in text
-    assert "; run it again to compute it again" in text
-    assert "runs.parquet: was changed after it was written; run it again to write it again" in text
+    assert "; run the experiment again to recompute it" in text
+    assert "runs.parquet: was changed after it was written; run the experiment again to rewrite it" in text
 
 
 def test_table(done, call, call_json):

@@ -105,14 +105,14 @@ def status(directory: Directory, as_json: options.AsJson = False) -> None:
     if document["cells_unused"]:
         say(f"{document['cells_unused']:,} cells belong to no agent or task of the spec any more")
     for message in document["damaged"]:
-        say(f"{message}; run it again to compute it again")
+        say(f"{message}; run the experiment again to recompute it")
     if document["tables_steps"] not in (None, document["steps_each"]):
-        remedy = f"run it again to continue to {document['steps_each']:,}"
+        remedy = f"run the experiment again to continue to {document['steps_each']:,}"
         say(f"the tables are those of {document['tables_steps']:,} steps; {remedy}")
     for name in document["altered_tables"]:
-        say(f"{name}: was changed after it was written; run it again to write it again")
+        say(f"{name}: was changed after it was written; run the experiment again to rewrite it")
     origin = document["provenance"]
     commit = f", commit {origin['commit']}" if origin["commit"] else ""
-    say((f"everlearn {origin['everlearn']}{commit}", "dim"))
+    say(f"everlearn {origin['everlearn']}{commit}", style="dim")
     for platform in document["platforms"]:
-        say((f"on {platform}", "dim"))
+        say(f"on {platform}", style="dim")

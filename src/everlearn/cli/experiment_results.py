@@ -67,7 +67,7 @@ def _print_tables(
         _print_group(f"{task}, realized regret after so many steps\nagainst the {OPTIMUM}", group, "time", times)
     units = sorted({(arm.unit, arm.units) for arm in arms})
     counts = ", ".join(f"{count:,} {unit}{'s' if count > 1 else ''}" for unit, count in units)
-    say((f"Means over {counts}; below each its {confidence:.0%} interval, by bootstrap.", "dim"))
+    say(f"Means over {counts}; below each its {confidence:.0%} interval, by bootstrap.", style="dim")
 
 
 def _by_task(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -134,7 +134,7 @@ def compare(
         say(text)
     if sentences and len(comparisons) > 1:
         adjusted = f"p-values are adjusted for {len(comparisons)} comparisons (Holm)"
-        say((f"{adjusted}; each pairs runs with the same random numbers.", "dim"))
+        say(f"{adjusted}; each pairs runs with the same random numbers.", style="dim")
 
 
 def plot(

@@ -50,10 +50,9 @@ def leaderboard(
     for grid in [*grids, tables.duels_table(board)] if board.duels else grids:
         # A terminal has no room for these columns.
         kept = [number for number, column in enumerate(grid.columns) if column not in (OPTIMUM, "worst run")]
-        say((grid.title, "bold"))
+        say(grid.title, style="bold")
         columns, *rows = ([row[number] for number in kept] for row in (grid.columns, *grid.rows))
         print_table(columns, rows, first={"no_wrap": True})
-    say(
-        f"Regret is a share of the {OPTIMUM}; agents are compared in pairs of runs with the same random numbers.", "dim"
-    )
+    note = f"Regret is a share of the {OPTIMUM}; agents are compared in pairs of runs with the same random numbers."
+    say(note, style="dim")
     say_paths("written", written)

@@ -31,11 +31,11 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False)
 
 
-def say(*parts: Part, wrap: bool = False) -> None:
+def say(*parts: Part, style: str = "", wrap: bool = False) -> None:
     """Print a text; its lines are broken at the width of the terminal only if ``wrap`` is set."""
     from rich.text import Text
 
-    console().print(Text.assemble(*parts), soft_wrap=not wrap)
+    console().print(Text.assemble(*parts, style=style), soft_wrap=not wrap)
 
 
 def say_paths(kind: str, paths: Iterable[Path]) -> None:

@@ -107,7 +107,7 @@ def _print_result(result: el.Result) -> None:
     if OPTIMUM not in result.references:
         limits = f"{MOST_PAIRS:,} pairs of memory and state and {MOST_OUTCOMES:,} outcomes"
         reason = f"by default it is computed for models of at most {limits}"
-        say((f"The {OPTIMUM} is not known: {reason}; see everlearn theory.", "dim"))
+        say(f"The {OPTIMUM} is not known: {reason}; see everlearn theory.", style="dim")
     speed = f"{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps per second, {result.engine} engine"
     expanded = "" if result.pairs is None else f", {counted(result.pairs, 'pair')} of memory and state expanded"
-    say((speed + expanded, "dim"))
+    say(speed + expanded, style="dim")

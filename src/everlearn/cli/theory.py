@@ -90,4 +90,4 @@ def _print_vacuity(report: el.Theory) -> None:
     )
     when = f"from about T = {first:.2g} on" if first < float("inf") else "at no T, because of the distortion"
     text = f"theorem:main says more than that regret is at most the range of rewards times T {when}."
-    say((text, "dim"), wrap=True)
+    say(text, style="dim", wrap=True)

@@ -40,7 +40,7 @@ def _print_candidates(tuned: el.Tuned) -> None:
 
     spec, rows = tuned.spec.experiment, tuned.table()
     tried = len({standing.candidate.number for standing in tuned.standings})
-    say((f"{spec.name}: {tried:,} candidates, {counted(tuned.rungs, 'rung')}, {spec.steps:,} steps", "bold"))
+    say(f"{spec.name}: {tried:,} candidates, {counted(tuned.rungs, 'rung')}, {spec.steps:,} steps", style="bold")
     losses: list[list[Cell]] = []
     for number, row in enumerate(rows):
         label = f"{row['candidate']}{'' if number else ', chosen'}"
@@ -53,7 +53,7 @@ def _print_candidates(tuned: el.Tuned) -> None:
         tasks = [[task, *(f"{row['tasks'][task]:.4g}" for row in rows)] for task in rows[0]["tasks"]]
         print_table(["task", *(row["candidate"] for row in rows)], tasks, box=SIMPLE_HEAD, pad_edge=False)
     runs = f"{rows[0]['runs']:,} fresh runs, which were not used to choose"
-    say((f"Means over {runs}; below each its 95% interval.", "dim"))
+    say(f"Means over {runs}; below each its 95% interval.", style="dim")
 
 
 def _verdict(tuned: el.Tuned) -> str:
