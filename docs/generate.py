@@ -67,6 +67,12 @@ def parameters(kind: str) -> str:
     return table([kind, f"parameters, set as `{kind}.NAME=VALUE`, with their defaults"], rows)
 
 
+def example(name: str) -> str:
+    """Return the source of an example, so that a reader of the page itself sees it."""
+    source = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8").rstrip()
+    return f"```py\n{source}\n```"
+
+
 def options(command: str) -> str:
     """Return a table of the arguments and options of a command, as its help tells them."""
     import typer
@@ -124,7 +130,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-KINDS: dict[str, Callable[[str], str]] = {"names": names, "parameters": parameters, "options": options}
+KINDS: dict[str, Callable[[str], str]] = {
+    "names": names,
+    "parameters": parameters,
+    "options": options,
+    "example": example,
+}
 
 if __name__ == "__main__":
     sys.exit(main())
