@@ -81,7 +81,7 @@ def options(command: str) -> str:
 
     found: Any = typer.main.get_command(app)
     for name in command.split():
-        found = found.commands[name]
+        found = found.get_command(None, name)
     return table(["option", "default", "meaning"], [_option(one) for one in found.params if "--help" not in one.opts])
 
 
@@ -104,12 +104,9 @@ def _option(parameter: Any) -> list[str]:
 
 
 def split_default(text: str) -> tuple[str, str]:
-    """Split the default from a help text that ends with it: ``...; 20.`` or ``... Default: one per core.``."""
-    found = re.fullmatch(r"(.*?)(?:\.? Default: (.+?)|; ([\d.e]+))\.", text)
-    if found is None:
-        return text, ""
-    said = found[2] or f"`{_number(int(found[3]) if found[3].isdigit() else found[3])}`"
-    return found[1], f"`{said}`" if re.fullmatch(r"[\w-]+", said) else said
+    """Split the default from a help text that ends with it, as in ``Threads. Default: one per core.``."""
+    help_text, _, default = text.rstrip(".").partition(" Default: ")
+    return help_text, f"`{_number(default)}`" if re.fullmatch(r"[\w-]+", default) else default
 
 
 def _number(value: float | str) -> str:

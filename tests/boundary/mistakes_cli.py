@@ -396,7 +396,7 @@ FOLDERS = [
     ),
 ]
 
-COMMANDS = ", ".join(sorted(get_command(app).commands))
+COMMANDS = ", ".join(sorted(get_command(app).list_commands(None)))
 
 MISTAKES = [
     *MODULES,
