@@ -14,7 +14,7 @@ import numpy as np
 from everlearn.agents.registry import make_design
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.engine.condition import Condition
+from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.plan import Plan
 from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.variants import Variant
@@ -93,46 +93,46 @@ def unpacked_plan(packed: dict[str, Any], task: Task, runs: int) -> Plan:
     return Plan(task, design, packed["steps"], runs, packed["seed"], packed["per_decade"])
 
 
-def without_records(condition: Condition) -> Condition:
-    """Return a condition without what was recorded, which a worker has no need of."""
-    return _with_records(condition, slice(0, 0))
+def without_records(checkpoint: Checkpoint) -> Checkpoint:
+    """Return a checkpoint without what was recorded, which a worker has no need of."""
+    return _with_records(checkpoint, slice(0, 0))
 
 
-def records_after(condition: Condition, t: int) -> Condition:
-    """Return a condition with what was recorded after a time alone."""
-    return _with_records(condition, slice(int(np.searchsorted(condition.times, t, side="right")), None))
+def records_after(checkpoint: Checkpoint, t: int) -> Checkpoint:
+    """Return a checkpoint with what was recorded after a time alone."""
+    return _with_records(checkpoint, slice(int(np.searchsorted(checkpoint.times, t, side="right")), None))
 
 
-def _with_records(condition: Condition, columns: slice) -> Condition:
-    return Condition(
-        condition.engine,
-        condition.t,
-        condition.runs,
-        condition.times[columns],
-        condition.total_reward[:, columns],
-        None if condition.policies is None else condition.policies[:, columns],
-        condition.arrays,
-        condition.shared,
-        condition.each,
+def _with_records(checkpoint: Checkpoint, columns: slice) -> Checkpoint:
+    return Checkpoint(
+        checkpoint.engine,
+        checkpoint.t,
+        checkpoint.runs,
+        checkpoint.times[columns],
+        checkpoint.total_reward[:, columns],
+        None if checkpoint.policies is None else checkpoint.policies[:, columns],
+        checkpoint.arrays,
+        checkpoint.shared,
+        checkpoint.each,
     )
 
 
-def with_records_of(condition: Condition, before: Condition | None) -> Condition:
-    """Return a condition with what had been recorded before it."""
+def with_records_of(checkpoint: Checkpoint, before: Checkpoint | None) -> Checkpoint:
+    """Return a checkpoint with what had been recorded before it."""
     if before is None:
-        return condition
-    kept = np.isin(before.times, condition.times, invert=True)
+        return checkpoint
+    kept = np.isin(before.times, checkpoint.times, invert=True)
     policies = None
-    if condition.policies is not None and before.policies is not None:
-        policies = np.concatenate([before.policies[:, kept], condition.policies], axis=1)
-    return Condition(
-        condition.engine,
-        condition.t,
-        condition.runs,
-        np.concatenate([before.times[kept], condition.times]),
-        np.concatenate([before.total_reward[:, kept], condition.total_reward], axis=1),
+    if checkpoint.policies is not None and before.policies is not None:
+        policies = np.concatenate([before.policies[:, kept], checkpoint.policies], axis=1)
+    return Checkpoint(
+        checkpoint.engine,
+        checkpoint.t,
+        checkpoint.runs,
+        np.concatenate([before.times[kept], checkpoint.times]),
+        np.concatenate([before.total_reward[:, kept], checkpoint.total_reward], axis=1),
         policies,
-        condition.arrays,
-        condition.shared,
-        condition.each,
+        checkpoint.arrays,
+        checkpoint.shared,
+        checkpoint.each,
     )

@@ -21,7 +21,7 @@ from everlearn.agents.design import Design
 from everlearn.agents.own import Guard, build_knowledge
 from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
-from everlearn.engine.condition import Condition, recorded
+from everlearn.engine.checkpoint import Checkpoint, recorded
 from everlearn.engine.driver import FAILED, Lanes
 from everlearn.engine.guarded import Failed, guarded
 from everlearn.engine.kernels import CHECKED, INLINE, STRICT, Token
@@ -80,12 +80,12 @@ def batches(plan: Plan, interface: Interface, workers: int) -> Iterator[range]:
 
 
 class CompiledBatch:
-    """Runs that go through time together, from the beginning or from the condition in which they were."""
+    """Runs that go through time together, from the beginning or from the checkpoint in which they were."""
 
     engine = "compiled"
 
     def __init__(
-        self, plan: Plan, table: AnyTable, runs: Sequence[int], workers: int, condition: Condition | None = None
+        self, plan: Plan, table: AnyTable, runs: Sequence[int], workers: int, checkpoint: Checkpoint | None = None
     ) -> None:
         self.plan, self.table = plan, table
         self.runs = tuple(runs)
@@ -94,8 +94,8 @@ class CompiledBatch:
         self.groups = [self._group(self.runs[begin : begin + lanes]) for begin in range(0, len(runs), lanes)]
         self.token = Token(plan.design.act, plan.design.learn, options=options(plan.design))
         self._advance = compiled(driver.advance, self.token)
-        if condition is not None:
-            self._put(condition)
+        if checkpoint is not None:
+            self._put(checkpoint)
 
     def advance(
         self, pool: ThreadPoolExecutor, progress: Progress | None = None, until: int | None = None
@@ -119,8 +119,8 @@ class CompiledBatch:
                 progress(len(block.horizon) * len(self.runs))
             yield self.t
 
-    def condition(self) -> Condition:
-        """Return the whole condition of all runs."""
+    def checkpoint(self) -> Checkpoint:
+        """Return the whole checkpoint of all runs."""
         past = recorded(self.plan, self.t)
         known = [
             parted(stored_arrays(group.knowledge), len(group.lanes.pair)) for group in self.groups
@@ -128,7 +128,7 @@ class CompiledBatch:
         lanes = [group.lanes for group in self.groups]
         places = {name: np.concatenate([getattr(one, name) for one in lanes]) for name in _PLACES}
         policies = [group.policies[:, past] for group in self.groups if group.policies is not None]
-        return Condition(
+        return Checkpoint(
             self.engine,
             self.t,
             self.runs,
@@ -147,9 +147,9 @@ class CompiledBatch:
             for lane, totals in enumerate(group.totals):
                 yield Finished(next(run), totals, None if group.policies is None else group.policies[lane])
 
-    def _put(self, condition: Condition) -> None:
-        self.t, self.carry = condition.t, Carry(**condition.shared)
-        totals, policies = condition.until(self.plan.times if condition.times.size else condition.times)
+    def _put(self, checkpoint: Checkpoint) -> None:
+        self.t, self.carry = checkpoint.t, Carry(**checkpoint.shared)
+        totals, policies = checkpoint.until(self.plan.times if checkpoint.times.size else checkpoint.times)
         begin = 0
         for group in self.groups:
             rows = slice(begin, begin + len(group.lanes.pair))
@@ -158,10 +158,10 @@ class CompiledBatch:
             if group.policies is not None and policies is not None:
                 group.policies[:, : totals.shape[1]] = policies[rows]
             for name, array in stored_arrays(group.knowledge).items():
-                array[...] = condition.arrays[f"knowledge/{name}"][rows].reshape(array.shape)
+                array[...] = checkpoint.arrays[f"knowledge/{name}"][rows].reshape(array.shape)
             for name in _PLACES:
-                getattr(group.lanes, name)[...] = condition.arrays[name][rows]
-            group.lanes.pair[...] = [self.table.pair(name) for name in condition.each[rows]]
+                getattr(group.lanes, name)[...] = checkpoint.arrays[name][rows]
+            group.lanes.pair[...] = [self.table.pair(name) for name in checkpoint.each[rows]]
 
     def _stretch(self, pool: ThreadPoolExecutor, block: Block) -> None:
         waiting = [pool.submit(self._through, group, block) for group in self.groups]
@@ -247,7 +247,7 @@ class CompiledBatch:
 
 
 _PLACES = ("state", "total", "environment", "agent")
-"""What a condition holds of the lanes; pairs are kept by name."""
+"""What a checkpoint holds of the lanes; pairs are kept by name."""
 
 
 def parted(stacked: Mapping[str, NDArray[Any]], runs: int) -> dict[str, NDArray[Any]]:

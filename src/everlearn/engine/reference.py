@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everlearn.agents.agent import Agent as DesignedAgent
-from everlearn.engine.condition import Condition, recorded
+from everlearn.engine.checkpoint import Checkpoint, recorded
 from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
 from everlearn.errors import SnapshotError
 from everlearn.labels import as_label
@@ -79,17 +79,17 @@ class Stream:
 
 
 class ReferenceBatch:
-    """Runs that go through time together in the reference loop, from the beginning or from their condition."""
+    """Runs that go through time together in the reference loop, from the beginning or from their checkpoint."""
 
     engine = "reference"
 
-    def __init__(self, plan: Plan, runs: Sequence[int], condition: Condition | None = None) -> None:
+    def __init__(self, plan: Plan, runs: Sequence[int], checkpoint: Checkpoint | None = None) -> None:
         self.plan, self.runs, self.t = plan, tuple(runs), 0
         self.streams = [self._stream(run) for run in runs]
         self.totals = np.zeros((len(runs), plan.times.size))
         self.policies = recorded_policies(plan, len(runs))
-        if condition is not None:
-            self._put(condition)
+        if checkpoint is not None:
+            self._put(checkpoint)
 
     def advance(self, _pool: Any = None, progress: Progress | None = None, until: int | None = None) -> Iterator[int]:
         """Advance all runs to the end, or to a time, yielding the time now and then; they may be left there."""
@@ -104,11 +104,11 @@ class ReferenceBatch:
             chunk = max(1, chunk * 2 if time.perf_counter() - began < SECONDS else chunk // 2)
             yield self.t
 
-    def condition(self) -> Condition:
-        """Return the whole condition of all runs; one that cannot go on, where an environment cannot be saved."""
+    def checkpoint(self) -> Checkpoint:
+        """Return the whole checkpoint of all runs; one that cannot go on, where an environment cannot be saved."""
         past = recorded(self.plan, self.t)
         states = [_agent(one).take() for one in self.streams]
-        return Condition(
+        return Checkpoint(
             self.engine,
             self.t,
             self.runs,
@@ -139,19 +139,19 @@ class ReferenceBatch:
                 self.policies[row, column] = _agent(one).policy
         one.advance(end)
 
-    def _put(self, condition: Condition) -> None:
-        totals, policies = condition.until(self.plan.times)
-        self.t = condition.t
+    def _put(self, checkpoint: Checkpoint) -> None:
+        totals, policies = checkpoint.until(self.plan.times)
+        self.t = checkpoint.t
         self.totals[:, : totals.shape[1]] = totals
         if self.policies is not None and policies is not None:
             self.policies[:, : totals.shape[1]] = policies
-        for row, (one, noted) in enumerate(zip(self.streams, condition.each, strict=True)):
+        for row, (one, noted) in enumerate(zip(self.streams, checkpoint.each, strict=True)):
             if noted is None or not isinstance(one.environment, RestorableEnvironment):
                 raise SnapshotError(f"the environment of {self.plan.task.name!r} cannot be restored")
-            epistemic = {name.partition("/")[2]: array[row] for name, array in condition.arrays.items()}
+            epistemic = {name.partition("/")[2]: array[row] for name, array in checkpoint.arrays.items()}
             _agent(one).put(AgentState(as_label(noted["aleatoric"]), epistemic, noted["algorithmic"]))
             one.environment.restore(noted["environment"])
-            one.t, one.total_reward = condition.t, noted["total"]
+            one.t, one.total_reward = checkpoint.t, noted["total"]
             one.aleatoric_state = one.interface.state(as_label(noted["aleatoric"]))
 
 

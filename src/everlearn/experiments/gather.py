@@ -71,7 +71,7 @@ def _result(directory: Directory, manifest: dict[str, Any], entry: dict[str, Any
     done = [cell for cell in cells if cell is not None and cell[0].t >= manifest["steps"]]
     if not done:
         return None
-    rewards, policies = zip(*(condition.until(times) for condition, _ in done), strict=True)
+    rewards, policies = zip(*(checkpoint.until(times) for checkpoint, _ in done), strict=True)
     kept = [table for table in policies if table is not None]
     optimum = manifest["optima"].get(entry["identity"])
     return Result(
@@ -80,7 +80,7 @@ def _result(directory: Directory, manifest: dict[str, Any], entry: dict[str, Any
         schedule=entry["schedule"],
         parameters=entry["parameters"],
         steps=manifest["steps"],
-        runs=sum(len(condition.runs) for condition, _ in done),
+        runs=sum(len(checkpoint.runs) for checkpoint, _ in done),
         seed=manifest["seed"],
         engine=entry["engine"],
         scaling=entry["scaling"],

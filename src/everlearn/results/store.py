@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.engine.condition import Condition
+from everlearn.engine.checkpoint import Checkpoint
 from everlearn.errors import StoreError
 from everlearn.files import FULL, UNREADABLE, replacing
 
@@ -51,21 +51,21 @@ class Cells:
         """Return the file of a cell."""
         return self.directory / f"{cell}.npz"
 
-    def write(self, cell: str, condition: Condition, notes: Mapping[str, Any]) -> None:
+    def write(self, cell: str, checkpoint: Checkpoint, notes: Mapping[str, Any]) -> None:
         """Write a cell, whole or not at all; ``notes`` are what else is to be kept of it."""
-        arrays = {"times": condition.times, "total_reward": condition.total_reward, **condition.arrays}
-        if condition.policies is not None:
-            arrays["policies"] = condition.policies
+        arrays = {"times": checkpoint.times, "total_reward": checkpoint.total_reward, **checkpoint.arrays}
+        if checkpoint.policies is not None:
+            arrays["policies"] = checkpoint.policies
         entries = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         text = _encoded(
             {
                 "schema": SCHEMA,
                 "cell": cell,
-                "engine": condition.engine,
-                "t": condition.t,
-                "runs": condition.runs,
-                "shared": condition.shared,
-                "each": condition.each,
+                "engine": checkpoint.engine,
+                "t": checkpoint.t,
+                "runs": checkpoint.runs,
+                "shared": checkpoint.shared,
+                "each": checkpoint.each,
                 "notes": notes,
                 "sha256": {name: _hash(array) for name, array in entries.items()},
             }
@@ -74,13 +74,13 @@ class Cells:
         with full_disk(self.path(cell)), replacing(self.path(cell)) as file:
             np.savez(file, allow_pickle=False, **heading, **{_ARRAYS + name: one for name, one in entries.items()})
 
-    def read(self, cell: str) -> tuple[Condition, dict[str, Any]] | None:
+    def read(self, cell: str) -> tuple[Checkpoint, dict[str, Any]] | None:
         """Return a cell with its notes, or None where there is none; one that is damaged is refused by name."""
         text, arrays = self._opened(cell)
         if text is None:
             return None
         recorded = {name: arrays.pop(name, None) for name in _RECORDED}
-        condition = Condition(
+        checkpoint = Checkpoint(
             text["engine"],
             text["t"],
             tuple(text["runs"]),
@@ -91,7 +91,7 @@ class Cells:
             text["shared"],
             tuple(text["each"]),
         )
-        return condition, text["notes"]
+        return checkpoint, text["notes"]
 
     def _opened(self, cell: str) -> tuple[Any, dict[str, NDArray[Any]]]:
         path = self.path(cell)

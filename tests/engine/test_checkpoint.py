@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.agents.registry import make_design
 from everlearn.engine.compiled import CompiledBatch
-from everlearn.engine.condition import Condition, join
+from everlearn.engine.checkpoint import Checkpoint, join
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.errors import SnapshotError
@@ -39,10 +39,10 @@ def plan_of(task: el.Task, agent: str, steps: int, seed: int = 1, schedule: str 
     return Plan(task, design, steps, RUNS, seed)
 
 
-def stored(condition: Condition) -> Condition:
-    """A condition as a file gives it back."""
-    shared, each = json.loads(json.dumps([condition.shared, condition.each]))
-    return replace(condition, shared=shared, each=tuple(each))
+def stored(checkpoint: Checkpoint) -> Checkpoint:
+    """A checkpoint as a file gives it back."""
+    shared, each = json.loads(json.dumps([checkpoint.shared, checkpoint.each]))
+    return replace(checkpoint, shared=shared, each=tuple(each))
 
 
 class Engine:
@@ -52,17 +52,17 @@ class Engine:
         self.name, self.table = name, table
 
     def advanced(
-        self, plan: Plan, runs: Sequence[int], condition: Condition | None, until: int, threads: int = 1
-    ) -> Condition:
-        """The condition of some runs at a time, from the beginning or from an earlier condition."""
+        self, plan: Plan, runs: Sequence[int], checkpoint: Checkpoint | None, until: int, threads: int = 1
+    ) -> Checkpoint:
+        """The checkpoint of some runs at a time, from the beginning or from an earlier checkpoint."""
         if self.name == "reference":
-            batch = ReferenceBatch(plan, runs, condition)
+            batch = ReferenceBatch(plan, runs, checkpoint)
         else:
-            batch = CompiledBatch(plan, self.table(plan.task), runs, threads, condition)
+            batch = CompiledBatch(plan, self.table(plan.task), runs, threads, checkpoint)
         with ThreadPoolExecutor(threads) as pool:
             for _ in batch.advance(pool, until=until):
                 pass
-        return stored(batch.condition())
+        return stored(batch.checkpoint())
 
 
 LAZY = Engine("compiled", lambda task: PairTable(task, eager=4))
@@ -70,8 +70,8 @@ LAZY = Engine("compiled", lambda task: PairTable(task, eager=4))
 ENGINES = {"compiled": Engine("compiled"), "expanded as visited": LAZY, "reference": Engine("reference")}
 
 
-def same(one: Condition, other: Condition) -> bool:
-    """Whether two conditions are the same to the last bit."""
+def same(one: Checkpoint, other: Checkpoint) -> bool:
+    """Whether two checkpoints are the same to the last bit."""
     fields = ("engine", "t", "runs", "shared", "each")
     tables = [(one.times, other.times), (one.total_reward, other.total_reward), (one.policies, other.policies)]
     tables += [(one.arrays[name], other.arrays[name]) for name in one.arrays]
@@ -82,7 +82,7 @@ def same(one: Condition, other: Condition) -> bool:
     )
 
 
-def stopped(engine: Engine, plan: Plan, stops: list[int], cuts: list[int], threads: int) -> Condition:
+def stopped(engine: Engine, plan: Plan, stops: list[int], cuts: list[int], threads: int) -> Checkpoint:
     """Go through time, stopping now and then, each time with the runs parted at another place."""
     whole = None
     for stop, cut in zip([*stops, plan.steps], cuts, strict=True):
@@ -181,16 +181,16 @@ def test_runs_may_be_put_back_in_another_order():
 
 def test_an_environment_that_cannot_be_saved_is_told():
     plan = plan_of(pendulum().finish(), "growing-horizon", 50)
-    condition = ENGINES["reference"].advanced(plan, range(RUNS), None, 20)
-    assert not condition.resumable
+    checkpoint = ENGINES["reference"].advanced(plan, range(RUNS), None, 20)
+    assert not checkpoint.resumable
     with pytest.raises(SnapshotError, match="the environment of 'pendulum' cannot be restored"):
-        ReferenceBatch(plan, range(RUNS), condition)
+        ReferenceBatch(plan, range(RUNS), checkpoint)
 
 
 def test_what_was_recorded_until_other_times():
     plan = plan_of(STATION, "always", 123)
-    condition = ENGINES["compiled"].advanced(plan, range(RUNS), None, 123)
-    rewards, policies = condition.until(np.array([1, 10, 500]))
+    checkpoint = ENGINES["compiled"].advanced(plan, range(RUNS), None, 123)
+    rewards, policies = checkpoint.until(np.array([1, 10, 500]))
     assert (rewards.shape, policies.shape[:2]) == ((RUNS, 2), (RUNS, 2))
     with pytest.raises(SnapshotError, match="at t = 123 not every time was recorded that is asked for"):
-        condition.until(np.array([1, 121]))
+        checkpoint.until(np.array([1, 121]))

@@ -1,4 +1,4 @@
-"""The whole condition of runs at a time: what it takes to go on exactly as if never stopped.
+"""The whole checkpoint of runs at a time: what it takes to go on exactly as if never stopped.
 
 Everything has the runs along its first axis, so that runs that were advanced together can be parted, and others joined.
 It is arrays, and notes that JSON can hold; what writes it to disk, or sends it elsewhere, needs to know nothing more.
@@ -19,7 +19,7 @@ from everlearn.protocol import Table
 
 
 @dataclass(frozen=True)
-class Condition:
+class Checkpoint:
     """Runs at time t, and what was recorded of them until then.
 
     Parameters
@@ -57,11 +57,11 @@ class Condition:
         """Whether the runs can go on from here."""
         return all(entry is not None for entry in self.each)
 
-    def of(self, runs: Sequence[int]) -> Condition:
-        """Return the condition of some of the runs."""
+    def of(self, runs: Sequence[int]) -> Checkpoint:
+        """Return the checkpoint of some of the runs."""
         place = {run: row for row, run in enumerate(self.runs)}
         rows = [place[run] for run in runs]
-        return Condition(
+        return Checkpoint(
             self.engine,
             self.t,
             tuple(runs),
@@ -85,22 +85,22 @@ class Condition:
         return self.total_reward[:, columns], None if self.policies is None else self.policies[:, columns]
 
 
-def join(conditions: Sequence[Condition]) -> Condition:
-    """Return the condition of runs that were apart, and are at the same time."""
-    first = conditions[0]
-    if len(conditions) == 1:
+def join(checkpoints: Sequence[Checkpoint]) -> Checkpoint:
+    """Return the checkpoint of runs that were apart, and are at the same time."""
+    first = checkpoints[0]
+    if len(checkpoints) == 1:
         return first
-    policies = [one.policies for one in conditions if one.policies is not None]
-    return Condition(
+    policies = [one.policies for one in checkpoints if one.policies is not None]
+    return Checkpoint(
         first.engine,
         first.t,
-        tuple(run for one in conditions for run in one.runs),
+        tuple(run for one in checkpoints for run in one.runs),
         first.times,
-        np.concatenate([one.total_reward for one in conditions]),
+        np.concatenate([one.total_reward for one in checkpoints]),
         np.concatenate(policies) if policies else None,
-        {name: np.concatenate([one.arrays[name] for one in conditions]) for name in first.arrays},
+        {name: np.concatenate([one.arrays[name] for one in checkpoints]) for name in first.arrays},
         first.shared,
-        tuple(entry for one in conditions for entry in one.each),
+        tuple(entry for one in checkpoints for entry in one.each),
     )
 
 
