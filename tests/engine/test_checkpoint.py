@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import everlearn as el
 from everlearn.agents.registry import make_design
+from everlearn.engine.checkpoint import Checkpoint, merge
 from everlearn.engine.compiled import CompiledBatch
-from everlearn.engine.checkpoint import Checkpoint, join
+from everlearn.engine.curves import Curves
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.errors import SnapshotError
@@ -72,11 +73,12 @@ ENGINES = {"compiled": Engine("compiled"), "expanded as visited": LAZY, "referen
 
 def same(one: Checkpoint, other: Checkpoint) -> bool:
     """Whether two checkpoints are the same to the last bit."""
-    fields = ("engine", "t", "runs", "shared", "each")
-    tables = [(one.times, other.times), (one.total_reward, other.total_reward), (one.policies, other.policies)]
+    plain = ("engine", "t", "runs", "shared", "each")
+    names = [field.name for field in fields(Curves)]
+    tables = [(getattr(one.curves, name), getattr(other.curves, name)) for name in names]
     tables += [(one.arrays[name], other.arrays[name]) for name in one.arrays]
     return (
-        all(getattr(one, name) == getattr(other, name) for name in fields)
+        all(getattr(one, name) == getattr(other, name) for name in plain)
         and one.arrays.keys() == other.arrays.keys()
         and all(first.tobytes() == second.tobytes() for first, second in tables if first is not None)
     )
@@ -89,7 +91,7 @@ def stopped(engine: Engine, plan: Plan, stops: list[int], cuts: list[int], threa
         parts = [runs for runs in (range(cut), range(cut, RUNS)) if runs]
         befores = [None if whole is None else whole.of(runs) for runs in parts]
         advanced = [engine.advanced(plan, *part, stop, threads) for part in zip(parts, befores, strict=True)]
-        whole = join(advanced)
+        whole = merge(advanced)
     return whole
 
 
@@ -190,7 +192,7 @@ def test_an_environment_that_cannot_be_saved_is_told():
 def test_what_was_recorded_until_other_times():
     plan = plan_of(STATION, "always", 123)
     checkpoint = ENGINES["compiled"].advanced(plan, range(RUNS), None, 123)
-    rewards, policies = checkpoint.until(np.array([1, 10, 500]))
-    assert (rewards.shape, policies.shape[:2]) == ((RUNS, 2), (RUNS, 2))
+    curves = checkpoint.until(np.array([1, 10, 500]))
+    assert (curves.total_reward.shape, curves.policies.shape[:2]) == ((RUNS, 2), (RUNS, 2))
     with pytest.raises(SnapshotError, match="at t = 123 not every time was recorded that is asked for"):
         checkpoint.until(np.array([1, 121]))

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from everlearn.engine.checkpoint import Checkpoint
+from everlearn.engine.curves import Curves
 from everlearn.errors import StoreError
 from everlearn.results.store import SCHEMA, Cells, Damaged
 
+TIMES = np.array([1, 5, 10])
 NOTES = {"seconds": 0.25, "host": "here", "identity": {"seed": 3}}
 
 
@@ -28,9 +30,7 @@ def checkpoint(**changes) -> Checkpoint:
         "engine": "compiled",
         "t": 10,
         "runs": (3, 4),
-        "times": np.array([1, 5, 10]),
-        "total_reward": random.random((2, 3)),
-        "policies": random.random((2, 3, 2, 2)),
+        "curves": Curves(TIMES, random.random((2, 3)), random.random((2, 3, 2, 2))),
         "arrays": {
             "knowledge/cells": random.random((2, 2, 4)),
             "state": np.array([0, 1], dtype=np.uint32),
@@ -47,10 +47,10 @@ def same(one: Checkpoint, other: Checkpoint) -> bool:
     plain = ("engine", "t", "runs", "shared", "each")
     return (
         all(getattr(one, name) == getattr(other, name) for name in plain)
-        and _same(one.times, other.times)
-        and _same(one.total_reward, other.total_reward)
-        and (one.policies is None) == (other.policies is None)
-        and (one.policies is None or _same(one.policies, other.policies))
+        and _same(one.curves.times, other.curves.times)
+        and _same(one.curves.total_reward, other.curves.total_reward)
+        and (one.curves.policies is None) == (other.curves.policies is None)
+        and (one.curves.policies is None or _same(one.curves.policies, other.curves.policies))
         and one.arrays.keys() == other.arrays.keys()
         and all(_same(one.arrays[name], other.arrays[name]) for name in one.arrays)
     )
@@ -104,7 +104,7 @@ shapes = arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
     t=st.integers(0, 2**60),
 )
 def test_whatever_is_written_is_read_back(known, total, shared, policies, t):
-    written = checkpoint(arrays=known, total_reward=total, shared=shared, policies=policies, t=t)
+    written = checkpoint(arrays=known, curves=Curves(TIMES, total, policies), shared=shared, t=t)
     with tempfile.TemporaryDirectory() as folder:
         Cells(Path(folder)).write("aa", written, {})
         found, notes = Cells(Path(folder)).read("aa")

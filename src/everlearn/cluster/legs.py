@@ -14,8 +14,8 @@ from typing import Any
 
 from everlearn.agents.own import build_knowledge
 from everlearn.cluster.travel import records_after, unpacked_plan, unpacked_table
-from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.checkpoint import Checkpoint
+from everlearn.engine.compiled import CompiledBatch
 from everlearn.experiments.cells import agent_identity
 from everlearn.modules import look_in
 from everlearn.results.provenance import arithmetic

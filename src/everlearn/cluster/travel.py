@@ -7,6 +7,7 @@ table and its labels.
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +16,7 @@ from everlearn.agents.registry import make_design
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.engine.checkpoint import Checkpoint
+from everlearn.engine.curves import concatenate
 from everlearn.engine.plan import Plan
 from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.variants import Variant
@@ -94,45 +96,18 @@ def unpacked_plan(packed: dict[str, Any], task: Task, runs: int) -> Plan:
 
 
 def without_records(checkpoint: Checkpoint) -> Checkpoint:
-    """Return a checkpoint without what was recorded, which a worker has no need of."""
-    return _with_records(checkpoint, slice(0, 0))
+    """Return a checkpoint without its curves, which a worker does not need."""
+    return replace(checkpoint, curves=checkpoint.curves.columns(slice(0, 0)))
 
 
 def records_after(checkpoint: Checkpoint, t: int) -> Checkpoint:
-    """Return a checkpoint with what was recorded after a time alone."""
-    return _with_records(checkpoint, slice(int(np.searchsorted(checkpoint.times, t, side="right")), None))
-
-
-def _with_records(checkpoint: Checkpoint, columns: slice) -> Checkpoint:
-    return Checkpoint(
-        checkpoint.engine,
-        checkpoint.t,
-        checkpoint.runs,
-        checkpoint.times[columns],
-        checkpoint.total_reward[:, columns],
-        None if checkpoint.policies is None else checkpoint.policies[:, columns],
-        checkpoint.arrays,
-        checkpoint.shared,
-        checkpoint.each,
-    )
+    """Return a checkpoint with only those entries of its curves that were recorded after a time."""
+    return replace(checkpoint, curves=checkpoint.curves.columns(checkpoint.curves.times > t))
 
 
 def with_records_of(checkpoint: Checkpoint, before: Checkpoint | None) -> Checkpoint:
-    """Return a checkpoint with what had been recorded before it."""
+    """Return a checkpoint whose curves begin with those of an earlier checkpoint."""
     if before is None:
         return checkpoint
-    kept = np.isin(before.times, checkpoint.times, invert=True)
-    policies = None
-    if checkpoint.policies is not None and before.policies is not None:
-        policies = np.concatenate([before.policies[:, kept], checkpoint.policies], axis=1)
-    return Checkpoint(
-        checkpoint.engine,
-        checkpoint.t,
-        checkpoint.runs,
-        np.concatenate([before.times[kept], checkpoint.times]),
-        np.concatenate([before.total_reward[:, kept], checkpoint.total_reward], axis=1),
-        policies,
-        checkpoint.arrays,
-        checkpoint.shared,
-        checkpoint.each,
-    )
+    earlier = before.curves.columns(np.isin(before.curves.times, checkpoint.curves.times, invert=True))
+    return replace(checkpoint, curves=concatenate([earlier, checkpoint.curves], axis=1))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
 from everlearn.agents.own import build_knowledge
-from everlearn.engine.plan import Plan, policy_shape
+from everlearn.engine.plan import Plan
 from everlearn.errors import InputError
 from everlearn.machine import available, cores, shown
 from everlearn.tables import OUTCOME_BYTES
@@ -43,7 +43,7 @@ def need(plan: Plan, known: int, workers: int = 1) -> Need:
     ('23 PB', '23 kB')
 
     """
-    shape = policy_shape(plan)
+    shape = plan.policy_shape
     recorded = 8 * plan.times.size * (1 if shape is None else 1 + shape[0] * shape[1])
     batch = max(known * min(plan.runs, workers), min(MEMORY, known * plan.runs))
     per_run = 2 * recorded + OVERHEAD

@@ -263,9 +263,9 @@ def _left(
 
 def _refuse_between(checkpoint: Checkpoint, steps: int, directory: Directory) -> None:
     """Refuse a number of steps that runs have passed without recording: what was not recorded is not known."""
-    if steps not in checkpoint.times:
-        after = int(checkpoint.times.searchsorted(steps))
-        recorded = " and ".join(f"{t:,}" for t in checkpoint.times[max(after - 1, 0) : after + 1])
+    if steps not in checkpoint.curves.times:
+        after = int(checkpoint.curves.times.searchsorted(steps))
+        recorded = " and ".join(f"{t:,}" for t in checkpoint.curves.times[max(after - 1, 0) : after + 1])
         passed = f"the runs in {directory.path} have {checkpoint.t:,} already, and were recorded at {recorded}"
         raise InputError("steps", steps, f"{passed}; give one of these, or another directory")
 

@@ -13,8 +13,8 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from everlearn.engine.checkpoint import Checkpoint, merge
 from everlearn.engine.compiled import CompiledBatch
-from everlearn.engine.checkpoint import Checkpoint, join
 from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
@@ -122,7 +122,7 @@ def _fitting(cell: Cell, tables: Tables) -> int:
 def _job(group: Sequence[tuple[Cell, Checkpoint | None]], engine: Callable[[Cell], str]) -> Job:
     cells, checkpoints = zip(*group, strict=True)
     known = [checkpoint for checkpoint in checkpoints if checkpoint is not None]
-    return Job(cells, engine(cells[0]), join(known) if known else None)
+    return Job(cells, engine(cells[0]), merge(known) if known else None)
 
 
 def make_batch(job: Job, table: AnyTable | None, workers: int) -> Batch:

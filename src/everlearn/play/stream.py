@@ -127,7 +127,7 @@ class Stream:
         """Return the times until now, and the average reward until each."""
         past = int(np.searchsorted(self.batch.plan.times, self.t, side="right"))
         times = self.batch.plan.times[:past]
-        averages = (self._group.totals[0, :past] / times).tolist()
+        averages = (self._group.curves.total_reward[0, :past] / times).tolist()
         if self.t > 0 and (past == 0 or times[-1] != self.t):
             return [*times.tolist(), self.t], [*averages, self.total_reward / self.t]
         return times.tolist(), averages
@@ -177,7 +177,7 @@ class Stream:
         times = self.batch.plan.times
         column = int(np.searchsorted(times, self.t))
         if times[column] == self.t:
-            self._group.totals[0, column] = self.total_reward
+            self._group.curves.total_reward[0, column] = self.total_reward
 
 
 def known(

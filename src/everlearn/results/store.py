@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.engine.checkpoint import Checkpoint
+from everlearn.engine.curves import Curves
 from everlearn.errors import StoreError
 from everlearn.files import FULL, UNREADABLE, replacing
 
@@ -25,7 +26,6 @@ SCHEMA = 1
 """The version of the layout of cells and manifest that is written; older ones are read."""
 
 _TEXT, _HASH, _ARRAYS = "cell.json", "cell.sha256", "arrays/"
-_RECORDED = ("times", "total_reward", "policies")
 
 
 class Damaged(StoreError):  # noqa: N818 - reads as what it is
@@ -53,9 +53,10 @@ class Cells:
 
     def write(self, cell: str, checkpoint: Checkpoint, notes: Mapping[str, Any]) -> None:
         """Write a cell, whole or not at all; ``notes`` are what else is to be kept of it."""
-        arrays = {"times": checkpoint.times, "total_reward": checkpoint.total_reward, **checkpoint.arrays}
-        if checkpoint.policies is not None:
-            arrays["policies"] = checkpoint.policies
+        curves = checkpoint.curves
+        arrays = {"times": curves.times, "total_reward": curves.total_reward, **checkpoint.arrays}
+        if curves.policies is not None:
+            arrays["policies"] = curves.policies
         entries = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         text = _encoded(
             {
@@ -79,14 +80,12 @@ class Cells:
         text, arrays = self._opened(cell)
         if text is None:
             return None
-        recorded = {name: arrays.pop(name, None) for name in _RECORDED}
+        curves = Curves(arrays.pop("times"), arrays.pop("total_reward"), arrays.pop("policies", None))
         checkpoint = Checkpoint(
             text["engine"],
             text["t"],
             tuple(text["runs"]),
-            recorded["times"],  # type: ignore[arg-type]  # what was written has them
-            recorded["total_reward"],  # type: ignore[arg-type]
-            recorded["policies"],
+            curves,
             arrays,
             text["shared"],
             tuple(text["each"]),
