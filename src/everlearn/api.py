@@ -12,8 +12,8 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
-from everlearn.agents.agent import split
-from everlearn.agents.registry import AGENTS, make_design
+from everlearn.agents.registry import AGENTS
+from everlearn.agents.spec import read_specs
 from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import simulate, table_for
@@ -22,7 +22,7 @@ from everlearn.registry import MOST_STEPS, plain, whole
 from everlearn.results.references import References
 from everlearn.results.result import Result
 from everlearn.tables import MOST_PAIRS
-from everlearn.tasks.registry import TASKS, make_task
+from everlearn.tasks.registry import TASKS
 from everlearn.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -73,10 +73,9 @@ def run(
     """
     swapped = isinstance(task, str) and task in AGENTS
     require(not swapped, "task", task, "is an agent; the task comes first, as in el.run(task, agent)")
-    chosen = split(parameters or {})
+    task_spec, agent_spec = read_specs(task, agent, schedule, parameters)
     length = whole(steps, "steps", least=1, most=MOST_STEPS)
-    made_task = make_task(task, chosen["task"])
-    design = make_design(agent, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"], duration=length)
+    made_task, design = task_spec.make(), agent_spec.make(duration=length)
     plan = Plan(made_task, design, length, whole(runs, "runs", least=1), whole(seed, "seed"))
     refuse_beyond_memory([plan])
     pairs = whole(max_pairs, "max_pairs", least=1)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import everlearn as el
-from everlearn.agents.agent import split
 from everlearn.agents.registry import make_design
+from everlearn.agents.spec import split
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.protocol import Now

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.agent import split, whole
+from everlearn.agents.agent import whole
+from everlearn.agents.spec import split
 from everlearn.errors import InputError, LabelError, ObservationError, RewardError
 from tests.worlds import agent_stream, random_mdp, shop
 

@@ -37,7 +37,9 @@ def is_traceback_of(here: Path, lines: list[str]) -> bool:
     """Tell whether there are no lines, or those of one traceback through files of this directory alone."""
     if not lines:
         return True
-    *frames, last = lines
+    frames, last = lines, ""
+    if not lines[-1].startswith("  "):  # an error of ours, which the first line says, has frames alone
+        *frames, last = lines
     if frames[:1] == ["Traceback (most recent call last):"]:
         del frames[0]
     elif not re.match(r"(Syntax|Indentation|Tab)Error: ", last):  # which says itself where it is
@@ -45,7 +47,7 @@ def is_traceback_of(here: Path, lines: list[str]) -> bool:
     named = [match[1] for line in frames if (match := re.fullmatch(r'  File "([^"]+)", line \d+(, in .+)?', line))]
     inside = all((here / name).resolve().is_relative_to(here.resolve()) for name in named)
     others = [line for line in frames if not re.match(r'  File "|    |  \[Previous line repeated ', line)]
-    return bool(named) and inside and not others and re.match(r"[\w.]+(: |$)", last) is not None
+    return bool(named) and inside and not others and re.match(r"([\w.]+(: |$)|$)", last) is not None
 
 
 def told(done: Done) -> str:

@@ -310,7 +310,8 @@ UNREPEATABLE = [
     ),
     foreign(
         "act hashes a text",
-        "act calls __hash__ (mine.py, line 18); name what is meant, so that it can be checked",
+        "act calls __hash__ (mine.py, line 18); it differs from process to process; use indices, and iterate over a "
+        "range or a tuple",
         "",
         'return "left".__hash__() % 2',
     ),

@@ -194,7 +194,7 @@ def test_a_local_cluster_is_started_and_ended(tmp_path):
     ("task", "message"),
     [
         (pendulum().finish(), "has no model; run it on one machine"),
-        (lambda: el.task, "made"),
+        (lambda: el.task, "returned"),
     ],
     ids=["no model", "no task"],
 )

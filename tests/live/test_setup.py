@@ -54,7 +54,7 @@ def test_a_table_is_what_it_says():
         ({"actions": "ab"}, "actions: 'ab'; give a list of labels"),
         ({"actions": ["a", "a"]}, "actions: 'a' appears twice"),
         ({"actions": [0.5]}, "actions: 0.5; float is not supported"),
-        ({"reward_range": [1, 0]}, r"reward_range: \(1, 0\); give two finite numbers"),
+        ({"reward_range": [1, 0]}, r"reward_range: \[1, 0\]; give two finite numbers"),
         ({"reward_range": [0, True]}, "give two finite numbers"),
         ({"reward_range": [0, 10**400]}, "give two finite numbers"),
         ({"reward_range": [-1e308, 1e308]}, "give two finite numbers"),

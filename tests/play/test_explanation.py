@@ -16,7 +16,7 @@ from everlearn.tables import make_table
 from everlearn.tasks.registry import make_task
 
 TASKS = {name: make_task(name) for name in ("service-station", "riverswim")}
-TABLES = {name: make_table(task, eager=64) for name, task in TASKS.items()}
+TABLES = {id(task): make_table(task, eager=64) for given in TASKS.values() for task in (given, given.scaled)}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,8 @@ def pool():
 
 
 def begin(pool, agent="growing-horizon", task="service-station", **chosen) -> Stream:
-    return Stream(TASKS[task], make_design(agent, duration=1000, **chosen), 1, TABLES[task], pool)
+    design = make_design(agent, duration=1000, **chosen)
+    return Stream(TASKS[task], design, 1, TABLES[id(design.view(TASKS[task]))], pool)
 
 
 def test_nothing_is_explained_before_anything_happened(pool):

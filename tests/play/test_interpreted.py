@@ -33,7 +33,8 @@ def test_it_is_the_run_of_the_reference_loop_however_it_was_advanced():
 def test_it_tells_what_a_compiled_stream_tells(agent):
     task, design = make_task("service-station"), make_design(agent)
     with ThreadPoolExecutor(1) as pool:
-        compiled, interpreted = Stream(task, design, 2, make_table(task, eager=64), pool), Interpreted(task, design, 2)
+        table = make_table(design.view(task), eager=64)
+        compiled, interpreted = Stream(task, design, 2, table, pool), Interpreted(task, design, 2)
         for steps in (0, 1, 40):
             compiled.advance(steps)
             interpreted.advance(steps)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.agent import arrays
+from everlearn.agents.agent import stored_arrays
 from everlearn.agents.registry import AGENTS, SCHEDULES, make_design
 from everlearn.errors import AgentError, ScheduleError
 from everlearn.play.interpreted import Interpreted
@@ -18,7 +18,7 @@ from everlearn.tables import make_table
 from everlearn.tasks.registry import make_task
 
 TASKS = {name: make_task(name) for name in ("service-station", "riverswim", "t-maze")}
-TABLES = {name: make_table(task, eager=64) for name, task in TASKS.items()}
+TABLES = {id(task): make_table(task, eager=64) for given in TASKS.values() for task in (given, given.scaled)}
 SEED = 3
 
 
@@ -30,13 +30,13 @@ def pool():
 
 def begin(pool, agent="growing-horizon", task="service-station", **chosen) -> Stream:
     design = make_design(agent, duration=1000, **chosen)
-    return Stream(TASKS[task], design, SEED, TABLES[task], pool)
+    return Stream(TASKS[task], design, SEED, TABLES[id(design.view(TASKS[task]))], pool)
 
 
 def condition(stream: Stream) -> list[object]:
     """Everything on which the next step depends, and what was recorded."""
     lanes = stream.batch.groups[0].lanes
-    known = [array.tolist() for array in arrays(stream.batch.groups[0].knowledge).values()]
+    known = [array.tolist() for array in stored_arrays(stream.batch.groups[0].knowledge).values()]
     places = [lanes.pair.tolist(), lanes.state.tolist(), lanes.environment.tolist(), lanes.agent.tolist()]
     return [stream.t, stream.total_reward, stream.batch.carry, stream.recorded(), *known, *places]
 
@@ -118,7 +118,7 @@ def count(knowledge, experience, now, stream):
 
 def test_a_users_own_agent_is_checked_in_the_steps_that_are_interpreted_here(pool):
     design = el.Design(lambda interface: Nothing(np.zeros(1)), no_action, count, name="mine", by_state=True)
-    stream = Stream(TASKS["service-station"], design, SEED, TABLES["service-station"], pool)
+    stream = Stream(TASKS["service-station"], design, SEED, TABLES[id(TASKS["service-station"])], pool)
     stream.advance(2)
     assert stream.taken.after.count[0] == 2
     with pytest.raises(AgentError, match="agent 'mine': act returned 7 at step 3"):
@@ -134,7 +134,7 @@ def test_looking_at_a_users_own_agent_changes_nothing(pool, part):
     build, first = lambda interface: Nothing(np.zeros(1)), lambda *_: 0
     design = el.Design(build, first, count, name="mine", **{part: shown})
     for stream in (
-        Stream(TASKS["service-station"], design, SEED, TABLES["service-station"], pool),
+        Stream(TASKS["service-station"], design, SEED, TABLES[id(TASKS["service-station"])], pool),
         Interpreted(TASKS["service-station"], design, SEED),
     ):
         stream.advance(2)

@@ -14,16 +14,15 @@ from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.own import Guard, build_knowledge
 from everlearn.agents.records import as_floats
-from everlearn.agents.registry import make_design
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, dump, parse, read, write
-from everlearn.errors import InputError, SnapshotError, require
+from everlearn.agents.spec import read_specs
+from everlearn.errors import InputError, SnapshotError
 from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
 from everlearn.randomness import AGENT, put_words, stream, words
 from everlearn.registry import plain
 from everlearn.registry import whole as whole
 from everlearn.tasks.interface import Interface
-from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
 
@@ -67,9 +66,8 @@ class Agent:
         run: int = 0,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        chosen = split(parameters or {})
-        self.task = make_task(task, chosen["task"])
-        self.design = make_design(design, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"])
+        task_spec, agent_spec = read_specs(task, design, schedule, parameters)
+        self.task, self.design = task_spec.make(), agent_spec.make()
         self.interface = Interface(self.task)
         self._reward = self.design.view(self.task).reward
         self.knowledge = build_knowledge(self.design, self.interface)
@@ -283,23 +281,3 @@ def arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
 def stored_arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
     """Return the arrays of what a design knows as they are stored: tables of records as plain numbers."""
     return {name: as_floats(array) for name, array in arrays(knowledge).items()}
-
-
-def split(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Sort parameters by what they are of.
-
-    Examples
-    --------
-    >>> split({"task.window": 6, "schedule.horizon_scale": 3})
-    {'task': {'window': 6}, 'agent': {}, 'schedule': {'horizon_scale': 3}}
-
-    """
-    mapping = isinstance(parameters, Mapping)
-    require(mapping, "parameters", parameters, 'give a dictionary, as in {"task.window": 6}')
-    sorted_out: dict[str, dict[str, Any]] = {"task": {}, "agent": {}, "schedule": {}}
-    for key, value in parameters.items():
-        kind, dot, name = str(key).partition(".")
-        if not dot or kind not in sorted_out:
-            raise InputError("parameter", key, "write task.NAME, agent.NAME or schedule.NAME")
-        sorted_out[kind][name] = value
-    return sorted_out

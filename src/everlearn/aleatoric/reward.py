@@ -116,7 +116,7 @@ def reward_range(given: object) -> tuple[float, float]:
 
     """
     ends = list(given) if isinstance(given, Iterable) and not isinstance(given, str | dict) else []
-    numbers = [number for end in ends if (number := as_number(end)) is not None]
+    numbers = [number for end in ends if not isinstance(end, bool) and (number := as_number(end)) is not None]
     fine = len(ends) == len(numbers) == 2 and math.isfinite(numbers[1] - numbers[0]) and numbers[0] < numbers[1]
     require(fine, "reward_range", given, "give two finite numbers, the lower first")
     require(max(map(abs, numbers)) <= LARGEST, "reward_range", given, f"give numbers of at most {LARGEST:g}")

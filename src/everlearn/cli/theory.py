@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from everlearn.agents.agent import split
+from everlearn.agents.spec import split
 from everlearn.cli.output import console, print_json
 from everlearn.cli.run import parse_settings
 from everlearn.errors import InputError

@@ -7,12 +7,12 @@ table and its labels.
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
-from everlearn.agents.registry import make_design
+from everlearn.agents.spec import AgentSpec
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.engine.checkpoint import Checkpoint
@@ -68,14 +68,11 @@ def _gone(*_arguments: Any) -> NoReturn:
 def packed_plan(variant: Variant, folder: str | None) -> dict[str, Any]:
     """Return what a worker needs to make the plan: names and parameters."""
     contender, plan = variant.contender, variant.plan
-    for what, given in (("agent", contender.entry.given), ("schedule", contender.schedule)):
-        if given is not None and not isinstance(given, str):
-            raise InputError(what, contender.label, "functions do not travel; name it as module:attribute on a cluster")
+    if not contender.agent.is_named:
+        what = "schedule" if isinstance(contender.agent.given, str) else "agent"
+        raise InputError(what, contender.label, "functions do not travel; name it as module:attribute on a cluster")
     return {
-        "agent": contender.entry.given,
-        "parameters": dict(contender.parameters),
-        "schedule": contender.schedule,
-        "schedule_parameters": dict(contender.schedule_parameters),
+        "agent": asdict(contender.agent),
         "steps": plan.steps,
         "seed": plan.seed,
         "per_decade": plan.per_decade,
@@ -85,13 +82,7 @@ def packed_plan(variant: Variant, folder: str | None) -> dict[str, Any]:
 
 def unpacked_plan(packed: dict[str, Any], task: Task, runs: int) -> Plan:
     """Return the plan on the worker's side."""
-    design = make_design(
-        packed["agent"],
-        packed["parameters"],
-        schedule=packed["schedule"],
-        schedule_chosen=packed["schedule_parameters"],
-        duration=packed["steps"],
-    )
+    design = AgentSpec(**packed["agent"]).make(packed["steps"])
     return Plan(task, design, packed["steps"], runs, packed["seed"], packed["per_decade"])
 
 

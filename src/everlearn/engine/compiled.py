@@ -27,6 +27,7 @@ from everlearn.engine.kernels import CHECKED, INLINE, STRICT, Token
 from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.timeline import Timeline, stretches
+from everlearn.errors import InputError
 from everlearn.machine import cores
 from everlearn.tables import AnyTable
 from everlearn.tasks.interface import Interface
@@ -77,6 +78,8 @@ class CompiledBatch:
     def __init__(
         self, plan: Plan, table: AnyTable, runs: Sequence[int], workers: int, checkpoint: Checkpoint | None = None
     ) -> None:
+        if table.task.reward.raw != plan.task.reward.raw:
+            raise InputError("table", table.task.name, "has other rewards than the plan; make it of plan.task")
         self.plan, self.table = plan, table
         self.runs = tuple(runs)
         self.t, self.carry = 0, Carry()

@@ -85,7 +85,7 @@ def cells(variants: list[Variant], tables: Tables) -> list[Cell]:
 def _cells(variant: Variant, tables: Tables) -> Iterator[Cell]:
     plan = variant.plan
     interface = Interface(plan.task)
-    with named(variant.contender.entry.key):
+    with named(variant.contender.key):
         knowledge = build_knowledge(plan.design, interface)
     identity = {
         "revision": REVISION,

@@ -10,7 +10,8 @@ from math import prod
 from typing import Any
 
 from everlearn.agents.design import Design
-from everlearn.agents.registry import make_design, takes_schedule
+from everlearn.agents.registry import takes_schedule
+from everlearn.agents.spec import AgentSpec, read_specs
 from everlearn.engine.plan import Plan
 from everlearn.errors import InputError, UnknownName
 from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry
@@ -32,7 +33,6 @@ class Place:
     """One task of the spec: with these parameters, or this member of a family."""
 
     label: str
-    given: object
     settings: Mapping[str, Any]
     member: int | None
     members: int | None
@@ -44,21 +44,11 @@ class Contender:
     """One agent of the spec, with these parameters, before it has met a task."""
 
     label: str
-    entry: AgentEntry
     settings: Mapping[str, Any]
-    schedule: Any
-    parameters: Mapping[str, Any]
-    schedule_parameters: Mapping[str, Any]
-
-    def design(self, steps: int) -> Design:
-        """Return the design, told how long it will run where it must be told."""
-        return make_design(
-            self.entry.given,
-            self.parameters,
-            schedule=self.schedule,
-            schedule_chosen=self.schedule_parameters,
-            duration=steps,
-        )
+    """The parameters in which contenders of the same label differ."""
+    agent: AgentSpec
+    key: str
+    """Where it stands in the spec, for messages."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +97,13 @@ def variants(spec: Spec) -> list[Variant]:
     if spec.runs > MOST_RUNS and any(place.member is not None for place in places):
         raise InputError("runs", spec.runs, f"a member of a family may have {MOST_RUNS:,}")
     return [
-        Variant(place, one, Plan(place.task, one.design(spec.steps), spec.steps, spec.runs, spec.seed, spec.per_decade))
+        Variant(
+            place,
+            contender,
+            Plan(place.task, contender.agent.make(spec.steps), spec.steps, spec.runs, spec.seed, spec.per_decade),
+        )
         for place in places
-        for one in contenders
+        for contender in contenders
     ]
 
 
@@ -137,7 +131,7 @@ def _places(entry: TaskEntry) -> Iterator[Place]:
             with named(entry.key):
                 task = make_task(entry.given, {**chosen, **drawn})
             member, of = (number, len(members)) if entry.family else (None, None)
-            yield Place(entry.label, entry.given, settings, member, of, task)
+            yield Place(entry.label, settings, member, of, task)
 
 
 def _contenders(entry: AgentEntry, steps: int) -> Iterator[Contender]:
@@ -146,16 +140,11 @@ def _contenders(entry: AgentEntry, steps: int) -> Iterator[Contender]:
     grid |= {f"schedule.{name}": values for name, values in entry.schedule_parameters.items()}
     names = {name: _called(values) for name, values in grid.items()}
     for chosen, called in zip(_combinations(grid), _combinations(names), strict=True):
-        own, timing = ({name: chosen[f"{kind}.{name}"] for name in names} for kind, names in _kinds(entry))
         settings = {name: value for name, value in called.items() if len(grid[name]) > 1}
-        draft = Contender("", entry, settings, chosen["schedule"], own, timing)
+        _, agent = read_specs(None, entry.given, chosen.pop("schedule"), chosen)
         with named(entry.key):
-            design = draft.design(steps)
-        yield Contender(entry.label or _label(entry, design), entry, settings, chosen["schedule"], own, timing)
-
-
-def _kinds(entry: AgentEntry) -> tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]:
-    return ("agent", entry.parameters), ("schedule", entry.schedule_parameters)
+            design = agent.make(steps)
+        yield Contender(entry.label or _label(entry, design), settings, agent, entry.key)
 
 
 def _label(entry: AgentEntry, design: Design) -> str:
@@ -180,10 +169,10 @@ def _combinations(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
 
 def _refuse_twins(contenders: list[Contender]) -> None:
     seen: dict[str, str] = {}
-    for one in contenders:
-        if seen.setdefault(one.label, one.entry.key) != one.entry.key:
-            remedy = f"is what {seen[one.label]} is called too; give each a label of its own"
-            raise InputError(f"{one.entry.key}.label", one.label, remedy)
+    for contender in contenders:
+        if seen.setdefault(contender.label, contender.key) != contender.key:
+            remedy = f"is what {seen[contender.label]} is called too; give each a label of its own"
+            raise InputError(f"{contender.key}.label", contender.label, remedy)
 
 
 @contextmanager

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from everlearn.agents.agent import split
-from everlearn.aleatoric.reward import Reward
+from everlearn.agents.spec import split
+from everlearn.aleatoric.reward import Reward, reward_range
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, last_observation, window
 from everlearn.errors import AleatoricStateError, InputError, require
 from everlearn.labels import as_label, check_labels
@@ -25,9 +25,6 @@ FUNCTION = {"function": True}
 OF_TASK = ("actions", "observations", "states", "start", "aleatoric", "reward", "reward_range", "raw")
 """Keys of a document that say what a task says."""
 
-LARGEST = 1e300
-"""The largest reward, whose range can still be computed."""
-
 LONGEST = 100
 """The longest window."""
 
@@ -42,7 +39,7 @@ def make_live_task(document: dict[str, Any], objects: Any) -> Task:
         require(document[key] is not None, key, None, "must be given, unless a task is")
     actions, observations = (labels_of(document[key], key) for key in ("actions", "observations"))
     aleatoric = _aleatoric(document, objects.aleatoric, (actions, observations)).enumerate(actions, observations)
-    low, high = _range(document["reward_range"])
+    low, high = reward_range(document["reward_range"])
     states: Any = aleatoric.states
     reward = _reward(document["reward"], objects.reward, states, (actions, observations), low)
     require(isinstance(document["raw"], bool), "raw", document["raw"], "give true or false")
@@ -80,13 +77,6 @@ def labels_of(given: object, argument: str) -> tuple[Label, ...]:
     """Return labels as a document has them, checked."""
     require(isinstance(given, list | tuple), argument, given, "give a list of labels")
     return check_labels(as_label(given), argument)
-
-
-def _range(given: object) -> tuple[float, float]:
-    pair = list(given) if isinstance(given, list | tuple) else []
-    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) and abs(end) <= LARGEST for end in pair)
-    require(len(pair) == 2 and numbers, "reward_range", given, "give two finite numbers, the lower first")
-    return pair[0], pair[1]
 
 
 def _aleatoric(document: dict[str, Any], given: object, sets: Sets) -> AleatoricState:

@@ -13,9 +13,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from everlearn.agents.agent import Agent, split, whole
+from everlearn.agents.agent import Agent, whole
 from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design
+from everlearn.agents.spec import split
 from everlearn.errors import InputError, LabelError, require
 from everlearn.labels import as_label, check_label, encode
 from everlearn.live.arguments import is_object, listed

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from everlearn.agents.agent import split, whole
+from everlearn.agents.agent import whole
+from everlearn.agents.spec import split
 from everlearn.errors import InputError, require
 from everlearn.play.contender import Contender, told, written
 from everlearn.play.offer import REGISTERED, Offer

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from everlearn.agents.agent import split
 from everlearn.agents.design import Design
 from everlearn.agents.registry import DEFAULT_SCHEDULE
+from everlearn.agents.spec import split
 from everlearn.errors import InputError, require
 from everlearn.play.offer import DURATION, REGISTERED, Offer
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from everlearn.agents.agent import split, whole
+from everlearn.agents.agent import whole
 from everlearn.agents.design import Design
 from everlearn.agents.registry import make_design, make_schedule
 from everlearn.agents.schedule import Schedule
+from everlearn.agents.spec import split
 from everlearn.play.configuration import Configuration
 from everlearn.play.contender import Contender
 from everlearn.play.offer import DURATION, REGISTERED, REGISTRIES, Offer, Own

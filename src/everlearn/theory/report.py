@@ -124,7 +124,7 @@ class Theory:
 
     @cached_property
     def diameter(self) -> float:
-        """The diameter over pairs; raises :class:`InputError` if there are many."""
+        """The diameter over pairs; raises :class:`everlearn.errors.InputError` if there are many."""
         return diameter(self.pairs)
 
     @cached_property

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.agents.agent import split
 from everlearn.agents.clock import sample
 from everlearn.agents.design import Design
-from everlearn.agents.registry import make_design
+from everlearn.agents.spec import AgentSpec, split
 from everlearn.errors import InputError, UnknownName
 from everlearn.experiments.spec import AgentEntry
 from everlearn.experiments.variants import named
@@ -127,13 +126,11 @@ def _check(candidate: Candidate, spec: TuningSpec) -> None:
 
 
 def _design(entry: AgentEntry, steps: int) -> Design:
-    return make_design(
-        entry.given,
-        {name: values[0] for name, values in entry.parameters.items()},
-        schedule=entry.schedules[0],
-        schedule_chosen={name: values[0] for name, values in entry.schedule_parameters.items()},
-        duration=steps,
+    """Return the design of an entry that has one value per parameter."""
+    parameters, timing = (
+        {name: values[0] for name, values in grid.items()} for grid in (entry.parameters, entry.schedule_parameters)
     )
+    return AgentSpec(entry.given, entry.schedules[0], parameters, timing).make(steps)
 
 
 def _key(settings: Mapping[str, Any]) -> str:
