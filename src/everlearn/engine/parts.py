@@ -1,7 +1,7 @@
-"""The part of stacked arrays that belongs to one run, made inside compiled code.
+"""Select the part of stacked arrays that belongs to one run, inside compiled code.
 
-Runs of a user's own design are stacked along the first axis of its arrays, and each is shown its own part alone: an
-index that would reach into another run's part is out of range.  A part owns nothing, so that no reference is counted.
+Runs of a user's design are stacked along the first axis of its arrays.  Each run sees only its own part, so that an
+index that would reach into another run's part is out of range.  A part owns no memory, so no references are counted.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ INLINE = {"forceinline": True}
 
 
 def first_part(knowledge: Any, runs: Any) -> Any:
-    """Return the first run's part of every array of what so many runs know."""
+    """Return the first run's part of the stacked knowledge of ``runs`` runs."""
     raise NotImplementedError
 
 
 def later_part(first: Any, run: Any) -> Any:
-    """Return another run's part, given the first run's."""
+    """Return the part of any run, given the part of the first."""
     raise NotImplementedError
 
 
@@ -38,7 +38,7 @@ def _later_part(first: Any, _run: Any) -> Any:
 
 
 def _by_field(knowledge: types.NamedTuple, function: Any) -> Any:
-    """Return a function that applies another to every array of a NamedTuple, and keeps the rest."""
+    """Return a function that applies another function to every array of a NamedTuple, and keeps the rest."""
     entries = [
         f"function(knowledge[{place}], number)" if isinstance(kind, types.Array) else f"knowledge[{place}]"
         for place, kind in enumerate(knowledge.types)
@@ -50,7 +50,7 @@ def _by_field(knowledge: types.NamedTuple, function: Any) -> Any:
 
 @intrinsic
 def _beginning(_context: Any, array: Any, runs: Any) -> Any:
-    """Return the first of so many equal parts of an array, along its first axis."""
+    """Return the first of ``runs`` equal parts of an array, along its first axis."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         whole = make_array(array)(context, builder, value=arguments[0])
@@ -64,7 +64,7 @@ def _beginning(_context: Any, array: Any, runs: Any) -> Any:
 
 @intrinsic
 def _shifted(_context: Any, array: Any, run: Any) -> Any:
-    """Return the part that comes so many parts after a part."""
+    """Return the part of a run, given the part of the first run."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         part = make_array(array)(context, builder, value=arguments[0])
