@@ -24,7 +24,7 @@ import numpy as np
 
 from everlearn.blame import shown_path
 from everlearn.ownership import LIBRARIES, package, plain_function
-from everlearn.sources import callees
+from everlearn.sources import callees, enclosed
 
 RANDOM, CLOCK, INPUT = "random", "clock", "input"
 """Kinds of impurity: draws from another generator, the time of day, files and other inputs."""
@@ -201,7 +201,7 @@ class _Reader:
 
     def __init__(self, function: types.FunctionType, code: types.CodeType, local: dict[str, Any]) -> None:
         self.function, self.code = function, code
-        self.enclosed = dict(_enclosed(function))
+        self.enclosed = dict(enclosed(function))
         self.known = {**self.enclosed, **local}
         self.name, self.value = "", _UNKNOWN
         self.module, self.imported = _UNKNOWN, _UNKNOWN
@@ -277,12 +277,6 @@ def _has_attributes(value: Any) -> bool:
 def _default(function: types.FunctionType, name: str) -> Any:
     parameter = inspect.signature(function).parameters.get(name)
     return _UNKNOWN if parameter is None else parameter.default
-
-
-def _enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # a variable that is not assigned yet
-            yield name, cell.cell_contents
 
 
 def _module(name: str) -> Any:

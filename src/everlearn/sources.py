@@ -50,13 +50,18 @@ def names_read(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*(names_read(inner) for inner in nested))
 
 
+def enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the variables of enclosing functions that a function uses, with their values."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # a variable that is not assigned yet
+            yield name, cell.cell_contents
+
+
 def names_used(function: types.FunctionType) -> list[tuple[str, Any]]:
     """Return the global and enclosed names that a function uses, including ``module.name``, with their values."""
     read = names_read(function.__code__)
     used = {name: function.__globals__[name] for name in read if name in function.__globals__}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # a variable that is not assigned yet
-            used[name] = cell.cell_contents
+    used.update(enclosed(function))
     queue = [(name, value, 1) for name, value in used.items()]
     for name, module, depth in queue:
         if isinstance(module, types.ModuleType) and module.__name__.partition(".")[0] not in COMPILED_ELSEWHERE:

@@ -7,6 +7,7 @@ cached on disk, and an edited function gets a new type and never runs stale code
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +17,7 @@ from numba import types
 from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 
 from everlearn.engine.copies import copied
-from everlearn.engine.parts import first_part, later_part
+from everlearn.engine.parts import by_field, first_part, part_of
 from everlearn.randomness import kept, uniform
 from everlearn.sources import callees, fingerprint
 
@@ -86,65 +87,49 @@ def make_callable(function: Callable[..., Any], options: Mapping[str, Any] = INL
         overload(function, jit_options=dict(options), strict=False)(lambda *_arguments, **_named: function)
 
 
-def act_by(token: Any, knowledge: Any, aleatoric_state: Any, now: Any, stream: Any, actions: Any) -> Any:
+def by_type(implement: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function for compiled code, given what returns its implementation for the types of its arguments."""
+
+    def stub(*_arguments: Any) -> Any:
+        raise NotImplementedError
+
+    overload(stub, jit_options=INLINE, strict=False)(implement)
+    return functools.update_wrapper(stub, implement)
+
+
+@by_type
+def act_by(token: Any, *_others: Any) -> Any:
     """Call ``act`` of a design; return -1 if the result is not the index of an action."""
-    raise NotImplementedError
-
-
-def learn_by(token: Any, knowledge: Any, experience: Any, now: Any, stream: Any) -> Any:
-    """Call ``learn`` of a design; return whether it returned None, as it must."""
-    raise NotImplementedError
-
-
-def formula_by(token: Any, t: Any, constants: Any) -> Any:
-    """Call the formula of a schedule."""
-    raise NotImplementedError
-
-
-def note_by(token: Any, place: Any, position: Any, lane: Any) -> Any:
-    """Record where a user's function is about to be called, in case it raises."""
-    raise NotImplementedError
-
-
-def first_by(token: Any, knowledge: Any, lanes: Any) -> Any:
-    """Return the knowledge of the first lane if the design is the user's, else the knowledge of all lanes."""
-    raise NotImplementedError
-
-
-def lane_by(token: Any, first: Any, lane: Any) -> Any:
-    """Return the knowledge of a lane if the design is the user's, else the knowledge of all lanes."""
-    raise NotImplementedError
-
-
-@overload(act_by, jit_options=INLINE, strict=False)
-def _act_by(token: Any, *_others: Any) -> Any:
     act = _FUNCTIONS[token.fingerprint][0]
     if token.checked:
         return lambda _token, knowledge, s, now, stream, actions: _index(act(knowledge, s, now, stream), actions)
     return lambda _token, knowledge, s, now, stream, _actions: int64(uint32(act(knowledge, s, now, stream)))
 
 
-@overload(learn_by, jit_options=INLINE, strict=False)
-def _learn_by(token: Any, *_others: Any) -> Any:
+@by_type
+def learn_by(token: Any, *_others: Any) -> Any:
+    """Call ``learn`` of a design; return whether it returned None, as it must."""
     learn = _FUNCTIONS[token.fingerprint][1]
     if token.checked:
-        return lambda _token, knowledge, experience, now, stream: _nothing(learn(knowledge, experience, now, stream))
+        return lambda _token, knowledge, experience, now, stream: _is_none(learn(knowledge, experience, now, stream))
 
-    def taught(_token: Any, knowledge: Any, experience: Any, now: Any, stream: Any) -> bool:
+    def unchecked(_token: Any, knowledge: Any, experience: Any, now: Any, stream: Any) -> bool:
         learn(knowledge, experience, now, stream)
         return True
 
-    return taught
+    return unchecked
 
 
-@overload(formula_by, jit_options=INLINE, strict=False)
-def _formula_by(token: Any, *_others: Any) -> Any:
+@by_type
+def formula_by(token: Any, *_others: Any) -> Any:
+    """Call the formula of a schedule."""
     formula = _FUNCTIONS[token.fingerprint][0]
     return lambda _token, t, constants: formula(t, constants)
 
 
-@overload(note_by, jit_options=INLINE, strict=False)
-def _note_by(token: Any, *_others: Any) -> Any:
+@by_type
+def note_by(token: Any, *_others: Any) -> Any:
+    """Record where a user's function is about to be called, in case it raises."""
     if not token.checked:
         return lambda _token, _place, _position, _lane: None
 
@@ -155,28 +140,20 @@ def _note_by(token: Any, *_others: Any) -> Any:
     return note
 
 
-@overload(first_by, jit_options=INLINE, strict=False)
-def _first_by(token: Any, *_others: Any) -> Any:
+@by_type
+def first_by(token: Any, knowledge: Any, _lanes: Any) -> Any:
+    """Return the knowledge of the first lane if the design is the user's, else the knowledge of all lanes."""
     if token.checked:
-        return lambda _token, knowledge, lanes: first_part(knowledge, lanes)
+        return by_field(knowledge, first_part)
     return lambda _token, knowledge, _lanes: knowledge
 
 
-@overload(lane_by, jit_options=INLINE, strict=False)
-def _lane_by(token: Any, *_others: Any) -> Any:
+@by_type
+def lane_by(token: Any, first: Any, _lane: Any) -> Any:
+    """Return the knowledge of a lane if the design is the user's, else the knowledge of all lanes."""
     if token.checked:
-        return lambda _token, first, lane: later_part(first, lane)
+        return by_field(first, part_of)
     return lambda _token, first, _lane: first
-
-
-def _index(returned: Any, actions: Any) -> Any:
-    """Return the argument if it is the index of an action, else -1."""
-    raise NotImplementedError
-
-
-def _nothing(returned: Any) -> Any:
-    """Return whether the argument is None."""
-    raise NotImplementedError
 
 
 @intrinsic
@@ -189,8 +166,9 @@ def _present(_context: Any, optional: Any) -> Any:
     return optional.type(optional), generate
 
 
-@overload(_index, jit_options=INLINE, strict=False)
-def _index_of(returned: Any, _actions: Any) -> Any:
+@by_type
+def _index(returned: Any, _actions: Any) -> Any:
+    """Return the argument if it is the index of an action, else -1."""
     if isinstance(returned, types.Optional):
         return lambda returned, actions: int64(-1) if returned is None else _index(_present(returned), actions)
     if isinstance(returned, types.IntEnumMember):
@@ -200,8 +178,9 @@ def _index_of(returned: Any, _actions: Any) -> Any:
     return lambda _returned, _actions: int64(-1)
 
 
-@overload(_nothing, jit_options=INLINE, strict=False)
-def _is_nothing(returned: Any) -> Any:
+@by_type
+def _is_none(returned: Any) -> Any:
+    """Return whether the argument is None."""
     if isinstance(returned, types.Optional):
         return lambda returned: returned is None
     nothing = isinstance(returned, types.NoneType)

@@ -11,45 +11,24 @@ from typing import Any
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_new_ref
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-INLINE = {"forceinline": True}
 
-
-def first_part(knowledge: Any, runs: Any) -> Any:
-    """Return the first run's part of the stacked knowledge of ``runs`` runs."""
-    raise NotImplementedError
-
-
-def later_part(first: Any, run: Any) -> Any:
-    """Return the part of any run, given the part of the first."""
-    raise NotImplementedError
-
-
-@overload(first_part, jit_options=INLINE, strict=False)
-def _first_part(knowledge: Any, _runs: Any) -> Any:
-    return _by_field(knowledge, _beginning)
-
-
-@overload(later_part, jit_options=INLINE, strict=False)
-def _later_part(first: Any, _run: Any) -> Any:
-    return _by_field(first, _shifted)
-
-
-def _by_field(knowledge: types.NamedTuple, function: Any) -> Any:
-    """Return a function that applies another function to every array of a NamedTuple, and keeps the rest."""
+def by_field(knowledge: types.NamedTuple, function: Any) -> Any:
+    """Return (token, knowledge, number) -> knowledge, with ``function(array, number)`` for every array."""
     entries = [
         f"function(knowledge[{place}], number)" if isinstance(kind, types.Array) else f"knowledge[{place}]"
         for place, kind in enumerate(knowledge.types)
     ]
     scope = {"function": function, "make": knowledge.instance_class}
-    exec(f"def by_field(knowledge, number):\n    return make({', '.join(entries)})", scope)  # noqa: S102 - our own text
-    return scope["by_field"]
+    source = f"def mapped(_token, knowledge, number):\n    return make({', '.join(entries)})"
+    exec(source, scope)  # noqa: S102 - our own text
+    return scope["mapped"]
 
 
 @intrinsic
-def _beginning(_context: Any, array: Any, runs: Any) -> Any:
+def first_part(_context: Any, array: Any, runs: Any) -> Any:
     """Return the first of ``runs`` equal parts of an array, along its first axis."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -63,7 +42,7 @@ def _beginning(_context: Any, array: Any, runs: Any) -> Any:
 
 
 @intrinsic
-def _shifted(_context: Any, array: Any, run: Any) -> Any:
+def part_of(_context: Any, array: Any, run: Any) -> Any:
     """Return the part of a run, given the part of the first run."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
