@@ -330,14 +330,7 @@ def _kind_of_call(value: Any) -> str | None:
 
 
 def is_constant(value: Any) -> bool:
-    """Return whether a value can never change, so that a function may read it at every step.
-
-    Examples
-    --------
-    >>> is_constant((0.5, "idle")), is_constant([0.5]), is_constant(np.zeros(2))
-    (True, False, False)
-
-    """
+    """Return whether a value can never change, so that a function may read it at every step."""
     if isinstance(value, tuple | frozenset):
         return all(is_constant(part) for part in value)
     if isinstance(value, enum.Enum):

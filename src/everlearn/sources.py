@@ -82,13 +82,6 @@ def callees(
     """Return a function and every Python function that it reaches, each once.
 
     ``follow`` yields what a function refers to.  The default is whatever it uses by name.
-
-    Examples
-    --------
-    >>> from everlearn.randomness import choose
-    >>> [function.__name__ for function in callees(choose)]
-    ['choose', 'uniform']
-
     """
     reached: dict[types.FunctionType, None] = {}
     queue = [function]
@@ -100,15 +93,7 @@ def callees(
 
 
 def fingerprint(*functions: Callable[..., Any]) -> str:
-    """Return a hash of all that the behaviour of compiled functions depends on.
-
-    Examples
-    --------
-    >>> from everlearn.agents import always, growing_horizon
-    >>> fingerprint(growing_horizon.act) == fingerprint(always.act)
-    False
-
-    """
+    """Return a hash of all that the behaviour of compiled functions depends on."""
     digest = hashlib.sha256()
     for function in functions:
         for text in _Walk(function).texts():
@@ -127,10 +112,8 @@ def source_of(thing: Any, *, named: bool = True) -> str:
     False
 
     """
-    if named and isinstance(thing, types.FunctionType):
-        text = fingerprint(thing)
-    else:
-        text = "".join(_Walk(thing, named).texts())
+    by_fingerprint = named and isinstance(thing, types.FunctionType)
+    text = fingerprint(thing) if by_fingerprint else "".join(_Walk(thing, named).texts())
     return hashlib.sha256(text.encode()).hexdigest()
 
 

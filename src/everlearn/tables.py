@@ -213,16 +213,7 @@ class PairTable:
 
 
 class FixedTable:
-    """A complete table, whose pairs are named by their numbers.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.service_station import service_station
-    >>> table = PairTable(service_station(), eager=SETTLED).fixed()
-    >>> table.expanded, table.name(7)
-    (10920, 7)
-
-    """
+    """A complete table, whose pairs are named by their numbers."""
 
     def __init__(
         self, interface: Interface, rows: NDArray[Any], probabilities: Table | None, width: int, start: int
@@ -258,16 +249,7 @@ class FixedTable:
 
 
 class ArrayTable(FixedTable):
-    """The table of a task that was made from arrays, with one pair per memory.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.arrays import mdp
-    >>> table = ArrayTable(mdp([[[0.5, 0.5], [0, 1]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]]))
-    >>> table.expanded, table.width, table.rows["bound"].tolist()
-    (2, 2, [0.5, inf, inf, inf, inf, inf, inf, inf])
-
-    """
+    """The table of a task that was made from arrays, with one pair per memory."""
 
     def __init__(self, task: Task) -> None:
         if task.arrays is None:
@@ -305,6 +287,14 @@ def _fill(rows: NDArray[Any], matrix: Any, rewards: Table, counts: NDArray[np.in
 
 
 AnyTable: TypeAlias = PairTable | FixedTable
+
+
+def draw_outcome(table: AnyTable, pair: int, action: int, draw: float) -> Any:
+    """Return the outcome of an action that a uniform number selects, as compiled code does."""
+    table.expand(pair)
+    rows, width = table.view()
+    first = (pair * table.actions + action) * width
+    return rows[first + int(np.searchsorted(rows["bound"][first : first + width], draw, side="right"))]
 
 
 def make_table(task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> PairTable | ArrayTable:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from everlearn.agents.agent import arrays
 from everlearn.agents.clock import Block
 from everlearn.agents.own import Guard, copied
-from everlearn.engine.driver import pick
 from everlearn.errors import AgentError, EverlearnError
 from everlearn.protocol import Experience, Knowledge, Now
 from everlearn.randomness import put_words, uniform, words
+from everlearn.tables import draw_outcome
 
 if TYPE_CHECKING:
     from everlearn.engine.compiled import CompiledBatch
@@ -126,7 +126,7 @@ def interpret(
     while position < positions[1] and time.perf_counter() - began < seconds:
         now = Now(block.first + position, *(float(column[position]) for column in block[1:]))
         action = guard.act(knowledge, s, now, agent)
-        outcome = _outcome(batch, pair, action, uniform(environment))
+        outcome = draw_outcome(batch.table, pair, action, uniform(environment))
         experience = Experience(
             s, action, int(outcome["observation"]), float(outcome["learned"]), int(outcome["state"])
         )
@@ -136,13 +136,6 @@ def interpret(
         total += float(outcome["reward"])
     streams = words(agent).tolist(), words(environment).tolist()
     return Interpreted(position - positions[0], knowledge, total, pair, s, streams)
-
-
-def _outcome(batch: CompiledBatch, pair: int, action: int, draw: float) -> Any:
-    batch.table.expand(pair)
-    rows, width = batch.table.view()
-    first = (pair * batch.table.actions + action) * width
-    return rows[int(pick(rows.view(np.recarray), first, width, (), draw))]
 
 
 def check_agreement(batch: CompiledBatch, group: Group, block: Block, interpreted: Interpreted, guard: Guard) -> None:
