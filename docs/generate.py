@@ -67,6 +67,12 @@ def parameters(kind: str) -> str:
     return table([kind, f"parameters, set as `{kind}.NAME=VALUE`, with their defaults"], rows)
 
 
+def example(name: str) -> str:
+    """Return the source of an example, so that a reader of the page itself sees it."""
+    source = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8").rstrip()
+    return f"```py\n{source}\n```"
+
+
 def options(command: str) -> str:
     """Return a table of the arguments and options of a command, as its help tells them."""
     import typer
@@ -75,7 +81,7 @@ def options(command: str) -> str:
 
     found: Any = typer.main.get_command(app)
     for name in command.split():
-        found = found.commands[name]
+        found = found.get_command(None, name)
     return table(["option", "default", "meaning"], [_option(one) for one in found.params if "--help" not in one.opts])
 
 
@@ -98,12 +104,9 @@ def _option(parameter: Any) -> list[str]:
 
 
 def split_default(text: str) -> tuple[str, str]:
-    """Split the default from a help text that ends with it: ``...; 20.`` or ``... Default: one per core.``."""
-    found = re.fullmatch(r"(.*?)(?:\.? Default: (.+?)|; ([\d.e]+))\.", text)
-    if found is None:
-        return text, ""
-    said = found[2] or f"`{_number(int(found[3]) if found[3].isdigit() else found[3])}`"
-    return found[1], f"`{said}`" if re.fullmatch(r"[\w-]+", said) else said
+    """Split the default from a help text that ends with it, as in ``Threads. Default: one per core.``."""
+    help_text, _, default = text.rstrip(".").partition(" Default: ")
+    return help_text, f"`{_number(default)}`" if re.fullmatch(r"[\w-]+", default) else default
 
 
 def _number(value: float | str) -> str:
@@ -127,7 +130,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-KINDS: dict[str, Callable[[str], str]] = {"names": names, "parameters": parameters, "options": options}
+KINDS: dict[str, Callable[[str], str]] = {
+    "names": names,
+    "parameters": parameters,
+    "options": options,
+    "example": example,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,7 +15,7 @@ from tests.boundary.runner import Done, Runner
 SCRIPT = """
 import os, signal, sys, threading
 from pathlib import Path
-from everlearn.cli import watching
+from everlearn.cli import progress
 from everlearn.cli.main import main
 from everlearn.experiments import work
 
@@ -36,7 +36,7 @@ def replace_until(self, target):
     return replace(self, target)
 
 signal.signal(signal.SIGINT, interrupt)
-watching._interrupt = interrupt
+progress._interrupt = interrupt
 work.Pacer = lambda: pacer(share=float("inf"), least=0.0)
 Path.replace = replace_until
 sys.argv = ["everlearn", *sys.argv[3:]]

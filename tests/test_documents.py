@@ -252,7 +252,8 @@ def test_what_is_generated_is_current(document):
 def commands(group: Any, prefix: str = "") -> dict[str, Any]:
     """Return every command by its full name."""
     found = {}
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         nested = commands(command, f"{prefix}{name} ") if hasattr(command, "commands") else {f"{prefix}{name}": command}
         found |= nested
     return found

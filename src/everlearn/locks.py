@@ -34,7 +34,7 @@ def working(directory: Path, shard: str | None = None) -> Iterator[None]:
     ...     pass
     Traceback (most recent call last):
     ...
-    everlearn.errors.Held: ...: another process works there (...); wait for it, or give another directory
+    everlearn.errors.Held: ...: this process has it open already; close it first
 
     """
     with _opened(directory / _LOCK) as whole:
@@ -68,6 +68,8 @@ def _take(file: IO[str], kind: int, directory: Path) -> None:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         who = _holder(file)
+        if who == f" ({_signature()})":
+            raise Held(f"{directory}: this process has it open already; close it first") from None
         raise Held(f"{directory}: another process works there{who}; wait for it, or give another directory") from None
 
 
@@ -88,9 +90,13 @@ def _holder(file: IO[str]) -> str:
     return f" ({text})"
 
 
+def _signature() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
 @contextmanager
 def _signed(file: IO[str]) -> Iterator[None]:
-    _write(file, f"process {os.getpid()} on {socket.gethostname()}")
+    _write(file, _signature())
     try:
         yield
     finally:

@@ -64,6 +64,9 @@ SEEDED = {"Generator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "Random", "Ran
 SEEDED |= {"default_rng"}
 """What makes a generator that is reproducible if it is given a seed."""
 
+CONSTANT, GIVEN = "constant", "given"
+"""How a generator is seeded: with a number in the source, or with something that is computed."""
+
 DRAWN = {"rvs", "resample", "bootstrap", "permutation_test", "monte_carlo_test"}
 """What draws in ``scipy.stats``, from ``random_state`` if that is given; the rest of that module is pure."""
 
@@ -100,8 +103,8 @@ class Impurity(NamedTuple):
     value: Any
     place: str
     """File and line."""
-    seeded: bool = False
-    """Whether it draws from a seed or a generator that is passed to it."""
+    seed: str = ""
+    """What seeds a generator: nothing, ``CONSTANT`` or ``GIVEN``."""
 
 
 def impurities(function: Any, kinds: Collection[str] = KINDS) -> list[Impurity]:
@@ -146,7 +149,7 @@ def _impurities_in(function: types.FunctionType) -> Iterator[Impurity]:
     for use in _uses(function, code):
         kind = WRITTEN if use.assigned else _kind(use.value)
         if kind is not None:
-            yield Impurity(kind, use.name, use.value, _place(code, use.line), use.seeded)
+            yield Impurity(kind, use.name, use.value, _place(code, use.line), use.seed)
     yield from (Impurity(HASHED, ORDER, set, _place(code, line)) for line in _iterated_sets(function, code))
 
 
@@ -161,7 +164,7 @@ class _Use(NamedTuple):
     value: Any
     assigned: bool
     line: int | None
-    seeded: bool = False
+    seed: str = ""
 
 
 def _uses(function: types.FunctionType, code: types.CodeType, local: dict[str, Any] | None = None) -> Iterator[_Use]:
@@ -226,7 +229,7 @@ class _Reader:
         if self.value is not _UNKNOWN:
             stored = operation == "STORE_ATTR"
             name = f"{self.name}.{argument}" if stored else self.name
-            yield _Use(name, self.value, stored, self.line, self._is_seeded(instruction))
+            yield _Use(name, self.value, stored, self.line, self._seed(instruction))
         loaded, self.value = self.value, _UNKNOWN
         if operation in _LOADS:
             self.name, self.value = argument, self._look_up(operation, argument)
@@ -239,16 +242,17 @@ class _Reader:
             yield from self._store(operation, argument, self.imported if loaded is _UNKNOWN else loaded)
             self.imported = _UNKNOWN
 
-    def _is_seeded(self, after: dis.Instruction) -> bool:
-        """Return whether what was loaded is called with a seed; the next instruction loads its first argument."""
+    def _seed(self, after: dis.Instruction) -> str:
+        """Return what seeds a generator that was loaded; the next instruction loads its first argument."""
         last = self.name.rpartition(".")[2]
         if last in DRAWN:
-            return any(isinstance(names, tuple) and "random_state" in names for names in self.code.co_consts)
+            given = any(isinstance(names, tuple) and "random_state" in names for names in self.code.co_consts)
+            return GIVEN if given else ""
         if last not in SEEDED or after.opname.startswith(("CALL", "STORE_", "RETURN_")):
-            return False
+            return ""
         if after.opname == "LOAD_CONST":
-            return after.argval is not None
-        return after.opname not in _LOADS or _default(self.function, after.argval) is not None
+            return "" if after.argval is None else CONSTANT
+        return GIVEN if after.opname not in _LOADS or _default(self.function, after.argval) is not None else ""
 
     def _follow(self, attribute: str) -> None:
         """Look up an attribute; an attribute of a function can always change."""

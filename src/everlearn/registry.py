@@ -174,7 +174,8 @@ def convert(value: Any, kind: Any, argument: str) -> Any:
             if converted is not None:
                 return converted
             if len([k for k in kinds if k is not type(None)]) == 1 and not (value is None and type(None) in kinds):
-                raise InputError(argument, value, f"give {wanted}")
+                example = ", such as 10000 or 1e4" if argument.lstrip("-") == "steps" else ""
+                raise InputError(argument, value, f"give {wanted}{example}")
     return value
 
 

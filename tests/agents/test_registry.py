@@ -83,7 +83,12 @@ def seven() -> int:
             InputError,
             "schedule: 'math:pi'; is neither a schedule nor a function that makes one",
         ),
-        (lambda: make_design(make_design("always"), {"x": 1}), UnknownName, "parameter: 'agent.x'; known: none"),
+        (
+            lambda: make_design(make_design("always"), {"x": 1}),
+            InputError,
+            "parameter: 'agent.x'; this design is made already; pass the function that makes it, "
+            "which takes parameters",
+        ),
         (lambda: make_design(5), InputError, "agent: 5; is neither a design nor a function that makes one"),
         (
             lambda: make_design("always", schedule="smooth"),

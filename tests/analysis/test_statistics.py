@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from everlearn.analysis.statistics import MEASURES, bands, interval, regret_table, summary
+from everlearn.analysis.measures import MEASURES
+from everlearn.analysis.statistics import bands, interval, regret_table, summary
 from everlearn.errors import InputError, UnknownName
 from everlearn.results.arm import Arm
 from tests.analysis.arms import made

@@ -371,6 +371,22 @@ act.calls = 0
     ),
 ]
 
+FRACTIONS = [
+    row(
+        "learn stores a fraction in an array of whole numbers",
+        "learn raised TypeError at step 1: 0.1 cannot be stored in an array of int64; make it an array of float64 "
+        "(mine.py, line 26)",
+        learn="""\
+def build(interface):
+    return Known(np.zeros((6, 2)), np.zeros(2, dtype=np.int64))
+
+
+def learn(k, e, now, stream):
+    k.n[e.action] += 0.1
+""",
+    ),
+]
+
 DESIGNS = [
     row(
         "a design without a function",
@@ -436,4 +452,4 @@ ENTRANCES = [
     ),
 ]
 
-MISTAKES = [*ACTIONS, DIVISION, *INDICES, *VALUES, *KNOWLEDGE, *UNREPEATABLE, *DESIGNS, *ENTRANCES]
+MISTAKES = [*ACTIONS, DIVISION, *INDICES, *VALUES, *KNOWLEDGE, *UNREPEATABLE, *FRACTIONS, *DESIGNS, *ENTRANCES]

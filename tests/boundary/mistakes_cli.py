@@ -247,8 +247,12 @@ LINES = [
         "everlearn run riverswim t-maze",
         "got unexpected extra argument(s) (t-maze); see everlearn run --help",
     ),
-    ("steps that are no number", "everlearn run riverswim --steps many", "--steps: 'many'; give a whole number"),
-    ("half a step", "everlearn run riverswim --steps 0.5", "--steps: '0.5'; give a whole number"),
+    (
+        "steps that are no number",
+        "everlearn run riverswim --steps many",
+        "--steps: 'many'; give a whole number, such as 10000 or 1e4",
+    ),
+    ("half a step", "everlearn run riverswim --steps 0.5", "--steps: '0.5'; give a whole number, such as 10000 or 1e4"),
     ("no steps", "everlearn run riverswim --steps 0", "--steps: '0'; give a whole number of at least 1"),
     (
         "more steps than can be counted",
@@ -282,7 +286,7 @@ RATES = 'steps = 100\ntask = "riverswim"\n\n[[agent]]\nname = "q-learning"\n'
 TASK = 'steps = 100\nagent = "always"\n\n[[task]]\nname = "garnet"\n'
 
 SPECS = [
-    ("steps that are a word", SPEC.replace("100", '"abc"'), "steps: 'abc'; give a whole number"),
+    ("steps that are a word", SPEC.replace("100", '"abc"'), "steps: 'abc'; give a whole number, such as 10000 or 1e4"),
     ("a spec without runs", SPEC + "runs = 0\n", "runs: 0; give a whole number of at least 1"),
     (
         "a spec with more runs than fit into memory",
@@ -392,7 +396,7 @@ FOLDERS = [
     ),
 ]
 
-COMMANDS = ", ".join(sorted(get_command(app).commands))
+COMMANDS = ", ".join(sorted(get_command(app).list_commands(None)))
 
 MISTAKES = [
     *MODULES,

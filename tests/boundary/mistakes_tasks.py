@@ -44,6 +44,15 @@ def script(line: str) -> dict[str, str]:
     return {"mine.py": f"import everlearn as el\n\n{line}\n"}
 
 
+AGENT = """\
+import everlearn as el
+from everlearn.agents.always import always
+
+
+def mine():
+    return always()
+"""
+
 ONE = 'actions=["wait"], observations=["idle", "busy"]'
 
 TASKS = [
@@ -206,8 +215,9 @@ def shop(memory, action):
         files=shop('def shop(memory, action):\n    yield "busy", 0.5, 0\n    yield "busy", 0.5, 1', labels=ONE),
         call=RUN,
         answer=(
-            "memory after memory 0 and action 'wait' and observation 'busy': (0, 1); must be a function of "
-            "history; let the observation tell them apart, or keep a belief as memory"
+            "memory after memory 0 and action 'wait' and observation 'busy': (0, 1); memory must follow from what was "
+            "observed; hide a state in an environment class with start and step, or keep a belief, rounded to ints, as "
+            "memory"
         ),
     ),
     Mistake(
@@ -309,6 +319,48 @@ def shop(memory, action):
             "environment 'shop', start (shop.py, line 7): 'np.random.default_rng'; draw from the rng that start is "
             "given, as in self.rng = rng and self.rng.random()"
         ),
+    ),
+    Mistake(
+        group="tasks",
+        title="an environment that gives all runs the same luck",
+        files=world(
+            'return "busy" if self.rng.random() < 0.9 else "idle"',
+            head="import numpy as np\n",
+            start="self.rng = np.random.default_rng(0)",
+        ),
+        call="everlearn run shop:shop --steps 100",
+        answer=(
+            "environment 'shop', start (shop.py, line 7): 'np.random.default_rng'; draw from the rng that start is "
+            "given, as in self.rng = rng and self.rng.random()"
+        ),
+    ),
+    Mistake(
+        group="tasks",
+        title="an environment whose step returns what Gymnasium's does",
+        files=world('return "busy", 1.0, False, False, {}'),
+        call="everlearn run shop:shop --steps 100",
+        answer="observation: ('busy', 1.0, False, False, {}); declared: idle, busy; return the observation alone",
+    ),
+    Mistake(
+        group="tasks",
+        title="dynamics with their arguments in another order",
+        files=shop("def shop(action, memory):\n    yield 'busy', 1.0, 0\n"),
+        call="everlearn run shop:shop --steps 100 --engine {engine}",
+        answer="dynamics 'shop': '(action, memory)'; its arguments come in the order (memory, action)",
+    ),
+    Mistake(
+        group="tasks",
+        title="an agent in place of a task",
+        files={"mine.py": AGENT + "\nel.run(mine, 'riverswim')\n"},
+        call="python mine.py",
+        answer="task: 'mine'; is an agent; the task comes first, as in el.run(task, agent)",
+    ),
+    Mistake(
+        group="tasks",
+        title="a task in place of an agent",
+        files=shop(),
+        call="everlearn run riverswim --agent shop:shop --steps 100",
+        answer="agent: 'shop:shop'; is a task; the agent comes second, as in el.run(task, agent)",
     ),
     Mistake(
         group="tasks",

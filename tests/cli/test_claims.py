@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from everlearn.cli import claims
-from everlearn.paper.claims.registry import CLAIMS
+from everlearn.paper.claims import registry
 
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """The claims that take no time; all of them are checked elsewhere."""
     labels = ("lemma:learning-rate (a)", "lemma:learning-rate (b)", "lemma:doubling-trick")
-    monkeypatch.setattr(claims, "CLAIMS", [claim for claim in CLAIMS if claim.label in labels])
+    monkeypatch.setattr(registry, "CLAIMS", [claim for claim in registry.CLAIMS if claim.label in labels])
 
 
 def test_each_is_printed_and_they_are_counted(call):

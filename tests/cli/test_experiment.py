@@ -190,8 +190,8 @@ def test_status_of_what_was_damaged(done, call):
     (Path(done) / "runs.parquet").write_bytes(b"")
     text = call("experiment", "status", done)
     assert f"{victim}: it is damaged (" in text
-    assert "; run it again to compute it anew" in text
-    assert "runs.parquet: not as it was written; run it again to make it anew" in text
+    assert "; run the experiment again to recompute it" in text
+    assert "runs.parquet: was changed after it was written; run the experiment again to rewrite it" in text
 
 
 def test_table(done, call, call_json):
@@ -375,7 +375,7 @@ def test_things_without_a_name_are_not_extended(out, refused):
     el.compare(corridor(), "always", steps=20, out=out)
     message = refused("experiment", "extend", out, "--steps", "30")
     assert message == (
-        f"directory: {out!r}; its tasks or agents were given as things, not by name; "
+        f"directory: {out!r}; its tasks or agents were passed as objects, not by name; "
         "extend it with compare(..., steps=, out=)"
     )
 
@@ -403,13 +403,13 @@ def test_an_interrupted_run_says_how_to_go_on(spec, out, monkeypatch, capsys):
     def interrupt(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("everlearn.cli.experiment_actions.execute", interrupt)
+    monkeypatch.setattr("everlearn.experiments.execute.execute", interrupt)
     monkeypatch.setattr(sys, "argv", ["everlearn", "experiment", "run", spec, "--out", out])
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 130
     assert capsys.readouterr().err == (
-        f"everlearn: interrupted; what was done is kept in {out}, and the same command goes on from there\n"
+        f"everlearn: interrupted; what was done is kept in {out}; run the same command again to resume\n"
     )
 
 

@@ -109,7 +109,7 @@ def test_warm(tmp_path, call_json, refused):
     assert message.startswith("row 2 of the log: 'departures'; observation: 'departures'; known: arrival, ")
     with el.live(tmp_path / "agent") as agent:
         assert agent.step == 2
-        assert "another process works there" in refused("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv"))
+        assert "this process has it open already" in refused("warm", str(tmp_path / "agent"), str(tmp_path / "log.csv"))
 
 
 @pytest.mark.parametrize("command", ["check", "journal", "policy", "warm"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import os
 import re
 import subprocess
 import sys
@@ -10,9 +13,10 @@ import pytest
 from typer.main import get_command
 
 import everlearn as el
-from everlearn.cli.experiment import app as experiment
 from everlearn.cli.main import app, main
+from everlearn.cli.serve import serve
 from everlearn.errors import EverlearnError, UserCodeError
+from everlearn.service.settings import Limits
 
 HEAVY = {"numpy", "scipy", "numba", "matplotlib", "pyarrow", "pandas", "distributed", "fastapi", "nicegui", "sqlite3"}
 """What the help and completion must not import, since they must answer at once."""
@@ -25,26 +29,27 @@ NUMBERS = {
 }
 
 
-def imported(code: str) -> set[str]:
-    """Return the packages that a process has imported at its end."""
+def imported(*arguments: str, **environment: str) -> set[str]:
+    """Return the packages that the command has imported at its end."""
     printing = "import atexit, sys; atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", f"{printing}\n{code}"],
+        [sys.executable, "-c", f"{printing}\nfrom everlearn.cli.main import main; main()", *arguments],
         capture_output=True,
         text=True,
         check=True,
+        env={**os.environ, **environment},
     )
     return {name.partition(".")[0] for name in done.stderr.split()}
 
 
-def test_help_imports_nothing_heavy():
-    code = "import sys; sys.argv = ['everlearn', '--help']; from everlearn.cli.main import main; main()"
-    assert not imported(code) & HEAVY
+@pytest.mark.parametrize("arguments", [["--help"], ["experiment", "--help"]])
+def test_help_imports_nothing_heavy(arguments):
+    assert not imported(*arguments) & HEAVY
 
 
 def test_completion_imports_nothing_heavy():
-    code = "from everlearn.cli import main, options as o; [f('') for f in (o.tasks, o.agents, o.schedules, o.engines)]"
-    assert not imported(code) & HEAVY
+    asked = {"COMP_WORDS": "everlearn run riverswim --agent gr", "COMP_CWORD": "4"}
+    assert not imported(_EVERLEARN_COMPLETE="complete_bash", **asked) & HEAVY
 
 
 def test_help_names_every_command(call):
@@ -183,9 +188,18 @@ class TestCompletion:
 
 def test_numbers_are_shown_as_numbers():
     """Every option that takes a number says so in the help, and reads 1e3 as a person means it."""
-    for command in [*get_command(app).commands.values(), *get_command(experiment).commands.values()]:
+    root = get_command(app)
+    groups = (root, root.get_command(None, "experiment"))
+    for command in [group.get_command(None, name) for group in groups for name in group.list_commands(None)]:
         for parameter in command.params:
             if parameter.name in NUMBERS:
                 assert parameter.metavar == NUMBERS[parameter.name], (command.name, parameter.name)
             else:
                 assert parameter.metavar not in ("<int>", "<float>"), (command.name, parameter.name)
+
+
+def test_the_limits_of_serve_are_those_of_the_service():
+    defaults = {name: parameter.default for name, parameter in inspect.signature(serve).parameters.items()}
+    limits = dataclasses.asdict(Limits())
+    del limits["patience"]
+    assert {f"max_{name}": limit for name, limit in limits.items()}.items() <= defaults.items()

@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from everlearn.cli.main import app, main
-from everlearn.cli.output import print_json, progress_bar
+from everlearn.cli.output import print_json
+from everlearn.cli.progress import show_progress
 
 
 def test_json_is_one_document_and_a_newline(capsys):
@@ -27,9 +28,10 @@ def test_json_holds_nothing_that_is_no_number(capsys):
 
 
 def test_progress_is_silent_where_nobody_looks(capsys):
-    with progress_bar("walking", 100) as advance:
-        advance(60)
-        advance(40)
+    with show_progress("walking", 100) as bar:
+        bar.steps(60)
+        bar.steps(40)
+    assert bar.done == 100
     printed = capsys.readouterr()
     assert printed.out == printed.err == ""
 

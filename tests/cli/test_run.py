@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import everlearn as el
 from everlearn.cli.main import main
-from everlearn.cli.run import parse_settings
+from everlearn.cli.options import parse_settings
 from everlearn.errors import InputError
 
 KEYS = {
@@ -243,7 +243,7 @@ def test_json_alone_is_printed_where_files_are_written(tmp_path, call_json):
 def test_what_cannot_be_written_is_refused_before_the_run(arguments, tmp_path, monkeypatch, refused):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").touch()
-    monkeypatch.setattr("everlearn.cli.run.run", lambda *_, **__: pytest.fail("it was run"))
+    monkeypatch.setattr("everlearn.run", lambda *_, **__: pytest.fail("it was run"))
     refused("run", "riverswim", *arguments)
 
 

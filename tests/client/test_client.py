@@ -38,7 +38,7 @@ class Clock:
 def clock(monkeypatch):
     made = Clock()
     monkeypatch.setattr("everlearn.client.client.time", made)
-    monkeypatch.setattr("everlearn.client.line.time", made)
+    monkeypatch.setattr("everlearn.client.connection.time", made)
     return made
 
 
@@ -130,7 +130,7 @@ class TestAlone:
         assert client.waiting == 2
         with caplog.at_level(logging.WARNING, "everlearn.client"):
             assert client.close() == 2
-        assert "2 observations could not be told and are lost" in caplog.text
+        assert "2 observations could not be sent and are lost" in caplog.text
 
     def test_a_service_that_was_not_there_is_not_waited_for_each_time(self, clock):
         client = Client(NOBODY, "a", deadline=0.2, fallback="off")
@@ -151,7 +151,7 @@ class TestAlone:
             client.act()
             client.observe(number)
         assert (client.waiting, client.lost) == (3, 3)
-        assert [entry["observation"] for entry in client._kept] == [0, 4, 5]  # the first may have arrived
+        assert [entry["observation"] for entry in client._unsent] == [0, 4, 5]  # the first may have arrived
 
 
 def test_a_service_that_goes_and_comes_back_has_the_whole_story(start, clock):
@@ -173,7 +173,7 @@ def test_a_service_that_goes_and_comes_back_has_the_whole_story(start, clock):
         twin.observe(observation, executed="slow")
     assert (client.waiting, client.connected) == (3, False)
     start(port=first.port)
-    client._line.insist()
+    client._connection.retry_now()
     assert client.act() == twin.act()
     assert (client.waiting, client.lost, client.connected) == (0, 0, True)
     found = client.inspect()
@@ -192,7 +192,7 @@ def test_a_service_that_was_away_from_the_beginning(start, clock):
     assert client.act() == "fast"
     client.observe("nothing")
     start(port=first.port)
-    client._line.insist()
+    client._connection.retry_now()
     client.act()
     assert client.inspect()["step"] == 2
     client.close()
@@ -258,7 +258,7 @@ def test_a_slow_answer_counts_as_none_and_is_asked_for_again(fickle):
         Fickle.failures, client.deadline = ["slow"] * 1000, 0.1
         assert client.observe("low") is None
         assert client.waiting == 1
-        client._line.insist()
+        client._connection.retry_now()
         Fickle.failures, client.deadline = [], 60
         assert client.act() == "on"
         assert client.waiting == 0

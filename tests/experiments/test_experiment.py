@@ -216,7 +216,7 @@ def test_pairs_are_runs_with_the_same_random_numbers_though_some_are_missing(tmp
     execute(spec, tmp_path / "part", shard=Shard(1, 3))
     execute(spec, tmp_path / "part", shard=Shard(2, 3))
     part, whole = Experiment(tmp_path / "part"), Experiment(tmp_path / "whole")
-    assert [one.runs.tolist() for one in part.recorded] == [[0, 1, 2, 3], [2, 3]]
+    assert [arm.numbers.tolist() for arm in part.recorded] == [[0, 1, 2, 3], [2, 3]]
     smooth, points = (arm.average_reward[2:, -1] for arm in whole.arms)
     (found,) = part.compare()
     assert found.units == 2

@@ -158,5 +158,5 @@ def test_the_time_that_was_worked_is_added_up(parts, tmp_path):
 
 
 def test_a_directory_in_which_somebody_works_is_left_alone(parts, tmp_path):
-    with working(tmp_path / "out"), pytest.raises(StoreError, match="another process works there"):
+    with working(tmp_path / "out"), pytest.raises(StoreError, match="this process has it open already"):
         merge(parts, tmp_path / "out")

@@ -7,7 +7,8 @@ from matplotlib import pyplot as plt
 
 import everlearn as el
 from everlearn.errors import UnknownName
-from everlearn.figures.curves import learning_curves, picture, thumbnail
+from everlearn.figures.curves import picture, thumbnail
+from everlearn.figures.style import PALETTE
 
 
 def result(runs: int = 3, **arguments) -> el.Result:
@@ -76,8 +77,12 @@ def test_axes_of_ones_own():
 
 
 def test_many_results_share_one_figure():
-    axes = learning_curves({f"agent {i}": result() for i in range(8)}, {})
-    assert len(axes.get_lines()) == 8
+    axes = plt.figure().add_subplot()
+    for _ in range(8):
+        result().plot(axes=axes)
+    colours = [line.get_color() for line in axes.get_lines()]
+    assert [colour for colour in colours if colour in PALETTE] == [*PALETTE, *PALETTE[:2]]
+    assert len(colours) == 8 + 2  # the lines known for the task are drawn once
 
 
 def test_an_unknown_line():

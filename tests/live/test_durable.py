@@ -82,7 +82,7 @@ def test_functions_are_given_again_and_the_rest_must_agree(tmp_path):
 def test_a_second_process_is_told(tmp_path, runner):
     script = {"second.py": "import everlearn as el\nel.live('agent', task='service-station')\n"}
     with el.live(tmp_path / "agent", task="service-station"):
-        with pytest.raises(Held, match="another process works there"):
+        with pytest.raises(Held, match="this process has it open already"):
             el.live(tmp_path / "agent")
         assert "Held" in runner("python second.py", tmp_path, script).stderr
     assert runner("python second.py", tmp_path, script).status == 0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from everlearn.results.arm import Arm, Recorded, arms
+from everlearn.results.arm import Arm, arms
 
 TIMES = np.array([1, 4])
 
 
-def recorded(rewards, *, member=None, optimum=None, agent="smooth", settings=None) -> Recorded:
+def recorded(rewards, *, member=None, optimum=None, agent="smooth", settings=None) -> Arm:
     table = np.asarray(rewards, dtype=float)
-    references = {"optimum": 1.0}
-    return Recorded("shop", agent, settings or {}, member, np.arange(len(table)), TIMES, table, optimum, references)
+    optima = None if optimum is None else np.full(len(table), optimum)
+    return Arm("shop", agent, settings or {}, TIMES, table, optima, references={"optimum": 1.0}, member=member)
 
 
 def test_a_run_is_a_unit():

@@ -16,16 +16,17 @@ import polars
 import pyarrow.parquet
 import pytest
 
-from everlearn.results.arm import Recorded
+from everlearn.results.arm import Arm
 from everlearn.results.tables import encoded, rows_table, runs_table
 
 TIMES = np.array([1, 10])
 
 
-def recorded(settings: dict[str, Any] | None = None, optimum: float | None = 0.5, **changes) -> Recorded:
-    fields = {"task": "shop", "agent": "smooth", "member": None, "runs": np.array([0, 3]), "times": TIMES}
+def recorded(settings: dict[str, Any] | None = None, optimum: float | None = 0.5, **changes) -> Arm:
+    fields = {"task": "shop", "agent": "smooth", "member": None, "numbers": np.array([0, 3]), "times": TIMES}
     rewards = np.array([[0.1, 2.0], [1.0, 1 / 3]])
-    return Recorded(**{**fields, "settings": settings or {}, "total_reward": rewards, "optimum": optimum, **changes})
+    optima = None if optimum is None else np.full(2, optimum)
+    return Arm(**{**fields, "settings": settings or {}, "total_reward": rewards, "optimum": optima, **changes})
 
 
 def by_pandas(path: Path) -> list[dict[str, Any]]:

@@ -43,7 +43,11 @@ def test_the_unit_starts_what_there_is():
     unit.optionxform = str
     unit.read(EXAMPLES / "everlearn.service")
     started = unit["Service"]["ExecStart"]
-    known = {option for parameter in typer.main.get_command(app).commands["serve"].params for option in parameter.opts}
+    known = {
+        option
+        for parameter in typer.main.get_command(app).get_command(None, "serve").params
+        for option in parameter.opts
+    }
     assert set(re.findall(r"--[a-z-]+", started)) <= known
     for key, value in {"ProtectSystem": "strict", "NoNewPrivileges": "yes", "DynamicUser": "yes"}.items():
         assert unit["Service"][key] == value

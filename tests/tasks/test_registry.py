@@ -106,7 +106,7 @@ STATION = (
         (lambda: make_task(7), InputError, "task: 7; is neither a task nor a function that makes one"),
         (lambda: make_task("math:pi"), InputError, "task: 'math:pi'; is neither a task nor a function that makes one"),
         pytest.param(
-            lambda: make_task(nothing), InputError, f"task: {nothing!r}; returned None, not a task", id="nothing"
+            lambda: make_task(nothing), InputError, "task: 'nothing'; returned None, not a task", id="nothing"
         ),
     ],
 )

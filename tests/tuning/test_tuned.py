@@ -104,5 +104,5 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path):
 
 
 def test_two_do_not_search_in_one_directory(tmp_path):
-    with working(tmp_path), pytest.raises(StoreError, match="another process works there"):
+    with working(tmp_path), pytest.raises(StoreError, match="this process has it open already"):
         el.tune(DOCUMENT, out=tmp_path)

@@ -167,7 +167,7 @@ class Guard:
 
     def act(self, knowledge: Knowledge, aleatoric_state: int, now: Now, stream: Any) -> int:
         """Return the index of the action that the design chooses."""
-        action = self._called("act", now.t, knowledge, aleatoric_state, now, Draws(stream))
+        action = self._called("act", now.t, watched(knowledge), aleatoric_state, now, Draws(stream))
         self.check_action(action, now.t)
         if sum(array.size for _, array in _floats(knowledge)) <= CHECKED_NUMBERS and not self.is_sound(knowledge):
             self.check_numbers(knowledge, "act", now.t)
@@ -175,7 +175,7 @@ class Guard:
 
     def learn(self, knowledge: Knowledge, experience: Experience, now: Now, stream: Any) -> None:
         """Let the design learn from one step."""
-        returned = self._called("learn", now.t, knowledge, experience, now, Draws(stream))
+        returned = self._called("learn", now.t, watched(knowledge), experience, now, Draws(stream))
         if returned is not None:
             said = f"learn returned {kind_of(returned)} {self._at(now.t)}"
             raise self._error(f"{said}; change the arrays in place and return nothing", now.t)
@@ -287,6 +287,25 @@ class Guard:
 
     def _error(self, problem: str, t: int | None = None) -> AgentError:
         return AgentError(self.name, problem, t)
+
+
+class WholeNumbers(np.ndarray[Any, Any]):
+    """An array of whole numbers that refuses a fraction, which NumPy and Numba would cut off without a word."""
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        """Store whole numbers."""
+        given = np.asarray(value)
+        if given.dtype.kind == "f" and not (given == np.floor(given)).all():
+            array = f"an array of {self.dtype}"
+            raise TypeError(f"{_value(value)} cannot be stored in {array}; make it an array of float64")
+        super().__setitem__(place, value)
+
+
+def watched(knowledge: Knowledge) -> Knowledge:
+    """Return what an agent knows with arrays of whole numbers that refuse fractions; they share their memory."""
+    arrays = {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
+    views = {name: array.view(WholeNumbers) for name, array in arrays.items() if array.dtype.kind in "iub"}
+    return knowledge._replace(**views) if views else knowledge
 
 
 class Draws:

@@ -18,6 +18,8 @@ from everlearn.labels import kind_of
 from everlearn.ownership import is_ours
 from everlearn.purity import impurities
 from everlearn.registry import locate, parameters, settings
+from everlearn.tasks.define import Definition
+from everlearn.tasks.task import Task
 
 WANTED_AGENT = "a design, as in el.Design(build, act, learn), or a function without required arguments that returns one"
 WANTED_SCHEDULE = "a schedule, as in el.Schedule(...), or a function without required arguments that returns one"
@@ -87,6 +89,8 @@ def make_design(
     """
     chosen = dict(chosen or {})
     found = locate(given, AGENTS, "agent") if isinstance(given, str) else given
+    if isinstance(found, Task | Definition):
+        raise InputError("agent", name_of(given), "is a task; the agent comes second, as in el.run(task, agent)")
     if callable(found) and not isinstance(found, Design):
         refuse_needy(found, given, "agent", WANTED_AGENT, (Design,))
     known = parameters(found) if callable(found) else {}
@@ -94,7 +98,8 @@ def make_design(
         _refuse_schedule(given, schedule, schedule_chosen)
     if isinstance(found, Design):
         if chosen:
-            raise UnknownName("parameter", f"agent.{next(iter(chosen))}", [])
+            remedy = "this design is made already; pass the function that makes it, which takes parameters"
+            raise InputError("parameter", f"agent.{next(iter(chosen))}", remedy)
         return _checked(replace(found, name=given) if isinstance(given, str) else found)
     if not callable(found):
         raise InputError("agent", name_of(given), "is neither a design nor a function that makes one")

@@ -1,1 +1,1 @@
-"""Results to numbers: regret, averages, comparisons."""
+"""Statistics of results: measures, regret, intervals and comparisons."""

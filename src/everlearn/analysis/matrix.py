@@ -1,4 +1,4 @@
-"""Comparisons as one matrix: a row for each agent, a column for each task, and in each cell a difference and a mark."""
+"""A matrix of comparisons: a row for each agent, a column for each task, and in each cell a difference and a mark."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from dataclasses import asdict
 from typing import Any
 
 from everlearn import notebook
-from everlearn.analysis.comparison import Comparison
-from everlearn.analysis.measures import LOSSES, MEASURES
-from everlearn.analysis.sentences import cannot, rounded
+from everlearn.analysis.measures import MEASURES
+from everlearn.analysis.sentences import Comparison, rounded, too_few
 
 MARKS = {"better": "▲", "worse": "▼", "unclear": "○"}
-"""What stands beside a difference, by the verdict."""
+"""The mark beside a difference, by verdict."""
 
 WIDTH = 100
-"""How many letters a line of a matrix has unless another number is asked for."""
+"""The default number of letters per line."""
+
+_Column = list[list[str]]
+"""Cells from top to bottom, each a list of lines."""
 
 NOTHING = "there is nothing to compare: no task has two agents with runs in common"
 
 
 class Comparisons(list[Comparison]):
-    """Comparisons that were made together; printed, they are a matrix.
+    """Comparisons that were made together, printed as a matrix.
 
     Parameters
     ----------
-    found:
+    comparisons:
         what :func:`everlearn.analysis.comparison.comparisons` returned
     measure, confidence:
         what was compared, and the confidence of the intervals
@@ -48,32 +50,32 @@ class Comparisons(list[Comparison]):
 
     """
 
-    def __init__(self, found: Iterable[Comparison], measure: str, confidence: float) -> None:
-        super().__init__(found)
+    def __init__(self, comparisons: Iterable[Comparison], measure: str, confidence: float) -> None:
+        super().__init__(comparisons)
         self.measure, self.confidence = measure, confidence
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A dictionary for each comparison, as JSON can hold it."""
-        return [asdict(one) for one in self]
+        """One dictionary per comparison, as JSON can hold it."""
+        return [asdict(comparison) for comparison in self]
 
     @property
     def sentences(self) -> list[str]:
-        """A sentence for each comparison, which says how sure it is."""
-        return [one.sentence for one in self]
+        """One sentence per comparison, which says how sure it is."""
+        return [comparison.sentence for comparison in self]
 
     @property
     def baselines(self) -> list[str]:
         """The names of the agents that others were compared with."""
-        return list(dict.fromkeys(one.against_name for one in self))
+        return list(dict.fromkeys(comparison.against_name for comparison in self))
 
     def text(self, width: int = WIDTH) -> str:
-        """Return the matrix as text; tasks for which a line has no room continue below."""
+        """Return the matrix as text; tasks that do not fit into the width continue below."""
         if not self:
             return NOTHING
-        names, tasks, cells = self._grid()
-        columns = [[[task], *(cells[name][task] for name in names)] for task in tasks]
-        heads: list[list[str]] = [[""], *([name, ""] for name in names)]
+        tasks, cells = self._grid()
+        columns: list[_Column] = [[[task], *(row[task] for row in cells.values())] for task in tasks]
+        heads: _Column = [[""], *([name, ""] for name in cells)]
         parts = ["\n".join(_lines([heads, *part])) for part in _parts(columns, width - _size(heads))]
         return "\n\n".join([self._title(), *parts, "\n".join(self._notes())])
 
@@ -85,20 +87,20 @@ class Comparisons(list[Comparison]):
     def _repr_html_(self) -> str:
         if not self:
             return notebook.table((), [[NOTHING]])
-        names, tasks, cells = self._grid()
-        rows = [[name, *("\n".join(cells[name][task]) for task in tasks)] for name in names]
+        tasks, cells = self._grid()
+        rows = [[name, *("\n".join(row[task]) for task in tasks)] for name, row in cells.items()]
         return notebook.table(["", *tasks], rows, self._title(), self._notes())
 
-    def _grid(self) -> tuple[list[str], list[str], dict[str, dict[str, list[str]]]]:
-        """Return the names of rows and of columns, and the two lines of each cell."""
-        tasks = list(dict.fromkeys(one.task_name for one in self))
+    def _grid(self) -> tuple[list[str], dict[str, dict[str, list[str]]]]:
+        """Return the names of the columns, and the two lines of each cell by row and column."""
+        tasks = list(dict.fromkeys(comparison.task_name for comparison in self))
+        several = len(self.baselines) > 1
         cells: dict[str, dict[str, list[str]]] = {}
-        for one in self:
-            cells.setdefault(self._name(one), {task: ["-", ""] for task in tasks})[one.task_name] = _cell(one)
-        return list(cells), tasks, cells
-
-    def _name(self, one: Comparison) -> str:
-        return one.agent_name if len(self.baselines) == 1 else f"{one.agent_name} minus {one.against_name}"
+        for comparison in self:
+            name = comparison.agent_name + (f" minus {comparison.against_name}" if several else "")
+            row = cells.setdefault(name, {task: ["-", ""] for task in tasks})
+            row[comparison.task_name] = _cell(comparison)
+        return tasks, cells
 
     def _title(self) -> str:
         minus = f"agent minus {self.baselines[0]}" if len(self.baselines) == 1 else "differences of two agents"
@@ -107,29 +109,28 @@ class Comparisons(list[Comparison]):
     def _notes(self) -> list[str]:
         other = self.baselines[0] if len(self.baselines) == 1 else "the second"
         marks = f"{MARKS['better']} better than {other}, {MARKS['worse']} worse, {MARKS['unclear']} unclear"
-        less = "; less is better" if self.measure in LOSSES else ""
+        less = "; less is better" if MEASURES[self.measure].less_is_better else ""
         notes = [f"{marks}{less}; below each difference its {100 * self.confidence:g}% interval"]
-        made = sum(one.adjusted is not None for one in self)
+        made = sum(comparison.adjusted is not None for comparison in self)
         if made > 1:
             notes.append(f"p-values are adjusted for {made} comparisons (Holm); pairs have the same random numbers")
-        few = [one.units for one in self if cannot(one.units, max(made, 1), self.confidence)]
+        few = [comparison.units for comparison in self if too_few(comparison.units, max(made, 1), self.confidence)]
         if few:
             among = f" among {made} comparisons" if made > 1 else ""
             notes.append(f"{min(few)} pairs cannot show a difference{among}; run more, or compare fewer agents")
         return notes
 
 
-def _cell(one: Comparison) -> list[str]:
-    mark = MARKS[one.verdict]
-    if one.low is None or one.high is None:
-        return [f"{one.difference:+.4g} {mark}", "one pair"]
-    low, high = (rounded(end, one.low, one.high) for end in (one.low, one.high))
-    return [f"{rounded(one.difference, one.low, one.high, '+')} {mark}", f"{low}..{high}"]
+def _cell(comparison: Comparison) -> list[str]:
+    difference, low, high, mark = comparison.difference, comparison.low, comparison.high, MARKS[comparison.verdict]
+    if low is None or high is None:
+        return [f"{difference:+.4g} {mark}", "one pair"]
+    return [f"{rounded(difference, low, high, '+')} {mark}", f"{rounded(low, low, high)}..{rounded(high, low, high)}"]
 
 
-def _parts(columns: Sequence[list[list[str]]], room: int) -> Iterator[list[list[list[str]]]]:
-    """Yield as many columns at a time as there is room for, and at least one."""
-    part: list[list[list[str]]] = []
+def _parts(columns: Sequence[_Column], room: int) -> Iterator[list[_Column]]:
+    """Yield as many columns at a time as fit, and at least one."""
+    part: list[_Column] = []
     for column in columns:
         if part and sum(_size(each) + 2 for each in [*part, column]) > room:
             yield part
@@ -138,13 +139,12 @@ def _parts(columns: Sequence[list[list[str]]], room: int) -> Iterator[list[list[
     yield part
 
 
-def _lines(columns: Sequence[list[list[str]]]) -> Iterator[str]:
-    """Yield the lines of columns side by side, each a list of cells, each a list of lines."""
+def _lines(columns: Sequence[_Column]) -> Iterator[str]:
     sizes = [_size(column) for column in columns]
     for cells in zip(*columns, strict=True):
         for texts in zip(*cells, strict=True):
             yield "  ".join(text.ljust(size) for text, size in zip(texts, sizes, strict=True)).rstrip()
 
 
-def _size(column: Sequence[Sequence[str]]) -> int:
+def _size(column: _Column) -> int:
     return max(len(text) for cell in column for text in cell)

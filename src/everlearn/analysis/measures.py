@@ -1,9 +1,12 @@
-"""What is asked of an arm: each measure turns every unit, a run for instance, into one number."""
+"""Measures: statistics that turn every unit of an arm, such as a run, into one number.
+
+A measure is one record in ``MEASURES``.  Tables, comparisons, sentences and figures read everything from it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -13,7 +16,7 @@ from everlearn.results.arm import Arm
 
 
 class Measure(NamedTuple):
-    """A function from an arm to one number a unit, and what it says, in a line.
+    """A statistic of an arm, and the words that report it.
 
     Examples
     --------
@@ -23,7 +26,18 @@ class Measure(NamedTuple):
     """
 
     function: Callable[[Arm], Table]
+    """Computes one number per unit."""
     description: str
+    """The title of tables and axes."""
+    quantity: str
+    """The name within a sentence, as in "no difference in regret"."""
+    clause: str
+    """The part of a sentence that reports a difference; it has fields ``size``, ``more`` and ``against``."""
+    less_is_better: bool = False
+    optimum: Literal["unused", "known", "nonzero"] = "unused"
+    """What it needs to know of the optimum."""
+    all_times: bool = False
+    """Whether it uses recording times before the last."""
 
 
 def _final(arm: Arm) -> Table:
@@ -46,36 +60,60 @@ def _anytime(arm: Arm) -> Table:
 
 
 def _regret(arm: Arm) -> Table:
-    if arm.regret is None:
-        remedy = f"the optimum over all policies of {arm.task!r} is not known; choose final, late or anytime"
-        raise InputError("measure", "regret", remedy)
-    return arm.regret[:, -1]
+    return np.asarray(arm.regret)[:, -1]
 
 
 def _relative_regret(arm: Arm) -> Table:
-    if arm.optimum is None or not np.all(arm.optimum):
-        remedy = f"the optimum over all policies of {arm.task!r} is zero or not known; choose final, late or anytime"
-        raise InputError("measure", "relative regret", remedy)
-    # The size of the optimum, so that more is worse also where the optimum is negative.
-    return np.asarray((arm.optimum - _final(arm)) / np.abs(arm.optimum))
+    optimum = np.asarray(arm.optimum)
+    # Divided by the size of the optimum, so that more is worse even if the optimum is negative.
+    return np.asarray((optimum - _final(arm)) / np.abs(optimum))
 
 
 MEASURES: dict[str, Measure] = {
-    "final": Measure(_final, "average reward over all steps"),
-    "late": Measure(_late, "average reward past a tenth of the steps, once it has learned"),
-    "anytime": Measure(_anytime, "cumulative average reward, averaged over logarithmic time"),
-    "regret": Measure(_regret, "realized regret at the end, against the optimum over all policies"),
-    "relative regret": Measure(_relative_regret, "realized regret a step, as a share of the optimum over all policies"),
+    "final": Measure(
+        _final,
+        "average reward over all steps",
+        "average reward",
+        "earned {size} {more} a step than {against}",
+    ),
+    "late": Measure(
+        _late,
+        "average reward past a tenth of the steps, once it has learned",
+        "average reward past a tenth of the steps",
+        "earned {size} {more} a step than {against} past a tenth of the steps",
+        all_times=True,
+    ),
+    "anytime": Measure(
+        _anytime,
+        "cumulative average reward, averaged over logarithmic time",
+        "average reward over logarithmic time",
+        "earned {size} {more} a step than {against}, averaged over logarithmic time",
+        all_times=True,
+    ),
+    "regret": Measure(
+        _regret,
+        "realized regret at the end, against the optimum over all policies",
+        "regret",
+        "had {size} {more} regret than {against}",
+        less_is_better=True,
+        optimum="known",
+    ),
+    "relative regret": Measure(
+        _relative_regret,
+        "realized regret a step, as a share of the optimum over all policies",
+        "relative regret",
+        "had {size} {more} relative regret than {against}",
+        less_is_better=True,
+        optimum="nonzero",
+    ),
 }
-
-LOSSES = ("regret", "relative regret")
-"""The measures of which less is better."""
 
 
 def measured(arm: Arm, name: str) -> Table:
-    """Return a measure of an arm, one value a unit.
+    """Return a measure of an arm, one value per unit.
 
-    ``late`` begins at the last recording time up to a tenth of all steps; without one, it is ``final``.
+    ``late`` starts at the last recording time within the first tenth of the steps.  If there is none, it equals
+    ``final``.
 
     Examples
     --------
@@ -84,27 +122,16 @@ def measured(arm: Arm, name: str) -> Table:
     {'final': [0.95], 'late': [1.0], 'regret': [5.0]}
 
     """
-    known_measure(name)
-    return MEASURES[name].function(arm)
-
-
-def known_measure(name: object) -> None:
-    """Refuse what is not the name of a measure.
-
-    Examples
-    --------
-    >>> known_measure("end")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.UnknownName: measure: 'end'; known: anytime, final, ...
-
-    """
-    if not isinstance(name, str) or name not in MEASURES:
-        raise UnknownName("measure", name, MEASURES)
+    if measurable(arm, name):
+        return MEASURES[name].function(arm)
+    problem = "is zero or not known" if MEASURES[name].optimum == "nonzero" else "is not known"
+    *others, last = (other for other, measure in MEASURES.items() if measure.optimum == "unused")
+    remedy = f"the optimum over all policies of {arm.task!r} {problem}; choose {', '.join(others)} or {last}"
+    raise InputError("measure", name, remedy)
 
 
 def measurable(arm: Arm, name: str) -> bool:
-    """Say whether all that a measure needs is known of an arm.
+    """Return whether everything that a measure needs is known of an arm.
 
     Examples
     --------
@@ -114,6 +141,11 @@ def measurable(arm: Arm, name: str) -> bool:
 
     """
     known_measure(name)
-    if name in LOSSES and arm.optimum is None:
-        return False
-    return name != "relative regret" or bool(np.all(arm.optimum))
+    need = MEASURES[name].optimum
+    return need == "unused" or (arm.optimum is not None and (need == "known" or bool(np.all(arm.optimum))))
+
+
+def known_measure(name: object) -> None:
+    """Raise if this is not the name of a measure."""
+    if not isinstance(name, str) or name not in MEASURES:
+        raise UnknownName("measure", name, MEASURES)

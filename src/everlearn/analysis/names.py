@@ -1,4 +1,4 @@
-"""What arms are called where they stand side by side: a label, and the settings in which its like differ.
+"""Names that tell arms apart: a label, and the settings in which arms of the same label differ.
 
 Settings that begin with ``task.`` belong to the task's name, all others to the agent's.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from everlearn.results.arm import Arm
+from everlearn.results.arm import Arm, grouped
 from everlearn.results.references import BEST, FOUND, OPTIMUM
 
 
 def task_names(arms: Sequence[Arm]) -> list[str]:
-    """Return the name of each arm's task: its label, and the ``task.`` settings in which its like differ.
+    """Return the name of each arm's task: its label, and the ``task.`` settings in which tasks of that label differ.
 
     Examples
     --------
@@ -29,63 +29,25 @@ def task_names(arms: Sequence[Arm]) -> list[str]:
 
 
 def agent_names(arms: Sequence[Arm]) -> list[str]:
-    """Return the name of each arm's agent: its label, and the other settings in which its like differ.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> settings = [{"schedule.horizon_scale": scale, "task.window": 2} for scale in (3, 9)]
-    >>> agent_names([Arm("shop", "smooth", chosen, np.array([1]), np.zeros((1, 1))) for chosen in settings])
-    ['smooth (horizon_scale=3)', 'smooth (horizon_scale=9)']
-
-    """
-    return _names([arm.agent for arm in arms], [agent_settings(arm) for arm in arms])
+    """Return the name of each arm's agent: its label, and the other settings in which agents of that label differ."""
+    others = [{name: arm.settings[name] for name in arm.settings if not name.startswith("task.")} for arm in arms]
+    return _names([arm.agent for arm in arms], others)
 
 
 def task_settings(arm: Arm) -> dict[str, Any]:
-    """Return those settings of an arm that belong to its task.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> settings = {"task.window": 2, "agent.phase": 4}
-    >>> task_settings(Arm("shop", "smooth", settings, np.array([1]), np.zeros((1, 1))))
-    {'task.window': 2}
-
-    """
+    """Return the settings of an arm that belong to its task."""
     return {name: value for name, value in arm.settings.items() if name.startswith("task.")}
 
 
-def agent_settings(arm: Arm) -> dict[str, Any]:
-    """Return those settings of an arm that do not belong to its task.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> settings = {"task.window": 2, "agent.phase": 4}
-    >>> agent_settings(Arm("shop", "smooth", settings, np.array([1]), np.zeros((1, 1))))
-    {'agent.phase': 4}
-
-    """
-    return {name: value for name, value in arm.settings.items() if not name.startswith("task.")}
-
-
 def varying(settings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the parameters that do not have the same value everywhere, in the order in which they are met.
-
-    Examples
-    --------
-    >>> varying([{"window": 2, "phase": 4}, {"window": 3, "phase": 4}])
-    ['window']
-
-    """
-    met = list(settings)
-    names = dict.fromkeys(name for chosen in met for name in chosen)
-    return [name for name in names if len({repr(chosen.get(name)) for chosen in met}) > 1]
+    """Return the parameters that take more than one value, in the order of their first appearance."""
+    listed = list(settings)
+    names = dict.fromkeys(name for chosen in listed for name in chosen)
+    return [name for name in names if len({repr(chosen.get(name)) for chosen in listed}) > 1]
 
 
 def described(settings: Mapping[str, Any], parameters: Iterable[str]) -> str:
-    """Return ``name=value`` for those of the parameters that are set; without prefix, where that is clear.
+    """Return ``name=value`` for each parameter that is set, without its prefix if names stay unique.
 
     Examples
     --------
@@ -100,36 +62,19 @@ def described(settings: Mapping[str, Any], parameters: Iterable[str]) -> str:
 
 
 def written(value: Any) -> str:
-    """Return a setting as a reader would write it.
-
-    Examples
-    --------
-    >>> written(3.0), written(0.1 + 0.2), written("fast")
-    ('3', '0.3', 'fast')
-
-    """
+    """Return a setting as text: 3.0 as ``3``, and 0.1 + 0.2 as ``0.3``."""
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def known_averages(arm: Arm) -> str:
-    """Return what the best policies earn on the task of an arm, in words; nothing where that is not known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> known_averages(Arm("shop", "smooth", {}, np.array([1]), np.zeros((1, 1)), np.array([0.5])))
-    'optimum over all policies 0.5'
-
-    """
+    """Return what the best policies earn on an arm's task, as text; empty if that is not known."""
     optimum = {} if arm.optimum is None else {OPTIMUM: float(arm.optimum.mean())}
     best = {name: value for name, value in arm.references.items() if name in (BEST, FOUND)}
     return ", ".join(f"{name} {value:.4g}" for name, value in {**optimum, **best}.items())
 
 
 def _names(labels: Sequence[str], settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    alike: dict[str, list[Mapping[str, Any]]] = {}
-    for label, chosen in zip(labels, settings, strict=True):
-        alike.setdefault(label, []).append(chosen)
-    differing = {label: varying(group) for label, group in alike.items()}
+    groups = grouped(zip(labels, settings, strict=True), lambda pair: pair[0])
+    differing = {label: varying(chosen for _, chosen in group) for label, group in groups.items()}
     details = [described(chosen, differing[label]) for label, chosen in zip(labels, settings, strict=True)]
     return [f"{label} ({detail})" if detail else label for label, detail in zip(labels, details, strict=True)]

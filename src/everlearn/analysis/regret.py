@@ -4,8 +4,8 @@ Regret_pi(T) = E[sum_{t<T} (lambda_pi - R_{t+1})].  A run gives one value of T l
 each recording time; their mean over runs estimates the regret.  Nothing is smoothed, clipped or replaced by a
 stationary value.
 
-Apart from it, and not to be taken for it: the exact average reward of the policy that was recorded at a time, which
-says how good what the agent then knew is, were it to stop learning.
+A different quantity, which is not regret: the exact average reward of the policy that was recorded at a time.  It says
+how well the agent would do if it stopped learning then.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from everlearn.environments.pure import as_number
 from everlearn.errors import InputError, UnknownName
 from everlearn.labels import counted
 from everlearn.protocol import Table
+from everlearn.results.arm import standard_error
 from everlearn.results.references import OPTIMUM
 from everlearn.results.result import Result
 from everlearn.theory.aleatoric import average_reward
@@ -46,8 +47,8 @@ def regret(result: Result, reference: float | str = "optimum") -> Regret:
     result:
         what :func:`everlearn.run` returned
     reference:
-        an average reward, or the name of one in ``result.references``, such as ``best over aleatoric states``; the
-        optimum over all policies unless given
+        an average reward, or the name of one in ``result.references``, such as ``best over aleatoric states``; by
+        default the optimum over all policies
 
     Examples
     --------
@@ -62,14 +63,10 @@ def regret(result: Result, reference: float | str = "optimum") -> Regret:
     if not isinstance(result, Result):
         raise InputError("result", result, "give what everlearn.run returned")
     per_run = _average(result, reference) * result.times - result.total_reward
-    error = np.full(result.times.size, math.nan)
-    if result.runs > 1:
-        error = per_run.std(axis=0, ddof=1) / math.sqrt(result.runs)
-    return Regret(per_run.mean(axis=0), error, per_run)
+    return Regret(per_run.mean(axis=0), standard_error(per_run), per_run)
 
 
 def _average(result: Result, reference: object) -> float:
-    """Return the average reward that is meant."""
     if isinstance(reference, str):
         if reference in result.references:
             return result.references[reference]
@@ -85,7 +82,7 @@ def _average(result: Result, reference: object) -> float:
 
 
 def policy_averages(result: Result, pairs: Pairs) -> Table:
-    """Return the exact average reward of the policy recorded at each time, a row for each run.  This is not regret.
+    """Return the exact average reward of the policy recorded at each time, one row per run.  This is not regret.
 
     Examples
     --------

@@ -1,138 +1,103 @@
-"""Findings in words that say what was seen, how sure it is, and no more."""
+"""A comparison of two agents, and the sentence that reports it: what was seen, how sure it is, and no more."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
-from everlearn.analysis.measures import LOSSES
-
-_QUANTITIES = {
-    "final": "average reward",
-    "late": "average reward past a tenth of the steps",
-    "anytime": "average reward over logarithmic time",
-    "regret": "regret",
-    "relative regret": "relative regret",
-}
-
-_CLAUSES = {
-    "final": "earned {size} {more} a step than {against}",
-    "late": "earned {size} {more} a step than {against} past a tenth of the steps",
-    "anytime": "earned {size} {more} a step than {against}, averaged over logarithmic time",
-    "regret": "had {size} {more} regret than {against}",
-    "relative regret": "had {size} {more} relative regret than {against}",
-}
+from everlearn.analysis.measures import MEASURES
 
 
-class Finding(NamedTuple):
-    """What a sentence is made of: names as a reader should see them, and numbers of the agent minus the other.
+@dataclass(frozen=True)
+class Comparison:
+    """The difference between two agents on one task.
 
     Examples
     --------
-    >>> Finding("shop", "fast", "slow", "final", 0.1, -0.1, 0.3, 20, 0.4).shown(0.95)
-    False
+    >>> import everlearn as el
+    >>> experiment = el.compare("riverswim", ["always", "growing-horizon"], steps=1000, runs=8)
+    >>> (comparison,) = experiment.compare("regret")
+    >>> comparison.agent, comparison.against, comparison.p_value, comparison.better
+    ('growing-horizon, practical', 'always', 0.0078125, 1.0)
 
     """
 
     task: str
     agent: str
     against: str
+    settings: dict[str, Any]
+    """All settings of the agent's arm."""
+    against_settings: dict[str, Any]
+    """All settings of the other agent's arm."""
     measure: str
-    difference: float
-    low: float
-    high: float
     units: int
+    """The number of pairs."""
+    difference: float
+    """The mean over pairs of the agent's measure minus the other's."""
+    low: float | None
+    high: float | None
+    p_value: float | None
+    """None if there is only one pair."""
     adjusted: float | None
-    """The adjusted p-value; None where there is but one pair."""
-    made: int = 1
-    """How many comparisons were made together."""
+    """The p-value, adjusted for all comparisons made together."""
+    better: float
+    """The share of pairs in which the agent did better: earned more, or had less regret."""
+    verdict: str
+    """``better`` or ``worse`` if interval and adjusted p-value agree, otherwise ``unclear``."""
+    sentence: str
+    task_name: str
+    agent_name: str
+    against_name: str
+    """Names for display: labels with the settings in which arms of the same label differ."""
 
     def shown(self, confidence: float) -> bool:
-        """Say whether interval and test agree that there is a difference."""
-        return self.adjusted is not None and self.adjusted <= 1 - confidence and self.low * self.high > 0
-
-    def verdict(self, confidence: float) -> str:
-        """Return what is shown: ``better``, ``worse``, or ``unclear``."""
-        if not self.shown(confidence):
-            return "unclear"
-        return "better" if (self.difference < 0) == (self.measure in LOSSES) else "worse"
-
-    def cannot(self, confidence: float) -> bool:
-        """Say whether there are so few pairs that no difference could be shown, however large."""
-        return cannot(self.units, self.made, confidence)
+        """Return whether interval and test agree that there is a difference."""
+        low, high = _ends(self)
+        return self.adjusted is not None and self.adjusted <= 1 - confidence and low * high > 0
 
 
-def cannot(units: int, made: int, confidence: float) -> bool:
-    """Say whether so few pairs can show no difference among so many comparisons, however large it is.
+def verdict(comparison: Comparison, confidence: float) -> str:
+    """Return ``better``, ``worse`` or ``unclear``."""
+    if not comparison.shown(confidence):
+        return "unclear"
+    return "better" if (comparison.difference < 0) == MEASURES[comparison.measure].less_is_better else "worse"
 
-    Examples
-    --------
-    >>> cannot(5, 1, 0.95), cannot(10, 1, 0.95), cannot(10, 36, 0.95)
-    (True, False, True)
 
-    """
+def too_few(units: int, made: int, confidence: float) -> bool:
+    """Return whether so few pairs cannot show any difference, however large, among ``made`` comparisons."""
     return max(2.0 ** (1 - units), 2 / 10_000) * made > 1 - confidence
 
 
-def sentence(finding: Finding, confidence: float = 0.95, unit: str = "run") -> str:
-    """Return a finding as a sentence.
-
-    Examples
-    --------
-    >>> finding = Finding("shop", "fast", "slow", "regret", -12.3, -15.1, -9.2, 20, 0.0002)
-    >>> print(sentence(finding))
-    on shop, fast had 12.3 less regret than slow
-    (95% interval 9.2 to 15.1, 20 paired runs, adjusted p < 0.001; less is better)
-    >>> print(sentence(finding._replace(low=-27.0, high=3.0, adjusted=0.19)))
-    on shop, no difference in regret between fast and slow is shown: -12
-    (95% interval -27 to 3, 20 paired runs, adjusted p = 0.19; less is better)
-    >>> print(sentence(finding._replace(units=1, adjusted=None)))
-    on shop, one run shows nothing of fast and slow: its difference in regret is -12.3
-
-    """
-    quantity, between = _QUANTITIES[finding.measure], f"{finding.agent} and {finding.against}"
-    if finding.adjusted is None:
-        nothing = f"on {finding.task}, one {unit} shows nothing of {between}"
-        return f"{nothing}: its difference in {quantity} is {finding.difference:.4g}"
-    if finding.shown(confidence):
-        return f"on {finding.task}, {finding.agent} {_clause(finding)} ({_details(finding, confidence, unit)})"
-    among = f" among {finding.made} comparisons" if finding.made > 1 else ""
-    few = f"; so few {unit}s cannot show one{among}" if finding.cannot(confidence) else ""
-    return (
-        f"on {finding.task}, no difference in {quantity} between {between} is shown: "
-        f"{rounded(finding.difference, finding.low, finding.high)} ({_details(finding, confidence, unit)}{few})"
-    )
-
-
-def _clause(finding: Finding) -> str:
-    more = "more" if finding.difference > 0 else "less"
-    size = rounded(abs(finding.difference), finding.low, finding.high)
-    return _CLAUSES[finding.measure].format(size=size, more=more, against=finding.against)
-
-
-def _details(finding: Finding, confidence: float, unit: str) -> str:
-    ends = (finding.low, finding.high)
-    if finding.shown(confidence):  # the clause says "less", so sizes are given
-        ends = (min(map(abs, ends)), max(map(abs, ends)))
-    low, high = (rounded(end, finding.low, finding.high) for end in ends)
-    better = "; less is better" if finding.measure in LOSSES else ""
-    return (
-        f"{100 * confidence:g}% interval {low} to {high}, {finding.units} paired {unit}s, "
-        f"adjusted {_probability(finding.adjusted)}{better}"
-    )
+def sentence(comparison: Comparison, confidence: float = 0.95, unit: str = "run", made: int = 1) -> str:
+    """Return a comparison as a sentence; it was one of ``made`` comparisons made together."""
+    measure, (low, high) = MEASURES[comparison.measure], _ends(comparison)
+    task, agent, against = comparison.task_name, comparison.agent_name, comparison.against_name
+    if comparison.adjusted is None:
+        nothing = f"on {task}, one {unit} shows nothing of {agent} and {against}"
+        return f"{nothing}: its difference in {measure.quantity} is {comparison.difference:.4g}"
+    shown = comparison.shown(confidence)
+    if shown:  # the clause says "more" or "less", so numbers are sizes
+        ends = sorted((abs(low), abs(high)))
+        size = rounded(abs(comparison.difference), low, high)
+        more = "more" if comparison.difference > 0 else "less"
+        statement = f"{agent} {measure.clause.format(size=size, more=more, against=against)}"
+    else:
+        ends = [low, high]
+        size = rounded(comparison.difference, low, high)
+        statement = f"no difference in {measure.quantity} between {agent} and {against} is shown: {size}"
+    interval = " to ".join(rounded(end, low, high) for end in ends)
+    p = "p < 0.001" if comparison.adjusted < 0.001 else f"p = {comparison.adjusted:.2g}"
+    details = f"{100 * confidence:g}% interval {interval}, {comparison.units} paired {unit}s, adjusted {p}"
+    if measure.less_is_better:
+        details += "; less is better"
+    if not shown and too_few(comparison.units, made, confidence):
+        details += f"; so few {unit}s cannot show one" + (f" among {made} comparisons" if made > 1 else "")
+    return f"on {task}, {statement} ({details})"
 
 
 def rounded(value: float, low: float, high: float, sign: str = "") -> str:
-    """Return a number to two digits of an interval's width: what is beyond them is noise.
-
-    ``sign`` is a plus where one should be written.
-
-    Examples
-    --------
-    >>> rounded(0.123456, 0.11, 0.14), rounded(1234.5, 900, 1500, "+"), rounded(0.25, 0.25, 0.25)
-    ('0.123', '+1,234', '0.25')
-
-    """
+    """Return a number to two digits of an interval's width, since further digits are noise; ``sign`` may be a plus."""
     width = high - low
     if not width > 1e-6 * abs(value):
         return f"{value:{sign}.4g}"
@@ -140,5 +105,6 @@ def rounded(value: float, low: float, high: float, sign: str = "") -> str:
     return f"{round(value, decimals) + 0.0:{sign},.{decimals}f}"  # the sum turns -0.0 into 0.0
 
 
-def _probability(p: float | None) -> str:
-    return "p < 0.001" if p is not None and p < 0.001 else f"p = {p:.2g}"
+def _ends(comparison: Comparison) -> tuple[float, float]:
+    low, high = comparison.low, comparison.high
+    return math.nan if low is None else low, math.nan if high is None else high

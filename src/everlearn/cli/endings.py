@@ -9,34 +9,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from everlearn.blame import own_frames
-from everlearn.errors import EverlearnError, UnknownName, UserCodeError
+from everlearn.errors import EverlearnError, UserCodeError
 
 REFUSED, FAILED, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
-"""Exit codes: of what a user can mend, of a bug of ours, of Ctrl-C, and of a reader that went away."""
+"""Exit codes: the user can fix it; a bug in everlearn; Ctrl-C; the reader of a pipe went away."""
 
 USAGE: Any = typer.BadParameter.__mro__[2]
-"""What typer raises of a wrong command line; it exports this class alone of that family."""
-
-
-class Commands(TyperGroup):
-    """The commands; Ctrl-C is one line, whichever of them it ends."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            typer.echo("everlearn: interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that is named."""
-        if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in self.commands:
-            raise UnknownName("command", args[0], self.commands)
-        return super().resolve_command(ctx, args)
+"""The base class of the errors that typer raises for a wrong command line; typer does not export it."""
 
 
 def end(app: typer.Typer) -> NoReturn:
@@ -46,7 +27,7 @@ def end(app: typer.Typer) -> NoReturn:
     except EverlearnError as error:
         _refuse(f"{error}\n{error.frames if isinstance(error, UserCodeError) else _frames(error)}".rstrip("\n"))
     except USAGE as error:
-        _refuse(_usage(error))
+        _refuse(_explain_usage(error))
     except BrokenPipeError:
         sys.exit(BROKEN_PIPE)
     except MemoryError as error:
@@ -60,7 +41,7 @@ def end(app: typer.Typer) -> NoReturn:
 
 
 def _frames(error: EverlearnError) -> str:
-    """Return the lines of the user's own through which an error was raised, such as those of an imported module."""
+    """Return the frames of an error that are in the user's own files, such as an imported module."""
     files = [frame for frame in own_frames(error.__traceback__) if Path(frame.filename).is_file()]
     return "".join(["Traceback (most recent call last):\n", *traceback.format_list(files)]) if files else ""
 
@@ -70,25 +51,25 @@ def _refuse(text: str) -> NoReturn:
     sys.exit(REFUSED)
 
 
-def _usage(error: Any) -> str:
-    """Return what is wrong with a command line, in a line."""
+def _explain_usage(error: Any) -> str:
+    """Return one line that says what is wrong with a command line."""
     kind, context = type(error).__name__, error.ctx
     remedy = f"see {'everlearn' if context is None else context.command_path} --help"
     if kind == "NoArgsIsHelpError":  # typer has printed the help
         sys.exit(REFUSED)
     if kind == "NoSuchOption":
-        known = [] if context is None else [name for one in context.command.params for name in one.opts]
+        known = [] if context is None else [name for parameter in context.command.params for name in parameter.opts]
         near = get_close_matches(error.option_name, known, n=1, cutoff=0.5)
         return f"{error.option_name}: no such option; {f'did you mean {near[0]}?' if near else remedy}"
     if kind == "MissingParameter":
-        return f"{_parameter(error.param)}: is missing; {remedy}"
+        return f"{_name(error.param)}: is missing; {remedy}"
     if kind == "BadOptionUsage":
         return f"{error.option_name}: {'takes no value' if 'not take' in error.message else 'give a value after it'}"
     if kind == "BadParameter" and error.param is not None:
-        return f"{_parameter(error.param)}: {error.message}"
+        return f"{_name(error.param)}: {error.message}"
     message = error.format_message().rstrip(".")
     return f"{message[:1].lower()}{message[1:]}; {remedy}"
 
 
-def _parameter(param: Any) -> str:
+def _name(param: Any) -> str:
     return str(param.opts[0] if param.param_type_name == "option" else param.metavar or param.name.upper())

@@ -1,151 +1,118 @@
-"""The commands ``everlearn experiment ...``, as they are parsed; what they do is in ``experiment_actions``."""
+"""The commands that work on an experiment: ``everlearn experiment run``, ``extend``, ``merge`` and ``status``."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import everlearn as el
 from everlearn.cli import options
-from everlearn.cli.endings import Commands
-from everlearn.cli.options import integer, number
+from everlearn.cli.output import print_json, say
+from everlearn.errors import InputError
 
-app = typer.Typer(
-    cls=Commands,
-    help="Compare agents on tasks, durably: describe it once, run it, add to it, get tables and figures.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document and nothing else.", callback=options.json_alone)
-]
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="The directory of an experiment.")]
-Threads = Annotated[int | None, integer(help="Threads of the compiled engine. Default: one a core.", least=1)]
-Cluster = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="A Dask cluster, as in tcp://host:8786; local:N starts one here.")
-]
-Confidence = Annotated[float, number(help="How often an interval should hold what it estimates.")]
 
 
-@app.command()
 def run(
     spec: Annotated[str, typer.Argument(metavar="SPEC", help="A TOML file that describes the experiment.")],
-    out: Annotated[str, typer.Option(metavar="DIR", help="Where to keep it; what is there already is not repeated.")],
-    threads: Threads = None,
+    out: options.Out,
+    threads: options.Threads = None,
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Do the I-th of N parts; bring them together with merge.")
+        str | None, typer.Option(metavar="I/N", help="Do part I of N; combine the parts with merge.")
     ] = None,
-    cluster: Cluster = None,
-    as_json: AsJson = False,
+    cluster: options.Cluster = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Run what is missing of an experiment; interrupted or killed, the same command goes on where it was."""
-    from everlearn.cli.experiment_actions import run_spec
+    """Run an experiment. If it is interrupted, run the same command again to resume."""
+    from everlearn.api import workforce
+    from everlearn.cli.progress import interruptible, show_progress
+    from everlearn.experiments.execute import Shard, execute
+    from everlearn.experiments.spec import load_spec
 
-    run_spec(spec, out, threads, shard, cluster, as_json)
+    part = None if shard is None else Shard.read(shard)
+    if part is not None and cluster is not None:
+        raise InputError("--shard", shard, "a cluster deals out the work itself; give one of --shard and --cluster")
+    loaded = load_spec(spec)
+    with interruptible(out), show_progress(loaded.name) as bar:
+        force = workforce(threads, cluster, loaded.folder)
+        execute(loaded, out, workforce=force, shard=part, watcher=bar)
+    _print_progress(out, as_json)
 
 
-@app.command()
 def extend(
     directory: Directory,
-    steps: Annotated[int, options.steps("How many steps each run is to have in all; 1e7 is understood.")],
-    threads: Threads = None,
-    cluster: Cluster = None,
-    as_json: AsJson = False,
+    steps: Annotated[int, options.steps("The total number of steps of each run; you may write 1e7.")],
+    threads: options.Threads = None,
+    cluster: options.Cluster = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Go on from finished runs to more steps: the same, bit for bit, as runs of that length from the start."""
-    from everlearn.cli.experiment_actions import extend_directory
+    """Continue finished runs to more steps. The result is the same, bit for bit, as that of one longer experiment."""
+    from everlearn.api import workforce
+    from everlearn.cli.progress import interruptible, show_progress
+    from everlearn.experiments import execute
+    from everlearn.experiments.spec import read_spec
 
-    extend_directory(directory, steps, threads, cluster, as_json)
+    manifest = el.Experiment(directory).manifest
+    if not manifest["named"]:
+        remedy = "its tasks or agents were passed as objects, not by name; extend it with compare(..., steps=, out=)"
+        raise InputError("directory", directory, remedy)
+    spec = read_spec({**manifest["spec"], "steps": steps}, folder=manifest["folder"])
+    with interruptible(directory), show_progress(spec.name) as bar:
+        execute.extend(directory, spec, workforce=workforce(threads, cluster, spec.folder), watcher=bar)
+    _print_progress(directory, as_json)
 
 
-@app.command()
 def merge(
-    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Directories of one experiment.")],
+    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Directories of the same experiment.")],
     out: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Where to bring them. Default: into the first.")
+        str | None, typer.Option(metavar="DIR", help="The directory to merge into. Default: the first.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Bring together what was done in several directories, and make the tables of all of it."""
-    from everlearn.cli.experiment_actions import merge_directories
+    """Merge the results of several directories, and make the tables of all of them."""
+    from everlearn.experiments.merge import merge as merge_directories
 
-    merge_directories(directories, out, as_json)
-
-
-@app.command()
-def status(directory: Directory, as_json: AsJson = False) -> None:
-    """Say how far an experiment is, and whether its files are whole."""
-    from everlearn.cli.experiment_actions import print_status
-
-    print_status(directory, as_json)
+    _print_progress(str(merge_directories(directories, out).path), as_json)
 
 
-@app.command()
-def table(
-    directory: Directory,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="final, late, anytime, regret or 'relative regret'; may be repeated. Default: a few of them."
-        ),
-    ] = None,
-    confidence: Confidence = 0.95,
-    as_json: AsJson = False,
-) -> None:
-    """Print what each agent earned on each task, with intervals over runs, and regret over time."""
-    from everlearn.cli.experiment_actions import print_tables
-
-    print_tables(directory, measure, confidence, as_json)
+def _print_progress(directory: str, as_json: bool) -> None:
+    status = el.Experiment(directory).status
+    if as_json:
+        print_json(status)
+        return
+    cells = status["cells"]
+    left = cells - status["cells_done"]
+    state = f"{left:,} of {cells:,} cells are left" if left else f"all {cells:,} cells are finished"
+    say(f"{status['name']}: {state}, {status['seconds_worked']:,.1f} s of work in all")
+    say(f"results: {Path(directory).resolve()}")
+    if not left:
+        say(f"see them with: everlearn experiment table {directory}")
 
 
-@app.command()
-def compare(
-    directory: Directory,
-    measure: Annotated[str, typer.Option(help="final, late, anytime, regret or 'relative regret'.")] = "final",
-    against: Annotated[
-        str | None, typer.Option(metavar="AGENT", help="Compare every agent with this one. Default: the first.")
-    ] = None,
-    all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Compare every agent with every other.")] = False,
-    sentences: Annotated[bool, typer.Option("--sentences", help="Print a sentence for each comparison.")] = False,
-    confidence: Confidence = 0.95,
-    as_json: AsJson = False,
-) -> None:
-    """Compare every agent with the first, by pairs of runs with the same random numbers, and print one matrix."""
-    from everlearn.cli.experiment_actions import print_comparisons
-
-    shape = {"all_pairs": all_pairs, "sentences": sentences}
-    print_comparisons(directory, measure, against, confidence, **shape, as_json=as_json)
-
-
-@app.command()
-def plot(
-    directory: Directory,
-    out: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Where to put the figures. Default: DIR/figures.")
-    ] = None,
-    form: Annotated[
-        list[str] | None, typer.Option("--format", help="png, svg or pdf; may be repeated. Default: png, svg.")
-    ] = None,
-    measure: Annotated[str, typer.Option(help="What a sweep over parameters shows.")] = "final",
-    as_json: AsJson = False,
-) -> None:
-    """Draw average reward, regret where the optimum is known, and sweeps over parameters."""
-    from everlearn.cli.experiment_actions import draw_figures
-
-    draw_figures(directory, out, form or ["png", "svg"], measure, as_json)
-
-
-@app.command()
-def export(
-    directory: Directory,
-    form: Annotated[str, typer.Option("--format", help="parquet or csv.")] = "parquet",
-    out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where to write it. Default: DIR/runs.FORMAT.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Write every run at every recording time to one file."""
-    from everlearn.cli.experiment_actions import export_runs
-
-    export_runs(directory, form, out, as_json)
+def status(directory: Directory, as_json: options.AsJson = False) -> None:
+    """Print how much of an experiment is done, and whether its files are intact."""
+    document = el.Experiment(directory).status
+    if as_json:
+        print_json(document)
+        return
+    steps, steps_done = document["steps"], document["steps_done"]
+    state = "complete" if document["complete"] else f"{steps_done / steps:.1%} done"
+    say(f"{document['name']} in {document['directory']}: {state}")
+    cells = f"{document['cells_done']:,} of {document['cells']:,} cells finished, {document['cells_begun']:,} begun"
+    say(f"{cells}; {steps_done:,} of {steps:,} steps, {document['seconds_worked']:,.1f} s of work")
+    if document["cells_unused"]:
+        say(f"{document['cells_unused']:,} cells belong to no agent or task of the spec any more")
+    for message in document["damaged"]:
+        say(f"{message}; run the experiment again to recompute it")
+    if document["tables_steps"] not in (None, document["steps_each"]):
+        remedy = f"run the experiment again to continue to {document['steps_each']:,}"
+        say(f"the tables are those of {document['tables_steps']:,} steps; {remedy}")
+    for name in document["altered_tables"]:
+        say(f"{name}: was changed after it was written; run the experiment again to rewrite it")
+    origin = document["provenance"]
+    commit = f", commit {origin['commit']}" if origin["commit"] else ""
+    say(f"everlearn {origin['everlearn']}{commit}", style="dim")
+    for platform in document["platforms"]:
+        say(f"on {platform}", style="dim")

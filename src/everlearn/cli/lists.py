@@ -1,12 +1,30 @@
-"""Listing a registry."""
+"""The commands ``everlearn tasks``, ``agents`` and ``schedules``: list what is registered."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from everlearn.cli.output import console, print_json
+from everlearn.agents.names import AGENTS, SCHEDULES
+from everlearn.cli.options import AsJson
+from everlearn.cli.output import Cell, print_json, print_table
 from everlearn.registry import locate, parameters, summary
+from everlearn.tasks.names import TASKS
+
+
+def tasks(as_json: AsJson = False) -> None:
+    """List the registered tasks and their parameters."""
+    list_factories("task", TASKS, as_json)
+
+
+def agents(as_json: AsJson = False) -> None:
+    """List the registered agents and their parameters."""
+    list_factories("agent", AGENTS, as_json)
+
+
+def schedules(as_json: AsJson = False) -> None:
+    """List the registered schedules and their parameters."""
+    list_factories("schedule", SCHEDULES, as_json)
 
 
 def list_factories(kind: str, known: Mapping[str, str], as_json: bool) -> None:
@@ -15,20 +33,15 @@ def list_factories(kind: str, known: Mapping[str, str], as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 1, 0), show_header=False)
+    cells: list[list[Cell]] = []
     for row in rows:
-        settable = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
-        table.add_row(f"[bold]{row['name']}[/bold]", f"{row['summary']}\n[dim]{settable or 'no parameters'}[/dim]")
-    console().print(table)
+        settings = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
+        cells.append([(row["name"], "bold"), [f"{row['summary']}\n", (settings or "no parameters", "dim")]])
+    print_table(["", ""], cells, left=2, box=None, padding=(0, 2, 1, 0), show_header=False)
 
 
 def _describe(kind: str, name: str, known: Mapping[str, str]) -> dict[str, Any]:
     factory = locate(name, known, kind)
-    settable = {
-        f"{kind}.{parameter.name}": parameter.default
-        for parameter in parameters(factory).values()
-        if parameter.name != "schedule"
-    }
-    return {"name": name, "summary": summary(factory), "parameters": settable}
+    defaults = {f"{kind}.{parameter.name}": parameter.default for parameter in parameters(factory).values()}
+    defaults.pop(f"{kind}.schedule", None)
+    return {"name": name, "summary": summary(factory), "parameters": defaults}

@@ -3,116 +3,29 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from everlearn.cli.options import documents
-from everlearn.cli.output import console, print_json
+from everlearn.cli.options import AsJson, documents, integer
+from everlearn.cli.output import Cell, print_json, print_table, say
 from everlearn.errors import LiveError
-from everlearn.labels import show
-from everlearn.live.audit import export
-from everlearn.live.backup import backup
-from everlearn.live.checking import Report, check
-from everlearn.live.logs import read_log, warmed
-from everlearn.live.reader import Reader
-from everlearn.live.repair import repair
-from everlearn.live.store import Store
-from everlearn.live.views import policy_table
+
+if TYPE_CHECKING:
+    from everlearn.live.checking import Report
 
 DAMAGED = 1
-"""What ``everlearn check`` exits with where something is damaged and was not repaired."""
+"""The exit code of ``everlearn check`` if something is damaged and was not repaired."""
+
+Directory = Annotated[str, typer.Argument(metavar="DIR", help="A directory of durable agents.")]
+AgentName = Annotated[str | None, typer.Option(metavar="NAME", help="The agent, if there are several.")]
 
 
-def backup_and_print(directory: str, file: str, as_json: bool) -> None:
-    """Copy a store, and say what is in the copy."""
-    made = backup(directory, file)
-    if as_json:
-        print_json(made)
-    else:
-        typer.echo(f"{made['file']}: {made['bytes']:,} bytes, checked")
-        _print_agents(made["agents"])
+def accept(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
+    """Let a durable agent resume although its task has changed; the change is written to its journal."""
+    from everlearn.live.store import Store
 
-
-def check_and_print(directory: str, repairing: bool, as_json: bool) -> None:
-    """Check a store, repair it if asked, and exit with 1 where damage is left."""
-    report = check(directory)
-    saved = repair(directory) if repairing and not report.sound else None
-    if as_json:
-        print_json({**report.to_dict(), "repaired": saved})
-    else:
-        _print_report(report, saved)
-    if saved is None and not report.sound:
-        raise typer.Exit(DAMAGED)
-
-
-def _print_report(report: Report, saved: dict[str, Any] | None) -> None:
-    for finding in report.findings:
-        typer.echo(f"damaged: {finding}")
-    if report.sound:
-        typer.echo(f"{report.directory}: sound{', and in use' if report.in_use else ''}")
-        _print_agents(report.agents)
-    elif saved is None:
-        typer.echo("To go on with what can be trusted, the damaged file being kept: everlearn check DIR --repair")
-    if saved is not None:
-        typer.echo(f"repaired; the damaged file is kept as {saved['damaged_file']}")
-        for agent in saved["agents"]:
-            lost = f", {agent['lost_rows']:,} rows are lost" if agent["lost_rows"] else ""
-            typer.echo(f"agent {agent['name']}: saved up to step {agent['step']:,}{lost}")
-        for name in saved["lost_agents"]:
-            typer.echo(f"agent {name}: lost")
-
-
-def _print_agents(agents: list[dict[str, Any]]) -> None:
-    for agent in agents:
-        counted = f"step {agent['step']:,}, {agent['rows']:,} rows, {agent['snapshots']:,} snapshots"
-        typer.echo(f"agent {agent['name']}: {counted}")
-
-
-def journal_and_print(directory: str, agent: str | None, first: int | None, last: int | None, as_json: bool) -> None:
-    """Print the rows of a journal as they are read: a line each, as JSON if asked."""
-    for row in export(directory, _named(directory, agent), first, last):
-        documents().write((json.dumps(row) if as_json else _line(row)) + "\n")
-
-
-def _line(row: dict[str, Any]) -> str:
-    if row["kind"] not in ("observed", "warm"):
-        told = "; ".join(row.get("changes", [row.get("to", "")]))
-        return f"{row['step']:>8}  {row['at']}  {row['kind']} {told}".rstrip()
-    executed = "" if row["executed"] == row["proposed"] else f" (proposed: {_shown(row['proposed'])})"
-    moved = f"{_shown(row['state'])} -> {_shown(row['next_state'])}"
-    told = f"{_shown(row['executed'])}{executed}, {_shown(row['observation'])}, {row['reward']:g}"
-    return f"{row['step']:>8}  {row['at']}  {row['mode']}: {moved}: {told}"
-
-
-def _shown(label: Any) -> str:
-    return "nothing" if label is None else show(label)
-
-
-def policy_and_print(directory: str, agent: str | None, as_json: bool) -> None:
-    """Print the greedy policy of an agent."""
-    with Reader(directory) as reader:
-        core = reader.look(_named(directory, agent))
-    table = policy_table(core)
-    if as_json:
-        print_json(table)
-        return
-    from rich.table import Table
-
-    screen = console()
-    screen.print(f"step {table['step']:,}, t = {table['t']:,}, {table['agent']}")
-    rows = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("state", "action", "value", "count"):
-        rows.add_column(column, justify="left" if column in ("state", "action") else "right")
-    for row in table["actions"]:
-        numbers = ("" if row[name] is None else f"{row[name]:.6g}" for name in ("value", "count"))
-        rows.add_row(show(row["state"]), show(row["action"]), *numbers)
-    screen.print(rows)
-
-
-def accept_and_print(directory: str, agent: str | None, as_json: bool) -> None:
-    """Let an agent resume although its task changed, and say what changed."""
-    name = _named(directory, agent)
+    name = _choose_agent(directory, agent)
     with Store(directory) as store:
         before = store.enrolled(name).changed
         core = store.open(name, accept=True)
@@ -124,9 +37,126 @@ def accept_and_print(directory: str, agent: str | None, as_json: bool) -> None:
         typer.echo("\n".join(f"accepted: {change}" for change in changes) or "nothing changed")
 
 
-def warm_and_print(directory: str, file: str, agent: str | None, as_json: bool) -> None:
-    """Let an agent learn from a log of the past."""
-    name = _named(directory, agent)
+def backup(
+    directory: Directory,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write the copy; an existing file is replaced.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy a directory of durable agents to a file, and check the copy. The directory may be in use."""
+    from everlearn.live.backup import backup as back_up
+
+    copy = back_up(directory, file)
+    if as_json:
+        print_json(copy)
+        return
+    typer.echo(f"{copy['file']}: {copy['bytes']:,} bytes, checked")
+    _print_agents(copy["agents"])
+
+
+def check(
+    directory: Directory,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Write a sound file from what is undamaged; the damaged one is kept.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a directory of durable agents; the exit code is 1 if something is damaged."""
+    from everlearn.live.checking import check as check_directory
+    from everlearn.live.repair import repair as repair_directory
+
+    report = check_directory(directory)
+    repaired = repair_directory(directory) if repair and not report.sound else None
+    if as_json:
+        print_json({**report.to_dict(), "repaired": repaired})
+    else:
+        _print_report(report, repaired)
+    if repaired is None and not report.sound:
+        raise typer.Exit(DAMAGED)
+
+
+def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
+    for finding in report.findings:
+        typer.echo(f"damaged: {finding}")
+    if report.sound:
+        typer.echo(f"{report.directory}: sound{', and in use' if report.in_use else ''}")
+        _print_agents(report.agents)
+    elif repaired is None:
+        typer.echo("To resume from what is undamaged, and keep the damaged file: everlearn check DIR --repair")
+    else:
+        typer.echo(f"repaired; the damaged file is kept as {repaired['damaged_file']}")
+        for agent in repaired["agents"]:
+            lost = f", {agent['lost_rows']:,} rows are lost" if agent["lost_rows"] else ""
+            typer.echo(f"agent {agent['name']}: saved up to step {agent['step']:,}{lost}")
+        for name in repaired["lost_agents"]:
+            typer.echo(f"agent {name}: lost")
+
+
+def _print_agents(agents: list[dict[str, Any]]) -> None:
+    for agent in agents:
+        size = f"step {agent['step']:,}, {agent['rows']:,} rows, {agent['snapshots']:,} snapshots"
+        typer.echo(f"agent {agent['name']}: {size}")
+
+
+def journal(
+    directory: Directory,
+    agent: AgentName = None,
+    first: Annotated[int | None, integer("--from", help="The first step.")] = None,
+    last: Annotated[int | None, integer("--to", help="The last step.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a durable agent did and observed, one line per step; --json prints JSON lines."""
+    from everlearn.live.audit import export
+
+    for row in export(directory, _choose_agent(directory, agent), first, last):
+        documents().write((json.dumps(row) if as_json else _journal_line(row)) + "\n")
+
+
+def _journal_line(row: dict[str, Any]) -> str:
+    from everlearn.labels import show
+
+    if row["kind"] not in ("observed", "warm"):
+        changes = "; ".join(row.get("changes", [row.get("to", "")]))
+        return f"{row['step']:>8}  {row['at']}  {row['kind']} {changes}".rstrip()
+    names = ("state", "next_state", "executed", "proposed", "observation")
+    state, next_state, executed, proposed, observation = (
+        "nothing" if row[name] is None else show(row[name]) for name in names
+    )
+    if row["executed"] != row["proposed"]:
+        executed = f"{executed} (proposed: {proposed})"
+    step = f"{state} -> {next_state}: {executed}, {observation}, {row['reward']:g}"
+    return f"{row['step']:>8}  {row['at']}  {row['mode']}: {step}"
+
+
+def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
+    """Print the greedy policy of a durable agent, for a controller that must run without it."""
+    from everlearn.labels import show
+    from everlearn.live.reader import Reader
+    from everlearn.live.views import policy_table
+
+    with Reader(directory) as reader:
+        table = policy_table(reader.look(_choose_agent(directory, agent)))
+    if as_json:
+        print_json(table)
+        return
+    say(f"step {table['step']:,}, t = {table['t']:,}, {table['agent']}", wrap=True)
+    rows: list[list[Cell]] = []
+    for row in table["actions"]:
+        numbers = ("" if row[name] is None else f"{row[name]:.6g}" for name in ("value", "count"))
+        rows.append([show(row["state"]), show(row["action"]), *numbers])
+    print_table(["state", "action", "value", "count"], rows, left=2, box=None, padding=(0, 2, 0, 0))
+
+
+def warm(
+    directory: Directory,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A log: CSV with a header, or JSON lines (.jsonl).")],
+    agent: AgentName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a durable agent learn from a log of past observations, actions and rewards."""
+    from everlearn.live.logs import read_log, warmed
+    from everlearn.live.store import Store
+
+    name = _choose_agent(directory, agent)
     with Store(directory) as store:
         core = store.open(name)
         copy, entries = warmed(core, read_log(file, core))
@@ -137,8 +167,10 @@ def warm_and_print(directory: str, file: str, agent: str | None, as_json: bool) 
         typer.echo(f"learned from {len(entries):,} rows; step {copy.step:,}")
 
 
-def _named(directory: str, agent: str | None) -> str:
-    """Return the agent that is meant: the one that is named, or the only one there is."""
+def _choose_agent(directory: str, agent: str | None) -> str:
+    """Return the agent that is named, or else the only one there is."""
+    from everlearn.live.reader import Reader
+
     with Reader(directory) as reader:
         names: list[str] = reader.names()
     if agent is not None:

@@ -1,24 +1,23 @@
-"""Options that commands share: numbers as people write them, and names that a shell can complete."""
+"""Options that commands share: numbers as people write them, names that a shell can complete, and ``--json``."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 
+from everlearn.agents.names import AGENTS, SCHEDULES
+from everlearn.errors import InputError
 from everlearn.registry import MOST_STEPS, convert, whole
+from everlearn.tasks.names import PREFIXES, TASKS
 
 
 def integer(*names: str, help: str, least: int = 0, most: int | None = None) -> Any:  # noqa: A002 - typer's name
-    """Return an option that takes a whole number, as in 250 or 1e6; or several, where it may be repeated."""
-
-    def read(text: str, name: str) -> int:
-        return whole(text, name, least, most)
-
-    return typer.Option(*names, help=help, metavar="<int>", parser=str, callback=_reading(read))
+    """Return an option that takes a whole number, as in 250 or 1e6; or several, if it may be repeated."""
+    return _number(names, help, "<int>", lambda text, name: whole(text, name, least, most))
 
 
 def steps(help: str) -> Any:  # noqa: A002
@@ -27,59 +26,45 @@ def steps(help: str) -> Any:  # noqa: A002
 
 
 def number(*names: str, help: str) -> Any:  # noqa: A002
-    """Return an option that takes a number, or several, where it may be repeated."""
-
-    def read(text: str, name: str) -> Any:
-        return convert(text, float, name)
-
-    return typer.Option(*names, help=help, metavar="<float>", parser=str, callback=_reading(read))
+    """Return an option that takes a number, or several, if it may be repeated."""
+    return _number(names, help, "<float>", lambda text, name: convert(text, float, name))
 
 
-def _reading(read: Callable[[str, str], Any]) -> Callable[..., Any]:
+def _number(names: tuple[str, ...], help: str, metavar: str, read: Callable[[str, str], Any]) -> Any:  # noqa: A002
     def callback(param: typer.CallbackParam, value: Any) -> Any:
         if isinstance(value, list):
             return [read(text, param.opts[0]) for text in value]
         return None if value is None else read(value, param.opts[0])
 
-    return callback
+    return typer.Option(*names, help=help, metavar=metavar, parser=str, callback=callback)
 
 
-def tasks(incomplete: str) -> list[str]:
-    """Complete the name of a task."""
-    from everlearn.tasks.names import PREFIXES, TASKS
-
-    return _beginning(incomplete, [*TASKS, *(f"{prefix}:" for prefix in PREFIXES)])
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a function that completes one of these names."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
-def agents(incomplete: str) -> list[str]:
-    """Complete the name of an agent."""
-    from everlearn.agents.names import AGENTS
+task_names = completing([*TASKS, *(f"{prefix}:" for prefix in PREFIXES)])
+agent_names = completing(AGENTS)
+engine_names = completing(["auto", "compiled", "reference"])
 
-    return _beginning(incomplete, AGENTS)
-
-
-def schedules(incomplete: str) -> list[str]:
-    """Complete the name of a schedule."""
-    from everlearn.agents.names import SCHEDULES
-
-    return _beginning(incomplete, SCHEDULES)
-
-
-def engines(incomplete: str) -> list[str]:
-    """Complete the name of an engine."""
-    return _beginning(incomplete, ("auto", "compiled", "reference"))
-
-
-def _beginning(text: str, names: Any) -> list[str]:
-    return [name for name in names if name.startswith(text)]
-
+TASK = typer.Argument(help="The task: a registered name, gymnasium:ID or module:attribute.", autocompletion=task_names)
+AGENT = typer.Option(help="The agent: a registered name or module:attribute.", autocompletion=agent_names)
+SCHEDULE = typer.Option(
+    help="The schedule, for agents that take one. Default: practical.", autocompletion=completing(SCHEDULES)
+)
 
 _documents: list[TextIO] = []
 """Standard output, while everything else that is printed goes to standard error."""
 
 
-def json_alone(context: typer.Context, chosen: bool) -> bool:
-    """Keep standard output for documents if ``--json`` was given: a user's module may print as well."""
+def documents() -> TextIO:
+    """Return where documents are printed."""
+    return _documents[0] if _documents else sys.stdout
+
+
+def _keep_for_json(context: typer.Context, chosen: bool) -> bool:
+    """Keep standard output for documents if ``--json`` was passed: a user's module may print as well."""
     if chosen and not context.resilient_parsing:
         _documents[:] = [sys.stdout]
         context.with_resource(redirect_stdout(sys.stderr))
@@ -87,6 +72,31 @@ def json_alone(context: typer.Context, chosen: bool) -> bool:
     return chosen
 
 
-def documents() -> TextIO:
-    """Return where documents are printed."""
-    return _documents[0] if _documents else sys.stdout
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document and nothing else.", callback=_keep_for_json)
+]
+Threads = Annotated[int | None, integer(help="Threads of the compiled engine. Default: one per core.", least=1)]
+Cluster = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="A Dask cluster, as in tcp://host:8786; local:N starts one on this machine."),
+]
+Out = Annotated[
+    str, typer.Option(metavar="DIR", help="The directory for the results. Results that it already holds are reused.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter, as in task.window=6; may be repeated."),
+]
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, str]:
+    """Turn ``KEY=VALUE`` texts into a mapping: ``["task.window=6"]`` becomes ``{"task.window": "6"}``."""
+    parsed: dict[str, str] = {}
+    for setting in settings or []:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise InputError("--set", setting, "write KEY=VALUE, as in task.window=6")
+        if key.strip() in parsed:
+            raise InputError("--set", setting, f"gives {key.strip()} a second time; give it once")
+        parsed[key.strip()] = value.strip()
+    return parsed

@@ -1,30 +1,35 @@
-"""The command ``everlearn play``."""
+"""The command ``everlearn play``: watch an agent learn in the browser."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
-from everlearn.cli.run import parse_settings
-from everlearn.play.watching import watch
+import everlearn as el
+from everlearn.cli import options
+from everlearn.cli.options import integer
 
 
 def play(
-    task: str | None,
-    agent: str | None,
-    schedule: str | None,
-    settings: list[str],
-    address: tuple[str, int],
-    show: bool,
+    task: Annotated[str | None, options.TASK] = None,
+    agent: Annotated[str | None, options.AGENT] = None,
+    schedule: Annotated[str | None, options.SCHEDULE] = None,
+    settings: options.Settings = None,
+    port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8090,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; others can reach any address but loopback.")
+    ] = "127.0.0.1",
+    opened: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
 ) -> None:
-    """Serve the page until interrupted; ``address`` is host and port."""
-    host, port = address
-    watch(
+    """Open a page on which you watch an agent learn and try others; it needs no network."""
+    el.watch(
         task,
         agent,
         schedule=schedule,
-        parameters=parse_settings(settings),
+        parameters=options.parse_settings(settings),
         host=host,
         port=port,
-        show=show,
+        show=opened,
         say=lambda text: typer.echo(text, err=True),
     )

@@ -1,18 +1,33 @@
-"""The command ``everlearn reproduce``."""
+"""The command ``everlearn reproduce``: reproduce the paper."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from everlearn.cli.output import console, print_json
-from everlearn.cli.watching import interruptible, watching
-from everlearn.paper.reproduce import reproduce
+import typer
+
+from everlearn.cli import options
+from everlearn.cli.options import integer
+from everlearn.cli.output import print_json, say, say_paths
 
 
-def reproduce_and_print(out: str, runs: int, steps: int, full: bool, as_json: bool) -> None:
-    """Reproduce the paper, with progress on a terminal, and say what is to be seen and where it is."""
+def reproduce(
+    out: Annotated[str, typer.Option(help="The directory for figures, tables and report.")] = "reproduction",
+    runs: Annotated[int, integer(help="The number of independent runs of each agent.", least=1)] = 200,
+    steps: Annotated[int, options.steps("The number of steps of each run.")] = 1_000_000,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Also run the theorem's schedule for 2e9 steps, until it improves."),
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Reproduce the paper: every figure, the tables behind them, and a report."""
+    from everlearn.cli.progress import interruptible, show_progress
+    from everlearn.paper.reproduce import reproduce as reproduce_paper
+
     with interruptible(out):
-        made = reproduce(Path(out), steps=steps, runs=runs, full=full, watching=watching)
+        made = reproduce_paper(Path(out), steps=steps, runs=runs, full=full, watching=show_progress)
     if as_json:
         print_json(
             {
@@ -24,9 +39,7 @@ def reproduce_and_print(out: str, runs: int, steps: int, full: bool, as_json: bo
             }
         )
         return
-    screen = console()
     for plate in made.plates:
-        screen.print(f"[bold]{plate.title}[/bold]: {plate.sentence}\n")
-    for path in made.figures:
-        screen.print(f"figure: {path.resolve()}", soft_wrap=True, markup=False)
-    screen.print(f"report: {made.report.resolve()}", soft_wrap=True, markup=False)
+        say((plate.title, "bold"), f": {plate.sentence}\n", wrap=True)
+    say_paths("figure", made.figures)
+    say_paths("report", [made.report])

@@ -1,134 +1,113 @@
-"""The command ``everlearn run``."""
+"""The command ``everlearn run``: run an agent on a task, and print its reward."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import typer
 
-from everlearn.api import run
-from everlearn.cli.output import console, print_json, progress_bar
+import everlearn as el
+from everlearn.cli import options
+from everlearn.cli.endings import INTERRUPTED
+from everlearn.cli.options import integer
+from everlearn.cli.output import Cell, print_json, print_table, say, say_paths
 from everlearn.errors import InputError
-from everlearn.figures.curves import picture
-from everlearn.figures.saving import figure_kind, save_figure
-from everlearn.labels import counted
-from everlearn.results.references import OPTIMUM
-from everlearn.results.result import Result
-from everlearn.results.saving import keep, make_folder_for
-from everlearn.theory.known import MOST_OUTCOMES, MOST_PAIRS
 
 
-def run_and_print(
-    task: str,
-    agent: str,
-    schedule: str | None,
-    settings: list[str],
-    numbers: dict[str, int],
-    engine: str,
-    threads: int | None,
-    plot: str | None,
-    out: str | None,
-    as_json: bool,
+def run(
+    task: Annotated[str, options.TASK],
+    agent: Annotated[str, options.AGENT] = "growing-horizon",
+    schedule: Annotated[str | None, options.SCHEDULE] = None,
+    settings: options.Settings = None,
+    steps: Annotated[int, options.steps("The number of steps of each run; you may write 1e6.")] = 100_000,
+    runs: Annotated[int, integer(help="The number of independent runs.", least=1)] = 1,
+    seed: Annotated[int, integer(help="The seed; the same seed gives the same result.")] = 0,
+    engine: Annotated[
+        str, typer.Option(help="auto, compiled or reference.", autocompletion=options.engine_names)
+    ] = "auto",
+    threads: options.Threads = None,
+    max_pairs: Annotated[int, integer(help="Maximum number of memory-state pairs to expand.", least=1)] = 1_000_000,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw the result to a .png, .svg or .pdf file.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(metavar="DIR", help="Save the result and its tables in a folder.")] = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Run, with a progress bar on a terminal, and print the result; ``numbers`` are those of ``run``.
+    """Run an agent on a task, and print how much reward it earned."""
+    from everlearn.cli.progress import show_progress
+    from everlearn.figures.curves import picture
+    from everlearn.figures.saving import save_figure
+    from everlearn.results.saving import keep, make_folder_for
 
-    ``plot`` and ``out`` are a figure and a folder to write; that they can be written is seen to before the run.
-    """
-    parameters = parse_settings(settings)
+    parameters = options.parse_settings(settings)
     if plot is not None:
         _check_plot(plot, out)
     folder = None if out is None else make_folder_for(out, "--out")
-    total, done = numbers["steps"] * numbers["runs"], 0
-    try:
-        with progress_bar(f"{agent} on {task}", total) as advance:
-
-            def progress(number: int) -> None:
-                nonlocal done
-                done += number
-                advance(number)
-
-            result = run(
+    with show_progress(f"{agent} on {task}", steps * runs) as bar:
+        try:
+            result = el.run(
                 task,
                 agent,
                 schedule=schedule,
+                steps=steps,
+                runs=runs,
+                seed=seed,
                 engine=engine,
                 threads=threads,
+                max_pairs=max_pairs,
                 parameters=parameters,
-                progress=progress,
-                **numbers,
+                progress=bar.steps,
             )
-    except KeyboardInterrupt:
-        typer.echo(f"everlearn: interrupted after {done:,} of {total:,} steps", err=True)
-        raise typer.Exit(130) from None
+        except KeyboardInterrupt:
+            typer.echo(f"everlearn: interrupted after {bar.done:,} of {steps * runs:,} steps", err=True)
+            raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json(result.to_dict())
     else:
-        print_table(result)
+        _print_result(result)
     written = [] if plot is None else [save_figure(picture(result), plot)]
     if folder is not None:
         written += keep(result, folder)
-    for path in [] if as_json else written:
-        console().print(f"written: {path.resolve()}", soft_wrap=True, markup=False)
+    if not as_json:
+        say_paths("written", written)
 
 
 def _check_plot(plot: str, out: str | None) -> None:
+    """Raise if the figure could not be written after the run."""
+    from everlearn.figures.saving import figure_kind
+
     figure_kind(plot, "--plot")
+    folder = Path(plot).parent
     if Path(plot).is_dir():
         raise InputError("--plot", plot, "is a folder; give a file")
-    if not Path(plot).parent.is_dir() and (out is None or Path(plot).parent != Path(out)):
-        raise InputError("--plot", plot, f"there is no folder {str(Path(plot).parent)!r}; make it first")
+    if not folder.is_dir() and (out is None or folder != Path(out)):
+        raise InputError("--plot", plot, f"there is no folder {str(folder)!r}; make it first")
 
 
-def parse_settings(settings: list[str]) -> dict[str, Any]:
-    """Turn ``KEY=VALUE`` texts into a mapping.
+def _print_result(result: el.Result) -> None:
+    from rich.box import HEAVY_HEAD
 
-    Examples
-    --------
-    >>> parse_settings(["task.window=6", "agent.policy=0=slow,1=fast"])
-    {'task.window': '6', 'agent.policy': '0=slow,1=fast'}
+    from everlearn.labels import counted
+    from everlearn.results.references import OPTIMUM
+    from everlearn.theory.known import MOST_OUTCOMES, MOST_PAIRS
 
-    """
-    parsed: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key:
-            raise InputError("--set", setting, "write KEY=VALUE, as in task.window=6")
-        if key.strip() in parsed:
-            raise InputError("--set", setting, f"gives {key.strip()} a second time; give it once")
-        parsed[key.strip()] = value.strip()
-    return parsed
-
-
-def print_table(result: Result) -> None:
-    """Print a compact table for a person."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    out = console()
     schedule = f", schedule {result.schedule}" if result.schedule else ""
-    out.print(f"[bold]{escape(result.agent)}[/bold]{escape(schedule)} on [bold]{escape(result.task)}[/bold]")
+    say((result.agent, "bold"), schedule, " on ", (result.task, "bold"), wrap=True)
     size = f"{counted(result.runs, 'run')} of {counted(result.steps, 'step')}"
-    out.print(f"{size}, seed {result.seed}; learns from {result.scaling}", soft_wrap=True)
-    table = Table(title=None)
-    for column in ("average reward", "mean", "standard error", "worst run", "best run"):
-        table.add_column(column, justify="left" if column == "average reward" else "right")
+    say(f"{size}, seed {result.seed}; learns from {result.scaling}")
     final = result.final
     error = f"{final['standard_error']:.4f}" if result.runs > 1 else "-"
-    table.add_row(
-        f"over {counted(result.steps, 'step')}",
-        f"{final['mean']:.4f}",
-        error,
-        f"{final['min']:.4f}",
-        f"{final['max']:.4f}",
-    )
+    mean, worst, best = (f"{final[name]:.4f}" for name in ("mean", "min", "max"))
+    rows: list[list[Cell]] = [[f"over {counted(result.steps, 'step')}", mean, error, worst, best]]
     for name, value in result.references.items():
-        table.add_row(f"[dim]{escape(name)}[/dim]", f"[dim]{value:.4f}[/dim]", "", "", "")
-    out.print(table)
+        rows.append([(name, "dim"), (f"{value:.4f}", "dim"), "", "", ""])
+    columns = ["average reward", "mean", "standard error", "worst run", "best run"]
+    print_table(columns, rows, box=HEAVY_HEAD)
     if OPTIMUM not in result.references:
-        most = f"{MOST_PAIRS:,} pairs of memory and state and {MOST_OUTCOMES:,} outcomes"
-        why = f"it is computed unasked for a model of at most {most}"
-        out.print(f"[dim]The {OPTIMUM} is not known: {why}; see everlearn theory.[/dim]", soft_wrap=True)
-    speed = f"{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps a second, {result.engine} engine"
+        limits = f"{MOST_PAIRS:,} pairs of memory and state and {MOST_OUTCOMES:,} outcomes"
+        reason = f"by default it is computed for models of at most {limits}"
+        say(f"The {OPTIMUM} is not known: {reason}; see everlearn theory.", style="dim")
+    speed = f"{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps per second, {result.engine} engine"
     expanded = "" if result.pairs is None else f", {counted(result.pairs, 'pair')} of memory and state expanded"
-    out.print(f"[dim]{speed}{expanded}[/dim]", soft_wrap=True)
+    say(speed + expanded, style="dim")

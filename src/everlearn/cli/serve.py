@@ -1,34 +1,63 @@
-"""The command ``everlearn serve``: agents of a directory over HTTP."""
+"""The command ``everlearn serve``: serve the agents of a directory over HTTP."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from everlearn.cli.options import integer
 from everlearn.errors import InputError
 
 
-def serve_until_told(
-    data: str,
-    address: tuple[str, int],
-    token_file: str | None,
-    allow_hosts: list[str],
-    limits: dict[str, int | None],
-    log_level: str,
+def serve(
+    data: Annotated[str, typer.Option(metavar="DIR", help="The directory in which the agents are stored.")],
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; any address but loopback requires a token file.")
+    ] = "127.0.0.1",
+    port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8321,
+    token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A file of tokens, one per line; SIGHUP reloads it.")
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A host name that requests may use; may be repeated.")
+    ] = None,
+    max_agents: Annotated[int, integer(help="Maximum number of agents.")] = 1_000,
+    max_body: Annotated[int, integer(help="Maximum size of a request, in bytes.")] = 1 << 20,
+    max_state: Annotated[int, integer(help="Maximum size of an imported agent state, in bytes.")] = 64 << 20,
+    max_labels: Annotated[int, integer(help="Maximum number of actions, or of observations, of an agent.")] = 10_000,
+    max_states: Annotated[int, integer(help="Maximum number of aleatoric states of an agent.")] = 100_000,
+    max_values: Annotated[int, integer(help="Maximum number of states times actions of an agent.")] = 1_000_000,
+    max_rows: Annotated[int, integer(help="Maximum number of rows of a table in a setup.")] = 100_000,
+    max_waiting: Annotated[int, integer(help="Maximum number of requests that wait for the disk.")] = 1_024,
+    max_connections: Annotated[int, integer(help="Maximum number of connections at a time.")] = 1_000,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
-    """Serve; one line says what is missing where the extra is not installed."""
+    """Serve durable agents over HTTP, until SIGTERM or Ctrl-C."""
     try:
-        import fastapi  # noqa: F401 - asked for by name, so that another missing module is not taken for it
+        import fastapi  # noqa: F401 - imported by name, so that no other missing module is reported as this one
         import uvicorn  # noqa: F401
     except ModuleNotFoundError as error:
         remedy = "the service needs more packages: pip install 'everlearn[service]'"
         raise InputError("serve", f"no module {error.name}", remedy) from None
     from everlearn.service.logs import configure
-    from everlearn.service.serve import serve
+    from everlearn.service.serve import serve as serve_directory
     from everlearn.service.settings import Limits, Settings
     from everlearn.service.tokens import Tokens
 
+    limits = Limits(
+        agents=max_agents,
+        body=max_body,
+        state=max_state,
+        labels=max_labels,
+        states=max_states,
+        values=max_values,
+        rows=max_rows,
+        waiting=max_waiting,
+        connections=max_connections,
+    )
     tokens = Tokens() if token_file is None else Tokens.read(token_file)
-    given = {name: value for name, value in limits.items() if value is not None}
-    settings = Settings(*address, tokens, tuple(allow_hosts), Limits(**given))
+    settings = Settings(host, port, tokens, tuple(allow_host or ()), limits)
     configure(log_level)
-    serve(Path(data), settings)
+    serve_directory(Path(data), settings)

@@ -1,97 +1,93 @@
-"""The command ``everlearn theory``."""
+"""The command ``everlearn theory``: exact quantities of a task."""
 
 from __future__ import annotations
 
 import shlex
+from typing import Annotated
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import typer
 
-from everlearn.agents.spec import split
-from everlearn.cli.output import console, print_json
-from everlearn.cli.run import parse_settings
+import everlearn as el
+from everlearn.cli import options
+from everlearn.cli.options import number
+from everlearn.cli.output import print_json, print_table, say
 from everlearn.errors import InputError
-from everlearn.labels import counted
-from everlearn.theory.bounds import growing_horizon_regret, says_something_from
-from everlearn.theory.report import Theory
-from everlearn.theory.summary import optimum_rows, summary_rows
+
+LONGEST_POLICY = 1_000
+"""The most characters of a policy that is printed."""
 
 
-def theory_and_print(
-    task: str,
-    settings: list[str],
-    policies: list[str],
-    horizons: list[float],
-    steps: list[int],
-    only: str | None,
-    as_json: bool,
+def theory(
+    task: Annotated[str, options.TASK],
+    policy: Annotated[
+        list[str] | None, typer.Option(help="A policy over aleatoric states, as in 0=slow,1=fast:0.5; may be repeated.")
+    ] = None,
+    horizon: Annotated[list[float] | None, number(help="A horizon for the distortion; may be repeated.")] = None,
+    steps: Annotated[list[int] | None, options.steps("A number of steps for the bounds; may be repeated.")] = None,
+    settings: options.Settings = None,
+    only: Annotated[str | None, typer.Option(help="optimum: compute that alone, for large tasks.")] = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Compute what was asked for, and print it."""
-    chosen = split(parse_settings(settings))
+    """Compute exactly what can be earned on a task that has a model, how fast averages settle, and what bounds hold."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from everlearn.agents.spec import split
+    from everlearn.theory.summary import optimum_rows, summary_rows
+
+    chosen = split(options.parse_settings(settings))
     for kind in ("agent", "schedule"):
         if chosen[kind]:
             raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
-    _check_only(only, [*policies, *horizons, *steps])
-    theory = Theory(task, chosen["task"])
-    with Console(stderr=True).status(f"finding what can happen in {escape(task)}"):  # where that is a terminal
-        _ = theory.pairs
-    if as_json:
-        print_json(theory.optimum_to_dict() if only else theory.to_dict(policies, horizons, steps))
-    elif only:
-        _print_rows(theory, optimum_rows(theory))
-    else:
-        print_report(theory, policies, horizons, steps)
-
-
-def _check_only(only: str | None, others: list[object]) -> None:
     if only is not None and only != "optimum":
         raise InputError("--only", only, "give optimum, or leave it out")
-    if only and others:
+    if only and (policy or horizon or steps):
         raise InputError("--only", only, "computes nothing else; leave out --policy, --horizon and --steps")
-
-
-def print_report(theory: Theory, policies: list[str], horizons: list[float], steps: list[int]) -> None:
-    """Print a table that says in a sentence what each number means, and the best policy."""
-    _print_rows(theory, summary_rows(theory, policies, horizons, steps))
-    screen, text = console(), shlex.quote(theory.best_policy)
-    if len(text) > LISTED:
-        whole_text = "--json has all of it, under best_aleatoric.text"
-        screen.print(f"The best policy over aleatoric states names {len(theory.task.states):,} states; {whole_text}.")
+    report, asked = el.Theory(task, chosen["task"]), (policy or [], horizon or [], steps or [])
+    with Console(stderr=True).status(f"finding what can happen in {escape(task)}"):  # shown on a terminal only
+        _ = report.pairs
+    if as_json:
+        print_json(report.optimum_to_dict() if only else report.to_dict(*asked))
+    elif only:
+        _print_rows(report, optimum_rows(report))
     else:
-        screen.print("The best policy over aleatoric states:")
-        screen.print(f"  --policy {text}", soft_wrap=True, markup=False)
-    if steps:
-        _print_vacuity(theory)
+        _print_rows(report, summary_rows(report, *asked))
+        _print_best_policy(report)
+        if steps:
+            _print_vacuity(report)
 
 
-LISTED = 1_000
-"""Up to how many letters a policy is written out."""
+def _print_rows(report: el.Theory, rows: list[tuple[str, str]]) -> None:
+    from everlearn.labels import counted
 
-
-def _print_rows(theory: Theory, rows: list[tuple[str, str]]) -> None:
-    screen, pairs = console(), theory.pairs
+    pairs = report.pairs
     memories = f"{pairs.memories:,} {'memory' if pairs.memories == 1 else 'memories'}"
-    size = f"{memories}, {counted(pairs.size, 'pair')} with aleatoric states"
-    screen.print(f"[bold]{escape(theory.task.name)}[/bold]: {size}")
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column()
-    for number, meaning in rows:
-        table.add_row(number, escape(meaning))
-    screen.print(table)
+    say((report.task.name, "bold"), f": {memories}, {counted(pairs.size, 'pair')} with aleatoric states", wrap=True)
+    first = {"justify": "right", "no_wrap": True}
+    print_table(["", ""], rows, left=2, first=first, box=None, show_header=False, padding=(0, 2, 0, 0))
 
 
-def _print_vacuity(theory: Theory) -> None:
-    width = theory.task.reward.high - theory.task.reward.low
-    tau = theory.averaging_time(theory.best_aleatoric.policy).value
-    delta = theory.distortion_sup(tau / width).value
-    size = len(theory.task.states) * len(theory.task.actions)
+def _print_best_policy(report: el.Theory) -> None:
+    text = shlex.quote(report.best_policy)
+    if len(text) <= LONGEST_POLICY:
+        say(f"The best policy over aleatoric states:\n  --policy {text}")
+    else:
+        size = f"names {len(report.task.states):,} states"
+        say(f"The best policy over aleatoric states {size}; --json has it under best_aleatoric.text.", wrap=True)
+
+
+def _print_vacuity(report: el.Theory) -> None:
+    """Print from which T on the theorem's bound is less than the range of rewards times T."""
+    from everlearn.theory.bounds import growing_horizon_regret, says_something_from
+
+    width = report.task.reward.high - report.task.reward.low
+    tau = report.averaging_time(report.best_aleatoric.policy).value
+    delta = report.distortion_sup(tau / width).value
+    size = len(report.task.states) * len(report.task.actions)
     first = says_something_from(
         lambda steps: growing_horizon_regret(steps, pairs=size, averaging_time=tau, distortion_sup=delta, width=width),
         width,
     )
     when = f"from about T = {first:.2g} on" if first < float("inf") else "at no T, because of the distortion"
-    console().print(
-        f"[dim]theorem:main says more than that regret is at most the range of rewards times T {when}.[/dim]"
-    )
+    text = f"theorem:main says more than that regret is at most the range of rewards times T {when}."
+    say(text, style="dim", wrap=True)

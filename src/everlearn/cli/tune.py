@@ -1,79 +1,69 @@
-"""The command ``everlearn tune``: search, and print what was found beside the default."""
+"""The command ``everlearn tune``: search for parameters, and print what was found beside the default."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import typer
 
-from everlearn.analysis.names import described
-from everlearn.api import tune
-from everlearn.cli.output import console, print_json
-from everlearn.cli.watching import interruptible, watching
-from everlearn.tuning.tuned import Tuned
+import everlearn as el
+from everlearn.cli import options
+from everlearn.cli.output import Cell, estimate, print_json, print_table, say
 
 
-def tune_and_print(spec: str, out: str, threads: int | None, cluster: str | None, as_json: bool) -> None:
-    """Search, and print what was found."""
-    with interruptible(out), watching("search") as watcher:
-        tuned = tune(spec, out=out, threads=threads, cluster=cluster, watcher=watcher)
+def tune(
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="A TOML file that describes the search.")],
+    out: options.Out,
+    threads: options.Threads = None,
+    cluster: options.Cluster = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Search for good parameters of an agent. If it is interrupted, run the same command again to resume."""
+    from everlearn.cli.progress import interruptible, show_progress
+
+    with interruptible(out), show_progress("search") as bar:
+        tuned = el.tune(spec, out=out, threads=threads, cluster=cluster, watcher=bar)
     if as_json:
         print_json(tuned.to_dict())
         return
-    screen = console()
-    _show(screen, tuned)
-    screen.print(_verdict(tuned), soft_wrap=True, markup=False)
-    screen.print(f"the agent: {tuned.path.resolve() / 'tuned.toml'}", soft_wrap=True, markup=False)
-    screen.print(f"everything tried: {tuned.path.resolve() / 'tried.parquet'}, tried.png", soft_wrap=True, markup=False)
+    _print_candidates(tuned)
+    say(_verdict(tuned))
+    say(f"the agent: {tuned.path.resolve() / 'tuned.toml'}")
+    say(f"everything tried: {tuned.path.resolve() / 'tried.parquet'}, tried.png")
 
 
-def _show(screen: Console, tuned: Tuned) -> None:
+def _print_candidates(tuned: el.Tuned) -> None:
+    from rich.box import SIMPLE_HEAD
+
+    from everlearn.analysis.names import described
+    from everlearn.labels import counted
+
     spec, rows = tuned.spec.experiment, tuned.table()
-    tried = len({one.candidate.number for one in tuned.standings})
-    rungs = f"{tuned.rungs} rung{'s' if tuned.rungs > 1 else ''}"
-    title = f"{spec.name}: {tried:,} candidates, {rungs}, {spec.steps:,} steps"
-    screen.print(f"[bold]{escape(title)}[/bold]", soft_wrap=True)
+    tried = len({standing.candidate.number for standing in tuned.standings})
+    say(f"{spec.name}: {tried:,} candidates, {counted(tuned.rungs, 'rung')}, {spec.steps:,} steps", style="bold")
+    losses: list[list[Cell]] = []
+    for number, row in enumerate(rows):
+        label = f"{row['candidate']}{'' if number else ', chosen'}"
+        settings = described(row["settings"], row["settings"]).replace(", ", "\n")
+        interval = (None if row[end] is None else f"{row[end]:.3g}" for end in ("low", "high"))
+        losses.append([[f"{label}\n", (settings, "dim")], estimate(f"{row['score']:.4g}", *interval)])
     measure = f"{tuned.spec.objective} loss" if tuned.several else "loss"
-    found = [[_candidate(row, chosen=number == 0), _score(row)] for number, row in enumerate(rows)]
-    _print_table(screen, ["candidate", measure], found)
+    print_table(["candidate", measure], losses, box=SIMPLE_HEAD, pad_edge=False)
     if tuned.several:
-        tasks = [[escape(task), *(f"{row['tasks'][task]:.4g}" for row in rows)] for task in rows[0]["tasks"]]
-        _print_table(screen, ["task", *(row["candidate"] for row in rows)], tasks)
-    note = f"Means over {rows[0]['runs']:,} fresh runs, on which nothing was chosen; below each its 95% interval."
-    screen.print(f"[dim]{note}[/dim]", soft_wrap=True)
+        tasks = [[task, *(f"{row['tasks'][task]:.4g}" for row in rows)] for task in rows[0]["tasks"]]
+        print_table(["task", *(row["candidate"] for row in rows)], tasks, box=SIMPLE_HEAD, pad_edge=False)
+    runs = f"{rows[0]['runs']:,} fresh runs, which were not used to choose"
+    say(f"Means over {runs}; below each its 95% interval.", style="dim")
 
 
-def _print_table(screen: Console, columns: list[str], rows: list[list[str]]) -> None:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    screen.print(table)
-
-
-def _candidate(row: dict[str, Any], *, chosen: bool) -> str:
-    label = f"{row['candidate']}{', chosen' if chosen else ''}"
-    settings = described(row["settings"], row["settings"]).replace(", ", "\n")
-    return f"{escape(label)}\n[dim]{escape(settings)}[/dim]"
-
-
-def _score(row: dict[str, Any]) -> str:
-    mean = f"{row['score']:.4g}"
-    return mean if row["low"] is None else f"{mean}\n[dim]{row['low']:.3g}..{row['high']:.3g}[/dim]"
-
-
-def _verdict(tuned: Tuned) -> str:
-    """Say in a sentence what tuning brought."""
+def _verdict(tuned: el.Tuned) -> str:
+    """Return a sentence that says what tuning gained."""
     mean, low, high = tuned.improvement
     if tuned.best.number == 1:
         return "nothing that was tried did better than the default"
     if low is None or high is None:
         return f"the chosen one lost {mean:.4g} less than the default, in a single unit, which shows nothing"
-    shown = f"95% interval {low:.3g} to {high:.3g}"
+    interval = f"95% interval {low:.3g} to {high:.3g}"
     if low > 0:
-        return f"the chosen one lost {mean:.4g} less than the default ({shown})"
-    return f"that the chosen one is better than the default is not shown: it lost {mean:.4g} less ({shown})"
+        return f"the chosen one lost {mean:.4g} less than the default ({interval})"
+    return f"that the chosen one is better than the default is not shown: it lost {mean:.4g} less ({interval})"

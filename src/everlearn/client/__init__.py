@@ -1,4 +1,4 @@
-"""Ask an agent that lives behind HTTP, from Python, with the standard library alone."""
+"""Use an agent of the HTTP service from Python, with the standard library alone."""
 
 from everlearn.client.client import Client
 from everlearn.client.connection import ServiceError, Unreachable

@@ -1,21 +1,33 @@
-"""One connection to the service: kept open between requests, JSON both ways, and errors of two kinds."""
+"""A connection to the service: kept open between requests, retried until a deadline, JSON both ways."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import logging
+import random
 import ssl
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
 from everlearn.errors import EverlearnError, require
 
+FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.5
+"""Seconds between attempts within a deadline; each pause is up to twice the last, with a random part."""
+SHORTEST_ATTEMPT = 0.01
+"""The least seconds for an attempt, even if the deadline has passed."""
+FIRST_ABSENCE, LONGEST_ABSENCE = 0.1, 30.0
+"""Seconds for which an unreachable service is not tried again; twice as long each time."""
+
+_LOG = logging.getLogger("everlearn.client")
+
 
 class ServiceError(EverlearnError):
     """The service refused a request.
 
-    ``status`` is that of HTTP; ``error`` is one word for it; ``document`` is all that was answered, such as what is
-    recorded of a step.
+    ``status`` is the HTTP status, ``error`` one word for it, and ``document`` the whole answer, such as the record of a
+    step.
     """
 
     def __init__(self, message: str, status: int = 0, document: dict[str, Any] | None = None) -> None:
@@ -30,82 +42,101 @@ class Unreachable(ServiceError):  # noqa: N818 - reads as what it is
 
 
 class Connection:
-    """A connection that is made when it is needed, and made anew when it broke.
-
-    Parameters
-    ----------
-    url:
-        where the service is, as in ``http://127.0.0.1:8321``
-    token:
-        sent with every request, where given
-
-    """
+    """A connection that is opened when it is needed. Requests must be safe to repeat."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         parts = urlsplit(url)
-        fine = parts.scheme in ("http", "https") and parts.hostname is not None and not parts.query
-        require(fine, "url", url, "write http://HOST:PORT or https://HOST:PORT")
+        valid = parts.scheme in ("http", "https") and parts.hostname is not None and not parts.query
+        require(valid, "url", url, "write http://HOST:PORT or https://HOST:PORT")
         self._parts, self._prefix = parts, parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json"}
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
-        self._open: http.client.HTTPConnection | None = None
+        self._socket: http.client.HTTPConnection | None = None
+        self._absence, self._retry_at = 0.0, 0.0
+        self._random = random.Random()  # noqa: S311 - it only spreads attempts over time
         self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self._prefix}"
-        """Where the service is, without what is secret in it."""
+        """Where the service is, without a password."""
 
-    def request(self, method: str, path: str, body: object, timeout: float) -> Any:
-        """Send a request and return what was answered; raise :class:`ServiceError` unless that is good news."""
-        text = None if body is None else json.dumps(body, allow_nan=False).encode()
+    @property
+    def connected(self) -> bool:
+        """Whether the last request was answered (or there was none yet)."""
+        return self._absence == 0.0
+
+    def retry_now(self) -> None:
+        """Let the next request be sent, even if the service was unreachable a moment ago."""
+        self._retry_at = 0.0
+
+    def request(self, method: str, path: str, body: object, *, deadline: float) -> dict[str, Any] | None:
+        """Send a request until it is answered or the deadline, a monotonic time, has passed; return the answer.
+
+        Return None if there was no answer, or at once if the service was unreachable a moment ago.  Raise
+        :class:`ServiceError` if the service refuses the request: repeating it would not help.
+        """
+        now, pause = time.monotonic(), FIRST_PAUSE
+        if now < self._retry_at:
+            return None
+        content = None if body is None else json.dumps(body, allow_nan=False).encode()
+        while True:  # at least once, however late it is
+            try:
+                answer: dict[str, Any] = self._attempt(method, path, content, max(deadline - now, SHORTEST_ATTEMPT))
+            except Unreachable as error:
+                problem = error
+            else:
+                if not self.connected:
+                    _LOG.warning("the service is back")
+                self._absence, self._retry_at = 0.0, 0.0
+                return answer
+            time.sleep(max(0.0, min(pause * self._random.uniform(0.5, 1.0), deadline - time.monotonic())))
+            pause, now = min(2 * pause, LONGEST_PAUSE), time.monotonic()
+            if now >= deadline:
+                if self.connected:
+                    _LOG.warning("the service cannot be reached: %s", problem)
+                self._absence = min(2 * self._absence, LONGEST_ABSENCE) or FIRST_ABSENCE
+                self._retry_at = time.monotonic() + self._absence
+                return None
+
+    def _attempt(self, method: str, path: str, content: bytes | None, timeout: float) -> Any:
+        reused = self._socket is not None
         try:
-            status, answer = self._exchange(method, path, text, timeout)
+            connection = self._open(timeout)
+            connection.request(method, self._prefix + path, content, self._headers)
+            response = connection.getresponse()
+            answer = response.read()
         except (OSError, http.client.HTTPException) as error:
             self.close()
+            if reused and isinstance(error, ConnectionResetError | BrokenPipeError):
+                return self._attempt(method, path, content, timeout)  # the service closed an idle connection
             raise Unreachable(f"{self._parts.netloc}: {str(error) or type(error).__name__}") from error
-        return _read(status, answer)
-
-    def _exchange(self, method: str, path: str, text: bytes | None, timeout: float) -> tuple[int, bytes]:
-        kept = self._open is not None
-        connection = self._connected(timeout)
-        try:
-            connection.request(method, self._prefix + path, text, self._headers)
-            response = connection.getresponse()
-        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
-            # A connection that lay idle was closed at the other end: not an outage. The request may be repeated, since
-            # it carries its step number.
-            self.close()
-            if not kept:
-                raise
-            return self._exchange(method, path, text, timeout)
-        answer = response.read()
         if response.will_close:
             self.close()
-        return response.status, answer
+        return _read(response.status, answer)
 
-    def _connected(self, timeout: float) -> http.client.HTTPConnection:
-        if self._open is None:
+    def _open(self, timeout: float) -> http.client.HTTPConnection:
+        if self._socket is None:
             host, port = self._parts.hostname or "", self._parts.port
             if self._parts.scheme == "https":
-                context = ssl.create_default_context()
-                self._open = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+                self._socket = http.client.HTTPSConnection(host, port, context=ssl.create_default_context())
             else:
-                self._open = http.client.HTTPConnection(host, port, timeout=timeout)
-        self._open.timeout = timeout
-        if self._open.sock is not None:
-            self._open.sock.settimeout(timeout)
-        return self._open
+                self._socket = http.client.HTTPConnection(host, port)
+        self._socket.timeout = timeout
+        if self._socket.sock is not None:
+            self._socket.sock.settimeout(timeout)
+        return self._socket
 
     def close(self) -> None:
         """Close the connection, if there is one."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
 
 def _read(status: int, answer: bytes) -> Any:
+    """Return the document of an answer, or raise what its status means."""
     try:
         document = json.loads(answer) if answer else None
     except ValueError:
-        raise Unreachable(f"status {status}, and what was answered is not JSON", status) from None
+        raise Unreachable(f"status {status}, and the answer is not JSON", status) from None
     if 200 <= status < 300:
         return document
     document = document if isinstance(document, dict) else {}
@@ -114,12 +145,5 @@ def _read(status: int, answer: bytes) -> Any:
 
 
 def as_label(value: Any) -> Any:
-    """Turn the lists of JSON into tuples, which labels are made of.
-
-    Examples
-    --------
-    >>> as_label([0, ["busy", 1]])
-    (0, ('busy', 1))
-
-    """
+    """Turn the lists of JSON into tuples, as labels have them: ``[0, ["a"]]`` becomes ``(0, ("a",))``."""
     return tuple(as_label(part) for part in value) if isinstance(value, list) else value

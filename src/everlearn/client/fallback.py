@@ -1,9 +1,9 @@
-"""What a controller does while it is alone: an action, a policy table, or a function of its own."""
+"""How a controller acts while the service cannot be reached: by an action, a policy table or a function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from everlearn.client.connection import as_label
 from everlearn.errors import InputError, require
@@ -11,64 +11,35 @@ from everlearn.errors import InputError, require
 Fallback: TypeAlias = "str | int | tuple[Any, ...] | Mapping[str, Any] | Callable[[Any, Any], Any]"
 
 
-class Choosing(Protocol):
-    """Chooses actions, and follows the aleatoric state as well as it can."""
-
-    def choose(self, state: Any, observation: Any, allowed: Sequence[Any] | None) -> Any:
-        """Return an action."""
-
-    def follow(self, state: Any, action: Any, observation: Any, given: Any) -> Any:
-        """Return the aleatoric state that follows; None where that is not known."""
-
-
-def make_fallback(fallback: Fallback) -> Choosing:
-    """Return what chooses.
-
-    Examples
-    --------
-    >>> make_fallback("off").choose(None, None, None)
-    'off'
-    >>> make_fallback(lambda state, observation: "on" if observation == "low" else "off").choose(None, "low", None)
-    'on'
-
-    """
+def make_fallback(fallback: Fallback) -> FunctionPolicy | TablePolicy:
+    """Return a policy, which chooses actions and follows the aleatoric state as well as it can."""
     if isinstance(fallback, Mapping):
         return TablePolicy(fallback)
-    if callable(fallback):
-        return Function(fallback)
-    return Function(lambda _state, _observation: fallback)
+    return FunctionPolicy(fallback if callable(fallback) else lambda _state, _observation: fallback)
 
 
-class Function:
-    """Asks a function of the last aleatoric state that the service told and the last observation."""
+class FunctionPolicy:
+    """Calls a function of the last aleatoric state that the service returned and the last observation."""
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self.function = function
 
     def choose(self, state: Any, observation: Any, allowed: Sequence[Any] | None) -> Any:
-        """Return what the function says; what is not allowed is an error, since nothing here could choose better."""
+        """Return the action; raise if it is not allowed, since there is no better one to choose."""
         action = self.function(state, observation)
         require(allowed is None or action in allowed, "fallback", action, f"it is not among those allowed, {allowed}")
         return action
 
     def follow(self, state: Any, _action: Any, _observation: Any, given: Any) -> Any:
-        """Return the state that was given, or else the last that is known."""
+        """Return the state that the caller passed, or else the last known one."""
         return state if given is None else given
 
 
 class TablePolicy:
-    """Acts by a policy table, and follows the aleatoric state by itself where the table says how.
+    """Acts by a policy table, and follows the aleatoric state if the table says how.
 
-    That is so for ``last``, windows, tables, and states that are given.  Where a task defines it, the last state that
-    the service told is kept; write a function then.  A state that is not known is taken for the one seen most often.
-
-    Examples
-    --------
-    >>> rows = [{"state": "low", "action": "on", "count": 7}, {"state": "high", "action": "off", "count": 2}]
-    >>> policy = TablePolicy({"aleatoric": "last", "actions": rows})
-    >>> policy.choose(policy.follow(None, "on", "high", None), None, None), policy.choose(None, None, None)
-    ('off', 'on')
-
+    It does so for ``last``, windows, tables, and states that are given.  If a task defines the state, the last one that
+    the service returned is kept; pass a function instead.  An unknown state is replaced by the most frequent one.
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
@@ -83,7 +54,7 @@ class TablePolicy:
         self.next = {tuple(map(as_label, row[:3])): as_label(row[3]) for row in table}
 
     def choose(self, state: Any, _observation: Any, allowed: Sequence[Any] | None) -> Any:
-        """Return the greedy action; where it is not allowed, the first that is, since the table has no other."""
+        """Return the greedy action; if it is not allowed, the first that is, since the table has no other."""
         action = self.actions.get(state, self.actions[self.usual])
         return action if allowed is None or action in allowed else allowed[0]
 

@@ -169,7 +169,8 @@ def _check_memory_is_told_by_observation(found: list[Outcome], memory: Label, ac
             raise TaskError(
                 f"memory {_after(memory, action)} and observation {outcome.observation!r}",
                 (other, outcome.memory),
-                "must be a function of history; let the observation tell them apart, or keep a belief as memory",
+                "memory must follow from what was observed; hide a state in an environment class with start and step, "
+                "or keep a belief, rounded to ints, as memory",
             )
 
 

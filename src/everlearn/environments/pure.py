@@ -8,6 +8,7 @@ same arguments: a function that samples returns something else sooner or later.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import pickle
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -20,7 +21,7 @@ import numpy as np
 from everlearn.blame import blame
 from everlearn.errors import TaskError
 from everlearn.ownership import is_ours, package, plain_function
-from everlearn.purity import CLOCK, HASHED, INPUT, RANDOM, TRUSTED, WRITTEN, impurities
+from everlearn.purity import CLOCK, CONSTANT, HASHED, INPUT, RANDOM, TRUSTED, WRITTEN, impurities
 
 CAREFUL, REPEATS = 64, 8
 """How many of the first evaluations are repeated, and how often each is done; later ones are done twice."""
@@ -65,6 +66,7 @@ class Pure:
         self.is_own, self._done = is_own(function), 0
         if self.is_own:
             self._refuse_impurities()
+            self._refuse_other_order()
 
     def __call__(self, *labels: Any) -> Any:
         """Return what the function returns for these labels."""
@@ -93,6 +95,17 @@ class Pure:
             kept = f"is used once and the result is kept; {self.remedy}"
             remedy = SALTED if found.kind == HASHED else kept
             raise TaskError(f"{self.name} ({found.place})", found.name, remedy, joint=" ")
+
+    def _refuse_other_order(self) -> None:
+        """Refuse a function whose arguments have the right names in another order."""
+        expected = self.arguments.strip("()").split(", ")
+        try:
+            names = list(inspect.signature(self.function).parameters)
+        except (TypeError, ValueError):  # written in C
+            return
+        for place, name in enumerate(names):
+            if name in expected and expected.index(name) != place:
+                raise TaskError(self.name, f"({', '.join(names)})", f"its arguments come in the order {self.arguments}")
 
 
 def is_own(function: Any) -> bool:
@@ -143,7 +156,8 @@ def _same(one: Any, other: Any) -> bool:
 def check_environment(kind: type) -> None:
     """Refuse a class of environments whose methods draw from anything but the ``rng`` that ``start`` is given.
 
-    Clocks are allowed, since an environment may be a real system; and so is a generator that is given a seed.
+    Clocks are allowed, since an environment may be a real system.  So is a generator with a seed in ``__init__``, which
+    may draw the world itself; in ``start`` or ``step`` it would give all runs the same luck.
 
     Examples
     --------
@@ -158,7 +172,7 @@ def check_environment(kind: type) -> None:
     for name, method in _members(kind):
         function = plain_function(method)
         for found in impurities(function, tuple(FOREIGN)) if isinstance(function, FunctionType) else ():
-            if not found.seeded:
+            if not found.seed or (found.seed == CONSTANT and name in ("start", "step")):
                 raise TaskError(
                     f"environment {kind.__name__!r}, {name} ({found.place})", found.name, FOREIGN[found.kind]
                 )

@@ -20,7 +20,7 @@ from everlearn.experiments.platforms import platforms
 from everlearn.experiments.rows import Rows
 from everlearn.files import refuse_unwritable, replacing
 from everlearn.labels import counted
-from everlearn.results.arm import Arm, Recorded, arms
+from everlearn.results.arm import Arm, arms
 from everlearn.results.result import Result
 from everlearn.results.store import full_disk
 from everlearn.results.tables import FORMATS, encoded, runs_table
@@ -72,7 +72,7 @@ class Experiment:
         return rows.html("measure", repr(self), ["below each mean its 95% interval, by bootstrap", *notes])
 
     @cached_property
-    def recorded(self) -> list[Recorded]:
+    def recorded(self) -> list[Arm]:
         """What was recorded of every variant, of the runs that are finished."""
         found = recorded(self.directory)
         if not found:

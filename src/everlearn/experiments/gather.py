@@ -12,12 +12,12 @@ from everlearn.engine.curves import concatenate, recording_times
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.platforms import last_platform
 from everlearn.protocol import Table
-from everlearn.results.arm import Recorded, arms
+from everlearn.results.arm import Arm, arms
 from everlearn.results.result import Result
 from everlearn.results.tables import encoded, rows_table, runs_table
 
 
-def recorded(directory: Directory, damaged: list[str] | None = None) -> list[Recorded]:
+def recorded(directory: Directory, damaged: list[str] | None = None) -> list[Arm]:
     """Return what was recorded of every variant, of the runs that are finished."""
     manifest = directory.described()
     times = recording_times(manifest["steps"], manifest["per_decade"])
@@ -27,16 +27,16 @@ def recorded(directory: Directory, damaged: list[str] | None = None) -> list[Rec
         if runs:
             optimum = manifest["optima"].get(entry["identity"])
             found.append(
-                Recorded(
+                Arm(
                     entry["task"],
                     entry["agent"],
                     entry["settings"],
-                    entry["member"],
-                    np.array(runs) - entry["first_run"],
                     times,
                     np.concatenate(rows),
-                    None if optimum is None else optimum["value"],
-                    _lines(entry, optimum),
+                    None if optimum is None else np.full(len(runs), optimum["value"]),
+                    references=_lines(entry, optimum),
+                    numbers=np.array(runs) - entry["first_run"],
+                    member=entry["member"],
                 )
             )
     return found

@@ -1,1 +1,1 @@
-"""Tables to pictures."""
+"""Figures of results and experiments."""

@@ -1,14 +1,15 @@
-"""Learning curves: cumulative average reward over logarithmic time."""
+"""Learning curves: the cumulative average reward of one result over logarithmic time."""
 
 from __future__ import annotations
 
 import io
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from itertools import cycle
+from typing import TYPE_CHECKING
 
 from everlearn.errors import UnknownName
-from everlearn.figures.panels import explain
+from everlearn.figures.panels import explain, figure_of
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES, house_style
 from everlearn.results.references import called
 
@@ -18,23 +19,12 @@ if TYPE_CHECKING:
 
     from everlearn.results.result import Result
 
-
 SAME = 1e-9
-"""Lines closer than this, relative to their size, are one line."""
-
-
-def learning_curve(result: Result, *, reference: str | None = None, axes: Axes | None = None) -> Axes:
-    """Draw one result with the lines known for its task, or the one that is named."""
-    lines = dict(result.references)
-    if reference is not None:
-        if reference not in result.references:
-            raise UnknownName("reference", reference, lines)
-        lines = {name: value for name, value in lines.items() if called(name, reference)}
-    return learning_curves({result.label: result}, lines, axes=axes)
+"""Lines closer than this, relative to their size, are drawn as one."""
 
 
 def picture(result: Result, width: float = 7.2, height: float = 3.6) -> Figure:
-    """Return a figure of one result with the lines known for its task; pyplot does not know it: it need not be closed.
+    """Return a figure of one result with the lines known for its task.  It need not be closed: pyplot does not hold it.
 
     Examples
     --------
@@ -50,80 +40,66 @@ def picture(result: Result, width: float = 7.2, height: float = 3.6) -> Figure:
         figure = Figure(figsize=(width, height))
         axes = learning_curve(result, axes=figure.add_subplot())
         axes.get_legend().remove()  # type: ignore[union-attr]  # it was just made
-        _explain(axes)
+        _put_legend_below(axes)
     return figure
 
 
 def thumbnail(result: Result) -> bytes:
-    """Return a small picture of a result with the lines known for its task, as PNG.
-
-    Examples
-    --------
-    >>> import everlearn as el
-    >>> thumbnail(el.run("riverswim", steps=10))[1:4]
-    b'PNG'
-
-    """
+    """Return a small PNG picture of a result with the lines known for its task."""
     file = io.BytesIO()
     with house_style():
         picture(result, 6.4, 3.2).savefig(file, format="png", dpi=90)
     return file.getvalue()
 
 
-def merged(lines: Mapping[str, float]) -> dict[str, float]:
-    """Return lines by their labels, those of the same height under one label.
+def learning_curve(result: Result, *, reference: str | None = None, axes: Axes | None = None) -> Axes:
+    """Draw one result with all lines known for its task, or only the named one.
 
-    Examples
-    --------
-    >>> merged({"optimum over all policies": 0.5, "always fast": 0.5, "always slow": 0.09})
-    {'optimum over all policies = always fast: 0.5': 0.5, 'always slow: 0.09': 0.09}
-
-    """
-    groups: dict[float, list[str]] = {}
-    for name, value in lines.items():
-        height = next((one for one in groups if math.isclose(one, value, rel_tol=SAME, abs_tol=SAME)), value)
-        groups.setdefault(height, []).append(name)
-    return {f"{' = '.join(names)}: {height:.4g}": height for height, names in groups.items()}
-
-
-def learning_curves(results: Mapping[str, Result], lines: Mapping[str, float], *, axes: Axes | None = None) -> Axes:
-    """Draw several results, by their labels, with horizontal lines, by theirs.
-
-    A band is the mean over runs, plus and minus two standard errors.  On axes that have curves already, further curves
-    get other colours, and lines that are already there are not drawn again.
+    The band is the mean over runs, plus and minus two standard errors.  On axes that already have curves, the curve
+    gets another colour, and lines that are already there are not drawn again.
     """
     import matplotlib.pyplot as plt
 
+    lines = dict(result.references)
+    if reference is not None:
+        if reference not in result.references:
+            raise UnknownName("reference", reference, lines)
+        lines = {name: value for name, value in lines.items() if called(name, reference)}
     with house_style():
         given, axes = axes, axes or plt.figure().add_subplot()
         drawn = axes.get_legend_handles_labels()[1]
-        curves = sum(line.get_color() in PALETTE for line in axes.get_lines())
-        for number, (name, result) in enumerate(results.items(), start=curves):
-            colour = PALETTE[number % len(PALETTE)]
-            mean, error = result.average_reward, result.standard_error
-            axes.plot(result.times, mean, color=colour, label=name, linewidth=1.8)
-            if result.runs > 1:
-                axes.fill_between(
-                    result.times, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0
-                )
-        new = [(name, value) for name, value in merged(lines).items() if name not in drawn]
-        for (name, value), style in zip(new, REFERENCE_STYLES * (len(lines) + 1), strict=False):
+        colour = PALETTE[sum(line.get_color() in PALETTE for line in axes.get_lines()) % len(PALETTE)]
+        mean, error = result.average_reward, result.standard_error
+        axes.plot(result.times, mean, color=colour, label=result.label, linewidth=1.8)
+        if result.runs > 1:
+            axes.fill_between(result.times, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0)
+        new = [(name, value) for name, value in _merge(lines).items() if name not in drawn]
+        for (name, value), style in zip(new, cycle(REFERENCE_STYLES), strict=False):
             axes.axhline(value, color=REFERENCE_COLOUR, linestyle=style, linewidth=1.2, label=name)
         axes.set_xscale("log")
         axes.set_xlabel("time step")
         axes.set_ylabel("cumulative average reward")
-        legends = cast("Figure", axes.get_figure(root=True)).legends
+        legends = figure_of(axes).legends
         if given is None or legends:
             for legend in list(legends):
                 legend.remove()
-            _explain(axes)
+            _put_legend_below(axes)
         else:
             axes.legend(loc="best")
     return axes
 
 
-def _explain(axes: Axes) -> None:
-    """Put the legend below, where no curve can run through it."""
+def _merge(lines: Mapping[str, float]) -> dict[str, float]:
+    """Return the heights of lines by label; lines of the same height get one label."""
+    groups: dict[float, list[str]] = {}
+    for name, value in lines.items():
+        height = next((known for known in groups if math.isclose(known, value, rel_tol=SAME, abs_tol=SAME)), value)
+        groups.setdefault(height, []).append(name)
+    return {f"{' = '.join(names)}: {height:.4g}": height for height, names in groups.items()}
+
+
+def _put_legend_below(axes: Axes) -> None:
+    """Put the legend below the axes, so that no curve crosses it."""
     handles, labels = axes.get_legend_handles_labels()
-    banded = "bands: two standard errors" if axes.collections else "one run, so no band"
-    explain(cast("Figure", axes.get_figure(root=True)), list(zip(labels, handles, strict=True)), banded)
+    note = "bands: two standard errors" if axes.collections else "one run, so no band"
+    explain(figure_of(axes), list(zip(labels, handles, strict=True)), note)

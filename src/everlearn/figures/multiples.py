@@ -1,19 +1,20 @@
-"""Small multiples: a panel for each task, a curve for each agent, which looks the same in every panel."""
+"""Small multiples: one panel per task and one curve per agent, which looks the same in every panel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from everlearn.analysis.names import agent_names, task_names
 from everlearn.analysis.statistics import bands
 from everlearn.errors import InputError, UnknownName, require
-from everlearn.figures.panels import entitle, explain, name_axes, panels
+from everlearn.figures.panels import entitle, explain, figure_of, name_axes, panels
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES, house_style
 from everlearn.protocol import Table
-from everlearn.results.arm import Arm
+from everlearn.results.arm import Arm, grouped
 from everlearn.results.references import BEST, FOUND, OPTIMUM, called, label
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)))
 _MARKERS = "osD^vPX<>*ph"
 _MARKS = 5
-"""How often a curve is marked: enough to tell it by, few enough to see it."""
+"""The number of markers on a curve: enough to identify it, few enough to see it."""
 
 
 class _Curve(NamedTuple):
@@ -37,10 +38,10 @@ class _Curve(NamedTuple):
 
 
 def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: Sequence[str] | None = None) -> Figure:
-    """Draw the cumulative average reward over time: its mean over units, a bootstrap band, and what is known.
+    """Draw the cumulative average reward over time: its mean over units, a bootstrap band, and reference lines.
 
-    ``references`` names the lines to draw.  Unless given, they are all drawn, or those of the best policies alone if
-    the tasks have more than four names of lines together, which no one could tell apart.
+    ``references`` names the lines to draw.  By default all are drawn; if there are more than four, which no one could
+    tell apart, only those of the best policies.
 
     Examples
     --------
@@ -52,23 +53,26 @@ def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: S
 
     """
     require(bool(arms), "arms", [], "give at least one")
-    lines = _lines(arms, references)
+    styles = dict(zip(_choose_lines(arms, references), cycle(REFERENCE_STYLES), strict=False))
     tasks = _curves(arms, [arm.average_reward for arm in arms], confidence)
     with house_style():
         figure, handles = _figure(tasks)
-        known: dict[str, Artist] = {}
+        lines: dict[str, Artist] = {}
         for axes, curves in zip(figure.axes, tasks, strict=True):
-            known |= _refer(axes, curves, lines)
+            heights = _heights(curve.arm for curve in curves)
+            for name in [name for name in styles if name in heights]:
+                look: dict[str, Any] = {"color": REFERENCE_COLOUR, "linestyle": styles[name]}
+                lines[name] = axes.axhline(heights[name], **look, linewidth=1.1, zorder=1)
         name_axes(figure.axes, "time step", "cumulative average reward")
-        lines_drawn = [(f"{name}, known" if name in handles else name, line) for name, line in known.items()]
-        explain(figure, [*handles.items(), *lines_drawn], _note(arms, confidence))
+        known = [(f"{name}, known" if name in handles else name, line) for name, line in lines.items()]
+        explain(figure, [*handles.items(), *known], _note(arms, confidence))
     return figure
 
 
 def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
     """Draw the realized regret (Section 1.2) over time, both logarithmic: its mean over units and a band.
 
-    Where the mean is not positive the curve has a gap.  Arms without an optimum are left out.
+    The curve has a gap wherever the mean is not positive.  Arms without an optimum are left out.
 
     Examples
     --------
@@ -85,22 +89,16 @@ def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
     with house_style():
         figure, handles = _figure(tasks)
         for axes, curves in zip(figure.axes, tasks, strict=True):
-            _make_logarithmic(axes, curves)
+            if all(np.isnan(curve.mean).all() for curve in curves):
+                axes.text(0.5, 0.5, "nowhere positive", transform=axes.transAxes, ha="center", va="center", fontsize=10)
+            axes.set_yscale("log")
         name_axes(figure.axes, "time step", "realized regret")
-        against = f"regret against the {OPTIMUM}"
-        explain(figure, list(handles.items()), f"{against}; {_note(known, confidence)}")
+        explain(figure, list(handles.items()), f"regret against the {OPTIMUM}; {_note(known, confidence)}")
     return figure
 
 
 def looks(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the colour, line and marker of each agent; of a dozen no two are alike, even without colours.
-
-    Examples
-    --------
-    >>> looks(["smooth", "change points"])["smooth"]["marker"]
-    'o'
-
-    """
+    """Return the colour, line and marker of each agent; a dozen agents can be told apart even without colours."""
     return {
         agent: {
             "color": PALETTE[place % len(PALETTE)],
@@ -112,15 +110,16 @@ def looks(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def _curves(arms: Sequence[Arm], tables: Sequence[Table], confidence: float) -> list[list[_Curve]]:
-    """Return what is to be drawn, task by task."""
-    tasks: dict[str, list[_Curve]] = {}
-    for task, agent, arm, table in zip(task_names(arms), agent_names(arms), arms, tables, strict=True):
-        tasks.setdefault(task, []).append(_Curve(task, agent, arm, table.mean(axis=0), *bands(table, confidence)))
-    return list(tasks.values())
+    """Return the curves to draw, task by task."""
+    curves = [
+        _Curve(task, agent, arm, table.mean(axis=0), *bands(table, confidence))
+        for task, agent, arm, table in zip(task_names(arms), agent_names(arms), arms, tables, strict=True)
+    ]
+    return list(grouped(curves, lambda curve: curve.task).values())
 
 
 def _positive(curves: Sequence[_Curve]) -> list[_Curve]:
-    """Return the curves of a panel as a logarithmic axis can show them: with gaps, and bands cut off below."""
+    """Return the curves of a panel as a logarithmic axis can show them: with gaps, and with bands cut off below."""
     means = np.concatenate([curve.mean for curve in curves])
     floor = np.min(means[means > 0], initial=np.inf) / 2
     gaps = [np.where(curve.mean > 0, 1.0, np.nan) for curve in curves]
@@ -131,7 +130,7 @@ def _positive(curves: Sequence[_Curve]) -> list[_Curve]:
 
 
 def _figure(tasks: Sequence[Sequence[_Curve]]) -> tuple[Figure, dict[str, Artist]]:
-    """Draw every curve in the panel of its task; return a handle for each agent, too."""
+    """Draw every curve in the panel of its task; return the figure and a handle for each agent."""
     grid = panels(len(tasks), *((7.2, 4.0) if len(tasks) == 1 else (3.3, 2.5)), shared=True)
     appearance = looks(curve.agent for curves in tasks for curve in curves)
     handles: dict[str, Artist] = {}
@@ -140,22 +139,22 @@ def _figure(tasks: Sequence[Sequence[_Curve]]) -> tuple[Figure, dict[str, Artist
         entitle(axes, curves[0].task)
         for curve in curves:
             handles[curve.agent] = _draw(axes, curve, appearance)
-    figure = cast("Figure", grid[0].get_figure(root=True))
-    return figure, {agent: handles[agent] for agent in appearance}
+    return figure_of(grid[0]), {agent: handles[agent] for agent in appearance}
 
 
 def _draw(axes: Axes, curve: _Curve, appearance: Mapping[str, Mapping[str, Any]]) -> Artist:
     look, place = appearance[curve.agent], list(appearance).index(curve.agent)
     step = max(1, curve.mean.size // _MARKS)
-    # Each agent's marks begin elsewhere, so that they do not hide those of a curve close by.
+    # The markers of each agent start at another place, so that they do not hide those of a curve close by.
     marks = (place * step // len(appearance), step)
     if curve.arm.units > 1:
         axes.fill_between(curve.arm.times, curve.low, curve.high, color=look["color"], alpha=0.18, linewidth=0)
     return axes.plot(curve.arm.times, curve.mean, **look, linewidth=1.5, markersize=4.5, markevery=marks)[0]
 
 
-def _lines(arms: Sequence[Arm], references: Sequence[str] | None) -> list[str]:
-    names = list(_levels(arms))
+def _choose_lines(arms: Sequence[Arm], references: Sequence[str] | None) -> list[str]:
+    """Return the names of the reference lines to draw."""
+    names = list(_heights(arms))
     if references is None:
         return names if len(names) <= len(REFERENCE_STYLES) else [name for name in names if name in (OPTIMUM, FOUND)]
     for given in references:
@@ -164,30 +163,15 @@ def _lines(arms: Sequence[Arm], references: Sequence[str] | None) -> list[str]:
     return [name for given in references for name in names if called(name, given)]
 
 
-def _levels(arms: Iterable[Arm]) -> dict[str, float]:
-    levels: dict[str, float] = {}
+def _heights(arms: Iterable[Arm]) -> dict[str, float]:
+    """Return the reference lines of arms, those of the best policies first."""
+    heights: dict[str, float] = {}
     for arm in arms:
-        # Where a policy over aleatoric states is known to be the best, its line is that of the optimum.
-        levels |= {label(name): value for name, value in arm.references.items() if name != BEST}
+        # A policy over aleatoric states that is proved to be the best has the line of the optimum.
+        heights |= {label(name): value for name, value in arm.references.items() if name != BEST}
         if arm.optimum is not None:
-            levels.setdefault(OPTIMUM, float(arm.optimum.mean()))
-    return {**{name: levels[name] for name in (OPTIMUM, FOUND) if name in levels}, **levels}
-
-
-def _refer(axes: Axes, curves: Sequence[_Curve], lines: Sequence[str]) -> dict[str, Artist]:
-    levels = _levels(curve.arm for curve in curves)
-    styles = dict(zip(lines, REFERENCE_STYLES * len(lines), strict=False))
-    return {
-        name: axes.axhline(levels[name], color=REFERENCE_COLOUR, linestyle=styles[name], linewidth=1.1, zorder=1)
-        for name in lines
-        if name in levels
-    }
-
-
-def _make_logarithmic(axes: Axes, curves: Sequence[_Curve]) -> None:
-    if all(np.isnan(curve.mean).all() for curve in curves):
-        axes.text(0.5, 0.5, "nowhere positive", transform=axes.transAxes, ha="center", va="center", fontsize=10)
-    axes.set_yscale("log")
+            heights.setdefault(OPTIMUM, float(arm.optimum.mean()))
+    return {**{name: heights[name] for name in (OPTIMUM, FOUND) if name in heights}, **heights}
 
 
 def _note(arms: Sequence[Arm], confidence: float) -> str:

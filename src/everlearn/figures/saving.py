@@ -1,4 +1,4 @@
-"""Writing a figure to a file: whole or not at all, and the same bytes for the same data."""
+"""Write a figure to a file atomically; the same data give the same bytes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-"""What is written beside the picture: never the date, which would make each file another."""
+"""Metadata by file format, without dates, which would make every file different."""
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure as its suffix says, as PNG, SVG or PDF, and return where it is.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from matplotlib.figure import Figure
-    >>> figure = Figure()
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> one, other = (save_figure(figure, folder / name) for name in ("one.svg", "other.svg"))
-    >>> one.read_bytes() == other.read_bytes()
-    True
-
-    """
+    """Write a figure as PNG, SVG or PDF, by its suffix, and return its path."""
     target, kind = Path(path), figure_kind(path)
     with house_style(), replacing(target) as file:
         figure.savefig(file, format=kind, metadata=_METADATA[kind])
@@ -38,14 +26,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
 
 
 def figure_kind(path: str | os.PathLike[str], argument: str = "path") -> str:
-    """Return the kind of picture that the suffix of a path stands for, or refuse another.
-
-    Examples
-    --------
-    >>> figure_kind("curve.PNG")
-    'png'
-
-    """
+    """Return the file format that the suffix of a path stands for; raise if it is none of ours."""
     kind = Path(path).suffix[1:].lower()
     if kind not in _METADATA:
         raise InputError(argument, str(path), f"end it in one of .{', .'.join(_METADATA)}")

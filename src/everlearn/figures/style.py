@@ -28,7 +28,7 @@ _SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw in the house style; without a screen where there is none."""
+    """Apply the house style within a ``with`` block."""
     import matplotlib as mpl
 
     with mpl.rc_context(_SETTINGS):  # type: ignore[arg-type]  # the stub names every key

@@ -1,22 +1,22 @@
-"""What comes of a parameter's values: heat maps over two parameters, and lines over one."""
+"""Sweeps: heat maps of a measure over two parameters, and lines over one."""
 
 from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from everlearn.analysis.measures import LOSSES, MEASURES, measurable, measured
+from everlearn.analysis.measures import MEASURES, measurable, measured
 from everlearn.analysis.names import described, varying, written
 from everlearn.analysis.statistics import interval
 from everlearn.errors import InputError, UnknownName, require
-from everlearn.figures.panels import entitle, panels
+from everlearn.figures.panels import entitle, figure_of, panels
 from everlearn.figures.style import PALETTE, house_style
 from everlearn.protocol import Table
-from everlearn.results.arm import Arm
+from everlearn.results.arm import Arm, grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,28 +24,20 @@ if TYPE_CHECKING:
 
 
 class _Panel(NamedTuple):
-    """Arms of one agent on one task that differ in the parameters named, and in nothing else."""
+    """Arms of one agent on one task that differ only in the parameters on the axes."""
 
     title: str
-    parameters: list[str]
+    values: dict[str, list[Any]]
+    """The values of each parameter that has an axis."""
     arms: list[Arm]
+    samples: list[Table]
+    """The measure of each arm, one number per unit."""
 
 
 def swept(arms: Sequence[Arm]) -> list[str]:
-    """Return the parameters, those of tasks too, that take several values within an agent; most values first.
-
-    Examples
-    --------
-    >>> settings = [{"agent.phase": phase, "task.window": window} for phase in (1, 2) for window in (3, 4, 5)]
-    >>> swept([Arm("shop", "smooth", chosen, np.array([1]), np.zeros((1, 1))) for chosen in settings])
-    ['task.window', 'agent.phase']
-
-    """
-    agents: dict[str, list[Arm]] = {}
-    for arm in arms:
-        agents.setdefault(arm.agent, []).append(arm)
+    """Return the parameters, including those of tasks, that take several values for an agent; most values first."""
     counts: dict[str, int] = {}
-    for group in agents.values():
+    for group in grouped(arms, lambda arm: arm.agent).values():
         for name in varying(arm.settings for arm in group):
             counts[name] = max(counts.get(name, 0), len(_values(group, name)))
     return sorted(counts, key=lambda name: -counts[name])
@@ -57,11 +49,11 @@ def heat_maps(
     parameters: tuple[str, str] | None = None,
     confidence: float = 0.95,
 ) -> Figure:
-    """Draw the mean of a measure over the parameters that were swept, a panel for each task and agent.
+    """Draw the mean of a measure over the parameters that were swept, one panel per task and agent.
 
-    Two parameters make a heat map: those with most values, unless named.  Further ones make further panels;
-    nothing is averaged over them.  One parameter makes a line, with an interval at each value.  The brighter a
-    cell, the better.  Agents that were not swept, and arms of which the measure is not known, are left out.
+    Two parameters make a heat map, by default those with most values.  Further parameters make further panels; nothing
+    is averaged over them.  One parameter makes a line, with an interval at each value.  Brighter cells are better.
+    Agents that were not swept, and arms of which the measure is not known, are left out.
 
     Examples
     --------
@@ -73,120 +65,100 @@ def heat_maps(
 
     """
     known = [arm for arm in arms if measurable(arm, measure)]
-    shown = _panels(known, parameters)
+    varied = swept(known)
+    for name in parameters or ():
+        if name not in varied:
+            raise UnknownName("parameters", name, varied)
+    groups = grouped(known, lambda arm: repr((arm.task, arm.agent))).values()
+    shown = [panel for group in groups for panel in _split(group, measure, parameters)]
     if not shown:
         remedy = "in none does an agent have a parameter with two values or more; sweep one"
         raise InputError("arms", sorted({f"{arm.task}: {arm.agent}" for arm in known}), remedy)
     with house_style():
         grid = panels(len(shown), *_size(shown), most_columns=4)
-        limits = _limits(shown, measure)
         for axes, panel in zip(grid, shown, strict=True):
             entitle(axes, panel.title)
-            if len(panel.parameters) == 2:
-                _draw_map(axes, panel, measure, limits[panel.arms[0].task])
+            if len(panel.values) == 2:
+                same_task = [each for each in shown if each.arms[0].task == panel.arms[0].task]
+                means = [sample.mean() for each in same_task for sample in each.samples]
+                _draw_map(axes, panel, measure, min(means), max(means))
             else:
                 _draw_line(axes, panel, measure, confidence)
-    return cast("Figure", grid[0].get_figure(root=True))
+    return figure_of(grid[0])
 
 
-def _panels(arms: Sequence[Arm], parameters: Sequence[str] | None) -> list[_Panel]:
-    known = swept(arms)
-    for name in parameters or ():
-        if name not in known:
-            raise UnknownName("parameters", name, known)
-    groups: dict[tuple[str, str], list[Arm]] = {}
-    for arm in arms:
-        groups.setdefault((arm.task, arm.agent), []).append(arm)
-    return [panel for group in groups.values() for panel in _split(group, parameters)]
-
-
-def _split(group: Sequence[Arm], parameters: Sequence[str] | None) -> list[_Panel]:
-    """Return the panels of one agent on one task: one for every choice of what is not on an axis."""
+def _split(group: Sequence[Arm], measure: str, parameters: Sequence[str] | None) -> list[_Panel]:
+    """Return the panels of one agent on one task: one for each combination of the parameters without an axis."""
     varied = swept(group)
     chosen = [name for name in parameters or varied if name in varied][:2]
     others = [name for name in varied if name not in chosen]
-    apart: dict[str, list[Arm]] = {}
-    for arm in group if chosen else ():
-        apart.setdefault(described(arm.settings, others), []).append(arm)
-    title = f"{group[0].task}: {group[0].agent}"
-    found = [_Panel(f"{title} ({detail})" if detail else title, chosen, arms) for detail, arms in apart.items()]
-    for panel in found:
-        _check_distinct(panel)
-    return found
-
-
-def _check_distinct(panel: _Panel) -> None:
-    places = Counter(described(arm.settings, panel.parameters) for arm in panel.arms)
-    place, count = places.most_common(1)[0]
-    require(count == 1, "arms", place, f"there are {count} such arms of {panel.title!r}; give each once")
+    shown = []
+    for detail, arms in grouped(group if chosen else (), lambda arm: described(arm.settings, others)).items():
+        title = f"{group[0].task}: {group[0].agent}" + (f" ({detail})" if detail else "")
+        places = Counter(described(arm.settings, chosen) for arm in arms)
+        place, count = places.most_common(1)[0]
+        require(count == 1, "arms", place, f"there are {count} such arms of {title!r}; give each once")
+        values = {name: _values(arms, name) for name in chosen}
+        shown.append(_Panel(title, values, arms, [measured(arm, measure) for arm in arms]))
+    return shown
 
 
 def _values(arms: Sequence[Arm], name: str) -> list[Any]:
-    """Return the values of a parameter: numbers by size, anything else as it is met."""
-    found = list({repr(arm.settings.get(name)): arm.settings.get(name) for arm in arms}.values())
-    return sorted(found) if _numeric(found) else found
+    """Return the values of a parameter: numbers sorted, others in the order of their first appearance."""
+    values = list({repr(arm.settings.get(name)): arm.settings.get(name) for arm in arms}.values())
+    return sorted(values) if is_numeric(values) else values
 
 
-def _numeric(values: Sequence[Any]) -> bool:
+def is_numeric(values: Iterable[Any]) -> bool:
+    """Return whether all values are numbers; booleans are not."""
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
-def _cells(panel: _Panel, measure: str) -> Table:
-    """Return the mean in each cell; nan where there is no arm."""
-    (horizontal, across), (vertical, up) = ((name, _values(panel.arms, name)) for name in panel.parameters)
-    cells = np.full((len(up), len(across)), np.nan)
-    for arm in panel.arms:
-        place = up.index(arm.settings.get(vertical)), across.index(arm.settings.get(horizontal))
-        cells[place] = measured(arm, measure).mean()
-    return cells
-
-
-def _limits(shown: Sequence[_Panel], measure: str) -> dict[str, tuple[float, float]]:
-    """Return the least and greatest mean on each task, so that its panels have one scale of colours."""
-    means: dict[str, list[float]] = {}
-    for panel in shown:
-        means.setdefault(panel.arms[0].task, []).extend(float(measured(arm, measure).mean()) for arm in panel.arms)
-    return {task: (min(found), max(found)) for task, found in means.items()}
-
-
 def _size(shown: Sequence[_Panel]) -> tuple[float, float]:
-    """Return the size of a panel in inches at which a number fits into every cell."""
-    maps = [panel for panel in shown if len(panel.parameters) == 2]
-    across, up = (max((len(_values(p.arms, p.parameters[axis])) for p in maps), default=1) for axis in (0, 1))
+    """Return the size of a panel in inches, so that a number fits into every cell."""
+    sizes = [[len(values) for values in panel.values.values()] for panel in shown if len(panel.values) == 2]
+    across, up = map(max, zip(*sizes, strict=True)) if sizes else (1, 1)
     return max(4.2, 2.1 + 0.55 * across), max(3.2, 1.3 + 0.32 * up)
 
 
-def _draw_map(axes: Axes, panel: _Panel, measure: str, limits: tuple[float, float]) -> None:
-    cells = _cells(panel, measure)
-    colours = "cividis_r" if measure in LOSSES else "cividis"
-    image = axes.imshow(cells, cmap=colours, vmin=limits[0], vmax=limits[1], origin="lower", aspect="auto")
-    axes.set_facecolor("#dddddd")  # where there is no arm
+def _draw_map(axes: Axes, panel: _Panel, measure: str, least: float, greatest: float) -> None:
+    """Draw a heat map; ``least`` and ``greatest`` are the means at the ends of the colour scale."""
+    (horizontal, across), (vertical, up) = panel.values.items()
+    cells = np.full((len(up), len(across)), np.nan)  # nan if there is no arm
+    for arm, sample in zip(panel.arms, panel.samples, strict=True):
+        cells[up.index(arm.settings.get(vertical)), across.index(arm.settings.get(horizontal))] = sample.mean()
+    colours = "cividis_r" if MEASURES[measure].less_is_better else "cividis"
+    image = axes.imshow(cells, cmap=colours, vmin=least, vmax=greatest, origin="lower", aspect="auto")
+    axes.set_facecolor("#dddddd")  # shows in cells without an arm
     axes.grid(visible=False)
-    across, up = (_ticks(_values(panel.arms, name)) for name in panel.parameters)
+    labels = _ticks(across)
     slant: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-    axes.set_xticks(range(len(across)), across, **(slant if max(map(len, across)) > 5 else {}))
-    axes.set_yticks(range(len(up)), up)
-    axes.set_xlabel(panel.parameters[0], fontsize=10)
-    axes.set_ylabel(panel.parameters[1], fontsize=10)
+    axes.set_xticks(range(len(across)), labels, **(slant if max(map(len, labels)) > 5 else {}))
+    axes.set_yticks(range(len(up)), _ticks(up))
+    axes.set_xlabel(horizontal, fontsize=10)
+    axes.set_ylabel(vertical, fontsize=10)
     for row, column in np.argwhere(~np.isnan(cells)):
-        red, green, blue, _ = image.cmap(image.norm(cells[row, column]))
+        mean = cells[row, column]
+        red, green, blue, _ = image.cmap(image.norm(mean))
         ink = "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.45 else "white"
-        axes.text(column, row, _short(cells[row, column]), ha="center", va="center", color=ink, fontsize=8)
-    bar = cast("Figure", axes.figure).colorbar(image, ax=axes)
+        text = f"{mean:.0f}" if 1000 <= abs(mean) < 100_000 else f"{mean:.3g}"
+        axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=8)
+    bar = figure_of(axes).colorbar(image, ax=axes)
     bar.set_label(_label(measure, "brighter is better"), fontsize=9)
     bar.ax.tick_params(labelsize=9)
 
 
 def _draw_line(axes: Axes, panel: _Panel, measure: str, confidence: float) -> None:
-    (name,) = panel.parameters
-    values = _values(panel.arms, name)
-    arms = sorted(panel.arms, key=lambda arm: values.index(arm.settings.get(name)))
-    found = [measured(arm, measure) for arm in arms]
-    means = np.array([each.mean() for each in found])
-    bars = np.abs(np.array([interval(each, confidence) for each in found]) - means[:, None]).T
-    numeric = _numeric(values)
+    ((name, values),) = panel.values.items()
+    pairs = sorted(
+        zip(panel.arms, panel.samples, strict=True), key=lambda pair: values.index(pair[0].settings.get(name))
+    )
+    samples = [sample for _, sample in pairs]
+    means = np.array([sample.mean() for sample in samples])
+    bars = np.abs(np.array([interval(sample, confidence) for sample in samples]) - means[:, None]).T
+    numeric = is_numeric(values)
     places = values if numeric else list(range(len(values)))
-    # Only numbers have something between them that a line could stand for.
+    # Only between numbers does a line mean anything.
     axes.errorbar(places, means, yerr=bars, color=PALETTE[0], fmt="o-" if numeric else "o", capsize=3, linewidth=1.5)
     if not numeric:
         axes.set_xticks(places, _ticks(values))
@@ -204,7 +176,3 @@ def _label(measure: str, remark: str) -> str:
 def _ticks(values: Sequence[Any]) -> list[str]:
     brief = [f"{value:.4g}" if isinstance(value, float) else written(value) for value in values]
     return brief if len(set(brief)) == len(values) else [written(value) for value in values]
-
-
-def _short(value: float) -> str:
-    return f"{value:.0f}" if 1000 <= abs(value) < 100_000 else f"{value:.3g}"

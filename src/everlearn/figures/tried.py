@@ -1,15 +1,16 @@
-"""What a search tried: a panel for each parameter, its value against the score, by how far a candidate came."""
+"""The candidates of a search: one panel per parameter, its value against the score, by the rung reached."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from everlearn.analysis.names import written
 from everlearn.errors import require
-from everlearn.figures.panels import explain, name_axes, panels
+from everlearn.figures.panels import explain, figure_of, name_axes, panels
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
+from everlearn.figures.sweep import is_numeric
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -22,7 +23,7 @@ _MARKED: dict[str, dict[str, Any]] = {
     "chosen": {"marker": "*", "color": PALETTE[1], "edgecolors": "black", "s": 240, "linewidths": 1.0},
 }
 WIDE = 20
-"""From how many times the least score the greatest makes a logarithmic axis."""
+"""The axis of scores is logarithmic if the greatest is more than this many times the least."""
 
 
 class Trial(NamedTuple):
@@ -36,9 +37,9 @@ class Trial(NamedTuple):
 def tried(
     trials: Sequence[Trial], marked: Mapping[str, Trial], logarithmic: Collection[str] = (), measure: str = "loss"
 ) -> Figure:
-    """Draw every candidate, those that came further darker and in other shapes; less is better.
+    """Draw every candidate; those that came further are darker and have other shapes.  Less is better.
 
-    ``marked`` has ``default`` and ``chosen`` with their scores in the final; a line goes through that of the default.
+    ``marked`` has ``default`` and ``chosen`` with their scores in the final.  A line marks the score of the default.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def tried(
         name_axes(grid, "", f"{measure} (less is better)")
         for axes, name in zip(grid, names, strict=True):
             axes.set_xlabel(name, fontsize=10)
-        figure = cast("Figure", grid[0].get_figure(root=True))
+        figure = figure_of(grid[0])
         explain(figure, list(handles.items()), "each candidate at the last rung that it reached")
     return figure
 
@@ -66,26 +67,26 @@ def tried(
 def _draw(
     axes: Axes, name: str, trials: Sequence[Trial], marked: Mapping[str, Trial], logarithmic: bool
 ) -> dict[str, Artist]:
-    """Draw a panel, and return what its legend shows."""
-    places = _places(axes, [one.settings[name] for one in trials], logarithmic)
+    """Draw a panel, and return the handles of its legend."""
+    place = _prepare_axis(axes, [trial.settings[name] for trial in trials], logarithmic)
     handles: dict[str, Artist] = {}
-    last = max(one.rung for one in trials)
+    last = max(trial.rung for trial in trials)
     for rung in range(1, last + 1):
-        here = [one for one in trials if one.rung == rung]
-        points = [places(one.settings[name]) for one in here], [one.score for one in here]
+        reached = [trial for trial in trials if trial.rung == rung]
+        points = [place(trial.settings[name]) for trial in reached], [trial.score for trial in reached]
         handles[f"rung {rung}"] = axes.scatter(*points, zorder=2 + rung, **_look(rung, last))
-    for what, one in marked.items():
-        points = [places(one.settings[name])], [one.score]
-        handles[f"{what}, fresh runs"] = axes.scatter(*points, zorder=20, **_MARKED[what])
+    for kind, trial in marked.items():
+        points = [place(trial.settings[name])], [trial.score]
+        handles[f"{kind}, fresh runs"] = axes.scatter(*points, zorder=20, **_MARKED[kind])
     axes.axhline(marked["default"].score, color=REFERENCE_COLOUR, linestyle="--", linewidth=1.1, zorder=1)
-    scores = [one.score for one in (*trials, *marked.values())]
+    scores = [trial.score for trial in (*trials, *marked.values())]
     if min(scores) > 0 and max(scores) > WIDE * min(scores):
         axes.set_yscale("log")
     return handles
 
 
 def _look(rung: int, last: int) -> dict[str, Any]:
-    """Return the look of a rung: the further, the darker and larger; each has a shape of its own."""
+    """Return the look of a rung: later rungs are darker and larger, and each has its own shape."""
     share = 1.0 if last == 1 else (rung - 1) / (last - 1)
     ink = 0.25 + 0.75 * share
     blue = (int(PALETTE[0][place : place + 2], 16) / 255 for place in (1, 3, 5))
@@ -94,14 +95,14 @@ def _look(rung: int, last: int) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "s": 22 + 26 * share, "edgecolors": "black", "linewidths": 0.5}
 
 
-def _places(axes: Axes, values: Sequence[Any], logarithmic: bool) -> Any:
+def _prepare_axis(axes: Axes, values: Sequence[Any], logarithmic: bool) -> Callable[[Any], float]:
     """Prepare the axis for numbers, or for names side by side; return a function from a value to its place."""
     known = [value for value in values if value is not None]
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
+    if is_numeric(known):
         if logarithmic and min(known, default=0) > 0:
             axes.set_xscale("log")
         return lambda value: math.nan if value is None else float(value)  # a default that is no number has no place
-    called = list(dict.fromkeys(written(value) for value in values))
-    axes.set_xticks(range(len(called)), called)
-    axes.set_xlim(-0.5, len(called) - 0.5)
-    return lambda value: called.index(written(value))
+    names = list(dict.fromkeys(written(value) for value in values))
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    return lambda value: names.index(written(value))

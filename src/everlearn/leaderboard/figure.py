@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from everlearn.errors import require
 from everlearn.figures.multiples import looks
-from everlearn.figures.panels import entitle, explain, name_axes, panels
+from everlearn.figures.panels import entitle, explain, figure_of, name_axes, panels
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
 from everlearn.results.arm import Arm
 from everlearn.results.references import BEST, OPTIMUM
@@ -70,7 +70,7 @@ def relative_regrets(
                 look = {"color": REFERENCE_COLOUR, "linestyle": "--", "linewidth": 1.1, "zorder": 1}
                 handles[BEST] = axes.axhline(hidden[task], **look)
         name_axes(grid, "time step", "relative regret")
-        figure = cast("Figure", grid[0].get_figure(root=True))
+        figure = figure_of(grid[0])
         shown = [(name, handles[name]) for name in [*appearance, BEST] if name in handles]
         explain(figure, shown, f"relative regret against the {OPTIMUM}; means over {arms[0].units:,} runs")
     return figure

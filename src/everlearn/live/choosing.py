@@ -50,7 +50,8 @@ def known_weights(agent: Agent) -> Table:
     """Return what a greedy choice goes by in every state; raise if the design has nothing to go by."""
     weights = table_of_weights(agent)
     if weights is None:
-        raise InputError("agent", agent.design.name, "has neither values nor a policy; it cannot act greedily")
+        remedy = "has neither values nor a policy to act by; give it one, as in el.Design(..., policy=...)"
+        raise InputError("agent", agent.design.name, remedy)
     return weights
 
 

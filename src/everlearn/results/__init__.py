@@ -1,1 +1,1 @@
-"""What survives of a run."""
+"""Results of runs: in memory, as tables, and on disk."""

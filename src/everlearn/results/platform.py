@@ -1,9 +1,9 @@
-"""The platform: everything on which the last bit of a number rests, beside the seed and the version of everlearn.
+"""The platform: everything, besides the seed and the version of everlearn, that the last bit of a number depends on.
 
-Runs rest on powers and logarithms of the C library, and on the order in which Python and Numba add and multiply, which
-is that of the source on every processor.  What is computed exactly or estimated, such as optima and intervals, rests
-also on the loops that NumPy picks for the processor and on the kernels that BLAS picks for it.  Files rest on the
-versions that encode them.  How many cores there are, their speed and the name of the host change no bit.
+Runs depend on the powers and logarithms of the C library.  The order in which Python and Numba add and multiply is that
+of the source on every processor.  Optima and intervals also depend on the loops that NumPy, and the kernels that BLAS,
+choose for the processor.  Files depend on the versions of the libraries that encode them.  The number of cores, their
+speed and the name of the host change nothing.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ import numpy as np
 
 UNKNOWN = "unknown"
 
+_NAMES = {"system": "", "library": "C library", "blas": "BLAS", "python": "Python"}
+"""The displayed names of fields, if they differ from their own."""
+
 
 @dataclass(frozen=True)
 class Platform:
-    """Where numbers were computed; where two are equal, the same seed gives the same results to the last bit.
+    """Where numbers were computed; on equal platforms the same seed gives the same results to the last bit.
 
     Examples
     --------
-    >>> one = Platform("Linux x86_64", "glibc 2.36", "X86_V3", "openblas Haswell", "3.12.1", *["1.0"] * 5)
-    >>> print(one)  # doctest: +ELLIPSIS
+    >>> other = Platform("Linux x86_64", "glibc 2.36", "X86_V3", "openblas Haswell", "3.12.1", *["1.0"] * 5)
+    >>> print(other)  # doctest: +ELLIPSIS
     Linux x86_64, C library glibc 2.36, loops X86_V3, BLAS openblas Haswell, Python 3.12.1, numba 1.0, numpy 1.0, ...
     >>> here = Platform.here()
     >>> here.differences(here)
@@ -39,13 +42,13 @@ class Platform:
     """
 
     system: str
-    """The operating system, and the architecture of the machine."""
+    """The operating system and the architecture."""
     library: str
     """The C library, whose powers and logarithms differ in their last bit between versions."""
     loops: str
-    """The extensions of the processor for which NumPy has loops of its own, and which it uses here."""
+    """The processor extensions for which NumPy uses special loops here."""
     blas: str
-    """What does linear algebra, its version, and the kind of core for which it has picked its kernels."""
+    """The library for linear algebra, its version, and the kind of core for which it chose its kernels."""
     python: str
     numba: str
     numpy: str
@@ -60,34 +63,31 @@ class Platform:
     def here(cls) -> Platform:
         """Return the platform of this process."""
         config: Any = np.show_config(mode="dicts")
+        blas = config.get("Build Dependencies", {}).get("blas", {})
         return cls(
             f"{platform.system()} {platform.machine()}",
             " ".join(filter(None, platform.libc_ver())) or UNKNOWN,
             " ".join(config.get("SIMD Extensions", {}).get("found", [])) or "none",
-            _blas(config.get("Build Dependencies", {}).get("blas", {})),
+            " ".join(filter(None, (blas.get("name"), blas.get("version"), _openblas_core()))) or UNKNOWN,
             platform.python_version(),
             *map(_version, ("numba", "numpy", "scipy", "pyarrow", "matplotlib")),
         )
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Platform:
-        """Return a platform that was stored; what was not stored of it is unknown."""
+        """Return a stored platform; fields that were not stored are unknown."""
         return cls(*(str(document.get(field.name, UNKNOWN)) for field in fields(cls)))
 
     def __str__(self) -> str:
         return ", ".join(f"{_NAMES.get(name, name)} {value}".strip() for name, value in vars(self).items())
 
     def differences(self, other: Platform) -> list[str]:
-        """Return in words by what another platform differs from this one."""
+        """Return the differences of another platform from this one, in words."""
         return [
             f"{_NAMES.get(name, name) or name} {value} there, {getattr(self, name)} here"
             for name, value in vars(other).items()
             if value != getattr(self, name)
         ]
-
-
-_NAMES = {"system": "", "library": "C library", "blas": "BLAS", "python": "Python"}
-"""What fields are called where that is not their name."""
 
 
 def _version(package: str) -> str:
@@ -97,19 +97,14 @@ def _version(package: str) -> str:
         return "none"
 
 
-def _blas(built: Mapping[str, Any]) -> str:
-    """Return the name and the version of BLAS, and the core for which it works, where it can tell."""
-    return " ".join(filter(None, (built.get("name"), built.get("version"), _core()))) or UNKNOWN
-
-
-def _core() -> str | None:
-    """Ask the OpenBLAS that came with NumPy for which core it works."""
-    beside = Path(np.__file__).parent
-    for path in (*beside.parent.glob("numpy.libs/*openblas*"), *beside.glob(".dylibs/*openblas*")):
+def _openblas_core() -> str | None:
+    """Return the kind of core that NumPy's own OpenBLAS chose; None if it has none or does not say."""
+    folder = Path(np.__file__).parent
+    for path in (*folder.parent.glob("numpy.libs/*openblas*"), *folder.glob(".dylibs/*openblas*")):
         with suppress(OSError):
             library = ctypes.CDLL(str(path))
             for name in ("scipy_openblas_get_corename64_", "openblas_get_corename64_", "openblas_get_corename"):
-                if (asked := getattr(library, name, None)) is not None:
-                    asked.restype = ctypes.c_char_p
-                    return str(asked().decode())
+                if (function := getattr(library, name, None)) is not None:
+                    function.restype = ctypes.c_char_p
+                    return str(function().decode())
     return None

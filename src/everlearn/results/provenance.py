@@ -1,4 +1,4 @@
-"""Where results come from: the version, the commit, the platform, the host, and a test of its arithmetic."""
+"""The provenance of results: version, commit, platform, host, and a hash of the machine's arithmetic."""
 
 from __future__ import annotations
 
@@ -20,23 +20,14 @@ import numpy as np
 from everlearn._version import __version__
 from everlearn.results.platform import Platform
 
-_WHERE_USED = ("gymnasium",)
-
 
 def provenance() -> dict[str, Any]:
-    """Return what was used, as JSON can hold it.
-
-    Examples
-    --------
-    >>> sorted(provenance())
-    ['arithmetic', 'commit', 'everlearn', 'host', 'packages', 'platform', 'processors', 'system']
-
-    """
+    """Return what made results, as a JSON document."""
     return {
         "everlearn": __version__,
         "commit": commit(),
         "platform": asdict(Platform.here()),
-        "packages": {name: version(name) for name in set(_WHERE_USED) & set(sys.modules)},
+        "packages": {name: version(name) for name in ("gymnasium",) if name in sys.modules},
         "system": platform.platform(),
         "processors": os.cpu_count(),
         "host": socket.gethostname(),
@@ -46,27 +37,25 @@ def provenance() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def commit() -> str | None:
-    """Return the commit of a source tree, with a mark where it was changed since; None elsewhere."""
+    """Return the commit of the source tree, marked if there are uncommitted changes; None outside a source tree."""
     folder, git = Path(__file__).resolve().parents[3], shutil.which("git")
     if git is None or not (folder / ".git").exists():
         return None
-    asked = [[git, "rev-parse", "HEAD"], [git, "status", "--porcelain", "--untracked-files=no"]]
+    commands = [[git, "rev-parse", "HEAD"], [git, "status", "--porcelain", "--untracked-files=no"]]
+    options: dict[str, Any] = {"cwd": folder, "capture_output": True, "text": True, "check": True, "timeout": 10}
     try:
-        head, changes = (
-            subprocess.run(one, cwd=folder, capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603
-            for one in asked
-        )
+        head, changes = (subprocess.run(command, **options).stdout for command in commands)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
-    return head.strip() + ("+changes" if changes.strip() else "")
+    return f"{head.strip()}{'+changes' if changes.strip() else ''}"
 
 
 @lru_cache(maxsize=1)
 def arithmetic() -> str:
     """Return a hash of what this machine computes: schedules over long times, and a short run of the paper's agent.
 
-    Powers and logarithms may differ in their last bit between machines, and a run then takes another course.  Results
-    are the same to the last bit where this is the same.
+    Powers and logarithms may differ in their last bit between machines, and runs then diverge.  Machines with equal
+    hashes give the same results to the last bit.
     """
     from everlearn.agents.registry import make_design, make_schedule
     from everlearn.engine.plan import Plan

@@ -1,4 +1,4 @@
-"""Average rewards to compare a result with, by names that say over which policies each of them is the best."""
+"""Reference average rewards to compare a result with; their names say over which policies they are the best."""
 
 from __future__ import annotations
 
@@ -7,50 +7,36 @@ from collections.abc import Callable, Iterator, Mapping
 from everlearn.errors import InputError, UnknownKey
 
 OPTIMUM = "optimum over all policies"
-"""lambda_*: the best of all policies, those of the whole history included.  An agent may not be able to reach it."""
+"""lambda_*: the best of all policies, including those that use the whole history.  An agent may fail to reach it."""
 
 BEST = "best over aleatoric states"
-"""lambda_pi~: the best of the policies that depend on the aleatoric state alone."""
+"""lambda_pi~: the best of the policies that depend only on the aleatoric state."""
 
 FOUND = f"{BEST}, by search"
-"""The same, where it is not proved that there is none better."""
+"""The same, if it is not proved that no other is better."""
 
 _KEYS = {OPTIMUM: "optimum", BEST: "best_aleatoric", FOUND: "best_aleatoric"}
 
 
 def label(name: str) -> str:
-    """Return the name under which a reference that a task states is printed and drawn.
-
-    Examples
-    --------
-    >>> label("optimum"), label("always fast")
-    ('optimum over all policies', 'always fast')
-
-    """
+    """Return the name under which tables and figures show a reference that a task states."""
     return OPTIMUM if name == "optimum" else name
 
 
 def called(name: str, given: str) -> bool:
-    """Tell whether a reference is meant: by its name, or by its key in JSON.
-
-    Examples
-    --------
-    >>> called(OPTIMUM, "optimum"), called(FOUND, BEST), called("always fast", "fast")
-    (True, True, False)
-
-    """
+    """Return whether ``given`` means this reference: it is its name or its JSON key."""
     return given in (name, _KEYS.get(name), BEST if name == FOUND else None)
 
 
 class References(Mapping[str, float]):
-    """Average rewards by name, the optimum first.  What takes long to compute is computed when it is first asked for.
+    """Average rewards by name, the optimum first.  Those that take long to compute are computed at first use.
 
     Parameters
     ----------
     given:
         what is known without computing
     find:
-        computes the rest, once; what is given is not replaced
+        computes the rest, once; it replaces nothing that was given
 
     Examples
     --------
@@ -82,7 +68,7 @@ class References(Mapping[str, float]):
         return repr(self._all())
 
     def short(self) -> dict[str, float]:
-        """Return them by the keys that JSON has: ``optimum``, ``best_aleatoric``, and other names as they are."""
+        """Return them by their JSON keys: ``optimum``, ``best_aleatoric``, and other names unchanged."""
         return {_KEYS.get(name, name): value for name, value in self.items()}
 
     def _all(self) -> dict[str, float]:
@@ -97,5 +83,4 @@ def _sorted(given: Mapping[str, float]) -> dict[str, float]:
         named = {label(name): float(value) for name, value in given.items()}
     except (TypeError, ValueError):
         raise InputError("references", dict(given), "give average rewards by name, as in {'optimum': 0.5}") from None
-    first = {name: named[name] for name in _KEYS if name in named}
-    return {**first, **named}
+    return {**{name: named[name] for name in _KEYS if name in named}, **named}

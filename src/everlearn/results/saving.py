@@ -1,7 +1,7 @@
-"""Results on disk: one npz file of arrays and a JSON text, with a schema version and no pickle.
+"""Save and load results: one npz file of arrays and a JSON text, with a schema version and no pickle.
 
-Layout: an entry ``result.json`` (as bytes) with ``schema`` and every field that is not an array, and one entry for each
-array.  Floats in the JSON are written so that they read back to the last bit.
+The entry ``result.json`` (as bytes) holds ``schema`` and every field that is not an array; each array has an entry.
+Floats in the JSON read back to the last bit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from everlearn.results.result import ARRAYS, Result
 
 SCHEMA = 1
 NAME = "result.npz"
-"""What a result is called in a folder of its own."""
+"""The name of a result's file in a folder."""
 
 _TEXT = "result.json"
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -36,8 +36,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def save(result: Result, path: str | os.PathLike[str]) -> Path:
-    """Write a result, whole or not at all, and return where it is; its references are computed, and kept with it."""
-    target = as_path(path)
+    """Write a result atomically and return its path; its references are computed and saved with it."""
+    target = _as_path(path)
     if not target.parent.is_dir():
         raise InputError("path", str(path), f"there is no folder {str(target.parent)!r}; make it first")
     described = {name: getattr(result, name) for name, kinds in _KINDS.items() if kinds != (dict,)}
@@ -54,7 +54,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> Path:
 
 
 def make_folder_for(out: str, argument: str) -> Path:
-    """Return a folder that results may be written to, made where there is none; refuse that of an experiment."""
+    """Return a folder for results, made if it does not exist; raise if it belongs to an experiment."""
     folder = Path(out)
     if not out:
         raise InputError(argument, out, "give a folder")
@@ -70,7 +70,7 @@ def make_folder_for(out: str, argument: str) -> Path:
 
 
 def keep(result: Result, folder: Path) -> list[Path]:
-    """Write a result to a folder: for :func:`everlearn.load`, every run at every time as Parquet, a summary as JSON."""
+    """Write a result to a folder: a file for :func:`everlearn.load`, all runs as Parquet, and a summary as JSON."""
     from everlearn.results.tables import encoded
 
     texts = {
@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     True
 
     """
-    target = as_path(path)
+    target = _as_path(path)
     if target.is_dir():
         if not (target / NAME).is_file():
             raise StoreError(
@@ -117,17 +117,16 @@ def load(path: str | os.PathLike[str]) -> Result:
     except UNREADABLE as error:
         why = "" if "pickle" in str(error) else f" ({error})"  # NumPy's advice would be bad advice
         raise StoreError(f"{target}: not a whole result{why}") from None
-    return _made(target, text, entries)
+    return _read(target, text, entries)
 
 
-def as_path(path: object) -> Path:
-    """Return a path, or refuse what is none."""
+def _as_path(path: object) -> Path:
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise InputError("path", path, "give the name of a file")
     return Path(os.fsdecode(path))
 
 
-def _made(target: Path, text: Any, entries: dict[str, Any]) -> Result:
+def _read(target: Path, text: Any, entries: dict[str, Any]) -> Result:
     schema = text.get("schema") if isinstance(text, dict) else None
     if not isinstance(schema, int) or isinstance(schema, bool):
         kind = "is the state of an agent; give it to agent.load" if "agent_state.json" in entries else "is no result"
@@ -139,12 +138,11 @@ def _made(target: Path, text: Any, entries: dict[str, Any]) -> Result:
     if wrong or not _fit(arrays, text):
         raise StoreError(f"{target}: not a whole result ({wrong[0] if wrong else 'an array'!r} is missing or damaged)")
     values: dict[str, Any] = {**{name: text[name] for name in _KINDS}, **arrays}
-    values["platform"] = Platform.read(text["platform"])
-    return Result(**values)
+    return Result(**{**values, "platform": Platform.read(text["platform"])})
 
 
 def _fit(arrays: dict[str, Any], text: dict[str, Any]) -> bool:
-    """Tell whether the arrays are there, and of the sizes that the text says."""
+    """Return whether the arrays are there and have the sizes that the text says."""
     times, total, policies = (arrays[name] for name in ARRAYS)
     if times is None or total is None or times.ndim != 1 or times.dtype != np.int64 or not times.size:
         return False

@@ -53,7 +53,8 @@ class Interface:
         try:
             return self._observation[label]
         except (KeyError, TypeError):
-            raise ObservationError("observation", label, f"declared: {few(self.task.observations)}") from None
+            alone = "; return the observation alone" if isinstance(label, tuple) and len(label) in (4, 5) else ""
+            raise ObservationError("observation", label, f"declared: {few(self.task.observations)}{alone}") from None
 
     def state(self, label: Label) -> int:
         """Return the index of an aleatoric state."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from everlearn.errors import InputError
-from everlearn.factories import call_factory, needed
+from everlearn.factories import call_factory, name_of, needed
 from everlearn.labels import kind_of
 from everlearn.registry import locate, settings
 from everlearn.registry import parameters as known_parameters
@@ -62,7 +62,9 @@ def _made(given: object, found: object, chosen: dict[str, Any], adapted: tuple[s
     made = call_factory(factory, values, given, "task")
     task = made.finish() if isinstance(made, Definition) else made
     if not isinstance(task, Task):
-        raise InputError("task", given, f"returned {kind_of(task)}, not a task")
+        if all(hasattr(task, name) for name in ("act", "learn")):
+            raise InputError("task", name_of(given), "is an agent; the task comes first, as in el.run(task, agent)")
+        raise InputError("task", name_of(given), f"returned {kind_of(task)}, not a task")
     return replace(task, parameters=values)
 
 

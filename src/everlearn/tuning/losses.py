@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.analysis.names import described
+from everlearn.analysis.names import described, task_settings
 from everlearn.experiments.spec import Spec
 from everlearn.experiments.variants import Place, variants
 from everlearn.protocol import Table
 from everlearn.registry import plain
-from everlearn.results.arm import Recorded
+from everlearn.results.arm import Arm
 
 NEGLIGIBLE = 1e-9
 """An optimum below this share of the width of the reward range is taken for zero: it is rounding."""
@@ -103,14 +103,15 @@ def scales(spec: Spec) -> dict[str, Scale]:
     return {_place(one): Scale(one.task.reward.low, one.task.reward.high) for one in places}
 
 
-def enter(recorded: Iterable[Recorded], scales: Mapping[str, Scale], into: Mapping[str, Losses]) -> None:
+def enter(recorded: Iterable[Arm], scales: Mapping[str, Scale], into: Mapping[str, Losses]) -> None:
     """Enter what was recorded of candidates into their losses, by their labels."""
     for one in recorded:
-        settings = _of_task(one.settings)
+        settings = task_settings(one)
         average = one.total_reward[:, -1] / one.times[-1]
         detail = described(settings, settings)
         task = f"{one.task} ({detail})" if detail else one.task
-        into[one.agent].add(task, one.member, lost(average, one.optimum, scales[_key(one.task, settings, one.member)]))
+        optimum = None if one.optimum is None else float(one.optimum[0])
+        into[one.agent].add(task, one.member, lost(average, optimum, scales[_key(one.task, settings, one.member)]))
 
 
 def _place(place: Place) -> str:
@@ -119,7 +120,3 @@ def _place(place: Place) -> str:
 
 def _key(task: str, settings: Mapping[str, Any], member: int | None) -> str:
     return json.dumps([task, dict(settings), member], sort_keys=True)
-
-
-def _of_task(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name.startswith("task.")}

@@ -1,4 +1,4 @@
-"""Progress of an experiment for a person: cells done, steps a second, time left; nothing where nobody looks."""
+"""Show on a terminal how far a run or an experiment is, and end cleanly when it is interrupted."""
 
 from __future__ import annotations
 
@@ -13,38 +13,44 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from everlearn.cli.endings import INTERRUPTED
 from everlearn.experiments.execute import Watcher
 
 
 class Bar(Watcher):
-    """A bar over all steps, with the cells beside it."""
+    """A bar over all steps, with the number of finished cells beside it if there are cells."""
 
-    def __init__(self, progress: Progress, title: str) -> None:
+    def __init__(self, progress: Progress, title: str, total: int | None = None) -> None:
         self.progress = progress
-        self.task: TaskID = progress.add_task(escape(title), total=None, cells="preparing", speed="")
+        cells = "preparing" if total is None else ""
+        self.task: TaskID = progress.add_task(escape(title), total=total, cells=cells, speed="")
         self.cells = self.finished = 0
         self._lock = threading.Lock()
+
+    @property
+    def done(self) -> int:
+        """How many steps are done."""
+        return int(self.progress.tasks[0].completed)
 
     def stage(self, name: str) -> None:
         """Show what is being done."""
         self.progress.update(self.task, description=escape(name), cells="preparing")
 
     def begin(self, cells: int, done: int, steps: int, steps_done: int) -> None:
-        """Begin where the experiment was."""
+        """Show how much of the experiment was done before."""
         self.cells, self.finished = cells, done
-        self.progress.update(self.task, total=steps, completed=steps_done)
         self.progress.reset(self.task, start=True, total=steps, completed=steps_done)
         self._show()
 
     def steps(self, number: int) -> None:
-        """Move the bar."""
+        """Advance the bar."""
         with self._lock:
             self.progress.advance(self.task, number)
-            speed = self.progress.tasks[0].speed
+            speed = self.progress.tasks[0].finished_speed or self.progress.tasks[0].speed
             self.progress.update(self.task, speed=f"{speed:,.0f} steps/s" if speed else "")
 
     def cell(self) -> None:
-        """Count a cell."""
+        """Count a finished cell."""
         with self._lock:
             self.finished += 1
             self._show()
@@ -54,8 +60,8 @@ class Bar(Watcher):
 
 
 @contextmanager
-def watching(title: str) -> Iterator[Watcher]:
-    """Show progress on standard error, where that is a terminal."""
+def show_progress(title: str, total: int | None = None) -> Iterator[Bar]:
+    """Show progress on standard error if that is a terminal."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -66,21 +72,19 @@ def watching(title: str) -> Iterator[Watcher]:
     )
     terminal = Console(stderr=True)
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
-        yield Bar(progress, title)
+        yield Bar(progress, title, total)
 
 
 @contextmanager
 def interruptible(directory: str) -> Iterator[None]:
-    """On Ctrl-C, or when asked to end, commit what was done, and say how to go on."""
+    """On Ctrl-C or SIGTERM, let the work be saved, and say how to resume."""
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
     except KeyboardInterrupt:
-        message = (
-            f"everlearn: interrupted; what was done is kept in {directory}, and the same command goes on from there"
-        )
-        typer.echo(message, err=True)
-        raise typer.Exit(130) from None
+        message = f"interrupted; what was done is kept in {directory}; run the same command again to resume"
+        typer.echo(f"everlearn: {message}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 from rich.progress import Progress
 
-from everlearn.cli.watching import Bar
+from everlearn.cli.progress import Bar
 
 
 def test_a_stage_begins_anew_under_its_name():

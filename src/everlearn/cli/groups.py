@@ -1,0 +1,54 @@
+"""Groups of commands that are imported when they are used, so that ``everlearn --help`` answers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperGroup
+
+from everlearn.cli.endings import INTERRUPTED
+from everlearn.errors import UnknownName
+
+
+class LazyGroup(TyperGroup):
+    """A group of commands, each of which is imported when it is used. Ctrl-C ends any of them with one line."""
+
+    modules: ClassVar[Mapping[str, str]] = {}
+    """The name of each command, and the module of this package that has a function of that name."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer passes it
+        """Return the names of the commands."""
+        return list({**self.modules, **self.commands})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, or None if there is none of that name."""
+        if cmd_name in self.modules and cmd_name not in self.commands:
+            module = import_module(f"everlearn.cli.{self.modules[cmd_name]}")
+            single = typer.Typer(add_completion=False)
+            single.command(cmd_name)(getattr(module, cmd_name))
+            self.commands[cmd_name] = typer.main.get_command(single)
+        return super().get_command(ctx, cmd_name)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("everlearn: interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that the user named."""
+        known = self.list_commands(ctx)
+        if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
+            raise UnknownName("command", args[0], known)
+        return super().resolve_command(ctx, args)
+
+
+def lazy_group(commands: Mapping[str, Iterable[str]]) -> type[LazyGroup]:
+    """Return a class of groups, from the modules of this package and the commands of each."""
+    modules = {name: module for module, names in commands.items() for name in names}
+    return type("Commands", (LazyGroup,), {"modules": modules})
