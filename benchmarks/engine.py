@@ -20,8 +20,8 @@ ROUNDS = 5
 def everlearn_seconds(plan: Plan, table: PairTable | ArrayTable, threads: int) -> tuple[float, np.ndarray]:
     """Run a plan, and return how long it took and the sum of rewards of each run."""
     began = time.perf_counter()
-    finished = list(simulate_compiled(plan, table, threads=threads))
-    return time.perf_counter() - began, np.array([one.total_reward[-1] for one in finished])
+    curves = simulate_compiled(plan, table, threads=threads)
+    return time.perf_counter() - began, curves.total_reward[:, -1]
 
 
 def against_c(steps: int = 1_000_000, runs: int = 128) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from everlearn.cluster.legs import Order, walk
 from everlearn.cluster.travel import packed_plan, packed_table, with_records_of, without_records
 from everlearn.cluster.workforce import LEG, Cluster
-from everlearn.engine.condition import Condition
+from everlearn.engine.checkpoint import Checkpoint
 from everlearn.experiments.cells import Tables, agent_identity, cells
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.spec import read_spec
@@ -49,21 +49,21 @@ def _sized(cluster: Cluster, blocks: int) -> dict[str, str]:
 def _walked(
     cluster: Cluster, job: Job, order: Order, table: object, table_bytes: int, directory: Directory, blocks: int
 ) -> dict[str, str]:
-    condition: Condition | None = None
+    checkpoint: Checkpoint | None = None
     out = back = 0
     travelling = committing = 0.0
     for leg in range(LEGS + 1):
         began = time.perf_counter()
-        start = None if condition is None else without_records(condition)
+        start = None if checkpoint is None else without_records(checkpoint)
         brought = cluster.client.submit(walk, order, table, start, pure=False).result()
         if leg == 0:  # compiles
-            condition = brought[0]
+            checkpoint = brought[0]
             continue
         travelling += time.perf_counter() - began - brought[1]
         out, back = len(pickle.dumps((order, start))), len(pickle.dumps(brought))
         began = time.perf_counter()
-        condition = with_records_of(brought[0], condition)
-        commit_cells(job, condition, lambda cell, one, _: directory.cells.write(cell.name, one, {}), brought[1])
+        checkpoint = with_records_of(brought[0], checkpoint)
+        commit_cells(job, checkpoint, lambda cell, one, _: directory.cells.write(cell.name, one, {}), brought[1])
         committing += time.perf_counter() - began
     each = (travelling + committing) / LEGS
     return {

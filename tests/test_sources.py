@@ -6,6 +6,7 @@ import functools
 import gc
 import importlib
 import itertools
+import logging
 import os
 import subprocess
 import sys
@@ -16,10 +17,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from everlearn import sources
 from everlearn.agents.growing_horizon import act
-from everlearn.sources import callees, fingerprint, source_of
+from everlearn.aleatoric.reward import Reward
+from everlearn.sources import callees, contents, fingerprint, source_of
 
 AGENT = """
 import numpy as np
@@ -107,7 +110,7 @@ def test_threads_may_ask_at_the_same_time():
 
     texts = [f"def one():\n    return {', '.join(f'[{n}, (1, {m})]' for m in range(200))}\n" for n in range(40)]
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(sources._bare, texts)) == [sources._bare.__wrapped__(text) for text in texts]
+        assert list(pool.map(sources._normalised, texts)) == [sources._normalised.__wrapped__(text) for text in texts]
 
 
 @pytest.mark.parametrize("decorator", ["functools.lru_cache", "numba.njit"])
@@ -121,7 +124,7 @@ def test_what_lies_behind_a_decorator_counts(tmp_path, monkeypatch, decorator):
         text = f"import {module}\n\n{helper}\ndef act(n):\n    return helper(n)\n"
         (tmp_path / f"{name}.py").write_text(text)
         walk = sources._Walk(importlib.import_module(name).act)
-        reached.append((walk, list(walk.texts()))[0].found)
+        reached.append((walk, list(walk.texts()))[0].visited)
     assert [[one.__name__ for one in found] for found in reached] == [["act", "helper"]] * 2
     assert sources._source(reached[0][1]) != sources._source(reached[1][1])
 
@@ -270,7 +273,7 @@ def test_much_is_not_looked_into_for_ever(monkeypatch):
         chain = Config(inside=chain)
     walk = sources._Walk(chain)
     assert sum(len(text) for text in walk.texts()) < 100_000
-    assert len(walk.found) <= 55
+    assert len(walk.visited) <= 55
 
 
 PRINTED = """
@@ -317,3 +320,36 @@ def test_without_names_what_a_function_uses_still_counts():
 
     assert source_of(made(1.0), named=False) == source_of(made(1.0), named=False)
     assert source_of(made(1.0), named=False) != source_of(made(2.0), named=False)
+
+
+class Base:
+    __slots__ = ("base", "unset")
+
+
+class Both(Base):
+    __slots__ = ("__dict__", "own")
+
+    @functools.cached_property
+    def area(self):
+        return self.base * self.own
+
+
+def test_slots_and_attributes_are_told_in_order_without_what_is_computed():
+    thing = Both()
+    thing.own, thing.base, thing.free, thing.nothing = 2, 3, 4, None
+    assert thing.area == 6
+    assert contents(thing) == {"base": 3, "free": 4, "own": 2}
+
+
+def test_generators_come_and_go():
+    assert contents(types.SimpleNamespace(p=1, random=np.random.default_rng(1))) == {"p": 1}
+
+
+@pytest.mark.parametrize("thing", [np, logging.getLogger("everlearn"), np.random.default_rng(1), object(), len, 3])
+def test_what_holds_half_a_library_or_nothing_is_not_looked_into(thing):
+    assert contents(thing) is None
+
+
+def test_data_of_libraries_are_told():
+    assert set(contents(csr_array(np.eye(2)))) >= {"data", "indices", "indptr"}
+    assert contents(Reward(max, 0, 1))["high"] == 1

@@ -12,8 +12,6 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from everlearn.agents.registry import AGENTS
 from everlearn.agents.spec import read_specs
 from everlearn.engine.memory import refuse_beyond_memory
@@ -84,7 +82,7 @@ def run(
     workers = None if threads is None else whole(threads, "threads", least=1)
     table = table_for(plan, engine, pairs)
     began = time.perf_counter()
-    finished = list(simulate(plan, table, threads=workers, progress=progress))
+    curves = simulate(plan, table, threads=workers, progress=progress)
     seconds = time.perf_counter() - began
     timetable = design.schedule
     named = [("task", made_task.parameters), ("agent", design.parameters)]
@@ -100,9 +98,9 @@ def run(
         seed=plan.seed,
         engine="reference" if table is None else "compiled",
         scaling=design.scaling(made_task.reward),
-        times=plan.times,
-        total_reward=np.array([one.total_reward for one in finished]),
-        policies=None if finished[0].policies is None else np.array([one.policies for one in finished]),
+        times=curves.times,
+        total_reward=curves.total_reward,
+        policies=curves.policies,
         pairs=None if table is None else table.expanded,
         references=References(made_task.references, partial(_best_averages, made_task, task)),
         seconds=seconds,

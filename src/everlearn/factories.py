@@ -10,7 +10,7 @@ from typing import Any
 
 from everlearn.blame import blame
 from everlearn.errors import InputError
-from everlearn.holding import is_ours, plain_function
+from everlearn.ownership import is_ours, plain_function
 from everlearn.registry import defined
 
 

@@ -1,4 +1,4 @@
-"""What the machine has for this process: cores and memory."""
+"""The cores and the memory that this process may use."""
 
 from __future__ import annotations
 
@@ -7,23 +7,16 @@ import resource
 from pathlib import Path
 
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where a container says how much memory it may take."""
+"""The files that contain the memory limit of a container."""
 
 
 def cores() -> int:
-    """Return how many cores this process may use, which can be fewer than there are."""
+    """Return how many cores this process may use, which can be fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available() -> int:
-    """Return how many bytes this process could still take: what the machine has free, within its limits.
-
-    Examples
-    --------
-    >>> available() > 0
-    True
-
-    """
+    """Return how many bytes this process can still allocate: what is free on the machine, within the limits."""
     limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
     limits = [limit for limit in limits if limit != resource.RLIM_INFINITY]
     limits += [int(text) for path in CGROUPS if (text := _read(path)).isdecimal()]
@@ -45,7 +38,7 @@ def _read(path: str) -> str:
 
 
 def shown(number: float) -> str:
-    """Return a number of bytes as people say it.
+    """Format a number of bytes for people.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class Environment(Protocol):
 
 @runtime_checkable
 class RestorableEnvironment(Environment, Protocol):
-    """An environment whose whole condition can be taken and put back, so that a stream can be resumed."""
+    """An environment that can be saved and restored, so that a stream can be resumed."""
 
     def snapshot(self) -> dict[str, Any]:
         """Return the memory and the random stream, as JSON can hold them."""

@@ -1,8 +1,7 @@
-"""Find what makes a function unrepeatable: foreign randomness, clocks, other inputs, and state outside its arguments.
+"""Find what makes a function irreproducible: foreign randomness, clocks, other inputs, and state outside its arguments.
 
-A function and every function of the user's that it reaches are read instruction by instruction, without being called.
-What a name stands for is looked up as the function itself would: ``np.random.rand`` is found whether it was imported as
-``np``, as ``numpy.random`` or as ``rand``.
+The bytecode of a function, and of every function of the user's that it reaches, is read without calling it.  Names are
+looked up as the function itself would: ``np.random.rand`` is found no matter how it was imported.
 """
 
 from __future__ import annotations
@@ -24,19 +23,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from everlearn.blame import shown_path
-from everlearn.holding import LIBRARIES, package, plain_function
+from everlearn.ownership import LIBRARIES, package, plain_function
+from everlearn.sources import callees, enclosed
 
 RANDOM, CLOCK, INPUT = "random", "clock", "input"
-"""Kinds of impurity: draws of another generator, the time of day, files and the like."""
+"""Kinds of impurity: draws from another generator, the time of day, files and other inputs."""
 
 MUTABLE, WRITTEN, DYNAMIC = "mutable", "written", "dynamic"
-"""What can change unseen, what is assigned outside, and names that are only known when the function runs."""
+"""Values that can change unseen, assignments outside the function, and names that are only known at run time."""
 
 COMPILED, UNSAFE = "compiled", "unsafe"
-"""What was compiled elsewhere, without checks, and what reaches memory unchecked, or memory that was never written."""
+"""Functions that were compiled elsewhere without checks, and access to memory that is unchecked or uninitialised."""
 
 HASHED = "hashed"
-"""What differs between processes, since Python hashes strings with a salt: ``hash``, and the order of a set."""
+"""What differs between processes because Python salts the hashes of strings: ``hash``, and the order of a set."""
 
 KINDS = (RANDOM, CLOCK, INPUT, MUTABLE, WRITTEN, DYNAMIC, COMPILED, UNSAFE, HASHED)
 
@@ -47,7 +47,10 @@ MODULES = {
     **dict.fromkeys(("ctypes", "cffi"), UNSAFE),
     "importlib": DYNAMIC,
 }
-"""What calling something from these modules means."""
+"""The kind of impurity of each module."""
+
+_HIDDEN_MODULES = {"_random": RANDOM, "posix": INPUT, "nt": INPUT, "_io": INPUT, "_datetime": CLOCK}
+"""The same for modules in C, which callables name as their own, but users do not import."""
 
 BUILTINS = {
     **dict.fromkeys(("open", "input", "id", "eval", "exec", "__import__", "exit", "quit"), INPUT),
@@ -55,37 +58,44 @@ BUILTINS = {
     **dict.fromkeys(("object", "repr", "str"), DYNAMIC),
     "hash": HASHED,
 }
-"""Functions of Python itself; hashes of texts and addresses of objects differ between processes."""
+"""The kind of impurity of builtin functions; hashes of strings and addresses of objects differ between processes."""
 
 SEEDED = {"Generator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "Random", "RandomState", "SFC64", "SeedSequence"}
 SEEDED |= {"default_rng"}
-"""What makes a generator that repeats itself if it is given a seed."""
+"""What makes a generator that is reproducible if it is given a seed."""
 
 CONSTANT, GIVEN = "constant", "given"
 """How a generator is seeded: with a number in the source, or with something that is computed."""
 
 DRAWN = {"rvs", "resample", "bootstrap", "permutation_test", "monte_carlo_test"}
-"""What draws in ``scipy.stats``, from ``random_state`` if that is given; the rest of it is pure."""
+"""What draws in ``scipy.stats``, from ``random_state`` if that is given; the rest of that module is pure."""
 
 METHODS = {"__hash__": hash, "__repr__": repr, "__str__": str}
-"""What some methods do, whatever they belong to."""
+"""Methods that do the same as a builtin function, on any object."""
 
 ORDER = "the order of a set"
 
 UNCHECKED = {"as_strided", "carray", "farray", "empty", "empty_like", "ndarray"}
-"""Names in NumPy and Numba of what reaches memory unchecked, or memory that was never written."""
+"""Names in NumPy and Numba that reach memory that is unchecked or uninitialised."""
 
 TRUSTED = {*LIBRARIES, "everlearn"}
 """Packages whose functions are not read."""
 
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
+_FILLERS = ("PRECALL", "PUSH_NULL", "CACHE")
 _UNKNOWN = object()
 _ON_FUNCTION = type("attribute of a function", (), {})()
+_GENERATORS = random.Random | np.random.RandomState | np.random.Generator | np.random.BitGenerator
+_CONSTANT = (
+    bool | int | float | complex | str | bytes | range | None | types.EllipsisType | type | types.ModuleType
+    | types.FunctionType | types.MethodDescriptorType | types.GenericAlias
+    | np.generic | np.dtype | np.ufunc | PurePath
+)  # fmt: skip
 
 
 class Impurity(NamedTuple):
-    """Something that a function reads, calls or writes beside its arguments."""
+    """Something that a function reads, calls or writes besides its arguments."""
 
     kind: str
     name: str
@@ -98,47 +108,40 @@ class Impurity(NamedTuple):
 
 
 def impurities(function: Any, kinds: Collection[str] = KINDS) -> list[Impurity]:
-    """Return what makes a function unrepeatable, in the order in which it is met.
+    """Return what makes a function irreproducible, in the order of its code.
 
     Examples
     --------
     >>> def noisy(x):
     ...     return x + random.random()
-    >>> [(found.kind, found.name) for found in impurities(noisy)]
+    >>> [(impurity.kind, impurity.name) for impurity in impurities(noisy)]
     [('random', 'random.random')]
 
     """
-    found = [use for one in _reached(function) for use in _read(one)]
+    reached = callees(plain_function(function), _users_functions_in)
+    every = [impurity for callee in reached for impurity in _impurities_in(callee)]
     if _is_compiled(function):
-        found.insert(0, Impurity(COMPILED, getattr(function, "__name__", "it"), function, "decorated by Numba"))
-    return [use for use in found if use.kind in kinds]
+        every.insert(0, Impurity(COMPILED, getattr(function, "__name__", "it"), function, "decorated by Numba"))
+    return [impurity for impurity in every if impurity.kind in kinds]
 
 
-def _reached(function: Any) -> list[types.FunctionType]:
-    """Return a function and every function of the user's that it reaches by name, each once."""
-    found: dict[types.FunctionType, None] = {}
-    queue = [plain_function(function)]
-    for one in queue:
-        if isinstance(one, types.FunctionType) and one not in found:
-            found[one] = None
-            for use in _uses(one, one.__code__):
-                queue.extend(users_functions(use.value))
-    return list(found)
+def _users_functions_in(function: types.FunctionType) -> Iterator[types.FunctionType]:
+    for use in _uses(function, function.__code__):
+        yield from users_functions(use.value)
 
 
 def users_functions(value: Any) -> list[types.FunctionType]:
-    """Return the functions of the user's that a value leads to: itself, or the methods of a class."""
-    if isinstance(value, type) and package(value) not in TRUSTED:
-        return [one for one in map(plain_function, vars(value).values()) if _is_users(one)]
-    return [one for one in [plain_function(value)] if _is_users(one)]
+    """Return the user's functions behind a value: itself, or the methods of a class."""
+    members = vars(value).values() if isinstance(value, type) and package(value) not in TRUSTED else [value]
+    return [function for function in map(plain_function, members) if _is_users(function)]
 
 
 def _is_users(value: Any) -> bool:
     inside = isinstance(value, types.FunctionType) and package(value) not in TRUSTED
-    return inside and not value.__code__.co_filename.startswith("<string>")  # what NamedTuple and dataclass make
+    return inside and not value.__code__.co_filename.startswith("<string>")  # made by NamedTuple or dataclass
 
 
-def _read(function: types.FunctionType) -> Iterator[Impurity]:
+def _impurities_in(function: types.FunctionType) -> Iterator[Impurity]:
     code = function.__code__
     for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         if not is_constant(default):
@@ -155,7 +158,7 @@ def _place(code: types.CodeType, line: int | None) -> str:
 
 
 class _Use(NamedTuple):
-    """A dotted name from outside that code uses, what it stands for, whether it is assigned, and the line."""
+    """A dotted name from outside that code uses, its value, whether it is assigned, and the line."""
 
     name: str
     value: Any
@@ -165,27 +168,27 @@ class _Use(NamedTuple):
 
 
 def _uses(function: types.FunctionType, code: types.CodeType, local: dict[str, Any] | None = None) -> Iterator[_Use]:
-    """Yield what code, which is a function's or lies inside it, uses from outside."""
+    """Yield what the code of a function, or code nested in it, uses from outside."""
     reader = _Reader(function, code, local or {})
     for instruction in dis.get_instructions(code):
-        yield from reader.take(instruction)
+        yield from reader.read(instruction)
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             yield from _uses(function, inner, reader.known)
 
 
 def _iterated_sets(function: types.FunctionType, code: types.CodeType) -> Iterator[int | None]:
-    """Yield the lines in which code iterates over a set that is written there, made there by ``set``, or global."""
+    """Yield the lines in which code iterates over a set: a literal, a call of ``set``, or a global."""
     before, made = None, None
     for step in dis.get_instructions(code):
         start = (step.positions.lineno, step.positions.col_offset) if step.positions else None
-        known = function.__globals__.get(step.argval, _UNKNOWN) if step.opname == "LOAD_GLOBAL" else step.argval
-        if step.opname == "LOAD_GLOBAL" and step.argval in ("set", "frozenset") and known is _UNKNOWN:
+        value = function.__globals__.get(step.argval, _UNKNOWN) if step.opname == "LOAD_GLOBAL" else step.argval
+        if step.opname == "LOAD_GLOBAL" and step.argval in ("set", "frozenset") and value is _UNKNOWN:
             made = start
         if step.opname == "GET_ITER" and before in ("set", made):
             yield step.positions.lineno if step.positions else None
-        if step.opname not in _BETWEEN:
-            is_set = step.opname in ("BUILD_SET", "SET_UPDATE") or _has_salted_order(known)
+        if step.opname not in _FILLERS:
+            is_set = step.opname in ("BUILD_SET", "SET_UPDATE") or _has_salted_order(value)
             before = "set" if is_set else start if step.opname == "CALL" and made is not None else ""
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
@@ -193,10 +196,7 @@ def _iterated_sets(function: types.FunctionType, code: types.CodeType) -> Iterat
 
 
 def _has_salted_order(value: Any) -> bool:
-    return isinstance(value, set | frozenset) and not all(isinstance(part, int) for part in value)
-
-
-_BETWEEN = ("PRECALL", "PUSH_NULL", "CACHE")
+    return isinstance(value, set | frozenset) and not all(isinstance(entry, int) for entry in value)
 
 
 class _Reader:
@@ -204,17 +204,17 @@ class _Reader:
 
     def __init__(self, function: types.FunctionType, code: types.CodeType, local: dict[str, Any]) -> None:
         self.function, self.code = function, code
-        self.enclosed = dict(_enclosed(function))
+        self.enclosed = dict(enclosed(function))
         self.known = {**self.enclosed, **local}
         self.name, self.value = "", _UNKNOWN
         self.module, self.imported = _UNKNOWN, _UNKNOWN
         self.line: int | None = None
         self.copied = ""
 
-    def take(self, instruction: dis.Instruction) -> Iterator[_Use]:
+    def read(self, instruction: dis.Instruction) -> Iterator[_Use]:
         self.line = instruction.positions.lineno if instruction.positions else self.line
         operation, argument = instruction.opname, instruction.argval
-        if operation in _BETWEEN:
+        if operation in _FILLERS:
             return
         if operation in _ATTRIBUTES and argument in METHODS:
             yield _Use(argument, METHODS[argument], False, self.line)
@@ -232,7 +232,7 @@ class _Reader:
             yield _Use(name, self.value, stored, self.line, self._seed(instruction))
         loaded, self.value = self.value, _UNKNOWN
         if operation in _LOADS:
-            self.name, self.value = argument, self._looked_up(operation, argument)
+            self.name, self.value = argument, self._look_up(operation, argument)
         elif operation in ("IMPORT_NAME", "IMPORT_FROM"):
             whole = operation == "IMPORT_NAME"
             self.imported = _module(argument) if whole else _member(self.module, argument)
@@ -243,7 +243,7 @@ class _Reader:
             self.imported = _UNKNOWN
 
     def _seed(self, after: dis.Instruction) -> str:
-        """Tell by the next instruction what seeds a generator: nothing, a constant, or something else."""
+        """Return what seeds a generator that was loaded; the next instruction loads its first argument."""
         last = self.name.rpartition(".")[2]
         if last in DRAWN:
             given = any(isinstance(names, tuple) and "random_state" in names for names in self.code.co_consts)
@@ -255,12 +255,12 @@ class _Reader:
         return GIVEN if after.opname not in _LOADS or _default(self.function, after.argval) is not None else ""
 
     def _follow(self, attribute: str) -> None:
-        """Look up an attribute; what is kept on a function can change, whatever it is."""
-        kept_on_function = isinstance(self.value, types.FunctionType) and not attribute.startswith("__")
-        value = _ON_FUNCTION if kept_on_function else _member(self.value, attribute)
-        self.name, self.value = f"{self.name}.{attribute}", value
+        """Look up an attribute; an attribute of a function can always change."""
+        on_function = isinstance(self.value, types.FunctionType) and not attribute.startswith("__")
+        self.value = _ON_FUNCTION if on_function else _member(self.value, attribute)
+        self.name = f"{self.name}.{attribute}"
 
-    def _looked_up(self, operation: str, name: str) -> Any:
+    def _look_up(self, operation: str, name: str) -> Any:
         if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
             return self.function.__globals__.get(name, getattr(builtins, name, _UNKNOWN))
         return self.known.get(name, _UNKNOWN)
@@ -270,11 +270,11 @@ class _Reader:
         if operation.endswith("_GLOBAL") or outer:
             yield _Use(name, None, True, self.line)
         elif operation not in ("STORE_ATTR", "STORE_SUBSCR"):
-            self.known[name] = value  # perhaps another name for what is outside
+            self.known[name] = value  # perhaps another name for something outside
 
 
 def _has_attributes(value: Any) -> bool:
-    """Tell whether the attributes of a value are known before the function runs."""
+    """Return whether the attributes of a value are known before the function runs."""
     return isinstance(value, types.ModuleType | type | types.FunctionType) or package(type(value)) == "scipy"
 
 
@@ -283,14 +283,8 @@ def _default(function: types.FunctionType, name: str) -> Any:
     return _UNKNOWN if parameter is None else parameter.default
 
 
-def _enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # enclosed, and not there yet
-            yield name, cell.cell_contents
-
-
 def _module(name: str) -> Any:
-    with contextlib.suppress(Exception):  # it will fail in the user's own call, which reports it
+    with contextlib.suppress(Exception):  # the user's own call will fail, and report it
         return importlib.import_module(name)
     return _UNKNOWN
 
@@ -305,22 +299,14 @@ def _kind(value: Any) -> str | None:
     """Return what kind of impurity it is to use a value, or None."""
     if isinstance(value, types.ModuleType):
         return MODULES.get(value.__name__)
-    inside = [value, getattr(value, "__self__", None)]
-    if _is_users_object(value):
-        inside += vars(value).values()
-    if any(isinstance(one, _GENERATORS) for one in inside):
+    parts = [value, getattr(value, "__self__", None)]
+    if package(type(value)) not in TRUSTED and hasattr(value, "__dict__"):  # an object of a user's class
+        parts += vars(value).values()
+    if any(isinstance(part, _GENERATORS) for part in parts):
         return RANDOM
     if callable(value):
         return _kind_of_call(value)
     return None if is_constant(value) else MUTABLE
-
-
-def _is_users_object(value: Any) -> bool:
-    """Tell whether a value is an object of a user's class, with attributes of its own."""
-    return package(type(value)) not in TRUSTED and hasattr(value, "__dict__")
-
-
-_GENERATORS = random.Random | np.random.RandomState | np.random.Generator | np.random.BitGenerator
 
 
 def _is_compiled(value: Any) -> bool:
@@ -330,43 +316,25 @@ def _is_compiled(value: Any) -> bool:
 def _kind_of_call(value: Any) -> str | None:
     if _is_compiled(value):
         return COMPILED
-    for name, kind in BUILTINS.items():
-        if value is getattr(builtins, name):
+    for builtin, kind in BUILTINS.items():
+        if value is getattr(builtins, builtin):
             return kind
-    inside = getattr(value, "__self__", None)
-    owner = inside if isinstance(inside, type) else value
-    module = str(getattr(owner, "__module__", None))
-    if package(value) in ("numpy", "numba") and getattr(value, "__name__", None) in UNCHECKED:
+    bound_to, name = getattr(value, "__self__", None), getattr(value, "__name__", None)
+    module = str(getattr(bound_to if isinstance(bound_to, type) else value, "__module__", None))
+    if package(value) in ("numpy", "numba") and name in UNCHECKED:
         return UNSAFE
-    called = getattr(value, "__name__", None)
-    if called in ("urandom", "getrandom") or (module.startswith("scipy.stats") and called in DRAWN):
+    if name in ("urandom", "getrandom") or (module.startswith("scipy.stats") and name in DRAWN):
         return RANDOM
-    if module == "datetime" and called not in ("now", "today", "utcnow"):
-        return None  # computing with dates reads no clock
-    return _by_module(module) or (None if package(value) in TRUSTED or is_constant(value) else MUTABLE)
-
-
-def _by_module(module: str) -> str | None:
-    known = {"_random": RANDOM, "posix": INPUT, "nt": INPUT, "_io": INPUT, "_datetime": CLOCK, **MODULES}
-    return next((kind for name, kind in known.items() if module == name or module.startswith(name + ".")), None)
-
-
-_CONSTANT = (
-    bool | int | float | complex | str | bytes | range | None | types.EllipsisType | type | types.ModuleType
-    | types.FunctionType | types.MethodDescriptorType | types.GenericAlias
-    | np.generic | np.dtype | np.ufunc | PurePath
-)  # fmt: skip
+    if module == "datetime" and name not in ("now", "today", "utcnow"):
+        return None  # arithmetic with dates reads no clock
+    for impure, kind in {**_HIDDEN_MODULES, **MODULES}.items():
+        if module == impure or module.startswith(impure + "."):
+            return kind
+    return None if package(value) in TRUSTED or is_constant(value) else MUTABLE
 
 
 def is_constant(value: Any) -> bool:
-    """Tell whether a value can never change, so that reading it is the same at every step.
-
-    Examples
-    --------
-    >>> is_constant((0.5, "idle")), is_constant([0.5]), is_constant(np.zeros(2))
-    (True, False, False)
-
-    """
+    """Return whether a value can never change, so that a function may read it at every step."""
     if isinstance(value, tuple | frozenset):
         return all(is_constant(part) for part in value)
     if isinstance(value, enum.Enum):
@@ -378,5 +346,5 @@ def is_constant(value: Any) -> bool:
     if isinstance(value, _CONSTANT) or hasattr(value, "py_func") or isinstance(value, functools._lru_cache_wrapper):
         return True
     if dataclasses.is_dataclass(value) and value.__dataclass_params__.frozen:  # type: ignore[union-attr]
-        return all(is_constant(getattr(value, one.name)) for one in dataclasses.fields(value))
+        return all(is_constant(getattr(value, field.name)) for field in dataclasses.fields(value))
     return type(value).__module__ == "typing" or value is _UNKNOWN

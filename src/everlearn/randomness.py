@@ -40,13 +40,13 @@ def stream(seed: int, run: int, whose: int) -> np.random.Generator:
 
 
 def words(generator: np.random.Generator) -> NDArray[np.uint64]:
-    """Return the four words that are the whole condition of a stream."""
+    """Return the four words that determine all that a stream will draw."""
     state: dict[str, Any] = generator.bit_generator.state  # type: ignore[assignment]
     return np.array(state["state"]["state"], dtype=np.uint64)
 
 
 def put_words(generator: np.random.Generator, four: NDArray[np.uint64]) -> None:
-    """Put a stream into the condition that :func:`words` returned."""
+    """Restore a stream from what :func:`words` returned."""
     state: dict[str, Any] = generator.bit_generator.state  # type: ignore[assignment]
     state["state"]["state"] = np.asarray(four, dtype=np.uint64)
     generator.bit_generator.state = state

@@ -1,7 +1,7 @@
-"""What compiled code depends on: the source of a function, of every function that it calls, and its constants.
+"""Fingerprint functions, classes and objects by their source and their contents, the same in every process.
 
-Numba does not notice an edited callee in another file; it would silently run the old one.  So compiled code is kept
-under a hash of all of this.
+Numba does not notice that a callee in another file was edited, and would silently run the old one.  So compiled code is
+cached under a hash of a function, of every function that it calls, and of its constants.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import collections
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import inspect
@@ -17,143 +18,161 @@ import textwrap
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from everlearn.holding import LIBRARIES, held, is_own, package, qualified
 from everlearn.labels import is_label
+from everlearn.ownership import LIBRARIES, is_own, package, qualified
 
 MOST_THINGS = 10_000
-"""How many functions, classes and objects are looked into; those beyond are told by their types."""
-
-_PARSING = threading.Lock()
-"""Python 3.11 raises SystemError where two threads make syntax trees at once."""
-
-_KNOWN: weakref.WeakKeyDictionary[types.FunctionType, tuple[types.CodeType, str]] = weakref.WeakKeyDictionary()
-"""The sources that were read, each with the code that it was read of."""
+"""The largest number of functions, classes and objects in a fingerprint; of further ones only the type counts."""
 
 MODULES_DEEP = 3
-"""How many modules inside each other a name is followed through, as in ``package.module.name``."""
+"""How many nested modules a name is followed through, as in ``package.module.name``."""
 
 COMPILED_ELSEWHERE = {"math", "numba", "numpy", "scipy"}
-"""Modules whose functions Numba knows itself."""
+"""Packages whose functions Numba knows itself."""
+
+_PARSING = threading.Lock()
+"""Python 3.11 raises SystemError if two threads make syntax trees at once."""
+
+_KNOWN: weakref.WeakKeyDictionary[types.FunctionType, tuple[types.CodeType, str]] = weakref.WeakKeyDictionary()
+"""The source of each function, with the code for which it was read."""
 
 
-def callees(function: Callable[..., Any]) -> list[types.FunctionType]:
-    """Return a function and every plain Python function that it reaches by name, each once.
+def names_read(code: types.CodeType) -> set[str]:
+    """Return the names that code reads, including those in nested functions and comprehensions."""
+    nested = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return set(code.co_names).union(*(names_read(inner) for inner in nested))
 
-    Examples
-    --------
-    >>> from everlearn.randomness import choose
-    >>> [function.__name__ for function in callees(choose)]
-    ['choose', 'uniform']
 
+def enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the variables of enclosing functions that a function uses, with their values."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # a variable that is not assigned yet
+            yield name, cell.cell_contents
+
+
+def names_used(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """Return the global and enclosed names that a function uses, including ``module.name``, with their values."""
+    read = names_read(function.__code__)
+    used = {name: function.__globals__[name] for name in read if name in function.__globals__}
+    used.update(enclosed(function))
+    queue = [(name, value, 1) for name, value in used.items()]
+    for name, module, depth in queue:
+        if isinstance(module, types.ModuleType) and module.__name__.partition(".")[0] not in COMPILED_ELSEWHERE:
+            members = {f"{name}.{member}": getattr(module, member, None) for member in read}
+            present = {path: value for path, value in members.items() if value is not None}
+            used.update(present)
+            queue.extend((path, value, depth + 1) for path, value in present.items() if depth < MODULES_DEEP)
+    return sorted(used.items(), key=itemgetter(0))
+
+
+def _values_used(function: types.FunctionType) -> Iterator[Any]:
+    return (value for _, value in names_used(function))
+
+
+def callees(
+    function: Any, follow: Callable[[types.FunctionType], Iterable[Any]] = _values_used
+) -> list[types.FunctionType]:
+    """Return a function and every Python function that it reaches, each once.
+
+    ``follow`` yields what a function refers to.  The default is whatever it uses by name.
     """
-    found: dict[types.FunctionType, None] = {}
-    queue: list[Any] = [function]
-    for one in queue:
-        if isinstance(one, types.FunctionType) and one not in found:
-            found[one] = None
-            queue.extend(value for _, value in names_used(one))
-    return list(found)
+    reached: dict[types.FunctionType, None] = {}
+    queue = [function]
+    for thing in queue:
+        if isinstance(thing, types.FunctionType) and thing not in reached:
+            reached[thing] = None
+            queue.extend(follow(thing))
+    return list(reached)
 
 
 def fingerprint(*functions: Callable[..., Any]) -> str:
-    """Return a hash of everything on which the behaviour of compiled functions depends.
-
-    Examples
-    --------
-    >>> from everlearn.agents import always, growing_horizon
-    >>> fingerprint(growing_horizon.act) == fingerprint(growing_horizon.act)
-    True
-    >>> fingerprint(growing_horizon.act) == fingerprint(always.act)
-    False
-
-    """
-    text = hashlib.sha256()
+    """Return a hash of all that the behaviour of compiled functions depends on."""
+    digest = hashlib.sha256()
     for function in functions:
-        for part in _Walk(function).texts():
-            text.update(part.encode())
-    return text.hexdigest()
+        for text in _Walk(function).texts():
+            digest.update(text.encode())
+    return digest.hexdigest()
 
 
 def source_of(thing: Any, *, named: bool = True) -> str:
-    """Return a hash of what a function, a class or an object does, for things that are never compiled.
+    """Return a hash of what a function, a class or an object does, if it is never compiled.
 
     Unless ``named``, neither the name of a function nor the modules of the user's functions count.
 
     Examples
     --------
-    >>> class One: pass
-    >>> source_of(One) == source_of(One), source_of(len) == source_of(max)
-    (True, False)
     >>> source_of(functools.partial(max, 1)) == source_of(functools.partial(max, 2))
     False
 
     """
-    if named and isinstance(thing, types.FunctionType):
-        told = fingerprint(thing)
-    else:
-        told = "".join(_Walk(thing, named).texts())
-    return hashlib.sha256(told.encode()).hexdigest()
+    by_fingerprint = named and isinstance(thing, types.FunctionType)
+    text = fingerprint(thing) if by_fingerprint else "".join(_Walk(thing, named).texts())
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class _Walk:
-    """Everything that a thing rests on, each once in the order in which it is found, and a text of all of it.
+    """Visits everything that a thing depends on, each once, and describes it in texts.
 
-    Functions and classes are told by their source, objects by what they hold.  What is held is told by its number, so
-    that things may hold each other.  What belongs to a library is told by its name, and so is what can hold nothing.
+    The text of a function or a class is its source, that of an object its contents.  Texts refer to other things by
+    number, so that things may refer to each other.  What belongs to a library is described by its name alone.
     """
 
     def __init__(self, thing: Any, named: bool = True) -> None:
-        self._named_too = named
-        self.found: list[Any] = []  # all are kept: the id of what is gone may come again
+        self._use_names = named
+        self.visited: list[Any] = []  # all are kept, since the id of an object that is gone may be used again
         self._numbers: dict[int, int] = {}
         self._around: list[int] = []
-        self._add(_plain_function(thing))
+        self._number(_undecorated(thing))
 
     def texts(self) -> Iterator[str]:
-        """Yield the text in parts."""
-        for thing in self.found:  # which grows meanwhile
+        for thing in self.visited:  # which grows meanwhile
             if isinstance(thing, types.FunctionType):
                 yield from self._function(thing)
             elif isinstance(thing, type):
                 yield from self._class(thing)
             else:
-                entries = [f"{name} = {self._constant(value)}" for name, value in (held(thing) or {}).items()]
-                own = is_own(type(thing)) and not self._named_too
-                yield "\n".join(["", type(thing).__name__ if own else qualified(thing), *entries])
+                entries = [f"{name} = {self._value(value)}" for name, value in (contents(thing) or {}).items()]
+                short = is_own(type(thing)) and not self._use_names
+                yield "\n".join(["", type(thing).__name__ if short else qualified(thing), *entries])
                 if is_own(type(thing)):
-                    self._add(type(thing))
+                    self._number(type(thing))
 
     def _function(self, function: types.FunctionType) -> Iterator[str]:
-        yield self._text(function)
-        yield f"\n{self._constant(function.__defaults__)} {self._constant(function.__kwdefaults__)}"
-        if package(function) == "gymnasium":  # its functions know every environment there is, also those of others
+        yield self._function_text(function)
+        yield f"\n{self._value(function.__defaults__)} {self._value(function.__kwdefaults__)}"
+        if package(function) == "gymnasium":  # its functions reach every registered environment
             return
-        inner = package(function) == "everlearn" and function is not self.found[0]
+        inner = package(function) == "everlearn" and function is not self.visited[0]
         for name, value in names_used(function):
             if inner and isinstance(value, dict) and name in function.__code__.co_freevars:
-                continue  # what it computed so far; what determines that is held beside it
-            yield f"\n{name} = {self._named(value, is_own(function))}"
+                continue  # a cache, which depends on what is enclosed beside it
+            yield f"\n{name} = {self._name(value, is_own(function))}"
 
-    def _text(self, function: types.FunctionType) -> str:
-        if self._named_too or not is_own(function):
+    def _function_text(self, function: types.FunctionType) -> str:
+        if self._use_names or not is_own(function):
             return f"\n{function.__module__}.{function.__qualname__}\n{_source(function)}"
-        if function.__name__ == "<lambda>":  # its source is the line that it is in, and that may say anything
-            return f"\n{_code(function.__code__)}"
-        return "\n" + (_unnamed(_source(function)) if function is self.found[0] else _source(function))
+        if function.__name__ == "<lambda>":  # its source is the whole line around it
+            return f"\n{_describe_code(function.__code__)}"
+        source = _source(function)
+        if function is self.visited[0]:  # a new name is no change
+            source = re.sub(r"\A((?:@.*\n)*(?:async )?def )\w+", r"\1_", source)
+        return f"\n{source}"
 
-    def _named(self, value: Any, by_user: bool) -> str:
-        """Return what a name stands for: functions and classes of the user's follow in the order of their names."""
-        if _is_followed(one := _plain_function(value)):
-            self._add(one)
-        elif by_user or not isinstance(one, type | types.BuiltinFunctionType):
-            return self._constant(value)
+    def _name(self, value: Any, by_user: bool) -> str:
+        """Describe what a name stands for; functions, and classes of the user's, are visited later."""
+        plain = _undecorated(value)
+        users_class = isinstance(plain, type) and is_own(plain) and not issubclass(plain, tuple)
+        if users_class or isinstance(plain, types.FunctionType):
+            self._number(plain)
+        elif by_user or not isinstance(plain, type | types.BuiltinFunctionType):
+            return self._value(value)
         return type(value).__name__
 
     def _class(self, kind: type) -> Iterator[str]:
@@ -161,68 +180,95 @@ class _Walk:
         if not is_own(kind):
             return
         for base in kind.__bases__:
-            self._add(base)
+            self._number(base)
         for name, member in vars(kind).items():
-            if isinstance(inner := _function_of(member), types.FunctionType):
-                self._add(inner)
+            if isinstance(method := _function_of(member), types.FunctionType):
+                self._number(method)
             elif not name.startswith("__") and not issubclass(kind, tuple):
-                yield f"\n{name} = {self._constant(member)}"
+                yield f"\n{name} = {self._value(member)}"
 
-    def _add(self, thing: Any) -> int:
+    def _number(self, thing: Any) -> int:
+        """Return the number of a thing, which is visited if it is new."""
         if id(thing) not in self._numbers:
-            self._numbers[id(thing)] = len(self.found)
-            self.found.append(thing)
+            self._numbers[id(thing)] = len(self.visited)
+            self.visited.append(thing)
         return self._numbers[id(thing)]
 
-    def _constant(self, value: Any) -> str:
-        """Return what identifies a value in every process: what it is, if it is data, or its type and its number."""
+    def _value(self, value: Any) -> str:
+        """Describe a value: data by its contents, everything else by its type and its number."""
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
             return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
         if isinstance(value, bool | int | float | complex | str | bytes | range | PurePath | np.generic | None):
             return repr(value)
         if isinstance(value, tuple | list | dict | set | frozenset | collections.deque | np.ndarray):
             return self._container(value)
-        one, told = _plain_function(value), type(value).__name__
-        if isinstance(one, types.BuiltinFunctionType) or (isinstance(one, type) and not is_own(one)):
-            return f"{told} {qualified(one)}"
-        known = isinstance(one, type | types.FunctionType) or held(one) is not None
-        return f"{told} {self._add(one)}" if known and len(self.found) < MOST_THINGS else told
+        plain, kind = _undecorated(value), type(value).__name__
+        if isinstance(plain, types.BuiltinFunctionType) or (isinstance(plain, type) and not is_own(plain)):
+            return f"{kind} {qualified(plain)}"
+        known = isinstance(plain, type | types.FunctionType) or contents(plain) is not None
+        return f"{kind} {self._number(plain)}" if known and len(self.visited) < MOST_THINGS else kind
 
     def _container(self, value: Any) -> str:
         if id(value) in self._around:
             return f"{type(value).__name__} around it"
         if isinstance(value, tuple) and is_own(type(value)):
-            self._add(type(value))
+            self._number(type(value))
         self._around.append(id(value))
         if isinstance(value, dict):
-            entries = [f"{self._constant(key)}: {self._constant(entry)}" for key, entry in value.items()]
-        elif isinstance(
-            value, set | frozenset
-        ):  # in an order of its own in every process, so that numbers tell nothing
+            entries = [f"{self._value(key)}: {self._value(entry)}" for key, entry in value.items()]
+        elif isinstance(value, set | frozenset):  # its order differs between processes, so nothing can be numbered
             entries = sorted(
-                repr(one) if is_label(one) or isinstance(one, float) else type(one).__name__ for one in value
+                repr(entry) if is_label(entry) or isinstance(entry, float) else type(entry).__name__ for entry in value
             )
         else:
-            entries = [self._constant(entry) for entry in value]
+            entries = [self._value(entry) for entry in value]
         self._around.pop()
         return f"({', '.join(entries)})"
 
 
-def _is_followed(thing: Any) -> bool:
-    """Tell whether a name that stands for a thing leads to it: to every function, and to classes of the user's."""
-    if isinstance(thing, type):
-        return is_own(thing) and not issubclass(thing, tuple)
-    return isinstance(thing, types.FunctionType)
+def contents(thing: Any) -> dict[str, Any] | None:
+    """Return what distinguishes an object from others of its class, by name, or None if it should not be looked into.
+
+    Attributes that are computed from others are left out, and so are random generators, which many objects make when
+    they first draw.
+    """
+    if isinstance(thing, functools.partial):
+        return {"func": thing.func, "args": thing.args, "keywords": thing.keywords}
+    if isinstance(thing, types.MethodType):
+        return {"function": thing.__func__, "self": thing.__self__}
+    if isinstance(thing, types.ModuleType) or not (is_own(type(thing)) or _is_data(thing)):
+        return None
+    classes = type(thing).__mro__
+    slots = [name for kind in classes for name in _slots(kind) if hasattr(thing, name)]
+    attributes = {**{name: getattr(thing, name) for name in slots}, **getattr(thing, "__dict__", {})}
+    computed = {
+        name for kind in classes for name, member in vars(kind).items() if isinstance(member, functools.cached_property)
+    }
+    left_out = np.random.Generator | None
+    names = [name for name in sorted(attributes, key=str) if name not in computed]
+    return {name: attributes[name] for name in names if not isinstance(attributes[name], left_out)}
 
 
-def _plain_function(thing: Any) -> Any:
-    """Return the function behind one that was compiled or that remembers its results."""
+def _slots(kind: type) -> list[str]:
+    slots = vars(kind).get("__slots__", ())
+    return [name for name in ((slots,) if isinstance(slots, str) else slots) if not name.startswith("__")]
+
+
+def _is_data(thing: Any) -> bool:
+    """Return whether an object of a library holds data; other objects hold caches, or half the library."""
+    if package(type(thing)) == "everlearn":
+        return dataclasses.is_dataclass(thing)
+    return isinstance(thing, types.SimpleNamespace) or type(thing).__module__.startswith(("gymnasium", "scipy.sparse"))
+
+
+def _undecorated(thing: Any) -> Any:
+    """Return the function behind one that is compiled or cached."""
     compiled = getattr(thing, "py_func", None) if package(type(thing)) == "numba" else None
     return compiled or (thing.__wrapped__ if isinstance(thing, functools._lru_cache_wrapper) else thing)
 
 
 def _function_of(member: Any) -> Any:
-    """Return the function of a method, of whatever sort."""
+    """Return the function of a method or a property, of whatever kind."""
     if isinstance(member, staticmethod | classmethod):
         return member.__func__
     if isinstance(member, property):
@@ -233,12 +279,12 @@ def _function_of(member: Any) -> Any:
 def _class_source(kind: type) -> str:
     if package(kind) not in LIBRARIES:
         with contextlib.suppress(OSError, TypeError):  # built in, or typed at a prompt
-            return _bare(textwrap.dedent(inspect.getsource(kind)))
+            return _normalised(textwrap.dedent(inspect.getsource(kind)))
     return qualified(kind)
 
 
 def _source(function: types.FunctionType) -> str:
-    """Return the source of a function; it is read once, since to find it in its file takes long."""
+    """Return the source of a function; it is cached, since finding it in a file takes long."""
     known = _KNOWN.get(function)
     if known is None or known[0] is not function.__code__:
         known = _KNOWN[function] = function.__code__, _read_source(function)
@@ -247,57 +293,31 @@ def _source(function: types.FunctionType) -> str:
 
 def _read_source(function: types.FunctionType) -> str:
     try:
-        return _bare(textwrap.dedent(inspect.getsource(function.__code__)))
-    except (OSError, TypeError):  # typed at a prompt: the code itself tells as much
-        return _code(function.__code__)
+        return _normalised(textwrap.dedent(inspect.getsource(function.__code__)))
+    except (OSError, TypeError):  # typed at a prompt
+        return _describe_code(function.__code__)
 
 
-def _unnamed(source: str) -> str:
-    """Return the source of a function with another name in its definition, so that a new name is no change."""
-    return re.sub(r"\A((?:@.*\n)*(?:async )?def )\w+", r"\1_", source)
-
-
-def _code(code: types.CodeType) -> str:
-    """Return what code does, the same in every process."""
-    constants = [
-        _code(one) if isinstance(one, types.CodeType) else sorted(map(repr, one)) if isinstance(one, frozenset) else one
-        for one in code.co_consts
-    ]
+def _describe_code(code: types.CodeType) -> str:
+    """Describe bytecode, the same in every process."""
+    constants: list[Any] = []
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            constants.append(_describe_code(constant))
+        else:
+            constants.append(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
     return repr((code.co_code, constants, code.co_names))
 
 
 @functools.lru_cache(maxsize=1024)
-def _bare(source: str) -> str:
+def _normalised(source: str) -> str:
     """Return source without comments, docstrings and layout, which change nothing that it does."""
     try:
         with _PARSING:
             tree = ast.parse(source)
-    except SyntaxError:  # a lambda inside an expression, of which this is the line
+    except SyntaxError:  # the line of a lambda inside an expression
         return source
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)
-
-
-def names_used(function: types.FunctionType) -> list[tuple[str, Any]]:
-    """Return the global and enclosed names that a function uses, with what they stand for, ``module.name`` included."""
-    read = names_read(function.__code__)
-    used = {name: function.__globals__[name] for name in read if name in function.__globals__}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with contextlib.suppress(ValueError):  # enclosed, and not there yet
-            used[name] = cell.cell_contents
-    queue = [(name, value, 1) for name, value in used.items()]
-    for name, module, depth in queue:
-        if isinstance(module, types.ModuleType) and module.__name__.partition(".")[0] not in COMPILED_ELSEWHERE:
-            members = {f"{name}.{member}": getattr(module, member, None) for member in read}
-            found = {path: value for path, value in members.items() if value is not None}
-            used.update(found)
-            queue.extend((path, value, depth + 1) for path, value in found.items() if depth < MODULES_DEEP)
-    return sorted(used.items(), key=itemgetter(0))
-
-
-def names_read(code: types.CodeType) -> set[str]:
-    """Return the names that code reads, comprehensions and functions inside it included."""
-    inside = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return set(code.co_names).union(*(names_read(one) for one in inside))

@@ -1,8 +1,8 @@
-"""The table of a task: every reachable pair of a memory and an aleatoric state, in arrays that a kernel can read.
+"""Tables: the reachable pairs of a memory and an aleatoric state of a task, in arrays that compiled code can read.
 
-A row is a pair and an action; its outcomes stand beside each other, with the running sums of their probabilities, so
-that one uniform number picks one.  Pairs are expanded when a run first visits them: the kernel stops at a pair that it
-has not seen, Python expands it, the kernel goes on.  So a task may have more memories than could ever be listed.
+A row belongs to a pair and an action.  It lists the outcomes with the running sums of their probabilities, so that one
+uniform number selects an outcome.  A pair is expanded when a run first visits it: compiled code stops at a pair that is
+not expanded, Python expands it, and the compiled code resumes.  So a task may have any number of memories.
 """
 
 from __future__ import annotations
@@ -36,27 +36,26 @@ OUTCOME = np.dtype(
 )
 
 OUTCOME_BYTES = OUTCOME.itemsize + 8
-"""Bytes of an outcome in the table of a task, with its probability."""
+"""The bytes of an outcome in a table, with its probability."""
 
 UNSEEN = np.uint32(0xFFFFFFFF)
-"""What ``next`` is in a row that has not been expanded."""
+"""The value of ``next`` in a row that is not expanded."""
 
 MOST_PAIRS = 1_000_000
-"""How many pairs of a memory and an aleatoric state are expanded, unless more are asked for."""
+"""The largest number of pairs that are expanded by default."""
 
 EAGER = 1 << 14
-"""How many pairs are expanded beforehand; small tasks are then complete."""
+"""The number of pairs that are expanded beforehand, which completes the tables of small tasks."""
 
 SETTLED = 1 << 17
-"""Up to how many pairs a table is completed where it is to be identified or sent elsewhere: a few seconds of work."""
-
+"""The largest number of pairs of a table that is completed to be identified or sent elsewhere, in a few seconds."""
 
 SMALL = 1 << 24
-"""Bytes for which it is not worth asking how many there are."""
+"""Up to this many bytes are allocated without asking how much memory is available."""
 
 
 class PairTable:
-    """The pairs of a task, expanded as they are visited.
+    """The pairs of a task, expanded when they are first visited.
 
     Examples
     --------
@@ -87,10 +86,13 @@ class PairTable:
         self.rows = self._blank(1)
         self.probabilities = np.zeros(self.rows.size)
         self._pair(self.model.memory, self.interface.start)
-        self._expand_first(min(eager, max_pairs))
+        done = 0
+        while done < (end := min(eager, max_pairs, len(self.labels))):
+            self._expand(list(range(done, end)))
+            done = end
 
     def expand(self, pair: int) -> None:
-        """Expand a pair, unless somebody has."""
+        """Expand a pair, unless another thread has."""
         with self._lock:
             if self.rows["next"][pair * self.actions * self.width] == UNSEEN:
                 self._refuse_beyond_bound()
@@ -107,14 +109,6 @@ class PairTable:
                 self._expand(queue[:EAGER])
                 queue = queue[EAGER:] + list(range(known, len(self.labels)))
 
-    def _expand_first(self, number: int) -> None:
-        """Expand the first so many pairs, in the order in which they are found."""
-        done = 0
-        while done < min(number, len(self.labels)):
-            end = min(number, len(self.labels))
-            self._expand(list(range(done, end)))
-            done = end
-
     def _refuse_beyond_bound(self) -> None:
         if self.expanded >= self.max_pairs:
             raise TableFull(
@@ -130,22 +124,19 @@ class PairTable:
                 "of memory and aleatoric state, more than this machine has; use --engine reference"
             )
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether every pair that can be reached has been expanded."""
-        return self.expanded == len(self.labels)
-
-    def fixed(self) -> FixedTable:
-        """Return the table once it is complete, without what it takes to expand it."""
+    def fixed(self) -> FixedTable | None:
+        """Return this table as one that cannot be expanded, or None if it is not complete."""
+        if self.expanded < len(self.labels):
+            return None
         kept = len(self.labels) * self.actions * self.width
         return FixedTable(self.interface, self.rows[:kept], self.probabilities[:kept], self.width, self.start)
 
     def name(self, pair: int) -> list[Any]:
-        """Return what names a pair, whatever the order in which pairs were expanded: its memory and its state."""
+        """Return the memory and the state of a pair, which name it however the pairs were numbered."""
         return list(self.labels[pair])
 
     def pair(self, name: Any) -> int:
-        """Return the pair that has a name, for what :meth:`name` gave or JSON made of it."""
+        """Return the pair with a name, which :meth:`name` returned or JSON read."""
         memory, aleatoric_state = (as_label(part) for part in name)
         with self._lock:
             pair = self._pair(memory, self.interface.state(aleatoric_state))
@@ -153,11 +144,11 @@ class PairTable:
             return pair
 
     def digest(self) -> str:
-        """Return a hash of the rows as they are: of the first pairs in their order, where there are more."""
+        """Return a hash of the rows of the pairs that are expanded."""
         return _digest(self.interface, self.rows[: self.expanded * self.actions * self.width], self.width, self.start)
 
     def view(self) -> tuple[NDArray[Any], int]:
-        """Return the rows as they are now, and how many outcomes each has."""
+        """Return the present rows, and how many outcomes each has."""
         with self._lock:
             return self.rows, self.width
 
@@ -175,15 +166,13 @@ class PairTable:
         return pair
 
     def _expand(self, pairs: list[int]) -> None:
-        found, chances = zip(
-            *(self._outcomes(pair, action) for pair in pairs for action in range(self.actions)), strict=True
-        )
-        self._make_room(len(self.labels), max(len(outcomes) for outcomes in found))
-        probabilities = np.array([chance + [0.0] * (self.width - len(chance)) for chance in chances])
-        padded = [outcomes + [outcomes[-1]] * (self.width - len(outcomes)) for outcomes in found]
+        rows_and_chances = [self._outcomes(pair, action) for pair in pairs for action in range(self.actions)]
+        self._make_room(len(self.labels), max(len(chances) for _, chances in rows_and_chances))
+        probabilities = np.array([chances + [0.0] * (self.width - len(chances)) for _, chances in rows_and_chances])
+        padded = [row + [row[-1]] * (self.width - len(row)) for row, _ in rows_and_chances]
         ready = np.array(padded, dtype=OUTCOME).reshape(len(pairs), self.actions * self.width)
         rows = self.rows.reshape(-1, self.actions * self.width)
-        # The first ``next`` of a pair is what a running kernel looks at, so it is written last.
+        # Compiled code on another thread checks the first ``next`` of a pair, so it must be written last.
         following = ready["next"][:, 0].copy()
         ready["next"][:, 0] = UNSEEN
         rows[pairs] = ready
@@ -195,19 +184,19 @@ class PairTable:
         self, pair: int, action: int
     ) -> tuple[list[tuple[float, float, float, int, int, int, int]], list[float]]:
         memory, aleatoric_state = self.labels[pair][0], self._states[pair]
-        found = self.model.outcomes(memory, self.task.actions[action])
-        bounds = [*cumulative(found)[:-1], np.inf]
-        outcomes = []
-        for bound, outcome in zip(bounds, found, strict=True):
+        outcomes = self.model.outcomes(memory, self.task.actions[action])
+        bounds = [*cumulative(outcomes)[:-1], np.inf]
+        row = []
+        for bound, outcome in zip(bounds, outcomes, strict=True):
             observation = self.interface.observation(outcome.observation)
             following, reward = self.interface.step(aleatoric_state, action, observation)
             learned = self.task.reward.learned(reward)
             pair_after = self._pair(outcome.memory, following)
-            outcomes.append((bound, reward, learned, pair_after, following, observation, 0))
-        return outcomes, [outcome.probability for outcome in found]
+            row.append((bound, reward, learned, pair_after, following, observation, 0))
+        return row, [outcome.probability for outcome in outcomes]
 
     def _make_room(self, pairs: int, width: int) -> None:
-        """Grow the arrays.  Kernels that still hold the old ones find them unexpanded, and come back for the new."""
+        """Grow the arrays; compiled code that holds the old ones stops at unexpanded pairs, and then gets the new."""
         held = len(self.rows) // (self.actions * self.width)
         if width <= self.width and pairs <= held:
             return
@@ -224,16 +213,7 @@ class PairTable:
 
 
 class FixedTable:
-    """A table with every pair in it: nothing remains to be expanded, and its pairs are named by their numbers.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.service_station import service_station
-    >>> table = PairTable(service_station(), eager=SETTLED).fixed()
-    >>> table.expanded, table.name(7), table.digest() == table.digest()
-    (10920, 7, True)
-
-    """
+    """A complete table, whose pairs are named by their numbers."""
 
     def __init__(
         self, interface: Interface, rows: NDArray[Any], probabilities: Table | None, width: int, start: int
@@ -246,21 +226,21 @@ class FixedTable:
         self.expanded = len(rows) // (self.actions * width)
 
     def expand(self, pair: int) -> None:
-        """Do nothing: every pair is there."""
+        """Do nothing, since every pair is expanded."""
 
     def complete(self) -> None:
-        """Do nothing: every pair is there."""
+        """Do nothing, since every pair is expanded."""
 
     def view(self) -> tuple[NDArray[Any], int]:
         """Return the rows and how many outcomes each has."""
         return self.rows, self.width
 
     def name(self, pair: int) -> int:
-        """Return what names a pair: its number, since the order is that of the table, which its digest covers."""
+        """Return the name of a pair, which is its number; the digest of the table covers the order."""
         return pair
 
     def pair(self, name: Any) -> int:
-        """Return the pair that has a name."""
+        """Return the pair with a name."""
         return int(name)
 
     def digest(self) -> str:
@@ -269,16 +249,7 @@ class FixedTable:
 
 
 class ArrayTable(FixedTable):
-    """The pairs of a task that was made from arrays: all at once, a pair for each memory.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.arrays import mdp
-    >>> table = ArrayTable(mdp([[[0.5, 0.5], [0, 1]], [[0, 1], [1, 0]]], [[0, 0], [1, 0]]))
-    >>> table.expanded, table.width, table.rows["bound"].tolist()
-    (2, 2, [0.5, inf, inf, inf, inf, inf, inf, inf])
-
-    """
+    """The table of a task that was made from arrays, with one pair per memory."""
 
     def __init__(self, task: Task) -> None:
         if task.arrays is None:
@@ -303,7 +274,7 @@ def _digest(interface: Interface, rows: NDArray[Any], width: int, start: int) ->
 
 
 def _fill(rows: NDArray[Any], matrix: Any, rewards: Table, counts: NDArray[np.int64]) -> Table:
-    """Fill the rows of one action, and return the probabilities; a row with fewer outcomes repeats its last."""
+    """Fill the rows of one action, and return the probabilities; a row with fewer outcomes repeats its last one."""
     slots = np.minimum(np.arange(rows.shape[1]), counts[:, None] - 1)
     places = matrix.indptr[:-1, None] + slots
     probabilities = np.where(np.arange(rows.shape[1]) < counts[:, None], matrix.data[places], 0.0)
@@ -318,20 +289,20 @@ def _fill(rows: NDArray[Any], matrix: Any, rewards: Table, counts: NDArray[np.in
 AnyTable: TypeAlias = PairTable | FixedTable
 
 
+def draw_outcome(table: AnyTable, pair: int, action: int, draw: float) -> Any:
+    """Return the outcome of an action that a uniform number selects, as compiled code does."""
+    table.expand(pair)
+    rows, width = table.view()
+    first = (pair * table.actions + action) * width
+    return rows[first + int(np.searchsorted(rows["bound"][first : first + width], draw, side="right"))]
+
+
 def make_table(task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> PairTable | ArrayTable:
-    """Return the table of a task, in whichever way it can be made."""
+    """Return the table of a task: from its arrays if it has them, else from its model."""
     return PairTable(task, max_pairs, eager) if task.arrays is None else ArrayTable(task)
 
 
 def settled_table(task: Task, max_pairs: int = MOST_PAIRS) -> AnyTable:
-    """Return the table of a task with every pair in it; where that would be too many, one that is expanded further.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.service_station import service_station
-    >>> type(settled_table(service_station())).__name__
-    'FixedTable'
-
-    """
+    """Return the complete table of a task if it has at most ``SETTLED`` pairs, else one that expands further."""
     table = make_table(task, max_pairs, eager=SETTLED)
-    return table.fixed() if isinstance(table, PairTable) and table.is_complete else table
+    return (table.fixed() or table) if isinstance(table, PairTable) else table

@@ -29,11 +29,7 @@ def learned(
         for _ in batch.advance(pool):
             pass
     now = Now(steps, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
-    return [
-        design.inspect(batch.known_by(group, lane), now)
-        for group in batch.groups
-        for lane in range(len(group.lanes.pair))
-    ]
+    return [design.inspect(group.known_by(lane), now) for group in batch.groups for lane in range(len(group.runs))]
 
 
 def acted(agent: el.Agent, steps: int, seed: int) -> el.Agent:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.engine.times import recording_times
+from everlearn.engine.curves import recording_times
 from everlearn.results.arm import Arm
 
 

@@ -9,7 +9,7 @@ from everlearn import tables
 from everlearn.agents.registry import make_design
 from everlearn.engine import memory
 from everlearn.engine.memory import MEMORY, OVERHEAD, bytes_known, need, refuse_beyond_memory
-from everlearn.engine.plan import Plan, recorded_policies
+from everlearn.engine.plan import Plan
 from everlearn.errors import InputError, TableFull
 from everlearn.machine import cores
 from everlearn.tables import ArrayTable, PairTable
@@ -26,7 +26,7 @@ def plan_of(runs: int, agent: str = "q-learning", steps: int = 1000) -> Plan:
 
 def test_what_is_recorded_is_counted_as_it_is_allocated():
     plan = plan_of(3)
-    policies = recorded_policies(plan, 1)
+    policies = plan.blank_curves(1).policies
     assert need(plan, 0).per_run == OVERHEAD + 2 * (8 * plan.times.size + policies.nbytes)
     assert need(plan, 0).total == 3 * need(plan, 0).per_run
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from everlearn.agents.registry import make_design
-from everlearn.engine.plan import Plan, recorded_policies
-from everlearn.engine.times import recording_times
+from everlearn.engine.curves import recording_times
+from everlearn.engine.plan import Plan
 from everlearn.errors import InputError
 from everlearn.tasks.registry import make_task
 from tests.worlds import random_mdp
@@ -31,5 +31,5 @@ def test_what_is_refused(arguments, message):
 
 
 def test_policies_are_recorded_where_they_are_small():
-    assert recorded_policies(plan(steps=10), 3).shape == (3, 10, 2, 2)
-    assert recorded_policies(plan(task=random_mdp(1, states=200)), 3) is None
+    assert plan(steps=10).blank_curves(3).policies.shape == (3, 10, 2, 2)
+    assert plan(task=random_mdp(1, states=200)).blank_curves(3).policies is None

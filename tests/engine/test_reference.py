@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import everlearn as el
-from everlearn.engine.reference import Record, reference_loop
+from everlearn.engine.reference import ReferenceLoop
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.service_station import service_station
 from tests.worlds import environment_stream, pendulum
@@ -38,34 +38,35 @@ class Script:
 
 def test_agent_and_environment_take_turns():
     environment, agent = Script("arrival", "nothing", "departure", "arrival"), Stubborn("fast")
-    records = list(reference_loop(environment, agent, Interface(service_station()), [1, 3, 4]))
+    loop = ReferenceLoop(environment, agent, Interface(service_station()))
+    totals = []
+    for t in (1, 3, 4):
+        loop.advance(t)
+        totals.append((loop.t, loop.total_reward))
     assert environment.done == ["fast"] * 4
     assert agent.heard == [("arrival", None), ("nothing", None), ("departure", None), ("arrival", None)]
-    assert records == [Record(1, 1.0), Record(3, 0.0), Record(4, 1.0)]
+    assert totals == [(1, 1.0), (3, 0.0), (4, 1.0)]
 
 
 def test_rewards_are_in_the_units_of_the_task():
     task = service_station(revenue=8, raw=False)
-    records = list(reference_loop(Script("arrival"), Stubborn("slow"), Interface(task), [1]))
-    assert records[0].total_reward == 8
+    loop = ReferenceLoop(Script("arrival"), Stubborn("slow"), Interface(task))
+    loop.advance(1)
+    assert loop.total_reward == 8
 
 
 def test_nothing_is_done_before_it_is_asked_for():
     environment = Script("arrival", "nothing")
-    loop = reference_loop(environment, Stubborn("slow"), Interface(service_station()), [1, 2])
+    loop = ReferenceLoop(environment, Stubborn("slow"), Interface(service_station()))
     assert environment.done == []
-    next(loop)
+    loop.advance(1)
     assert environment.done == ["slow"]
 
 
 def test_an_environment_without_a_model():
     task = pendulum().finish()
     agent = el.Agent(task, seed=2)
-    records = list(reference_loop(task.start(environment_stream(2)), agent, agent.interface, [10, 100]))
-    assert [record.t for record in records] == [10, 100]
-    assert agent.t == 100
-    assert 0 < records[-1].average_reward < 1
-
-
-def test_an_average_is_a_total_over_its_time():
-    assert Record(8, 2.0).average_reward == 0.25
+    loop = ReferenceLoop(task.start(environment_stream(2)), agent, agent.interface)
+    loop.advance(100)
+    assert agent.t == loop.t == 100
+    assert 0 < loop.total_reward < 100

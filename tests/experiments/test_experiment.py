@@ -268,7 +268,7 @@ def by_hand(member: int) -> np.ndarray:
     batch = ReferenceBatch(plan, [member * MOST_RUNS + run for run in range(2)])
     for _ in batch.advance():
         pass
-    return np.mean([one.total_reward for one in batch.finished()], axis=0)
+    return batch.curves.total_reward.mean(axis=0)
 
 
 def test_a_family_by_hand(family):

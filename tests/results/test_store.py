@@ -15,22 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from everlearn.engine.condition import Condition
+from everlearn.engine.checkpoint import Checkpoint
+from everlearn.engine.curves import Curves
 from everlearn.errors import StoreError
 from everlearn.results.store import SCHEMA, Cells, Damaged
 
+TIMES = np.array([1, 5, 10])
 NOTES = {"seconds": 0.25, "host": "here", "identity": {"seed": 3}}
 
 
-def condition(**changes) -> Condition:
+def checkpoint(**changes) -> Checkpoint:
     random = np.random.default_rng(0)
     fields = {
         "engine": "compiled",
         "t": 10,
         "runs": (3, 4),
-        "times": np.array([1, 5, 10]),
-        "total_reward": random.random((2, 3)),
-        "policies": random.random((2, 3, 2, 2)),
+        "curves": Curves(TIMES, random.random((2, 3)), random.random((2, 3, 2, 2))),
         "arrays": {
             "knowledge/cells": random.random((2, 2, 4)),
             "state": np.array([0, 1], dtype=np.uint32),
@@ -39,18 +39,18 @@ def condition(**changes) -> Condition:
         "shared": {"scale": 0.1, "exponent": 3},
         "each": (7, [[0, "busy"], 1]),
     }
-    return Condition(**{**fields, **changes})
+    return Checkpoint(**{**fields, **changes})
 
 
-def same(one: Condition, other: Condition) -> bool:
-    """Whether two conditions are the same to the last bit; comparing bytes tells -0.0 from 0.0, and nan is itself."""
+def same(one: Checkpoint, other: Checkpoint) -> bool:
+    """Whether two checkpoints are the same to the last bit; comparing bytes tells -0.0 from 0.0, and nan is itself."""
     plain = ("engine", "t", "runs", "shared", "each")
     return (
         all(getattr(one, name) == getattr(other, name) for name in plain)
-        and _same(one.times, other.times)
-        and _same(one.total_reward, other.total_reward)
-        and (one.policies is None) == (other.policies is None)
-        and (one.policies is None or _same(one.policies, other.policies))
+        and _same(one.curves.times, other.curves.times)
+        and _same(one.curves.total_reward, other.curves.total_reward)
+        and (one.curves.policies is None) == (other.curves.policies is None)
+        and (one.curves.policies is None or _same(one.curves.policies, other.curves.policies))
         and one.arrays.keys() == other.arrays.keys()
         and all(_same(one.arrays[name], other.arrays[name]) for name in one.arrays)
     )
@@ -64,7 +64,7 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
 def cells(tmp_path) -> Cells:
     """A directory with one cell."""
     store = Cells(tmp_path)
-    store.write("0f", condition(), NOTES)
+    store.write("0f", checkpoint(), NOTES)
     return store
 
 
@@ -83,7 +83,7 @@ def edited(cells: Cells, change, cell: str = "0f") -> None:
 
 def test_a_cell_is_read_back_to_the_last_bit(cells):
     found, notes = cells.read("0f")
-    assert same(found, condition())
+    assert same(found, checkpoint())
     assert notes == NOTES
 
 
@@ -104,7 +104,7 @@ shapes = arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
     t=st.integers(0, 2**60),
 )
 def test_whatever_is_written_is_read_back(known, total, shared, policies, t):
-    written = condition(arrays=known, total_reward=total, shared=shared, policies=policies, t=t)
+    written = checkpoint(arrays=known, curves=Curves(TIMES, total, policies), shared=shared, t=t)
     with tempfile.TemporaryDirectory() as folder:
         Cells(Path(folder)).write("aa", written, {})
         found, notes = Cells(Path(folder)).read("aa")
@@ -118,13 +118,13 @@ def test_there_is_no_cell(cells):
 
 
 def test_writing_again_replaces_and_leaves_nothing_else(cells):
-    cells.write("0f", condition(t=20), NOTES)
+    cells.write("0f", checkpoint(t=20), NOTES)
     assert cells.read("0f")[0].t == 20
     assert [path.name for path in cells.directory.iterdir()] == ["0f.npz"]
 
 
 def test_what_cannot_go_on_is_kept_as_well(cells):
-    cells.write("0f", condition(each=(None, None)), NOTES)
+    cells.write("0f", checkpoint(each=(None, None)), NOTES)
     assert not cells.read("0f")[0].resumable
 
 
@@ -172,7 +172,7 @@ def check_flipped_bytes(cells: Cells, every: int) -> None:
         path.write_bytes(bytes(damaged))
         with suppress(StoreError):
             found, notes = cells.read("0f")
-            assert same(found, condition())
+            assert same(found, checkpoint())
             assert notes == NOTES
 
 
@@ -187,7 +187,7 @@ def test_every_flipped_byte_is_noticed(cells):
 
 def test_every_array_is_covered(cells):
     for name in ("times", "total_reward", "policies", "state"):
-        cells.write("0f", condition(), NOTES)
+        cells.write("0f", checkpoint(), NOTES)
         edited(cells, lambda text, name=name: {**text, "sha256": {**text["sha256"], name: "0" * 64}})
         assert f"the checksum of {name!r} is wrong" in refused(cells)
 
@@ -219,12 +219,12 @@ def test_a_full_disk_leaves_the_old_cell_whole(cells, monkeypatch, number):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StoreError) as caught:
-        cells.write("0f", condition(t=20), NOTES)
+        cells.write("0f", checkpoint(t=20), NOTES)
     assert str(caught.value) == (
         f"{cells.path('0f')}: {os.strerror(number)}; nothing that was committed is lost; "
         "make room and give the same command again"
     )
-    assert same(cells.read("0f")[0], condition())
+    assert same(cells.read("0f")[0], checkpoint())
     assert [path.name for path in cells.directory.iterdir()] == ["0f.npz"]
 
 
@@ -234,5 +234,5 @@ def test_another_failure_of_the_disk_is_told_as_it_is(cells, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", broken)
     with pytest.raises(OSError, match=os.strerror(errno.EIO)):
-        cells.write("0f", condition(t=20), NOTES)
-    assert same(cells.read("0f")[0], condition())
+        cells.write("0f", checkpoint(t=20), NOTES)
+    assert same(cells.read("0f")[0], checkpoint())

@@ -14,7 +14,7 @@ from typing import Any
 
 from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.reward import Reward
-from everlearn.holding import is_ours
+from everlearn.ownership import is_ours
 from everlearn.protocol import Act, Knowledge, Learn, Now, Table
 from everlearn.registry import settings_text
 from everlearn.tasks.interface import Interface

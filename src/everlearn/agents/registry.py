@@ -14,8 +14,8 @@ from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName, UserCodeError
 from everlearn.factories import call_factory, name_of, refuse_needy
-from everlearn.holding import is_ours
 from everlearn.labels import kind_of
+from everlearn.ownership import is_ours
 from everlearn.purity import impurities
 from everlearn.registry import locate, parameters, settings
 from everlearn.tasks.define import Definition

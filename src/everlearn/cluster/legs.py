@@ -1,4 +1,4 @@
-"""A leg: what a worker does at a time.  From a condition it advances some runs for some seconds, and returns another.
+"""A leg: what a worker does at a time.  From a checkpoint it advances some runs for some seconds, and returns another.
 
 It is a function of plain data, so that a leg that was lost with its worker can be done again anywhere, and a worker
 keeps nothing that anybody would miss.
@@ -14,8 +14,8 @@ from typing import Any
 
 from everlearn.agents.own import build_knowledge
 from everlearn.cluster.travel import records_after, unpacked_plan, unpacked_table
+from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.compiled import CompiledBatch
-from everlearn.engine.condition import Condition
 from everlearn.experiments.cells import agent_identity
 from everlearn.modules import look_in
 from everlearn.results.provenance import arithmetic
@@ -43,8 +43,8 @@ class Refusal:
     reason: str
 
 
-def walk(order: Order, table: dict[str, Any], condition: Condition | None) -> tuple[Condition, float] | Refusal:
-    """Advance runs from a condition for some seconds; return how far they have come, and the seconds it took."""
+def walk(order: Order, table: dict[str, Any], checkpoint: Checkpoint | None) -> tuple[Checkpoint, float] | Refusal:
+    """Advance runs from a checkpoint for some seconds; return how far they have come, and the seconds it took."""
     began = time.perf_counter()
     if (here := arithmetic()) != order.arithmetic:
         return Refusal(_worker(), f"its arithmetic differs ({here}, where {order.arithmetic} is needed)")
@@ -54,12 +54,12 @@ def walk(order: Order, table: dict[str, Any], condition: Condition | None) -> tu
     plan = unpacked_plan(order.plan, whole.task, len(order.runs))
     if agent_identity(plan.design, build_knowledge(plan.design, whole.interface)) != order.agent:
         return Refusal(_worker(), f"its agent {plan.design.name!r} is another version")
-    batch = CompiledBatch(plan, whole, order.runs, 1, condition)
+    batch = CompiledBatch(plan, whole, order.runs, 1, checkpoint)
     with ThreadPoolExecutor(1) as pool:
         for _ in batch.advance(pool):
             if time.perf_counter() - began >= order.seconds:
                 break
-    reached = records_after(batch.condition(), 0 if condition is None else condition.t)
+    reached = records_after(batch.checkpoint(), 0 if checkpoint is None else checkpoint.t)
     return reached, time.perf_counter() - began
 
 

@@ -7,7 +7,7 @@ table and its labels.
 from __future__ import annotations
 
 import zlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,7 +15,8 @@ import numpy as np
 from everlearn.agents.spec import AgentSpec
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.engine.condition import Condition
+from everlearn.engine.checkpoint import Checkpoint
+from everlearn.engine.curves import concatenate
 from everlearn.engine.plan import Plan
 from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.variants import Variant
@@ -85,46 +86,19 @@ def unpacked_plan(packed: dict[str, Any], task: Task, runs: int) -> Plan:
     return Plan(task, design, packed["steps"], runs, packed["seed"], packed["per_decade"])
 
 
-def without_records(condition: Condition) -> Condition:
-    """Return a condition without what was recorded, which a worker has no need of."""
-    return _with_records(condition, slice(0, 0))
+def without_records(checkpoint: Checkpoint) -> Checkpoint:
+    """Return a checkpoint without its curves, which a worker does not need."""
+    return replace(checkpoint, curves=checkpoint.curves.columns(slice(0, 0)))
 
 
-def records_after(condition: Condition, t: int) -> Condition:
-    """Return a condition with what was recorded after a time alone."""
-    return _with_records(condition, slice(int(np.searchsorted(condition.times, t, side="right")), None))
+def records_after(checkpoint: Checkpoint, t: int) -> Checkpoint:
+    """Return a checkpoint with only those entries of its curves that were recorded after a time."""
+    return replace(checkpoint, curves=checkpoint.curves.columns(checkpoint.curves.times > t))
 
 
-def _with_records(condition: Condition, columns: slice) -> Condition:
-    return Condition(
-        condition.engine,
-        condition.t,
-        condition.runs,
-        condition.times[columns],
-        condition.total_reward[:, columns],
-        None if condition.policies is None else condition.policies[:, columns],
-        condition.arrays,
-        condition.shared,
-        condition.each,
-    )
-
-
-def with_records_of(condition: Condition, before: Condition | None) -> Condition:
-    """Return a condition with what had been recorded before it."""
+def with_records_of(checkpoint: Checkpoint, before: Checkpoint | None) -> Checkpoint:
+    """Return a checkpoint whose curves begin with those of an earlier checkpoint."""
     if before is None:
-        return condition
-    kept = np.isin(before.times, condition.times, invert=True)
-    policies = None
-    if condition.policies is not None and before.policies is not None:
-        policies = np.concatenate([before.policies[:, kept], condition.policies], axis=1)
-    return Condition(
-        condition.engine,
-        condition.t,
-        condition.runs,
-        np.concatenate([before.times[kept], condition.times]),
-        np.concatenate([before.total_reward[:, kept], condition.total_reward], axis=1),
-        policies,
-        condition.arrays,
-        condition.shared,
-        condition.each,
-    )
+        return checkpoint
+    earlier = before.curves.columns(np.isin(before.curves.times, checkpoint.curves.times, invert=True))
+    return replace(checkpoint, curves=concatenate([earlier, checkpoint.curves], axis=1))

@@ -17,7 +17,7 @@ from typing import Any
 from everlearn.agents.own import build_knowledge
 from everlearn.cluster.legs import Order, Refusal, walk
 from everlearn.cluster.travel import packed_plan, packed_table, with_records_of, without_records
-from everlearn.engine.condition import Condition
+from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.plan import Progress
 from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.cells import Tables, agent_identity
@@ -52,13 +52,13 @@ class Walk:
     job: Job
     order: Order
     table: Any
-    condition: Condition | None
+    checkpoint: Checkpoint | None
     losses: int = 0
 
     @property
     def t(self) -> int:
         """How far it is."""
-        return 0 if self.condition is None else self.condition.t
+        return 0 if self.checkpoint is None else self.checkpoint.t
 
 
 class Cluster:
@@ -155,11 +155,11 @@ class Cluster:
                 sent[packed["digest"]] = self.client.submit(_itself, packed, key=f"table-{packed['digest']}")
             agent = agent_identity(job.plan.design, build_knowledge(job.plan.design, table.interface))
             order = Order(packed_plan(variant, self.folder), job.runs, agent, arithmetic(), FIRST_LEG)
-            yield Walk(job, order, sent[packed["digest"]], job.condition)
+            yield Walk(job, order, sent[packed["digest"]], job.checkpoint)
 
     def _submit(self, one: Walk) -> Any:
-        start = None if one.condition is None else without_records(one.condition)
-        seconds = FIRST_LEG if one.condition is one.job.condition else max(LEG, 2 * self.workers * self._cost)
+        start = None if one.checkpoint is None else without_records(one.checkpoint)
+        seconds = FIRST_LEG if one.checkpoint is one.job.checkpoint else max(LEG, 2 * self.workers * self._cost)
         order = Order(one.order.plan, one.order.runs, one.order.agent, one.order.arithmetic, seconds)
         workers = self._accepted()
         return self.client.submit(walk, order, one.table, start, pure=False, workers=workers)
@@ -193,8 +193,8 @@ class Cluster:
         began = time.perf_counter()
         reached, seconds = brought
         moved = (reached.t - one.t) * len(one.job.runs)
-        one.condition = with_records_of(reached, one.condition)
-        commit_cells(one.job, one.condition, commit, seconds)
+        one.checkpoint = with_records_of(reached, one.checkpoint)
+        commit_cells(one.job, one.checkpoint, commit, seconds)
         self._cost += 0.1 * (time.perf_counter() - began - self._cost)
         if progress is not None:
             progress(moved)

@@ -1,1 +1,1 @@
-"""Making environment and agent meet: the reference loop, the times at which it records, and the runner."""
+"""Run agents on tasks: the reference engine, the compiled engine, and the choice between them."""

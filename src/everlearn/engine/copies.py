@@ -1,7 +1,7 @@
 """Copy a user's functions, so that the copies can be compiled with bounds checks and the originals without.
 
-Compiled code of a function is shared by all who call it.  A function of this package that a user's agent calls must be
-checked there, and stays unchecked where a built-in agent calls it; so the user's agent calls a copy.
+All callers of a function share its compiled code.  A function of this package must be checked if a user's agent calls
+it, and unchecked if a built-in agent does.  So a user's agent calls a copy.
 """
 
 from __future__ import annotations
@@ -11,98 +11,70 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from everlearn.holding import plain_function
+from everlearn.ownership import package, plain_function
 from everlearn.randomness import WORDS, kept, uniform
-from everlearn.sources import callees, names_read, names_used
+from everlearn.sources import COMPILED_ELSEWHERE, callees, names_read, names_used
 
-KEPT = {kept, uniform}
-"""Functions that compiled code knows in a form of their own."""
+UNCHECKED = {"flat", "ctypes", "take_along_axis"}
+"""Names that Numba never checks, even with bounds checks; interpreted, they are checked."""
 
 
 def _kept(room: Any) -> Any:
-    """Return the stream whose words are in an array; the index is checked, where the address of the words is not."""
+    """Return the stream whose words are in an array; the index checks the length, which ``kept`` does not."""
     _last = room[WORDS - 1]
     return kept(room)
 
 
-UNCHECKED = {"flat", "ctypes", "take_along_axis"}
-"""Names of what Numba does not check, also where checks are asked for; interpreted, it is checked."""
-
-_TRUSTED = {"math", "numba", "numpy", "scipy"}
-
-
 def copied(*functions: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
-    """Return copies of functions that call copies of everything that they reach by name.
-
-    Examples
-    --------
-    >>> from everlearn.randomness import choose
-    >>> (copy,) = copied(choose)
-    >>> copy is choose, copy.__code__ is choose.__code__
-    (False, True)
-
-    """
-    known: dict[Any, Any] = {}
-    return tuple(_copy(function, known) for function in functions)
+    """Return copies of functions that call copies of everything that they reach by name."""
+    copies: dict[Any, Any] = {}
+    return tuple(_copy(function, copies) for function in functions)
 
 
 def unsafe(*functions: Callable[..., Any]) -> str | None:
-    """Say what in functions compiled code could not check, or None: raw memory, and calls without end.
-
-    Examples
-    --------
-    >>> def first(values):
-    ...     return values.flat[0]
-    >>> unsafe(first)
-    'first uses flat, which compiled code cannot check'
-
-    """
+    """Return what compiled code could not check in functions (raw memory, endless recursion), or None."""
     for function in functions:
-        for one in callees(function):
-            for name in sorted(UNCHECKED.intersection(names_read(one.__code__))):
-                return f"{one.__name__} uses {name}, which compiled code cannot check"
-            if one in {other for _, value in names_used(one) for other in callees(plain_function(value))}:
-                return f"{one.__name__} calls itself, which compiled code cannot check"
+        for callee in callees(function):
+            for name in sorted(UNCHECKED.intersection(names_read(callee.__code__))):
+                return f"{callee.__name__} uses {name}, which compiled code cannot check"
+            if any(callee in callees(plain_function(value)) for _, value in names_used(callee)):
+                return f"{callee.__name__} calls itself, which compiled code cannot check"
     return None
 
 
-def _copy(thing: Any, known: dict[Any, Any]) -> Any:
-    """Return the copy of a function, and anything else as it is."""
-    function = _kept if thing is kept else thing
-    if not isinstance(function, types.FunctionType) or function in KEPT or _is_trusted(function):
+def _copy(thing: Any, copies: dict[Any, Any]) -> Any:
+    """Return the copy of a function, and anything else unchanged."""
+    if not isinstance(thing, types.FunctionType) or thing is uniform or package(thing) in COMPILED_ELSEWHERE:
         return thing
-    if function not in known:
-        scope = dict(function.__globals__)
+    function: Any = _kept if thing is kept else thing
+    if function not in copies:
         cells = tuple(types.CellType() for _ in function.__closure__ or ())
+        scope = dict(function.__globals__)
         copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
-        copy.__kwdefaults__, copy.__module__, copy.__qualname__ = (
-            function.__kwdefaults__,
-            function.__module__,
-            function.__qualname__,
-        )
-        known[function] = copy
-        if function is not _kept:  # which calls what compiled code knows
-            _fill(function, scope, cells, known)
-    return known[function]
+        copy.__kwdefaults__ = function.__kwdefaults__
+        copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+        copies[function] = copy
+        if function is not _kept:  # which calls the original on purpose
+            _redirect(copy, function, copies)
+    return copies[function]
 
 
-def _fill(
-    function: types.FunctionType, scope: dict[str, Any], cells: tuple[types.CellType, ...], known: dict[Any, Any]
-) -> None:
-    """Give a copy what its original reaches, functions replaced by their copies."""
+def _redirect(copy: types.FunctionType, function: types.FunctionType, copies: dict[Any, Any]) -> None:
+    """Let a copy reach what its original reaches, with functions replaced by their copies."""
+    scope = copy.__globals__
     for name, value in names_used(function):
         module, dot, member = name.partition(".")
         if dot and module in scope:
-            scope[module] = _with_member(scope.get(module), member, _copy(value, known))
+            scope[module] = _with_member(scope[module], member, _copy(value, copies))
         elif name in scope:
-            scope[name] = _copy(value, known)
-    for cell, original in zip(cells, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # enclosed, and not there yet
-            cell.cell_contents = _copy(original.cell_contents, known)
+            scope[name] = _copy(value, copies)
+    for cell, original in zip(copy.__closure__ or (), function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # a variable that is not assigned yet
+            cell.cell_contents = _copy(original.cell_contents, copies)
 
 
 def _with_member(module: Any, name: str, value: Any) -> Any:
-    """Return a module in which one member is another, also of a module in it; the module itself stays as it is."""
+    """Return a copy of a module in which one member, or a member of a submodule, is replaced."""
     name, _, rest = name.partition(".")
     value = _with_member(getattr(module, name, None), rest, value) if rest else value
     if not isinstance(module, types.ModuleType) or getattr(module, name, None) is value:
@@ -111,7 +83,3 @@ def _with_member(module: Any, name: str, value: Any) -> Any:
     vars(copy).update(vars(module))
     setattr(copy, name, value)
     return copy
-
-
-def _is_trusted(function: types.FunctionType) -> bool:
-    return str(function.__module__).partition(".")[0] in _TRUSTED

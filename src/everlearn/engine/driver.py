@@ -1,8 +1,7 @@
-"""The one driver that runs every design on every table, as compiled loops.
+"""The driver: the loops that run any design on any table, to be compiled.
 
-It is written once, and compiled for each set of functions that a token stands for.  Several runs are advanced side by
-side, in *lanes*: what one waits for overlaps with the work of the others.  Lane l has the rows of the design's arrays
-from ``base[l]``.
+It is compiled for each set of functions that a token stands for.  It advances several runs side by side, in *lanes*, so
+that one run can work while another waits for memory.  Lane l has the rows from ``base[l]`` of a design's arrays.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ int64: Any = np.int64
 uint64: Any = np.uint64
 
 FAILED = -1
-"""Instead of a lane: a user's function returned what it must not."""
+"""Returned instead of a lane if a user's function returned a value that is not allowed."""
 
 BISECTED = 16
-"""From how many outcomes on they are searched by halving."""
+"""Rows with at least this many outcomes are searched by bisection."""
 
 
 class Lanes(NamedTuple):
-    """Where each lane is: its pair, its aleatoric state, its rows, the sum of its rewards, its two streams.
+    """For each lane: its pair, its aleatoric state, its first row, the sum of its rewards, and its two random streams.
 
     ``place`` is the position and the lane for which a user's functions were called last.
     """
@@ -60,9 +59,9 @@ def advance(
 ) -> tuple[int, int]:
     """Advance every lane over the steps of a block from ``first`` to before ``last``.
 
-    ``outcomes`` is as long as a row is wide where that is little, else empty; ``environments`` and ``agents`` are the
-    addresses of the streams.  Returns (last, 0), or the position and the lane at which a pair has not been expanded, or
-    the position and ``FAILED`` where a user's function returned what it must not.
+    ``outcomes`` is as long as a row is wide if rows are narrow, else empty; ``environments`` and ``agents`` are the
+    addresses of the streams.  Return (last, 0), or the position and the lane at which a pair has not been expanded, or
+    the position and ``FAILED`` if a user's function returned a value that is not allowed.
     """
     span = len(outcomes) if len(outcomes) > 0 else width
     first_known = first_by(token, knowledge, len(lanes.pair))
@@ -89,7 +88,7 @@ def advance(
             note_by(token, lanes.place, i, number)
             known = lane_by(token, first_known, number)
             a = act_by(token, known, s, now, agent, actions)
-            if a < 0:  # which cannot be, and costs nothing, for a built-in design
+            if a < 0:  # never true for a built-in design, and costs it nothing
                 return i, FAILED
             draw = step(environments + number * STRIDE)
             outcome = rows[uint64(pick(rows, row + a * span, width, outcomes, draw))]
@@ -104,8 +103,8 @@ def advance(
 
 
 def pick(rows: Any, row: int, width: int, outcomes: tuple[int, ...], draw: float) -> int:
-    """Return the first outcome whose bound exceeds the draw; the bound of the last is infinite."""
-    if len(outcomes) > 0:  # known to the compiler, which then needs no branch that could be mispredicted
+    """Return the first outcome whose bound exceeds the draw; the bound of the last outcome is infinite."""
+    if len(outcomes) > 0:  # known to the compiler, which then needs no branch
         place = row
         for j in range(len(outcomes) - 1):
             place += int64(draw >= rows[uint64(row + j)].bound)
@@ -128,8 +127,8 @@ def pick(rows: Any, row: int, width: int, outcomes: tuple[int, ...], draw: float
 def fill(token: Any, constants: Table, block: Block, carry: Carry) -> tuple[int, float, float]:
     """Evaluate the formula of a schedule over a block whose ceilings are known.
 
-    Returns at how many steps it was in its domain, and the product of foo4 as it then is.  The loop ends where a value
-    is outside, so that no compiler vectorises it: every value comes from scalar arithmetic, the same as interpreted.
+    Return the number of steps with values in their domain, and the product of foo4 after them.  The loop ends at the
+    first value outside, so no compiler vectorises it: scalar arithmetic gives the same values as interpreted code.
     """
     scale = carry.scale
     exponent = carry.exponent

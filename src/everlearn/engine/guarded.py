@@ -1,8 +1,8 @@
-"""Run a user's own design in the compiled engine, and say exactly what it did wrong.
+"""Run a user's design in the compiled engine, and explain exactly what it did wrong.
 
-Compiled code can tell that something went wrong, and at which step, but not what a person needs to know.  So what a
-run knew before a stretch is kept.  Where something goes wrong the run is taken back, advanced to the step before it,
-and that one step is interpreted with the checks of the reference loop: both engines say the same in the same words.
+Compiled code can detect that something went wrong, and at which step, but cannot explain it.  So each group is copied
+before a stretch.  If something goes wrong, the group is restored and advanced to the step before, and that one step is
+interpreted with the checks of the reference engine.  Both engines thus raise the same errors.
 """
 
 from __future__ import annotations
@@ -17,60 +17,40 @@ from numpy.typing import NDArray
 from everlearn.agents.agent import arrays
 from everlearn.agents.clock import Block
 from everlearn.agents.own import Guard, copied
-from everlearn.engine.driver import pick
 from everlearn.errors import AgentError, EverlearnError
 from everlearn.protocol import Experience, Knowledge, Now
 from everlearn.randomness import put_words, uniform, words
+from everlearn.tables import draw_outcome
 
 if TYPE_CHECKING:
-    from everlearn.engine.compiled import CompiledBatch, Group
-
+    from everlearn.engine.compiled import CompiledBatch
+    from everlearn.engine.group import Group
 
 SPOT = 8
-"""Steps at the beginning of each stretch that are interpreted too, and compared."""
+"""The number of steps at the beginning of each stretch that are also interpreted and compared."""
 
 TOLERANCE = 1e-9
-"""How closely both engines must agree: a function of NumPy's may differ in the last bit when it is compiled."""
+"""How closely both engines must agree: a NumPy function may differ in the last bit when it is compiled."""
 
 SAME = "its functions must depend on their arguments alone, and do the same compiled as interpreted"
 
 NOWHERE = -1
-"""The position of a run of which no step was begun."""
+"""The position of a group of which no step was begun."""
 
 
 class Failed(Exception):  # noqa: N818 - never reaches the user
-    """A user's function returned what it must not."""
+    """A user's function returned a value that is not allowed."""
 
 
-class Before(NamedTuple):
-    """What a group was before a stretch."""
-
-    copies: list[NDArray[Any]]
-
-    @classmethod
-    def of(cls, group: Group) -> Before:
-        """Return copies of everything that a stretch changes."""
-        return cls([array.copy() for array in _changing(group)])
-
-    def put(self, group: Group) -> None:
-        """Take a group back to what it was."""
-        for array, copy in zip(_changing(group), self.copies, strict=True):
-            array[...] = copy
-
-
-def _changing(group: Group) -> list[NDArray[Any]]:
-    lanes = group.lanes
-    return [*arrays(group.knowledge).values(), lanes.pair, lanes.state, lanes.total, lanes.environment, lanes.agent]
-
-
-def guarded(batch: CompiledBatch, group: Group, block: Block) -> None:
-    """Advance a group through a block; raise what the reference loop would raise."""
-    before, guard = Before.of(group), Guard(batch.plan.design, batch.table.interface, batch.run_of(group, 0))
-    agree(batch, group, block, interpreted(batch, group, 0, block, (0, min(SPOT, len(block.horizon))), guard), guard)
-    before.put(group)
+def advance_guarded(batch: CompiledBatch, group: Group, block: Block) -> None:
+    """Advance a group through a block; raise what the reference engine would raise."""
+    snapshot, guard = group.snapshot(), Guard(batch.plan.design, batch.table.interface, group.runs[0])
+    steps = interpret(batch, group, 0, block, (0, min(SPOT, len(block.horizon))), guard)
+    check_agreement(batch, group, block, steps, guard)
+    group.restore(snapshot)
     group.lanes.place[:] = NOWHERE
     try:
-        batch.through(group, block)
+        batch.advance_group(group, block)
     except EverlearnError:
         raise
     except Exception as error:
@@ -81,108 +61,106 @@ def guarded(batch: CompiledBatch, group: Group, block: Block) -> None:
     else:
         if guard.is_sound(group.knowledge):
             return
-        position, lane = _first_unsound(batch, group, block, before, guard)
+        position, lane = _first_unsound(batch, group, block, snapshot, guard)
         reason = "it left what is no number"
-    before.put(group)
-    batch.until(group, block, 0, position)
-    guard = Guard(batch.plan.design, batch.table.interface, batch.run_of(group, lane))
-    interpreted(batch, group, lane, block, (position, position + 1), guard)
+    group.restore(snapshot)
+    batch.advance_lanes(group, block, 0, position)
+    guard = Guard(batch.plan.design, batch.table.interface, group.runs[lane])
+    interpret(batch, group, lane, block, (position, position + 1), guard)
     t = block.first + position
-    said = f"it failed at step {t} when compiled ({reason}), and not when interpreted"
-    raise AgentError(guard.name, f"{said}; {SAME}", t)
+    problem = f"it failed at step {t} when compiled ({reason}), and not when interpreted"
+    raise AgentError(guard.name, f"{problem}; {SAME}", t)
 
 
 def _reason(error: Exception) -> str:
     return "it returned what it must not" if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
 
 
-def _first_unsound(batch: CompiledBatch, group: Group, block: Block, before: Before, guard: Guard) -> tuple[int, int]:
-    """Return the position of the step after which what is known is no longer sound, by halving, and the lane."""
+def _first_unsound(
+    batch: CompiledBatch, group: Group, block: Block, snapshot: list[NDArray[Any]], guard: Guard
+) -> tuple[int, int]:
+    """Return the position of the first step that left unsound knowledge, by bisection, and the lane."""
     sound, unsound = 0, len(block.horizon)
     while unsound - sound > 1:
         middle = (sound + unsound) // 2
-        before.put(group)
-        batch.until(group, block, 0, middle)
+        group.restore(snapshot)
+        batch.advance_lanes(group, block, 0, middle)
         if guard.is_sound(group.knowledge):
             sound = middle
         else:
             unsound = middle
-    before.put(group)
-    batch.until(group, block, 0, unsound)
-    lanes = range(len(group.lanes.pair))
-    return unsound - 1, next(lane for lane in lanes if not guard.is_sound(batch.known_by(group, lane)))
+    group.restore(snapshot)
+    batch.advance_lanes(group, block, 0, unsound)
+    lanes = range(len(group.runs))
+    return unsound - 1, next(lane for lane in lanes if not guard.is_sound(group.known_by(lane)))
 
 
-class Taken(NamedTuple):
-    """What a lane is after some interpreted steps: what it knows, what it earned, where it is, and its streams."""
+class Interpreted(NamedTuple):
+    """A lane after some interpreted steps: its knowledge, its total reward, its position, and its random streams."""
 
     steps: int
-    known: Knowledge
+    knowledge: Knowledge
     total: float
     pair: int
     state: int
     streams: tuple[list[int], list[int]]
 
 
-def interpreted(
+def interpret(
     batch: CompiledBatch,
     group: Group,
     lane: int,
     block: Block,
     positions: tuple[int, int],
     guard: Guard,
-    patience: float = math.inf,
-) -> Taken:
-    """Take steps of one lane as the reference loop does, on copies; the checks of the reference loop raise.
+    seconds: float = math.inf,
+) -> Interpreted:
+    """Take steps of one lane as the reference engine does, on copies and with all checks.
 
-    It stops at the second position, or before it where that takes longer than there is patience.
+    It stops at the second position, or after so many seconds.
     """
-    lanes, known = group.lanes, copied(batch.known_by(group, lane))
-    streams = _generator(lanes.agent[lane]), _generator(lanes.environment[lane])
+    lanes, knowledge = group.lanes, copied(group.known_by(lane))
+    agent, environment = _generator(lanes.agent[lane]), _generator(lanes.environment[lane])
     pair, s, total = int(lanes.pair[lane]), int(lanes.state[lane]), float(lanes.total[lane])
     began, position = time.perf_counter(), positions[0]
-    while position < positions[1] and time.perf_counter() - began < patience:
+    while position < positions[1] and time.perf_counter() - began < seconds:
         now = Now(block.first + position, *(float(column[position]) for column in block[1:]))
-        action = guard.act(known, s, now, streams[0])
-        outcome = _outcome(batch, pair, action, uniform(streams[1]))
-        seen = Experience(s, action, int(outcome["observation"]), float(outcome["learned"]), int(outcome["state"]))
-        guard.learn(known, seen, now, streams[0])
-        guard.check_numbers(known, "learn", now.t)
+        action = guard.act(knowledge, s, now, agent)
+        outcome = draw_outcome(batch.table, pair, action, uniform(environment))
+        experience = Experience(
+            s, action, int(outcome["observation"]), float(outcome["learned"]), int(outcome["state"])
+        )
+        guard.learn(knowledge, experience, now, agent)
+        guard.check_numbers(knowledge, "learn", now.t)
         pair, s, position = int(outcome["next"]), int(outcome["state"]), position + 1
         total += float(outcome["reward"])
-    agent, environment = (words(one).tolist() for one in streams)
-    return Taken(position - positions[0], known, total, pair, s, (agent, environment))
+    streams = words(agent).tolist(), words(environment).tolist()
+    return Interpreted(position - positions[0], knowledge, total, pair, s, streams)
 
 
-def _outcome(batch: CompiledBatch, pair: int, action: int, draw: float) -> Any:
-    batch.table.expand(pair)
-    rows, width = batch.table.view()
-    first = (pair * batch.table.actions + action) * width
-    return rows[int(pick(rows.view(np.recarray), first, width, (), draw))]
-
-
-def agree(batch: CompiledBatch, group: Group, block: Block, taken: Taken, guard: Guard) -> None:
-    """Let the first lane take in compiled code the steps that were interpreted, and refuse what differs."""
-    lanes, t = group.lanes, block.first + taken.steps - 1
+def check_agreement(batch: CompiledBatch, group: Group, block: Block, interpreted: Interpreted, guard: Guard) -> None:
+    """Let the first lane take the interpreted steps again in compiled code, and raise if anything differs."""
+    lanes, t = group.lanes, block.first + interpreted.steps - 1
     lanes.place[:] = NOWHERE
     try:
-        batch.until(group, block, 0, taken.steps)
+        batch.advance_lanes(group, block, 0, interpreted.steps)
     except EverlearnError:
         raise
     except Exception as error:
         if lanes.place[0] == NOWHERE:  # it was not even compiled
             raise
-        said = f"by step {t} it failed when compiled ({_reason(error)}), and not when interpreted"
-        raise AgentError(guard.name, f"{said}; {SAME}", t) from None
+        problem = f"by step {t} it failed when compiled ({_reason(error)}), and not when interpreted"
+        raise AgentError(guard.name, f"{problem}; {SAME}", t) from None
     streams = lanes.agent[0].tolist(), lanes.environment[0].tolist()
-    place = (float(lanes.total[0]), int(lanes.pair[0]), int(lanes.state[0]), streams)
-    differing = "what it does" if place != taken[2:] else difference(taken.known, batch.known_by(group, 0))
+    compiled = (float(lanes.total[0]), int(lanes.pair[0]), int(lanes.state[0]), streams)
+    same = compiled == interpreted[2:]
+    differing = difference(interpreted.knowledge, group.known_by(0)) if same else "what it does"
     if differing is not None:
         raise AgentError(guard.name, f"after step {t} {differing} differs between the two engines; {SAME}", t)
 
 
 def difference(one: Knowledge, other: Knowledge) -> str | None:
-    """Return the name of what differs in what is known, beyond the last bits, or None."""
+    """Return the name of an array that differs, beyond the last bits, or None."""
     for name, array in arrays(one).items():
         fields = [(array[field], arrays(other)[name][field]) for field in array.dtype.names or ()]
         for left, right in fields or [(array, arrays(other)[name])]:

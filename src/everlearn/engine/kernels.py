@@ -1,12 +1,13 @@
-"""How one compiled driver calls any design's functions: by a token, whose type names them.
+"""Tokens: let one compiled driver call the functions of any design.
 
-The driver calls ``act_by`` and ``learn_by`` with a token.  The type of a token carries the fingerprint of a set of
-functions, and Numba picks the functions by that type.  So each set is compiled into a driver of its own, the compiled
-code can be kept on disk, and an edited function is a new type, never served stale.
+The driver passes a token to ``act_by`` and ``learn_by``.  The type of a token carries the fingerprint of a set of
+functions, and Numba selects the functions by that type.  So a driver is compiled for each set, the compiled code can be
+cached on disk, and an edited function gets a new type and never runs stale code.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,18 +17,18 @@ from numba import types
 from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 
 from everlearn.engine.copies import copied
-from everlearn.engine.parts import first_part, later_part
+from everlearn.engine.parts import by_field, first_part, part_of
 from everlearn.randomness import kept, uniform
 from everlearn.sources import callees, fingerprint
 
 INLINE = {"error_model": "numpy", "forceinline": True}
-"""Calls disappear, and a division by zero gives infinity, as it does on NumPy's numbers in the reference loop."""
+"""Inline calls; a division by zero gives infinity, as with NumPy's numbers in the reference engine."""
 
 CHECKED = {**INLINE, "boundscheck": True}
-"""An index outside an array raises, as it does in the reference loop."""
+"""Raise if an index is out of range, as the reference engine does."""
 
 STRICT = {**CHECKED, "error_model": "python"}
-"""A division by zero raises too."""
+"""Raise if a division by zero occurs, too."""
 
 int64: Any = np.int64
 uint32: Any = np.uint32
@@ -38,10 +39,10 @@ _MADE_CALLABLE: set[Callable[..., Any]] = {kept, uniform}
 
 
 class Token:
-    """Stands for a set of functions in calls of compiled code.
+    """Stands for a set of functions when compiled code is called.
 
-    ``options`` says how they are compiled.  With other than ``INLINE`` they are the user's own: copies of them are
-    compiled, with checks, and what they return is checked too.
+    ``options`` are Numba's.  Options other than ``INLINE`` are for a user's functions: copies of them are compiled with
+    checks, and what they return is checked.
     """
 
     def __init__(self, *functions: Callable[..., Any], options: Mapping[str, Any] = INLINE) -> None:
@@ -50,21 +51,11 @@ class Token:
         with _LOCK:
             if checked and self.fingerprint in _FUNCTIONS:
                 return
-            made = copied(*functions) if checked else functions
-            for function in made:
-                for one in callees(function):
-                    make_callable(one, options)
-            _FUNCTIONS[self.fingerprint] = made
-
-    @property
-    def checked(self) -> bool:
-        """Whether the functions are the user's own."""
-        return is_checked(self.fingerprint)
-
-
-def is_checked(fingerprint: str) -> bool:
-    """Tell whether a token with this fingerprint stands for functions of the user's own."""
-    return " " in fingerprint
+            compiled = copied(*functions) if checked else functions
+            for function in compiled:
+                for callee in callees(function):
+                    make_callable(callee, options)
+            _FUNCTIONS[self.fingerprint] = compiled
 
 
 class TokenType(types.Opaque):
@@ -72,7 +63,7 @@ class TokenType(types.Opaque):
 
     def __init__(self, fingerprint: str) -> None:
         self.fingerprint = fingerprint
-        self.checked = is_checked(fingerprint)
+        self.checked = " " in fingerprint  # which ends with the options, for a user's functions
         super().__init__(name=f"everlearn.Token({fingerprint})")
 
 
@@ -96,65 +87,49 @@ def make_callable(function: Callable[..., Any], options: Mapping[str, Any] = INL
         overload(function, jit_options=dict(options), strict=False)(lambda *_arguments, **_named: function)
 
 
-def act_by(token: Any, knowledge: Any, aleatoric_state: Any, now: Any, stream: Any, actions: Any) -> Any:
-    """Call the ``act`` of a design, from compiled code; -1 stands for anything that is not the index of an action."""
-    raise NotImplementedError
+def by_type(implement: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function for compiled code, given what returns its implementation for the types of its arguments."""
+
+    def stub(*_arguments: Any) -> Any:
+        raise NotImplementedError
+
+    overload(stub, jit_options=INLINE, strict=False)(implement)
+    return functools.update_wrapper(stub, implement)
 
 
-def learn_by(token: Any, knowledge: Any, experience: Any, now: Any, stream: Any) -> Any:
-    """Call the ``learn`` of a design, from compiled code, and tell whether it returned nothing, as it must."""
-    raise NotImplementedError
-
-
-def formula_by(token: Any, t: Any, constants: Any) -> Any:
-    """Call the formula of a schedule, from compiled code."""
-    raise NotImplementedError
-
-
-def note_by(token: Any, place: Any, position: Any, lane: Any) -> Any:
-    """Write down where a user's function is about to be called, for the case that it raises."""
-    raise NotImplementedError
-
-
-def first_by(token: Any, knowledge: Any, lanes: Any) -> Any:
-    """Return what the first lane knows, where lanes are kept apart, else what all know."""
-    raise NotImplementedError
-
-
-def lane_by(token: Any, first: Any, lane: Any) -> Any:
-    """Return what a lane knows, given the first lane's, where lanes are kept apart, else what all know."""
-    raise NotImplementedError
-
-
-@overload(act_by, jit_options=INLINE, strict=False)
-def _act_by(token: Any, *_others: Any) -> Any:
+@by_type
+def act_by(token: Any, *_others: Any) -> Any:
+    """Call ``act`` of a design; return -1 if the result is not the index of an action."""
     act = _FUNCTIONS[token.fingerprint][0]
     if token.checked:
         return lambda _token, knowledge, s, now, stream, actions: _index(act(knowledge, s, now, stream), actions)
     return lambda _token, knowledge, s, now, stream, _actions: int64(uint32(act(knowledge, s, now, stream)))
 
 
-@overload(learn_by, jit_options=INLINE, strict=False)
-def _learn_by(token: Any, *_others: Any) -> Any:
+@by_type
+def learn_by(token: Any, *_others: Any) -> Any:
+    """Call ``learn`` of a design; return whether it returned None, as it must."""
     learn = _FUNCTIONS[token.fingerprint][1]
     if token.checked:
-        return lambda _token, knowledge, experience, now, stream: _nothing(learn(knowledge, experience, now, stream))
+        return lambda _token, knowledge, experience, now, stream: _is_none(learn(knowledge, experience, now, stream))
 
-    def taught(_token: Any, knowledge: Any, experience: Any, now: Any, stream: Any) -> bool:
+    def unchecked(_token: Any, knowledge: Any, experience: Any, now: Any, stream: Any) -> bool:
         learn(knowledge, experience, now, stream)
         return True
 
-    return taught
+    return unchecked
 
 
-@overload(formula_by, jit_options=INLINE, strict=False)
-def _formula_by(token: Any, *_others: Any) -> Any:
+@by_type
+def formula_by(token: Any, *_others: Any) -> Any:
+    """Call the formula of a schedule."""
     formula = _FUNCTIONS[token.fingerprint][0]
     return lambda _token, t, constants: formula(t, constants)
 
 
-@overload(note_by, jit_options=INLINE, strict=False)
-def _note_by(token: Any, *_others: Any) -> Any:
+@by_type
+def note_by(token: Any, *_others: Any) -> Any:
+    """Record where a user's function is about to be called, in case it raises."""
     if not token.checked:
         return lambda _token, _place, _position, _lane: None
 
@@ -165,33 +140,25 @@ def _note_by(token: Any, *_others: Any) -> Any:
     return note
 
 
-@overload(first_by, jit_options=INLINE, strict=False)
-def _first_by(token: Any, *_others: Any) -> Any:
+@by_type
+def first_by(token: Any, knowledge: Any, _lanes: Any) -> Any:
+    """Return the knowledge of the first lane if the design is the user's, else the knowledge of all lanes."""
     if token.checked:
-        return lambda _token, knowledge, lanes: first_part(knowledge, lanes)
+        return by_field(knowledge, first_part)
     return lambda _token, knowledge, _lanes: knowledge
 
 
-@overload(lane_by, jit_options=INLINE, strict=False)
-def _lane_by(token: Any, *_others: Any) -> Any:
+@by_type
+def lane_by(token: Any, first: Any, _lane: Any) -> Any:
+    """Return the knowledge of a lane if the design is the user's, else the knowledge of all lanes."""
     if token.checked:
-        return lambda _token, first, lane: later_part(first, lane)
+        return by_field(first, part_of)
     return lambda _token, first, _lane: first
-
-
-def _index(returned: Any, actions: Any) -> Any:
-    """Return what ``act`` returned if it is the index of an action, else -1."""
-    raise NotImplementedError
-
-
-def _nothing(returned: Any) -> Any:
-    """Tell whether a function returned nothing."""
-    raise NotImplementedError
 
 
 @intrinsic
 def _present(_context: Any, optional: Any) -> Any:
-    """Return what an optional value is where it is there."""
+    """Return the value of an optional that is not None."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.make_helper(builder, signature.args[0], value=arguments[0]).data
@@ -199,8 +166,9 @@ def _present(_context: Any, optional: Any) -> Any:
     return optional.type(optional), generate
 
 
-@overload(_index, jit_options=INLINE, strict=False)
-def _index_of(returned: Any, _actions: Any) -> Any:
+@by_type
+def _index(returned: Any, _actions: Any) -> Any:
+    """Return the argument if it is the index of an action, else -1."""
     if isinstance(returned, types.Optional):
         return lambda returned, actions: int64(-1) if returned is None else _index(_present(returned), actions)
     if isinstance(returned, types.IntEnumMember):
@@ -210,8 +178,9 @@ def _index_of(returned: Any, _actions: Any) -> Any:
     return lambda _returned, _actions: int64(-1)
 
 
-@overload(_nothing, jit_options=INLINE, strict=False)
-def _is_nothing(returned: Any) -> Any:
+@by_type
+def _is_none(returned: Any) -> Any:
+    """Return whether the argument is None."""
     if isinstance(returned, types.Optional):
         return lambda returned: returned is None
     nothing = isinstance(returned, types.NoneType)

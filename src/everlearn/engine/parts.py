@@ -1,7 +1,7 @@
-"""The part of stacked arrays that belongs to one run, made inside compiled code.
+"""Select the part of stacked arrays that belongs to one run, inside compiled code.
 
-Runs of a user's own design are stacked along the first axis of its arrays, and each is shown its own part alone: an
-index that would reach into another run's part is out of range.  A part owns nothing, so that no reference is counted.
+Runs of a user's design are stacked along the first axis of its arrays.  Each run sees only its own part, so that an
+index that would reach into another run's part is out of range.  A part owns no memory, so no references are counted.
 """
 
 from __future__ import annotations
@@ -11,46 +11,25 @@ from typing import Any
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_new_ref
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-INLINE = {"forceinline": True}
 
-
-def first_part(knowledge: Any, runs: Any) -> Any:
-    """Return the first run's part of every array of what so many runs know."""
-    raise NotImplementedError
-
-
-def later_part(first: Any, run: Any) -> Any:
-    """Return another run's part, given the first run's."""
-    raise NotImplementedError
-
-
-@overload(first_part, jit_options=INLINE, strict=False)
-def _first_part(knowledge: Any, _runs: Any) -> Any:
-    return _by_field(knowledge, _beginning)
-
-
-@overload(later_part, jit_options=INLINE, strict=False)
-def _later_part(first: Any, _run: Any) -> Any:
-    return _by_field(first, _shifted)
-
-
-def _by_field(knowledge: types.NamedTuple, function: Any) -> Any:
-    """Return a function that applies another to every array of a NamedTuple, and keeps the rest."""
+def by_field(knowledge: types.NamedTuple, function: Any) -> Any:
+    """Return (token, knowledge, number) -> knowledge, with ``function(array, number)`` for every array."""
     entries = [
         f"function(knowledge[{place}], number)" if isinstance(kind, types.Array) else f"knowledge[{place}]"
         for place, kind in enumerate(knowledge.types)
     ]
     scope = {"function": function, "make": knowledge.instance_class}
-    exec(f"def by_field(knowledge, number):\n    return make({', '.join(entries)})", scope)  # noqa: S102 - our own text
-    return scope["by_field"]
+    source = f"def mapped(_token, knowledge, number):\n    return make({', '.join(entries)})"
+    exec(source, scope)  # noqa: S102 - our own text
+    return scope["mapped"]
 
 
 @intrinsic
-def _beginning(_context: Any, array: Any, runs: Any) -> Any:
-    """Return the first of so many equal parts of an array, along its first axis."""
+def first_part(_context: Any, array: Any, runs: Any) -> Any:
+    """Return the first of ``runs`` equal parts of an array, along its first axis."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         whole = make_array(array)(context, builder, value=arguments[0])
@@ -63,8 +42,8 @@ def _beginning(_context: Any, array: Any, runs: Any) -> Any:
 
 
 @intrinsic
-def _shifted(_context: Any, array: Any, run: Any) -> Any:
-    """Return the part that comes so many parts after a part."""
+def part_of(_context: Any, array: Any, run: Any) -> Any:
+    """Return the part of a run, given the part of the first run."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         part = make_array(array)(context, builder, value=arguments[0])

@@ -1,74 +1,51 @@
-"""The reference loop: any environment, any agent, one step after the other.
+"""The reference engine: any environment and any agent, one step at a time.
 
-It is the definition of what a run is, and the oracle for every faster way to run one.
+It defines what a run is.  Every faster engine must give the same results.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from everlearn.agents.agent import Agent as DesignedAgent
-from everlearn.engine.condition import Condition, recorded
-from everlearn.engine.plan import Finished, Plan, Progress, recorded_policies
+from everlearn.engine.checkpoint import Checkpoint
+from everlearn.engine.plan import Plan, Progress
 from everlearn.errors import SnapshotError
 from everlearn.labels import as_label
 from everlearn.protocol import Agent, AgentState, Environment, RestorableEnvironment
 from everlearn.randomness import ENVIRONMENT, stream
 from everlearn.tasks.interface import Interface
 
-CHUNK, SECONDS = 16, 0.1
-"""Steps between two looks at the clock at first, then as many as take so long: a step may take any time."""
+FIRST_CHUNK, SECONDS = 16, 0.1
+"""How many steps to take before yielding for the first time, and for how long to work between later yields."""
 
 
-class Record(NamedTuple):
-    """What is kept of a run at a time: the sum of all rewards until then, in the task's own units."""
-
-    t: int
-    total_reward: float
-
-    @property
-    def average_reward(self) -> float:
-        """The cumulative average reward."""
-        return self.total_reward / self.t
-
-
-def reference_loop(
-    environment: Environment, agent: Agent, interface: Interface, times: Iterable[int]
-) -> Iterator[Record]:
-    """Let agent and environment meet, and yield a record at each of the times, in order.
+class ReferenceLoop:
+    """The loop in which an agent and an environment interact, and the sum of rewards so far.
 
     Examples
     --------
-    >>> from everlearn.agents.agent import Agent
-    >>> from everlearn.randomness import ENVIRONMENT, stream
-    >>> agent = Agent("service-station", "always", parameters={"agent.policy": "fast"}, seed=1)
-    >>> environment = agent.task.start(stream(1, 0, ENVIRONMENT))
-    >>> list(reference_loop(environment, agent, agent.interface, [1, 100]))
-    [Record(t=1, total_reward=1.0), Record(t=100, total_reward=50.5)]
+    >>> agent = DesignedAgent("service-station", "always", parameters={"agent.policy": "fast"}, seed=1)
+    >>> loop = ReferenceLoop(agent.task.start(stream(1, 0, ENVIRONMENT)), agent, agent.interface)
+    >>> loop.advance(100)
+    >>> loop.t, loop.total_reward
+    (100, 50.5)
 
     """
-    stream = Stream(environment, agent, interface)
-    for end in times:
-        stream.advance(end)
-        yield Record(stream.t, stream.total_reward)
-
-
-class Stream:
-    """One stream of experience: an agent and an environment that have met, and how much reward there was."""
 
     def __init__(self, environment: Environment, agent: Agent, interface: Interface) -> None:
         self.environment, self.agent, self.interface = environment, agent, interface
         self.t, self.total_reward, self.aleatoric_state = 0, 0.0, interface.start
 
-    def advance(self, time: int) -> None:
-        """Go on until a time."""
+    def advance(self, end: int) -> None:
+        """Take steps until time ``end``."""
         environment, agent, interface = self.environment, self.agent, self.interface
         step = interface.task.step
-        while self.t < time:
+        while self.t < end:
             action = agent.act()
             observation = step(environment, action)
             agent.observe(observation)
@@ -79,93 +56,79 @@ class Stream:
 
 
 class ReferenceBatch:
-    """Runs that go through time together in the reference loop, from the beginning or from their condition."""
+    """Runs that advance together in the reference engine, from the beginning or from a checkpoint."""
 
     engine = "reference"
 
-    def __init__(self, plan: Plan, runs: Sequence[int], condition: Condition | None = None) -> None:
+    def __init__(self, plan: Plan, runs: Sequence[int], checkpoint: Checkpoint | None = None) -> None:
         self.plan, self.runs, self.t = plan, tuple(runs), 0
-        self.streams = [self._stream(run) for run in runs]
-        self.totals = np.zeros((len(runs), plan.times.size))
-        self.policies = recorded_policies(plan, len(runs))
-        if condition is not None:
-            self._put(condition)
+        self.agents = [DesignedAgent(plan.task, plan.design, seed=plan.seed, run=run) for run in runs]
+        environments = [plan.task.start(stream(plan.seed, run, ENVIRONMENT)) for run in runs]
+        self.loops = [
+            ReferenceLoop(environment, agent, agent.interface)
+            for environment, agent in zip(environments, self.agents, strict=True)
+        ]
+        self.curves = plan.blank_curves(len(runs))
+        if checkpoint is not None:
+            self.restore(checkpoint)
 
     def advance(self, _pool: Any = None, progress: Progress | None = None, until: int | None = None) -> Iterator[int]:
-        """Advance all runs to the end, or to a time, yielding the time now and then; they may be left there."""
-        end, chunk = until or self.plan.steps, CHUNK
+        """Advance all runs to the end, or to a time; yield the time now and then, so that the caller may stop."""
+        end, chunk = until or self.plan.steps, FIRST_CHUNK
         while self.t < end:
             began, following = time.perf_counter(), min(self.t + chunk, end)
-            for row, one in enumerate(self.streams):
-                self._through(row, one, following)
+            for row in range(len(self.runs)):
+                self._advance_run(row, following)
                 if progress is not None:
                     progress(following - self.t)
             self.t = following
             chunk = max(1, chunk * 2 if time.perf_counter() - began < SECONDS else chunk // 2)
             yield self.t
 
-    def condition(self) -> Condition:
-        """Return the whole condition of all runs; one that cannot go on, where an environment cannot be saved."""
-        past = recorded(self.plan, self.t)
-        states = [_agent(one).take() for one in self.streams]
-        return Condition(
+    def _advance_run(self, row: int, end: int) -> None:
+        """Advance one run to a time, and record at the recording times on the way."""
+        agent, loop = self.agents[row], self.loops[row]
+        for column in range(*np.searchsorted(self.plan.times, (self.t, end), side="right")):
+            loop.advance(int(self.plan.times[column]))
+            self.curves.record(row, column, loop.total_reward, None if self.curves.policies is None else agent.policy)
+        loop.advance(end)
+
+    def checkpoint(self) -> Checkpoint:
+        """Return a checkpoint of all runs; it is not resumable if an environment cannot be saved."""
+        states = [agent.take() for agent in self.agents]
+        names = states[0].epistemic
+        return Checkpoint(
             self.engine,
             self.t,
             self.runs,
-            self.plan.times[past],
-            self.totals[:, past].copy(),
-            None if self.policies is None else self.policies[:, past].copy(),
-            {f"knowledge/{name}": np.stack([one.epistemic[name] for one in states]) for name in states[0].epistemic},
+            self.curves.until(self.t),
+            {f"knowledge/{name}": np.stack([state.epistemic[name] for state in states]) for name in names},
             {},
-            tuple(_taken(one, state) for one, state in zip(self.streams, states, strict=True)),
+            tuple(_describe(loop, state) for loop, state in zip(self.loops, states, strict=True)),
         )
 
-    def finished(self) -> Iterator[Finished]:
-        """Yield every run, with what was recorded of it."""
-        for row, run in enumerate(self.runs):
-            yield Finished(run, self.totals[row], None if self.policies is None else self.policies[row])
-
-    def _stream(self, run: int) -> Stream:
-        agent = DesignedAgent(self.plan.task, self.plan.design, seed=self.plan.seed, run=run)
-        environment = self.plan.task.start(stream(self.plan.seed, run, ENVIRONMENT))
-        return Stream(environment, agent, agent.interface)
-
-    def _through(self, row: int, one: Stream, end: int) -> None:
-        """Advance a run to a time, and record at the times that lie before."""
-        for column in range(*np.searchsorted(self.plan.times, (self.t, end), side="right")):
-            one.advance(int(self.plan.times[column]))
-            self.totals[row, column] = one.total_reward
-            if self.policies is not None:
-                self.policies[row, column] = _agent(one).policy
-        one.advance(end)
-
-    def _put(self, condition: Condition) -> None:
-        totals, policies = condition.until(self.plan.times)
-        self.t = condition.t
-        self.totals[:, : totals.shape[1]] = totals
-        if self.policies is not None and policies is not None:
-            self.policies[:, : totals.shape[1]] = policies
-        for row, (one, noted) in enumerate(zip(self.streams, condition.each, strict=True)):
-            if noted is None or not isinstance(one.environment, RestorableEnvironment):
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Resume from a checkpoint of the same runs."""
+        self.curves.start_with(checkpoint.until(self.plan.times))
+        self.t = checkpoint.t
+        for row, (agent, loop, entry) in enumerate(zip(self.agents, self.loops, checkpoint.each, strict=True)):
+            if entry is None or not isinstance(loop.environment, RestorableEnvironment):
                 raise SnapshotError(f"the environment of {self.plan.task.name!r} cannot be restored")
-            epistemic = {name.partition("/")[2]: array[row] for name, array in condition.arrays.items()}
-            _agent(one).put(AgentState(as_label(noted["aleatoric"]), epistemic, noted["algorithmic"]))
-            one.environment.restore(noted["environment"])
-            one.t, one.total_reward = condition.t, noted["total"]
-            one.aleatoric_state = one.interface.state(as_label(noted["aleatoric"]))
+            aleatoric_state = as_label(entry["aleatoric"])
+            epistemic = {name.partition("/")[2]: array[row] for name, array in checkpoint.arrays.items()}
+            agent.put(AgentState(aleatoric_state, epistemic, entry["algorithmic"]))
+            loop.environment.restore(entry["environment"])
+            loop.t, loop.total_reward = checkpoint.t, entry["total"]
+            loop.aleatoric_state = loop.interface.state(aleatoric_state)
 
 
-def _agent(one: Stream) -> DesignedAgent:
-    agent: Any = one.agent
-    return agent  # type: ignore[no-any-return]  # a batch made it
-
-
-def _taken(one: Stream, state: AgentState) -> dict[str, Any] | None:
-    if not isinstance(one.environment, RestorableEnvironment):
+def _describe(loop: ReferenceLoop, state: AgentState) -> dict[str, Any] | None:
+    """Return the entry of one run in a checkpoint, or None if its environment cannot be saved."""
+    if not isinstance(loop.environment, RestorableEnvironment):
         return None
     return {
         "aleatoric": state.aleatoric,
         "algorithmic": state.algorithmic,
-        "environment": one.environment.snapshot(),
-        "total": one.total_reward,
+        "environment": loop.environment.snapshot(),
+        "total": loop.total_reward,
     }

@@ -1,54 +1,41 @@
-"""Runs of a design on a task: independent, each with its own streams, by the engine that is asked for."""
+"""Choose the engine for a plan, and run it."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 
 from everlearn.agents.own import Guard, build_knowledge
-from everlearn.engine.plan import Finished, Plan, Progress
+from everlearn.engine.curves import Curves, concatenate
+from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.errors import AgentError, CompilationError, EverlearnError, InputError
 from everlearn.tables import EAGER, MOST_PAIRS, AnyTable, make_table
 
 ENGINES = ("auto", "compiled", "reference")
 
+STEPS_PER_PAIR = 16
+"""Expand one pair beforehand per this many steps: expanding more than a short run visits would take too long."""
 
-STEPS_WORTH_A_PAIR = 16
-"""Steps for each pair expanded beforehand: expanding more than a short run visits would take longer than running it."""
+LEAST_EXPANDED = 64
+"""Expand at least this many pairs beforehand, which is enough to see how many outcomes a row has.
 
+Code is compiled for each number of outcomes, and that takes far longer than expanding these pairs."""
 
-TRIED, PATIENCE = 128, 0.5
-"""Steps, and at most about so many seconds, for which a user's own design is tried in both engines."""
-
-
-PROBED = 64
-"""Pairs that are expanded at least: enough to see how many outcomes a row has.
-
-Code is compiled for each number of outcomes, which takes far longer than expanding these pairs."""
+TRIED, TRIAL_SECONDS = 128, 0.5
+"""Try a user's design in both engines for this many steps, and for about this many seconds at most."""
 
 
 def table_for(plan: Plan, engine: str = "auto", max_pairs: int = MOST_PAIRS) -> AnyTable | None:
-    """Return the table with which the compiled engine runs a plan, or None where the reference loop runs it.
-
-    Examples
-    --------
-    >>> from everlearn.agents.registry import make_design
-    >>> from everlearn.tasks.registry import make_task
-    >>> plan = Plan(make_task("service-station"), make_design("always"), 100, 1, 0)
-    >>> table_for(plan, "auto").actions, table_for(plan, "reference")
-    (2, None)
-
-    """
+    """Return the table with which the compiled engine runs a plan, or None if the reference engine runs it."""
     table = None
     if engine != "reference" and plan.task.model is not None:
-        eager = max(PROBED, plan.steps * plan.runs // STEPS_WORTH_A_PAIR)
+        eager = max(LEAST_EXPANDED, plan.steps * plan.runs // STEPS_PER_PAIR)
         table = make_table(plan.task, max_pairs, eager=min(EAGER, eager))
     return table if choose_engine(plan, engine, table) == "compiled" else None
 
 
 def choose_engine(plan: Plan, engine: str, table: AnyTable | None) -> str:
-    """Return the engine that will run a plan, given the table of its task, or None for a task without a model.
+    """Return the engine that will run a plan, given the table of its task (None for a task without a model).
 
     With ``auto`` it is the compiled engine, unless the agent cannot be compiled.
     """
@@ -71,7 +58,7 @@ def choose_engine(plan: Plan, engine: str, table: AnyTable | None) -> str:
 
 
 def _try_compiling(plan: Plan, table: AnyTable) -> None:
-    """Compile the design's functions for this task, by a run of one step; try the user's own in both engines."""
+    """Compile a design for a task by a run of one step; try a user's design in both engines."""
     from numba.core.errors import NumbaError
 
     from everlearn.engine.compiled import simulate_compiled
@@ -80,8 +67,7 @@ def _try_compiling(plan: Plan, table: AnyTable) -> None:
         if plan.design.own:
             _try_own(plan, table)
         else:
-            for _ in simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), table, threads=1):
-                pass
+            simulate_compiled(Plan(plan.task, plan.design, 1, 1, 0), table, threads=1)
     except EverlearnError:
         raise
     except Exception as error:
@@ -91,14 +77,14 @@ def _try_compiling(plan: Plan, table: AnyTable) -> None:
 
 
 def _try_own(plan: Plan, table: AnyTable) -> None:
-    """Let both engines take the first steps of the first run of a user's own design, and refuse it if they differ.
+    """Take the first steps of the first run of a user's design in both engines, and raise if they differ.
 
-    It finds most mistakes before anything is compiled, and what the checks of the source cannot see: a function that
-    depends on more than its arguments, or does something else when it is compiled.
+    This finds most mistakes before anything is compiled.  It also finds what the checks of the source cannot see: a
+    function that depends on more than its arguments, or behaves differently when it is compiled.
     """
     from everlearn.engine.compiled import CompiledBatch
     from everlearn.engine.copies import unsafe
-    from everlearn.engine.guarded import agree, difference, interpreted
+    from everlearn.engine.guarded import check_agreement, difference, interpret
     from everlearn.engine.timeline import Timeline
 
     design = plan.design
@@ -108,18 +94,18 @@ def _try_own(plan: Plan, table: AnyTable) -> None:
     batch = CompiledBatch(trial, table, [0], 1)
     group, guard = batch.groups[0], Guard(design, table.interface)
     block = Timeline(design.schedule).next(trial.steps)
-    taken = interpreted(batch, group, 0, block, (0, trial.steps), guard, PATIENCE)
-    again = interpreted(batch, group, 0, block, (0, taken.steps), guard)
-    if taken[2:] != again[2:] or difference(taken.known, again.known) is not None:
-        said = f"in {taken.steps} steps it did something else when it was run again with the same seed"
-        raise AgentError(design.name, f"{said}; its functions must depend on their arguments alone")
+    first = interpret(batch, group, 0, block, (0, trial.steps), guard, TRIAL_SECONDS)
+    again = interpret(batch, group, 0, block, (0, first.steps), guard)
+    if first[2:] != again[2:] or difference(first.knowledge, again.knowledge) is not None:
+        problem = f"in {first.steps} steps it did something else when it was run again with the same seed"
+        raise AgentError(design.name, f"{problem}; its functions must depend on their arguments alone")
     if (reason := unsafe(design.act, design.learn)) is not None:
         raise CompilationError(f"the agent {design.name!r} cannot be compiled: {reason}")
-    agree(batch, group, block, taken, guard)
+    check_agreement(batch, group, block, first, guard)
 
 
 def _reason(error: Exception) -> str:
-    """Return what tells a user most in Numba's message, which goes from the outermost call to the innermost."""
+    """Return the most helpful line of Numba's message, which goes from the outermost call to the innermost."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     openings = ("Unknown", "No implementation", "Cannot", "Use of", "Invalid", "Untyped", "NameError")
     innermost = max((place for place, line in enumerate(lines) if line.startswith(openings)), default=0)
@@ -129,25 +115,26 @@ def _reason(error: Exception) -> str:
 
 def simulate(
     plan: Plan, table: AnyTable | None, *, threads: int | None = None, progress: Progress | None = None
-) -> Iterator[Finished]:
-    """Do the runs of a plan with what :func:`table_for` returned, and yield each when it is finished.
+) -> Curves:
+    """Run a plan with the table that :func:`table_for` returned, and return the curves of all runs.
 
     Examples
     --------
     >>> from everlearn.agents.registry import make_design
     >>> from everlearn.tasks.registry import make_task
     >>> plan = Plan(make_task("service-station"), make_design("always", {"policy": "fast"}), 100, 2, 1)
-    >>> [float(finished.total_reward[-1]) for finished in simulate(plan, table_for(plan))]
+    >>> simulate(plan, table_for(plan)).total_reward[:, -1].tolist()
     [50.5, 50.5]
 
     """
     if table is not None:
         from everlearn.engine.compiled import simulate_compiled
 
-        yield from simulate_compiled(plan, table, threads=threads, progress=progress)
-        return
+        return simulate_compiled(plan, table, threads=threads, progress=progress)
+    parts = []
     for run in range(plan.runs):
         batch = ReferenceBatch(plan, [run])
         for _ in batch.advance(progress=progress):
             pass
-        yield from batch.finished()
+        parts.append(batch.curves)
+    return concatenate(parts)

@@ -1,8 +1,8 @@
 """NumPy's SFC64 generator, stepped inside compiled code.
 
-A stream is the address of its four words.  It gives the same numbers as ``Generator(SFC64(...)).random()``, its oracle.
-An address, rather than an array, because a view of an array costs two atomic operations on its reference count.  It has
-a type of its own, so that no number of the user's can be taken for one.
+A stream is the address of its four words, and draws the same numbers as ``Generator(SFC64(...)).random()``.  It is an
+address rather than an array because a view of an array costs two atomic operations on its reference count.  Streams
+have a type of their own, so that no number of a user's can be mistaken for an address.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numba.extending import intrinsic, models, overload, register_model
 from everlearn.randomness import WORDS, kept, uniform
 
 STRIDE = 8 * WORDS
-"""Bytes from one stream to the next."""
+"""The number of bytes from one stream to the next."""
 
 
 @intrinsic
 def step(_context: Any, _address: Any) -> Any:
-    """Advance the stream at an address and return a number in [0, 1) of 53 random bits."""
+    """Advance the stream at an address, and return a number in [0, 1) with 53 random bits."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)

@@ -1,6 +1,6 @@
-"""The timeline of a run: its schedule evaluated in stretches, once for all runs.
+"""Evaluate a schedule block by block, once for all runs.
 
-Built-in schedules are evaluated in compiled code, a user's own by calling it; both engines read the same values.
+Built-in schedules are evaluated in compiled code, a user's schedule by calling it; both engines use the same values.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from everlearn.agents.schedule import Schedule
 from everlearn.engine import driver
 from everlearn.engine.compiling import compiled
 from everlearn.engine.kernels import Token
-from everlearn.holding import is_ours
+from everlearn.ownership import is_ours
 from everlearn.protocol import Table
 
 
 class Timeline:
-    """Evaluates a schedule stretch by stretch, in order.
+    """The values of a schedule, in consecutive blocks.
 
     Examples
     --------
@@ -39,10 +39,11 @@ class Timeline:
             self._token = Token(schedule.formula) if is_ours(schedule.formula) else None
 
     def next(self, number: int) -> Block:
-        """Return the next so many steps."""
+        """Return the block of the next ``number`` steps."""
         first, self.t = self.t + 1, self.t + number
-        if self.schedule is None:
-            return _still(first, number)
+        if self.schedule is None:  # every field must be there
+            zero, one = np.zeros(number), np.ones(number)
+            return Block(first, zero, zero, zero, zero, zero, one, one, zero)
         if self._token is None:
             block, self.carry = evaluate(self.schedule, range(first, first + number), self.carry)
             return block
@@ -59,35 +60,22 @@ class Timeline:
             part = Block(first + begin, *(column[begin : begin + length] for column in columns))
             done, scale, exponent = compiled(driver.fill, token)(token, constants, part, self.carry)
             if done < len(part.horizon):
-                sample(schedule, range(part.first + done, part.first + done + 1))  # refuses it, with the reason
+                sample(schedule, range(part.first + done, part.first + done + 1))  # raises, with the reason
             self.carry = self.carry._replace(scale=scale, exponent=exponent)
-            begin += length if schedule.steady is None else self._hold(schedule.steady, columns, part.first, begin)
+            begin += length if schedule.steady is None else _repeat(schedule.steady, columns, part.first, begin)
         return block
 
-    @staticmethod
-    def _hold(steady: Callable[[int], int], columns: list[Table], t: int, begin: int) -> int:
-        """Keep what holds at t for as long as it does; return for how many steps that is, in this block."""
-        length = min(steady(t), len(columns[0]) - begin)
-        for column in columns:
-            column[begin + 1 : begin + length] = column[begin]
-        return length
 
-
-def _still(first: int, number: int) -> Block:
-    """Return a block for a design without a schedule; every field is there, and the same at every step."""
-    zero, one = np.zeros(number), np.ones(number)
-    return Block(first, zero, zero, zero, zero, zero, one, one, zero)
+def _repeat(steady: Callable[[int], int], columns: list[Table], t: int, begin: int) -> int:
+    """Repeat the values at time t for as long as they hold; return for how many steps of this block that is."""
+    length = min(steady(t), len(columns[0]) - begin)
+    for column in columns:
+        column[begin + 1 : begin + length] = column[begin]
+    return length
 
 
 def stretches(steps: int, at_most: int) -> Iterator[int]:
-    """Yield the lengths of stretches that make up so many steps, short ones first, so that progress begins at once.
-
-    Examples
-    --------
-    >>> list(stretches(100_000, 65536))
-    [1024, 4096, 16384, 65536, 12960]
-
-    """
+    """Yield the lengths of stretches that add up to ``steps``, short ones first, so that progress begins at once."""
     length, left = 1024, steps
     while left > 0:
         yield min(length, left)

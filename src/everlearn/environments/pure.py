@@ -20,7 +20,7 @@ import numpy as np
 
 from everlearn.blame import blame
 from everlearn.errors import TaskError
-from everlearn.holding import is_ours, package, plain_function
+from everlearn.ownership import is_ours, package, plain_function
 from everlearn.purity import CLOCK, CONSTANT, HASHED, INPUT, RANDOM, TRUSTED, WRITTEN, impurities
 
 CAREFUL, REPEATS = 64, 8

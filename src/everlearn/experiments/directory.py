@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from everlearn.engine.condition import Condition
+from everlearn.engine.checkpoint import Checkpoint
 from everlearn.errors import StoreError
 from everlearn.files import replacing
 from everlearn.results.store import SCHEMA, Cells, Damaged, full_disk, refuse_newer
@@ -82,7 +82,7 @@ class Directory:
 
     def read_cells(
         self, names: list[str], damaged: list[str] | None = None
-    ) -> Iterator[tuple[str, tuple[Condition, dict[str, Any]] | None]]:
+    ) -> Iterator[tuple[str, tuple[Checkpoint, dict[str, Any]] | None]]:
         """Yield cells as they are; one that is damaged is refused, or taken for absent and noted in ``damaged``."""
         for name in names:
             try:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from everlearn.engine.condition import Condition
+from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Progress
 from everlearn.engine.runner import choose_engine
@@ -152,7 +152,7 @@ def execute(
         _refuse_other(directory, before, here)
         left, notes = _left(mine, _engine_of(engines), directory, watcher)
         if left:
-            warn_of_others(directory.path, before, [notes[cell.name] for cell, condition in left if condition])
+            warn_of_others(directory.path, before, [notes[cell.name] for cell, checkpoint in left if checkpoint])
         spent = {name: found.get("seconds", 0.0) for name, found in notes.items()}
         with gathering(directory.path):
             known = _before(directory, quiet=True)
@@ -205,7 +205,7 @@ def _refuse_other(directory: Directory, before: dict[str, Any] | None, here: dic
 
 
 def _do(
-    left: Sequence[tuple[Cell, Condition | None]],
+    left: Sequence[tuple[Cell, Checkpoint | None]],
     spent: dict[str, float],
     engines: dict[int, str],
     directory: Directory,
@@ -217,11 +217,11 @@ def _do(
 ) -> None:
     lock = threading.Lock()
 
-    def commit(cell: Cell, condition: Condition, seconds: float) -> None:
+    def commit(cell: Cell, checkpoint: Checkpoint, seconds: float) -> None:
         with lock:
             spent[cell.name] = spent.get(cell.name, 0.0) + seconds
-        directory.cells.write(cell.name, condition, _notes(cell, spent[cell.name], here))
-        if condition.t == cell.variant.plan.steps:
+        directory.cells.write(cell.name, checkpoint, _notes(cell, spent[cell.name], here))
+        if checkpoint.t == cell.variant.plan.steps:
             watcher.cell()
 
     if left:
@@ -236,45 +236,45 @@ def _engine_of(engines: dict[int, str]) -> Callable[[Cell], str]:
 
 def _left(
     mine: Sequence[Cell], engine: Callable[[Cell], str], directory: Directory, watcher: Watcher
-) -> tuple[list[tuple[Cell, Condition | None]], dict[str, dict[str, Any]]]:
-    """Return the cells that are not finished, each with the condition it is in, and the notes of those begun."""
-    left: list[tuple[Cell, Condition | None]] = []
+) -> tuple[list[tuple[Cell, Checkpoint | None]], dict[str, dict[str, Any]]]:
+    """Return the cells that are not finished, each with the checkpoint it is in, and the notes of those begun."""
+    left: list[tuple[Cell, Checkpoint | None]] = []
     notes: dict[str, dict[str, Any]] = {}
     damaged: list[str] = []
     steps = done = 0
     by_name = {cell.name: cell for cell in mine}
     for name, found in directory.read_cells(list(by_name), damaged):
         cell = by_name[name]
-        condition = None if found is None else _usable(found[0], cell.variant, engine(cell))
+        checkpoint = None if found is None else _usable(found[0], cell.variant, engine(cell))
         if found is not None:
             notes[name] = found[1]
         length = cell.variant.plan.steps
-        if condition is not None and condition.t > length:
-            _refuse_between(condition, length, directory)
+        if checkpoint is not None and checkpoint.t > length:
+            _refuse_between(checkpoint, length, directory)
         steps += length * len(cell.runs)
-        done += min(condition.t if condition else 0, length) * len(cell.runs)
-        if condition is None or condition.t < length:
-            left.append((cell, condition))
+        done += min(checkpoint.t if checkpoint else 0, length) * len(cell.runs)
+        if checkpoint is None or checkpoint.t < length:
+            left.append((cell, checkpoint))
     for message in damaged:
         warnings.warn(f"{message}; it is computed anew", stacklevel=2)
     watcher.begin(len(by_name), len(by_name) - len(left), steps, done)
     return left, notes
 
 
-def _refuse_between(condition: Condition, steps: int, directory: Directory) -> None:
+def _refuse_between(checkpoint: Checkpoint, steps: int, directory: Directory) -> None:
     """Refuse a number of steps that runs have passed without recording: what was not recorded is not known."""
-    if steps not in condition.times:
-        after = int(condition.times.searchsorted(steps))
-        recorded = " and ".join(f"{t:,}" for t in condition.times[max(after - 1, 0) : after + 1])
-        passed = f"the runs in {directory.path} have {condition.t:,} already, and were recorded at {recorded}"
+    if steps not in checkpoint.curves.times:
+        after = int(checkpoint.curves.times.searchsorted(steps))
+        recorded = " and ".join(f"{t:,}" for t in checkpoint.curves.times[max(after - 1, 0) : after + 1])
+        passed = f"the runs in {directory.path} have {checkpoint.t:,} already, and were recorded at {recorded}"
         raise InputError("steps", steps, f"{passed}; give one of these, or another directory")
 
 
-def _usable(condition: Condition, variant: Variant, engine: str) -> Condition | None:
-    """Return a condition that can be gone on from, or is finished; else None."""
-    if condition.t >= variant.plan.steps:
-        return condition
-    return condition if condition.resumable and condition.engine == engine else None
+def _usable(checkpoint: Checkpoint, variant: Variant, engine: str) -> Checkpoint | None:
+    """Return a checkpoint that can be gone on from, or is finished; else None."""
+    if checkpoint.t >= variant.plan.steps:
+        return checkpoint
+    return checkpoint if checkpoint.resumable and checkpoint.engine == engine else None
 
 
 def _notes(cell: Cell, seconds: float, here: dict[str, Any]) -> dict[str, Any]:

@@ -98,10 +98,10 @@ class Experiment:
         steps, begun, done, taken, seconds = self.manifest["steps"], 0, 0, 0, 0.0
         for name, found in self.directory.read_cells(list(names), damaged):
             if found is not None:
-                condition, notes = found
-                done += condition.t >= steps
-                begun += condition.t < steps
-                taken += min(condition.t, steps) * (names[name][1] - names[name][0])
+                checkpoint, notes = found
+                done += checkpoint.t >= steps
+                begun += checkpoint.t < steps
+                taken += min(checkpoint.t, steps) * (names[name][1] - names[name][0])
                 seconds += notes.get("seconds", 0.0)
         total = steps * sum(last - first for first, last in names.values())
         return {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.analysis.statistics import summary
-from everlearn.engine.times import recording_times
+from everlearn.engine.curves import concatenate, recording_times
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.platforms import last_platform
 from everlearn.protocol import Table
@@ -54,7 +54,7 @@ def _finished(
     runs: list[int] = []
     for _, cell in directory.read_cells([cell["name"] for cell in entry["cells"]], damaged):
         if cell is not None and cell[0].t >= steps:
-            rows.append(cell[0].until(times)[0])
+            rows.append(cell[0].until(times).total_reward)
             runs.extend(cell[0].runs)
     return rows, runs
 
@@ -71,8 +71,7 @@ def _result(directory: Directory, manifest: dict[str, Any], entry: dict[str, Any
     done = [cell for cell in cells if cell is not None and cell[0].t >= manifest["steps"]]
     if not done:
         return None
-    rewards, policies = zip(*(condition.until(times) for condition, _ in done), strict=True)
-    kept = [table for table in policies if table is not None]
+    curves = concatenate([checkpoint.until(times) for checkpoint, _ in done])
     optimum = manifest["optima"].get(entry["identity"])
     return Result(
         task=entry["task"],
@@ -80,13 +79,13 @@ def _result(directory: Directory, manifest: dict[str, Any], entry: dict[str, Any
         schedule=entry["schedule"],
         parameters=entry["parameters"],
         steps=manifest["steps"],
-        runs=sum(len(condition.runs) for condition, _ in done),
+        runs=sum(len(checkpoint.runs) for checkpoint, _ in done),
         seed=manifest["seed"],
         engine=entry["engine"],
         scaling=entry["scaling"],
         times=times,
-        total_reward=np.concatenate(rewards),
-        policies=np.concatenate(kept) if kept else None,
+        total_reward=curves.total_reward,
+        policies=curves.policies,
         pairs=entry["pairs"],
         references={**({} if optimum is None else {"optimum": optimum["value"]}), **_lines(entry, optimum)},
         seconds=sum(notes["seconds"] for _, notes in done),

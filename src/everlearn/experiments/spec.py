@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from everlearn.engine.curves import PER_DECADE
 from everlearn.engine.runner import ENGINES
-from everlearn.engine.times import PER_DECADE
 from everlearn.errors import InputError, UnknownName
 from everlearn.registry import MOST_STEPS, plain, whole
 from everlearn.tables import MOST_PAIRS

@@ -13,8 +13,8 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from everlearn.engine.checkpoint import Checkpoint, merge
 from everlearn.engine.compiled import CompiledBatch
-from everlearn.engine.condition import Condition, join
 from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
@@ -29,8 +29,8 @@ SHARE = 0.01
 LEAST = 0.5
 """Seconds between two commits, at least."""
 
-Commit: TypeAlias = Callable[[Cell, Condition, float], None]
-"""Called with a cell, the condition it has reached, and the seconds that were worked on it."""
+Commit: TypeAlias = Callable[[Cell, Checkpoint, float], None]
+"""Called with a cell, the checkpoint it has reached, and the seconds that were worked on it."""
 
 Batch: TypeAlias = CompiledBatch | ReferenceBatch
 
@@ -44,11 +44,11 @@ class Stop(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """Cells of one variant that are at the same time, and their condition there; None at the beginning."""
+    """Cells of one variant that are at the same time, and their checkpoint there; None at the beginning."""
 
     cells: tuple[Cell, ...]
     engine: str
-    condition: Condition | None = None
+    checkpoint: Checkpoint | None = None
 
     @property
     def plan(self) -> Plan:
@@ -63,7 +63,7 @@ class Job:
     @property
     def steps_left(self) -> int:
         """Steps of all runs together that remain."""
-        return (self.plan.steps - (self.condition.t if self.condition else 0)) * len(self.runs)
+        return (self.plan.steps - (self.checkpoint.t if self.checkpoint else 0)) * len(self.runs)
 
 
 class Pacer:
@@ -93,18 +93,18 @@ class Pacer:
 
 
 def jobs(
-    cells: Sequence[tuple[Cell, Condition | None]],
+    cells: Sequence[tuple[Cell, Checkpoint | None]],
     engine: Callable[[Cell], str],
     tables: Tables,
     at_least: int = 1,
 ) -> list[Job]:
-    """Put cells, with the condition each is in, into jobs: at least so many, where there are enough cells.
+    """Put cells, with the checkpoint each is in, into jobs: at least so many, where there are enough cells.
 
     What the runs of a job know fits into memory together.
     """
-    alike: dict[tuple[int, int], list[tuple[Cell, Condition | None]]] = {}
-    for cell, condition in cells:
-        alike.setdefault((id(cell.variant), condition.t if condition else 0), []).append((cell, condition))
+    alike: dict[tuple[int, int], list[tuple[Cell, Checkpoint | None]]] = {}
+    for cell, checkpoint in cells:
+        alike.setdefault((id(cell.variant), checkpoint.t if checkpoint else 0), []).append((cell, checkpoint))
     made = []
     for group in alike.values():
         parts = -(-at_least // len(alike))
@@ -119,17 +119,17 @@ def _fitting(cell: Cell, tables: Tables) -> int:
     return max(1, MEMORY // max(bytes_known(plan.design, interface) * len(cell.runs), 1))
 
 
-def _job(group: Sequence[tuple[Cell, Condition | None]], engine: Callable[[Cell], str]) -> Job:
-    cells, conditions = zip(*group, strict=True)
-    known = [condition for condition in conditions if condition is not None]
-    return Job(cells, engine(cells[0]), join(known) if known else None)
+def _job(group: Sequence[tuple[Cell, Checkpoint | None]], engine: Callable[[Cell], str]) -> Job:
+    cells, checkpoints = zip(*group, strict=True)
+    known = [checkpoint for checkpoint in checkpoints if checkpoint is not None]
+    return Job(cells, engine(cells[0]), merge(known) if known else None)
 
 
 def make_batch(job: Job, table: AnyTable | None, workers: int) -> Batch:
     """Return what advances the runs of a job."""
     if job.engine == "compiled" and table is not None:
-        return CompiledBatch(job.plan, table, job.runs, workers, job.condition)
-    return ReferenceBatch(job.plan, job.runs, job.condition)
+        return CompiledBatch(job.plan, table, job.runs, workers, job.checkpoint)
+    return ReferenceBatch(job.plan, job.runs, job.checkpoint)
 
 
 def work(
@@ -148,18 +148,18 @@ def work(
         if t == job.plan.steps or stop.is_set() or pacer.due():
             began = time.monotonic()
             seconds, since = time.perf_counter() - since, time.perf_counter()
-            commit_cells(job, batch.condition(), commit, seconds)
+            commit_cells(job, batch.checkpoint(), commit, seconds)
             pacer.committed(began)
         if stop.is_set():
             return
 
 
-def commit_cells(job: Job, condition: Condition, commit: Commit, seconds: float) -> None:
+def commit_cells(job: Job, checkpoint: Checkpoint, commit: Commit, seconds: float) -> None:
     """Commit every cell of a job, with its share of the seconds; what cannot go on is committed at its end alone."""
     for cell in job.cells:
-        if condition.resumable or condition.t == job.plan.steps:
+        if checkpoint.resumable or checkpoint.t == job.plan.steps:
             share = len(cell.runs) / len(job.runs)
-            commit(cell, condition.of(cell.runs), seconds * share)
+            commit(cell, checkpoint.of(cell.runs), seconds * share)
 
 
 def work_here(

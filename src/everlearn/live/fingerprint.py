@@ -22,9 +22,9 @@ from everlearn.agents.design import Design
 from everlearn.agents.own import build_knowledge
 from everlearn.agents.schedule import Schedule
 from everlearn.environments.model import Model
-from everlearn.holding import is_ours, is_own
 from everlearn.labels import encode
 from everlearn.live.making import face_of
+from everlearn.ownership import is_ours, is_own
 from everlearn.protocol import Label
 from everlearn.registry import plain
 from everlearn.sources import source_of

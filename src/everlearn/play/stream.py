@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from everlearn.engine.plan import Plan
 from everlearn.engine.timeline import Timeline
 from everlearn.protocol import Experience, Knowledge, Label, Now, Table
 from everlearn.randomness import put_words, uniform, words
-from everlearn.tables import ArrayTable, PairTable
+from everlearn.tables import ArrayTable, PairTable, draw_outcome
 from everlearn.tasks.interface import Interface
 from everlearn.tasks.task import Task
 
@@ -127,7 +127,7 @@ class Stream:
         """Return the times until now, and the average reward until each."""
         past = int(np.searchsorted(self.batch.plan.times, self.t, side="right"))
         times = self.batch.plan.times[:past]
-        averages = (self._group.totals[0, :past] / times).tolist()
+        averages = (self._group.curves.total_reward[0, :past] / times).tolist()
         if self.t > 0 and (past == 0 or times[-1] != self.t):
             return [*times.tolist(), self.t], [*averages, self.total_reward / self.t]
         return times.tolist(), averages
@@ -149,7 +149,7 @@ class Stream:
         by_state = works_by_state(design)
         whole = None if by_state else copied(knowledge)  # acting may change what it knows
         action = int(self._functions.act(knowledge, s, now, self._agent))
-        outcome = self._outcome(pair, action)
+        outcome = draw_outcome(self.table, pair, action, uniform(self._environment)).copy()
         following = int(outcome["state"])
         experience = Experience(s, action, int(outcome["observation"]), float(outcome["learned"]), following)
         rows = (s, following) if by_state else tuple(range(len(self.task.states)))
@@ -163,21 +163,11 @@ class Stream:
         after = copied(knowledge, rows if by_state else None)
         self.taken = Taken(before, after, rows, experience, now, float(outcome["reward"]))
 
-    def _outcome(self, pair: int, action: int) -> Any:
-        """Draw what happens, with one uniform number, from the row of a pair and an action."""
-        self.table.expand(pair)
-        rows, width = self.table.view()
-        place = (pair * self.table.actions + action) * width
-        draw = uniform(self._environment)
-        while draw >= rows[place]["bound"]:
-            place += 1
-        return rows[place].copy()
-
     def _record(self) -> None:
         times = self.batch.plan.times
         column = int(np.searchsorted(times, self.t))
         if times[column] == self.t:
-            self._group.totals[0, column] = self.total_reward
+            self._group.curves.total_reward[0, column] = self.total_reward
 
 
 def known(

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.engine.condition import Condition
+from everlearn.engine.checkpoint import Checkpoint
+from everlearn.engine.curves import Curves
 from everlearn.errors import StoreError
 from everlearn.files import FULL, UNREADABLE, replacing
 
@@ -41,16 +42,17 @@ class Cells:
         """Return the file of a cell."""
         return self.directory / f"{cell}.npz"
 
-    def write(self, cell: str, condition: Condition, notes: Mapping[str, Any]) -> None:
+    def write(self, cell: str, checkpoint: Checkpoint, notes: Mapping[str, Any]) -> None:
         """Write a cell atomically; ``notes`` are further facts to keep with it."""
-        arrays = {"times": condition.times, "total_reward": condition.total_reward, **condition.arrays}
-        if condition.policies is not None:
-            arrays["policies"] = condition.policies
+        curves = checkpoint.curves
+        arrays = {"times": curves.times, "total_reward": curves.total_reward, **checkpoint.arrays}
+        if curves.policies is not None:
+            arrays["policies"] = curves.policies
         entries = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         document = {
             "schema": SCHEMA,
             "cell": cell,
-            **{name: getattr(condition, name) for name in ("engine", "t", "runs", "shared", "each")},
+            **{name: getattr(checkpoint, name) for name in ("engine", "t", "runs", "shared", "each")},
             "notes": notes,
             "sha256": {name: _hash(array) for name, array in entries.items()},
         }
@@ -62,14 +64,14 @@ class Cells:
         with full_disk(self.path(cell)), replacing(self.path(cell)) as file:
             np.savez(file, allow_pickle=False, **heading, **{_ARRAYS + name: array for name, array in entries.items()})
 
-    def read(self, cell: str) -> tuple[Condition, dict[str, Any]] | None:
+    def read(self, cell: str) -> tuple[Checkpoint, dict[str, Any]] | None:
         """Return a cell with its notes, or None if there is none; raise if it is damaged."""
         text, arrays = self._open(cell)
         if text is None:
             return None
-        curves: dict[str, Any] = {name: arrays.pop(name, None) for name in ("times", "total_reward", "policies")}
+        curves = Curves(arrays.pop("times"), arrays.pop("total_reward"), arrays.pop("policies", None))
         state = {"arrays": arrays, "shared": text["shared"], "each": tuple(text["each"])}
-        return Condition(text["engine"], text["t"], tuple(text["runs"]), **curves, **state), text["notes"]
+        return Checkpoint(text["engine"], text["t"], tuple(text["runs"]), curves, **state), text["notes"]
 
     def _open(self, cell: str) -> tuple[Any, dict[str, NDArray[Any]]]:
         path = self.path(cell)

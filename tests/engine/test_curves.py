@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.engine.times import recording_times
+from everlearn.engine.curves import recording_times
 
 
 @given(steps=st.integers(1, 10**12))

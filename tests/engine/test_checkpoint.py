@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import everlearn as el
 from everlearn.agents.registry import make_design
+from everlearn.engine.checkpoint import Checkpoint, merge
 from everlearn.engine.compiled import CompiledBatch
-from everlearn.engine.condition import Condition, join
+from everlearn.engine.curves import Curves
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.errors import SnapshotError
@@ -39,10 +40,10 @@ def plan_of(task: el.Task, agent: str, steps: int, seed: int = 1, schedule: str 
     return Plan(task, design, steps, RUNS, seed)
 
 
-def stored(condition: Condition) -> Condition:
-    """A condition as a file gives it back."""
-    shared, each = json.loads(json.dumps([condition.shared, condition.each]))
-    return replace(condition, shared=shared, each=tuple(each))
+def stored(checkpoint: Checkpoint) -> Checkpoint:
+    """A checkpoint as a file gives it back."""
+    shared, each = json.loads(json.dumps([checkpoint.shared, checkpoint.each]))
+    return replace(checkpoint, shared=shared, each=tuple(each))
 
 
 class Engine:
@@ -52,17 +53,17 @@ class Engine:
         self.name, self.table = name, table
 
     def advanced(
-        self, plan: Plan, runs: Sequence[int], condition: Condition | None, until: int, threads: int = 1
-    ) -> Condition:
-        """The condition of some runs at a time, from the beginning or from an earlier condition."""
+        self, plan: Plan, runs: Sequence[int], checkpoint: Checkpoint | None, until: int, threads: int = 1
+    ) -> Checkpoint:
+        """The checkpoint of some runs at a time, from the beginning or from an earlier checkpoint."""
         if self.name == "reference":
-            batch = ReferenceBatch(plan, runs, condition)
+            batch = ReferenceBatch(plan, runs, checkpoint)
         else:
-            batch = CompiledBatch(plan, self.table(plan.task), runs, threads, condition)
+            batch = CompiledBatch(plan, self.table(plan.task), runs, threads, checkpoint)
         with ThreadPoolExecutor(threads) as pool:
             for _ in batch.advance(pool, until=until):
                 pass
-        return stored(batch.condition())
+        return stored(batch.checkpoint())
 
 
 LAZY = Engine("compiled", lambda task: PairTable(task, eager=4))
@@ -70,26 +71,27 @@ LAZY = Engine("compiled", lambda task: PairTable(task, eager=4))
 ENGINES = {"compiled": Engine("compiled"), "expanded as visited": LAZY, "reference": Engine("reference")}
 
 
-def same(one: Condition, other: Condition) -> bool:
-    """Whether two conditions are the same to the last bit."""
-    fields = ("engine", "t", "runs", "shared", "each")
-    tables = [(one.times, other.times), (one.total_reward, other.total_reward), (one.policies, other.policies)]
+def same(one: Checkpoint, other: Checkpoint) -> bool:
+    """Whether two checkpoints are the same to the last bit."""
+    plain = ("engine", "t", "runs", "shared", "each")
+    names = [field.name for field in fields(Curves)]
+    tables = [(getattr(one.curves, name), getattr(other.curves, name)) for name in names]
     tables += [(one.arrays[name], other.arrays[name]) for name in one.arrays]
     return (
-        all(getattr(one, name) == getattr(other, name) for name in fields)
+        all(getattr(one, name) == getattr(other, name) for name in plain)
         and one.arrays.keys() == other.arrays.keys()
         and all(first.tobytes() == second.tobytes() for first, second in tables if first is not None)
     )
 
 
-def stopped(engine: Engine, plan: Plan, stops: list[int], cuts: list[int], threads: int) -> Condition:
+def stopped(engine: Engine, plan: Plan, stops: list[int], cuts: list[int], threads: int) -> Checkpoint:
     """Go through time, stopping now and then, each time with the runs parted at another place."""
     whole = None
     for stop, cut in zip([*stops, plan.steps], cuts, strict=True):
         parts = [runs for runs in (range(cut), range(cut, RUNS)) if runs]
         befores = [None if whole is None else whole.of(runs) for runs in parts]
         advanced = [engine.advanced(plan, *part, stop, threads) for part in zip(parts, befores, strict=True)]
-        whole = join(advanced)
+        whole = merge(advanced)
     return whole
 
 
@@ -181,16 +183,16 @@ def test_runs_may_be_put_back_in_another_order():
 
 def test_an_environment_that_cannot_be_saved_is_told():
     plan = plan_of(pendulum().finish(), "growing-horizon", 50)
-    condition = ENGINES["reference"].advanced(plan, range(RUNS), None, 20)
-    assert not condition.resumable
+    checkpoint = ENGINES["reference"].advanced(plan, range(RUNS), None, 20)
+    assert not checkpoint.resumable
     with pytest.raises(SnapshotError, match="the environment of 'pendulum' cannot be restored"):
-        ReferenceBatch(plan, range(RUNS), condition)
+        ReferenceBatch(plan, range(RUNS), checkpoint)
 
 
 def test_what_was_recorded_until_other_times():
     plan = plan_of(STATION, "always", 123)
-    condition = ENGINES["compiled"].advanced(plan, range(RUNS), None, 123)
-    rewards, policies = condition.until(np.array([1, 10, 500]))
-    assert (rewards.shape, policies.shape[:2]) == ((RUNS, 2), (RUNS, 2))
+    checkpoint = ENGINES["compiled"].advanced(plan, range(RUNS), None, 123)
+    curves = checkpoint.until(np.array([1, 10, 500]))
+    assert (curves.total_reward.shape, curves.policies.shape[:2]) == ((RUNS, 2), (RUNS, 2))
     with pytest.raises(SnapshotError, match="at t = 123 not every time was recorded that is asked for"):
-        condition.until(np.array([1, 121]))
+        checkpoint.until(np.array([1, 121]))
