@@ -293,7 +293,7 @@ def test_export(done, call, call_json, tmp_path):
         (["plot", "--format", "gif"], "format: 'gif'; give one of png, svg, pdf"),
         (["export", "--format", "xlsx"], "format: 'xlsx'; give one of parquet, csv"),
         (["extend", "--steps", "200"], "steps: 200; the experiment has 200; give more"),
-        (["extend", "--steps", "many"], "--steps: 'many'; give a whole number"),
+        (["extend", "--steps", "many"], "--steps: 'many'; give a whole number, such as 10000 or 1e4"),
         (["extend", "--steps", "300", "--threads", "0"], "--threads: '0'; give a whole number of at least 1"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",

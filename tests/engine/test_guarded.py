@@ -124,15 +124,16 @@ def test_one_that_acts_differently_is_refused():
         el.run("riverswim", design, steps=100)
 
 
-def test_one_that_differs_later_is_refused_too():
-    """Both engines take the first steps of every stretch."""
+@pytest.mark.parametrize(("after", "steps"), [(500, 3000), (80_000, 600_000)])
+def test_one_that_differs_later_is_refused_too(after, steps):
+    """Both engines take the first steps of early stretches, and of some later ones."""
 
     def late(k, s, now, stream):
-        k.q[0, 0] = (now.t * 2**62) % 7 if now.t > 500 else 0
+        k.q[0, 0] = (now.t * 2**62) % 7 if now.t > after else 0
         return 0
 
     with pytest.raises(AgentError, match="its q differs between the two engines"):
-        el.run("riverswim", el.Design(build, late, lambda *_: None, name="mine"), steps=3000)
+        el.run("riverswim", el.Design(build, late, lambda *_: None, name="mine"), steps=steps)
 
 
 def test_knowledge_that_is_built_differently_each_time_is_refused():
