@@ -30,7 +30,7 @@ SPOT = 8
 """The number of steps at the beginning of a stretch that are also interpreted and compared."""
 
 OFTEN, SELDOM = 1 << 16, 1 << 19
-"""Stretches are compared if they begin within this many steps of the start, or contain a multiple of that many steps."""
+"""A stretch is compared if it begins among the first steps, this many, or follows a multiple of so many steps."""
 
 TOLERANCE = 1e-9
 """How closely both engines must agree: a NumPy function may differ in the last bit when it is compiled."""
