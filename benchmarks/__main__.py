@@ -24,7 +24,7 @@ BENCHMARKS = {
     "engine": ("The compiled engine against a C program, same results, best of five rounds", against_c),
     "size": ("Cost a step against the number of aleatoric states, one core, 32 runs (plot: build/benchmarks)", by_size),
     "designs": ("Every agent, compiled against interpreted, one core", by_design),
-    "checking": ("What checking a user's own agent costs, one core, 16 runs, best of five rounds", checked),
+    "checking": ("What checking a user's own agent costs, one core, best of four rounds", checked),
     "networks": (
         "Queueing networks, the paper's agent on one core, 8 runs; exact optima up to 1e5 memories",
         by_network,
