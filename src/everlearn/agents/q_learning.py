@@ -27,7 +27,7 @@ from everlearn.agents.baton import bearers
 from everlearn.agents.design import Design
 from everlearn.agents.epsilon_greedy import check_epsilon, epsilon_greedy_action, epsilon_greedy_policy
 from everlearn.agents.greedy import kept_values, largest
-from everlearn.agents.records import records
+from everlearn.agents.records import Flag, flag, records
 from everlearn.agents.relative import check_step_size
 from everlearn.errors import require
 from everlearn.protocol import Experience, Now, Table
@@ -45,6 +45,10 @@ class Watkins(NamedTuple):
     epsilon: float
     epsilon_power: float
     epsilon_floor: float
+    counted: Flag
+    """Whether the step size depends on the count."""
+    decaying: Flag
+    """Whether epsilon changes with time."""
     states: int
 
 
@@ -85,7 +89,8 @@ def q_learning(
     def build(interface: Interface) -> Watkins:
         cells = records(interface.states, value=interface.actions, count=interface.actions, entered=1)
         cells["value"] = initial_value
-        return Watkins(cells, *constants, interface.states)
+        decays = flag(step_power > 0), flag(epsilon_power > 0 or epsilon_floor > epsilon)
+        return Watkins(cells, *constants, *decays, interface.states)
 
     return Design(
         build, act, learn, policy, inspect=inspect, by_state=True, values=kept_values, masks=True, name="q-learning"
@@ -94,10 +99,9 @@ def q_learning(
 
 def exploration(knowledge: Watkins, t: float) -> float:
     """Return the probability of an action at random at step t."""
-    epsilon = knowledge.epsilon
-    if knowledge.epsilon_power > 0.0:
-        epsilon *= math.pow(t, -knowledge.epsilon_power)
-    return max(epsilon, knowledge.epsilon_floor)
+    if len(knowledge.decaying) == 0:
+        return knowledge.epsilon
+    return max(knowledge.epsilon * math.pow(t, -knowledge.epsilon_power), knowledge.epsilon_floor)
 
 
 def act(knowledge: Watkins, aleatoric_state: int, now: Now, stream: Any) -> int:
@@ -113,7 +117,7 @@ def learn(knowledge: Watkins, experience: Experience, now: Now, stream: Any) -> 
     a = experience.action
     count[s, a] += 1.0
     alpha = knowledge.step_size
-    if knowledge.step_power > 0.0:
+    if len(knowledge.counted) > 0:
         alpha *= math.pow(count[s, a], -knowledge.step_power)
     target = experience.reward + knowledge.discount * largest(q, experience.next_aleatoric_state)
     q[s, a] += alpha * (target - q[s, a])

@@ -62,10 +62,11 @@ def learn(knowledge: Relative, experience: Experience, now: Now, stream: Any) ->
     s = experience.aleatoric_state
     a = experience.action
     following = experience.next_aleatoric_state
-    advantage = experience.reward - average[s, 0]
-    q[s, a] += knowledge.step_size * (advantage + largest(q, following) - q[s, a])
+    mean = average[s, 0]
+    value = q[s, a]
+    value += knowledge.step_size * (experience.reward - mean + largest(q, following) - value)
+    q[s, a] = value
     best = largest(q, s)
-    average[following, 0] = average[s, 0]
-    if q[s, a] == best:
-        average[following, 0] += knowledge.average_step_size * (advantage + largest(q, following) - best)
+    error = experience.reward - mean + largest(q, following) - best
+    average[following, 0] = mean + knowledge.average_step_size * error if value == best else mean  # without a branch
     knowledge.cells["entered"][following, 0] = now.t

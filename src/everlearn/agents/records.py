@@ -8,12 +8,27 @@ actions there are, and leaves out what handles an empty field.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.protocol import Table
+
+Flag: TypeAlias = tuple[int, ...]
+"""A switch in what an agent knows whose state compiled code knows: it is on if ``len(flag) > 0``."""
+
+
+def flag(on: bool) -> Flag:
+    """Return a switch; code behind ``if len(flag) > 0`` is left out where it is off.
+
+    Examples
+    --------
+    >>> len(flag(True)), len(flag(False))
+    (1, 0)
+
+    """
+    return (0,) if on else ()
 
 
 def records(shape: int | tuple[int, ...], **fields: int) -> NDArray[Any]:
