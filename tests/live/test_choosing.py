@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -24,7 +25,15 @@ PARAMETERS |= {"ucb-h": {"agent.duration": 1000}, "discounted-subroutine": {"age
 
 def make(design: str, actions: list[str] = ACTIONS, **more: object) -> Core:
     given = {"actions": actions, "observations": STATES, "reward_range": (0, 1), "seed": 2, "agent": design}
-    return Core(make_setup(**given, parameters=PARAMETERS.get(design), **more))
+    return Core(make_setup(**given, parameters=PARAMETERS.get(str(design)), **more))
+
+
+class Counts(NamedTuple):
+    n: np.ndarray
+
+
+def build_counts(interface) -> Counts:
+    return Counts(np.zeros(interface.states))
 
 
 def drive(core: Core, steps: int, allowed=None) -> list[str]:
@@ -149,3 +158,16 @@ def test_a_design_without_values_or_policy_cannot_be_frozen():
     with pytest.raises(InputError, match="has neither values nor a policy"):
         core.change_mode("frozen")
     assert core.act(["b"]) == "b"
+
+
+@pytest.mark.parametrize("values", [lambda k: 3, lambda k: k.n, lambda k: k.n[:, None], lambda k: {}["q"]])
+def test_values_of_ones_own_design_are_checked(values):
+    design = el.Design(build_counts, lambda *_: 0, lambda *_: None, name="mine", values=values, masks=True)
+    with pytest.raises(el.EverlearnError, match="agent 'mine': values"):
+        make(design, allowed=FORBIDDEN)
+
+
+def test_a_design_that_masks_needs_values():
+    design = el.Design(build_counts, lambda *_: 0, lambda *_: None, name="mine", masks=True)
+    with pytest.raises(InputError, match="cannot leave out actions"):
+        make(design, allowed=FORBIDDEN)

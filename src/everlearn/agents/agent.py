@@ -167,6 +167,13 @@ class Agent:
             raise InputError("policy", self.design.name, "this design does not tell its policy")
         return self.design.policy(self.knowledge) if self._guard is None else self._guard.policy(self.knowledge)
 
+    @property
+    def values(self) -> Table | None:
+        """The values by which the design chooses, which can be written to; None if it has none."""
+        if self.design.values is None:
+            return None
+        return self.design.values(self.knowledge) if self._guard is None else self._guard.values(self.knowledge)
+
     def inspect(self) -> dict[str, Table]:
         """Return what the agent knows, for people to look at: for the paper's agent Q and N.
 

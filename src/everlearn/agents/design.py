@@ -94,7 +94,7 @@ class Design:
     @cached_property
     def own(self) -> bool:
         """Whether it is the user's own: some function of it is not from this package, and so it runs with checks."""
-        functions = (self.build, self.act, self.learn, self.policy, self.inspect)
+        functions = (self.build, self.act, self.learn, self.policy, self.inspect, self.values)
         return any(not is_ours(one) for one in functions if one is not None)
 
     def __repr__(self) -> str:

@@ -42,6 +42,7 @@ ARGUMENTS = {
     "learn": ("knowledge", "experience", "now", "stream"),
     "policy": ("knowledge",),
     "inspect": ("knowledge", "now"),
+    "values": ("knowledge",),
 }
 """What each function of a design is called with."""
 
@@ -213,6 +214,16 @@ class Guard:
             return np.asarray(table, dtype=np.float64)
         except (TypeError, ValueError):
             raise self._error(f"inspect returned {_value(table)} as {name}; return an array of numbers") from None
+
+    def values(self, knowledge: Knowledge) -> Table:
+        """Return the table of values by which the design chooses; it is not copied, since it may be written to."""
+        with blame(f"agent {self.name!r}: values"):
+            returned: Any = self.design.values(knowledge) if self.design.values is not None else None
+        shape = (self.interface.states, self.interface.actions)
+        if not (isinstance(returned, np.ndarray) and returned.shape == shape and returned.dtype == np.float64):
+            kind = kind_of(returned) + (f" of shape {returned.shape}" if isinstance(returned, np.ndarray) else "")
+            raise self._error(f"values returned {kind}; return an array of float64 of shape {shape}")
+        return returned
 
     def check_action(self, action: Any, t: int) -> None:
         """Raise unless an action is the index of one."""

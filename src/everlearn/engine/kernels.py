@@ -91,7 +91,7 @@ def by_type(implement: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function for compiled code, given what returns its implementation for the types of its arguments."""
 
     def stub(*_arguments: Any) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError  # Numba compiles the implementation in its place
 
     overload(stub, jit_options=INLINE, strict=False)(implement)
     return functools.update_wrapper(stub, implement)

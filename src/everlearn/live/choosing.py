@@ -41,9 +41,8 @@ def table_of_weights(agent: Agent) -> Table | None:
     [[0.5, 0.5], [0.5, 0.5]]
 
     """
-    if agent.design.values is not None:
-        return agent.design.values(agent.knowledge)
-    return None if agent.design.policy is None else agent.policy
+    values = agent.values
+    return agent.policy if values is None and agent.design.policy is not None else values
 
 
 def known_weights(agent: Agent) -> Table:

@@ -155,9 +155,9 @@ class Setup:
     def _leave_out(self, agent: Agent) -> None:
         """Give what is forbidden the value minus infinity."""
         remedy = "this agent cannot leave out actions; choose another, or pass allowed with each call of act"
-        require(agent.design.masks, "allowed", agent.design.name, remedy)
-        assert agent.design.values is not None  # noqa: S101 - a design that masks has values
-        values = agent.design.values(agent.knowledge)
+        values = agent.values if agent.design.masks else None
+        if values is None:
+            raise InputError("allowed", agent.design.name, remedy)
         for state, mask in self.allowed.items():
             for action in range(agent.interface.actions):
                 if not mask >> action & 1:
