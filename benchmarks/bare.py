@@ -19,8 +19,8 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from everlearn.live.database import connect
-from everlearn.live.schema import INSERT_ROW, begin
+from everlearn.durable.database import connect
+from everlearn.durable.schema import INSERT_ROW, begin
 
 
 class Step(BaseModel):

@@ -49,8 +49,8 @@ class CProgram:
     def _call(self, function: Any, lengths: list[Any], runs: range, seed: int) -> tuple[float, np.ndarray]:
         streams = [np.array([words(stream(seed, run, whose)) for run in runs]) for whose in (ENVIRONMENT, AGENT)]
         total = np.zeros(len(runs))
-        start = [ctypes.c_uint32(place) for place in (self.table.start, self.table.interface.start)]
-        numbers = [ctypes.c_int64(self.table.interface.states), *start, *lengths]
+        start = [ctypes.c_uint32(place) for place in (self.table.start, self.table.indexed.start)]
+        numbers = [ctypes.c_int64(self.table.indexed.states), *start, *lengths]
         pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (self.rows, *streams, total)]
         began = time.perf_counter()
         failed = function(pointers[0], *numbers, *pointers[1:])

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import everlearn as el
-from everlearn.live.database import connect
-from everlearn.live.entry import Entry
-from everlearn.live.schema import INSERT_ROW, begin
-from everlearn.live.store import Store
+from everlearn.durable.database import connect
+from everlearn.durable.entry import Entry
+from everlearn.durable.schema import INSERT_ROW, begin
+from everlearn.durable.store import Store
 
 ROUNDS, STEPS = 60, 200
 LONG, GROUP = 1_000_000, 1000
@@ -25,7 +25,7 @@ REOPEN = """
 import sys, time
 began = time.perf_counter()
 import everlearn as el
-from everlearn.live.core import Core
+from everlearn.durable.core import Core
 imported = time.perf_counter()
 replayed, apply = [], Core.apply
 Core.apply = lambda core, entry: (replayed.append(1), apply(core, entry))
@@ -81,7 +81,7 @@ def _steps(agent: Any) -> float:
 
 def _long(folder: Path) -> list[dict[str, str]]:
     """Take 1e6 steps less one, a thousand to a commit, with snapshots as usual; then recover in another process."""
-    from everlearn.live.setup import make_setup
+    from everlearn.durable.setup import make_setup
 
     memory = {}
     with Store(folder / "long") as store:

@@ -52,7 +52,7 @@ def by_size() -> list[dict[str, str]]:
                 raise SystemExit(f"{states} states: the sums of rewards differ from the C program's")
         few = max(3, min(100_000, 20_000_000 // states))
         literal = program.literal_seconds(few, 1) / few
-        memory = design.build(table.interface).cells.nbytes / states / 2
+        memory = design.build(table.indexed).cells.nbytes / states / 2
         points.append((states, ours, c, literal))
         rows.append(
             {

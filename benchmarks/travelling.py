@@ -36,7 +36,7 @@ def _sized(cluster: Cluster, blocks: int) -> dict[str, str]:
     table = tables.of(job.plan.task)
     assert table is not None
     packed = packed_table(table, chosen[0])
-    agent = agent_identity(job.plan.design, job.plan.design.build(table.interface))
+    agent = agent_identity(job.plan.design, job.plan.design.build(table.indexed))
     order = Order(packed_plan(chosen[0], None), job.runs, agent, arithmetic(), 0.0)
     sent = cluster.client.submit(dict, packed, key=f"table-{blocks}")
     folder = Path(tempfile.mkdtemp(prefix="everlearn-bench-"))

@@ -21,9 +21,9 @@ class Relative(NamedTuple):
 def r_learning(*, step: float = 0.05, average_step: float = 0.001, epsilon: float = 0.1) -> el.Design:
     """R-learning (Schwartz, 1993): values relative to an average reward that is learned beside them."""
 
-    def build(interface: el.Interface) -> Relative:
+    def build(task: el.IndexedTask) -> Relative:
         rates = np.array([step, average_step, epsilon])
-        return Relative(np.zeros((interface.states, interface.actions)), np.zeros(1), rates)
+        return Relative(np.zeros((task.states, task.actions)), np.zeros(1), rates)
 
     return el.Design(build, act, learn)
 

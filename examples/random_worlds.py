@@ -25,7 +25,7 @@ def random_world(*, instance: int = 0, states: int = 5, actions: int = 3) -> el.
 if __name__ == "__main__":
     steps = float(sys.argv[1]) if len(sys.argv) > 1 else 1e4
     family = {"name": random_world, "family": {"instance": 5}}
-    experiment = el.compare(family, ["growing-horizon", "always"], steps=steps, runs=2)
+    experiment = el.experiment(family, ["growing-horizon", "always"], steps=steps, runs=2)
     print(experiment.table(["final", "relative regret"]))
     for comparison in experiment.compare("relative regret"):
         print(comparison.sentence)

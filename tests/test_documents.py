@@ -281,8 +281,8 @@ COUNTED = {
     "pairs of a table": lambda: constant("tables:SETTLED"),
     "bootstrap resamples": lambda: constant("analysis.statistics:RESAMPLES"),
     "permutations": lambda: constant("analysis.comparison:RESAMPLES"),
-    "steps between snapshots": lambda: constant("live.setup:DEFAULTS")["snapshot_every"],
-    "steps in a batch": lambda: constant("live.drift:BATCH"),
+    "steps between snapshots": lambda: constant("durable.setup:DEFAULTS")["snapshot_every"],
+    "steps in a batch": lambda: constant("durable.drift:BATCH"),
     "policies that are tried": lambda: constant("theory.aleatoric:FEW"),
 }
 """How many there are of something, from the registries and the constants of the program."""

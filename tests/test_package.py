@@ -73,7 +73,7 @@ import everlearn
 for found in pkgutil.walk_packages(everlearn.__path__, "everlearn."):
     importlib.import_module(found.name)
 public = {name: getattr(everlearn, name) for name in everlearn.__all__}
-shadowed = [name for name, value in public.items() if isinstance(value, types.ModuleType) and not callable(value)]
+shadowed = [name for name, value in public.items() if isinstance(value, types.ModuleType)]
 assert not shadowed, shadowed
 assert everlearn.run.__module__ == "everlearn.api" and everlearn.task.__module__ == "everlearn.tasks.define"
 """
@@ -90,3 +90,12 @@ def test_every_public_class_and_function_has_an_example(name):
 
 def test_the_version_is_a_version():
     assert all(part.isdigit() for part in el.__version__.split("."))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("compare", "experiment"), ("Interface", "IndexedTask"), ("Now", "ScheduleValues")]
+)
+def test_a_name_of_version_0_1_says_what_it_is_called_now(old, new):
+    with pytest.raises(AttributeError, match=f"since version 0.2 it is '{new}'"):
+        getattr(el, old)
+    assert hasattr(el, new)

@@ -19,7 +19,7 @@ SEARCH = {"schedule.optimism_scale": [0.1, 0.2]}
 
 
 def compared() -> el.Experiment:
-    return el.compare(random_mdp(1), ["always", "growing-horizon"], steps=20, runs=2, engine="reference")
+    return el.experiment(random_mdp(1), ["always", "growing-horizon"], steps=20, runs=2, engine="reference")
 
 
 def result() -> el.Result:
@@ -41,10 +41,10 @@ MADE: dict[str, Callable[[], Any]] = {
     "EverlearnError": lambda: el.EverlearnError("something is wrong"),
     "Experience": lambda: el.Experience(0, 1, 0, 1.0, 1),
     "Experiment": compared,
-    "Interface": lambda: el.Interface(random_mdp(1)),
+    "IndexedTask": lambda: el.IndexedTask(random_mdp(1)),
     "Live": live,
     "Model": lambda: shop().finish().model,
-    "Now": lambda: el.Agent(random_mdp(1)).now,
+    "ScheduleValues": lambda: el.Agent(random_mdp(1)).now,
     "Result": result,
     "Reward": lambda: random_mdp(1).reward,
     "Schedule": lambda: el.Agent(random_mdp(1), schedule="smooth").design.schedule,

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from everlearn.aleatoric.reward import Reward
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.regret import regret
-    from everlearn.api import compare, run, tune
+    from everlearn.api import experiment, run, tune
     from everlearn.client import Client
+    from everlearn.durable.live import Live, live
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
-    from everlearn.live.durable import Live, live
     from everlearn.play.watching import watch
-    from everlearn.protocol import AgentState, Environment, Experience, Now
+    from everlearn.protocol import AgentState, Environment, Experience, ScheduleValues
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
     from everlearn.results.saving import load
     from everlearn.tasks.arrays import mdp
     from everlearn.tasks.define import task
-    from everlearn.tasks.interface import Interface
+    from everlearn.tasks.indexed import IndexedTask
     from everlearn.tasks.registry import TASKS
     from everlearn.tasks.task import Task
     from everlearn.tasks.views import seen_through
@@ -54,23 +54,23 @@ _WHERE = {
     "EverlearnError": "errors",
     "Experience": "protocol",
     "Experiment": "experiments.experiment",
-    "Interface": "tasks.interface",
-    "Live": "live.durable",
+    "IndexedTask": "tasks.indexed",
+    "Live": "durable.live",
     "Model": "environments.model",
-    "Now": "protocol",
     "Result": "results.result",
     "Reward": "aleatoric.reward",
     "SCHEDULES": "agents.registry",
     "Schedule": "agents.schedule",
+    "ScheduleValues": "protocol",
     "TASKS": "tasks.registry",
     "Task": "tasks.task",
     "Theory": "theory.report",
     "Tuned": "tuning.tuned",
     "choose": "randomness",
-    "compare": "api",
+    "experiment": "api",
     "from_gymnasium": "adapters.task",
     "last_observation": "aleatoric.state",
-    "live": "live",
+    "live": "durable.live",
     "load": "results.saving",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
@@ -98,19 +98,19 @@ __all__ = [
     "EverlearnError",
     "Experience",
     "Experiment",
-    "Interface",
+    "IndexedTask",
     "Live",
     "Model",
-    "Now",
     "Result",
     "Reward",
     "Schedule",
+    "ScheduleValues",
     "Task",
     "Theory",
     "Tuned",
     "__version__",
     "choose",
-    "compare",
+    "experiment",
     "from_gymnasium",
     "last_observation",
     "live",
@@ -127,12 +127,14 @@ __all__ = [
     "window",
 ]
 
+_RENAMED = {"Interface": "IndexedTask", "Now": "ScheduleValues", "compare": "experiment"}
+
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
-        raise AttributeError(f"module 'everlearn' has no attribute {name!r}")
-    module = importlib.import_module(f"everlearn.{_WHERE[name]}")
-    value = module if name == _WHERE[name] else getattr(module, name)
+        hint = f"; since version 0.2 it is {_RENAMED[name]!r}" if name in _RENAMED else ""
+        raise AttributeError(f"module 'everlearn' has no attribute {name!r}{hint}")
+    value = getattr(importlib.import_module(f"everlearn.{_WHERE[name]}"), name)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""What most people call: one function that runs an agent on a task, and one that compares several."""
+"""What most people call: run an agent on a task, run an experiment, search for parameters."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _best_averages(task: Task, given: object) -> dict[str, float]:
     return reference_lines(task, identity)
 
 
-def compare(
+def experiment(
     tasks: object,
     agents: object,
     *,
@@ -142,7 +142,7 @@ def compare(
     steps, runs, seed:
         how long, how often, and from which seed
     out:
-        a directory to keep it in; with the same directory it goes on where it was, and only what is new is run
+        a directory to keep it in; given again, the same directory is resumed, and only what is new runs
     threads, cluster:
         how many threads, or which cluster does the work; neither changes a result
     watcher:
@@ -152,8 +152,8 @@ def compare(
 
     Examples
     --------
-    >>> experiment = compare("service-station", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
-    >>> experiment.table(["final"])[0]["units"]
+    >>> station = experiment("service-station", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
+    >>> station.table(["final"])[0]["units"]
     4
 
     """
@@ -168,12 +168,12 @@ def compare(
     folder = mkdtemp(prefix="everlearn-")
     try:
         execute(spec, folder, workforce=workforce(threads, cluster), watcher=watcher)
-        experiment = Experiment(folder, temporary=True)
+        finished = Experiment(folder, temporary=True)
     except BaseException:
         rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(experiment, rmtree, folder, ignore_errors=True)
-    return experiment
+    weakref.finalize(finished, rmtree, folder, ignore_errors=True)
+    return finished
 
 
 def tune(

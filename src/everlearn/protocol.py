@@ -116,7 +116,7 @@ class AgentState(NamedTuple):
         return f"AgentState(aleatoric {self.aleatoric!r}, epistemic {arrays or 'nothing'}, t = {time})"
 
 
-class Now(NamedTuple):
+class ScheduleValues(NamedTuple):
     """The time, and what the schedule says of it; everything here depends on t alone.
 
     The paper's agent keeps its values in offset form: u = Q - c, where c = 1 + foo3(1) + ... + foo3(t) is
@@ -172,8 +172,8 @@ class Experience(NamedTuple):
 Knowledge: TypeAlias = Any
 """A NamedTuple of arrays: the epistemic state of a design."""
 
-Act: TypeAlias = Callable[[Knowledge, int, Now, Any], int]
+Act: TypeAlias = Callable[[Knowledge, int, ScheduleValues, Any], int]
 """``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action."""
 
-Learn: TypeAlias = Callable[[Knowledge, Experience, Now, Any], None]
+Learn: TypeAlias = Callable[[Knowledge, Experience, ScheduleValues, Any], None]
 """``learn(knowledge, experience, now, stream)`` updates the arrays in place."""

@@ -19,7 +19,7 @@ from everlearn.errors import InputError, TableFull
 from everlearn.labels import as_label
 from everlearn.machine import available, shown
 from everlearn.protocol import Label, Table
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 OUTCOME = np.dtype(
@@ -73,8 +73,8 @@ class PairTable:
             raise InputError("task", task.name, remedy)
         self.task = task
         self.model = task.model
-        self.interface = Interface(task)
-        self.actions = self.interface.actions
+        self.indexed = IndexedTask(task)
+        self.actions = self.indexed.actions
         self.start = 0
         self.max_pairs = max_pairs
         self.expanded = 0
@@ -85,7 +85,7 @@ class PairTable:
         self._lock = threading.Lock()
         self.rows = self._blank(1)
         self.probabilities = np.zeros(self.rows.size)
-        self._pair(self.model.memory, self.interface.start)
+        self._pair(self.model.memory, self.indexed.start)
         done = 0
         while done < (end := min(eager, max_pairs, len(self.labels))):
             self._expand(list(range(done, end)))
@@ -129,7 +129,7 @@ class PairTable:
         if self.expanded < len(self.labels):
             return None
         kept = len(self.labels) * self.actions * self.width
-        return FixedTable(self.interface, self.rows[:kept], self.probabilities[:kept], self.width, self.start)
+        return FixedTable(self.indexed, self.rows[:kept], self.probabilities[:kept], self.width, self.start)
 
     def name(self, pair: int) -> list[Any]:
         """Return the memory and the state of a pair, which name it however the pairs were numbered."""
@@ -139,13 +139,13 @@ class PairTable:
         """Return the pair with a name, which :meth:`name` returned or JSON read."""
         memory, aleatoric_state = (as_label(part) for part in name)
         with self._lock:
-            pair = self._pair(memory, self.interface.state(aleatoric_state))
+            pair = self._pair(memory, self.indexed.state(aleatoric_state))
             self._make_room(len(self.labels), self.width)
             return pair
 
     def digest(self) -> str:
         """Return a hash of the rows of the pairs that are expanded."""
-        return _digest(self.interface, self.rows[: self.expanded * self.actions * self.width], self.width, self.start)
+        return _digest(self.indexed, self.rows[: self.expanded * self.actions * self.width], self.width, self.start)
 
     def view(self) -> tuple[NDArray[Any], int]:
         """Return the present rows, and how many outcomes each has."""
@@ -188,8 +188,8 @@ class PairTable:
         bounds = [*cumulative(outcomes)[:-1], np.inf]
         row = []
         for bound, outcome in zip(bounds, outcomes, strict=True):
-            observation = self.interface.observation(outcome.observation)
-            following, reward = self.interface.step(aleatoric_state, action, observation)
+            observation = self.indexed.observation(outcome.observation)
+            following, reward = self.indexed.step(aleatoric_state, action, observation)
             learned = self.task.reward.learned(reward)
             pair_after = self._pair(outcome.memory, following)
             row.append((bound, reward, learned, pair_after, following, observation, 0))
@@ -216,11 +216,11 @@ class FixedTable:
     """A complete table, whose pairs are named by their numbers."""
 
     def __init__(
-        self, interface: Interface, rows: NDArray[Any], probabilities: Table | None, width: int, start: int
+        self, indexed: IndexedTask, rows: NDArray[Any], probabilities: Table | None, width: int, start: int
     ) -> None:
-        self.interface = interface
-        self.task = interface.task
-        self.actions = interface.actions
+        self.indexed = indexed
+        self.task = indexed.task
+        self.actions = indexed.actions
         self.rows, self.width, self.start = rows, width, start
         self.probabilities = np.zeros(0) if probabilities is None else probabilities
         self.expanded = len(rows) // (self.actions * width)
@@ -245,7 +245,7 @@ class FixedTable:
 
     def digest(self) -> str:
         """Return a hash of everything in the table."""
-        return _digest(self.interface, self.rows, self.width, self.start)
+        return _digest(self.indexed, self.rows, self.width, self.start)
 
 
 class ArrayTable(FixedTable):
@@ -264,12 +264,12 @@ class ArrayTable(FixedTable):
         task.reward.check_range(rows["reward"])
         rows["learned"] = task.reward.learned(rows["reward"])  # type: ignore[arg-type]  # the same formula on an array
         start: Any = None if task.model is None else task.model.memory
-        super().__init__(Interface(task), rows.reshape(-1), probabilities.reshape(-1), rows.shape[2], start)
+        super().__init__(IndexedTask(task), rows.reshape(-1), probabilities.reshape(-1), rows.shape[2], start)
         self.states = classes
 
 
-def _digest(interface: Interface, rows: NDArray[Any], width: int, start: int) -> str:
-    shape = f"{interface.states} {interface.actions} {interface.observations} {width} {start} {interface.start}"
+def _digest(indexed: IndexedTask, rows: NDArray[Any], width: int, start: int) -> str:
+    shape = f"{indexed.states} {indexed.actions} {indexed.observations} {width} {start} {indexed.start}"
     return hashlib.sha256(shape.encode() + np.ascontiguousarray(rows).view(np.uint8).tobytes()).hexdigest()
 
 

@@ -362,14 +362,14 @@ def test_a_theory_of_a_task_without_a_model_says_what_is_missing():
 def test_an_experiment_takes_it_and_knows_it_again(task, tmp_path):
     """With a model it is known by its table, without one by its source and parameters."""
     for _ in range(2):
-        experiment = el.compare(task, ["growing-horizon", "always"], steps=200, runs=2, out=tmp_path / "out")
+        experiment = el.experiment(task, ["growing-horizon", "always"], steps=200, runs=2, out=tmp_path / "out")
         assert experiment.status["complete"]
     assert experiment.table(["final"])[0]["units"] == 2
 
 
 def test_two_options_are_two_tasks_in_an_experiment(tmp_path):
     task = {"name": "gymnasium:Blackjack-v1", "parameters": {"options": ["natural=false", "sab=true"]}}
-    experiment = el.compare(task, "always", steps=100, runs=1, out=tmp_path / "out")
+    experiment = el.experiment(task, "always", steps=100, runs=1, out=tmp_path / "out")
     assert len(experiment.table(["final"])) == 2
 
 
@@ -481,7 +481,7 @@ def test_what_a_function_holds_tells_tasks_apart(way):
 
 def test_two_coins_in_one_experiment_have_results_of_their_own(tmp_path):
     tasks = [{"name": KNOWN_BY["partial"](p), "label": str(p)} for p in (0.25, 0.75)]
-    rows = el.compare(tasks, "always", steps=2000, runs=1, out=tmp_path / "out").table(["final"])
+    rows = el.experiment(tasks, "always", steps=2000, runs=1, out=tmp_path / "out").table(["final"])
     assert [row["mean"] for row in rows] == pytest.approx([0.25, 0.75], abs=0.05)  # five standard errors
 
 

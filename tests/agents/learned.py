@@ -12,7 +12,7 @@ from everlearn.agents.registry import make_design
 from everlearn.agents.spec import split
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
-from everlearn.protocol import Now
+from everlearn.protocol import ScheduleValues
 from everlearn.tables import settled_table
 from everlearn.tasks.registry import make_task
 
@@ -28,7 +28,7 @@ def learned(
     with ThreadPoolExecutor(1) as pool:
         for _ in batch.advance(pool):
             pass
-    now = Now(steps, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
+    now = ScheduleValues(steps, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
     return [design.inspect(group.known_by(lane), now) for group in batch.groups for lane in range(len(group.runs))]
 
 

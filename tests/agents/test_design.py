@@ -17,8 +17,8 @@ class Tally(NamedTuple):
     earned: np.ndarray
 
 
-def build(interface):
-    shape = interface.states, interface.actions
+def build(indexed):
+    shape = indexed.states, indexed.actions
     return Tally(np.zeros(shape), np.zeros(shape))
 
 

@@ -82,7 +82,7 @@ def test_two_steps_by_hand():
 def test_it_is_the_literal_form(alpha, eta, epsilon):
     parameters = {"agent.step_size": alpha, "agent.eta": eta, "agent.epsilon": epsilon}
     agent = el.Agent(random_mdp(2), "differential-q", parameters=parameters, seed=3)
-    compare(agent, rivals.DifferentialQ(3, 3, agent.interface.start, alpha, eta, epsilon), seed=3, steps=500)
+    compare(agent, rivals.DifferentialQ(3, 3, agent.indexed.start, alpha, eta, epsilon), seed=3, steps=500)
 
 
 moves = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=80)

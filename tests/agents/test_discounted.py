@@ -19,8 +19,8 @@ DURATION = 1000
 
 def compare_with_the_literal_form(task: object, tau: str, seed: int, steps: int) -> None:
     agent = el.Agent(task, "discounted", parameters={"agent.horizon": tau, "agent.duration": DURATION}, seed=seed)
-    shape = agent.interface.states, agent.interface.actions
-    compare(agent, literal.Discounted(*shape, agent.interface.start, exact.mpf(tau), DURATION), seed, steps)
+    shape = agent.indexed.states, agent.indexed.actions
+    compare(agent, literal.Discounted(*shape, agent.indexed.start, exact.mpf(tau), DURATION), seed, steps)
 
 
 @pytest.mark.parametrize("tau", ["10", "2.5", "1"])
@@ -44,8 +44,8 @@ def test_algorithm_2_with_the_schedule_fixed_is_algorithm_1(task):
     # beta is ours here, and small enough that values leave the clip.
     parameters = {"schedule.horizon": 9, "schedule.optimism": 0.5}
     agent = el.Agent(task, "growing-horizon", schedule="fixed", parameters=parameters, seed=3)
-    shape = agent.interface.states, agent.interface.actions
-    other = literal.Discounted(*shape, agent.interface.start, exact.mpf(9), DURATION)
+    shape = agent.indexed.states, agent.indexed.actions
+    other = literal.Discounted(*shape, agent.indexed.start, exact.mpf(9), DURATION)
     other.beta = exact.mpf("0.5")
     compare(agent, other, seed=3, steps=2000)
     assert (agent.inspect()["Q"] < 8.5).any()

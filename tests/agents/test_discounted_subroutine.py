@@ -18,9 +18,9 @@ Q_INIT = [[1.0, 2.0], [4.0, 3.5]]
 def compare_with_the_literal_form(task, tau, beta, seed, steps, q_init=None) -> el.Agent:
     parameters = {"agent.horizon": tau, "agent.optimism": beta, "agent.q_init": q_init}
     agent = el.Agent(task, "discounted-subroutine", parameters=parameters, seed=seed)
-    shape = agent.interface.states, agent.interface.actions
+    shape = agent.indexed.states, agent.indexed.actions
     values = np.broadcast_to(tau if q_init is None else q_init, shape).tolist()
-    compare(agent, literal.Subroutine(agent.interface.start, exact.mpf(tau), beta, values), seed, steps)
+    compare(agent, literal.Subroutine(agent.indexed.start, exact.mpf(tau), beta, values), seed, steps)
     return agent
 
 
@@ -62,7 +62,7 @@ def test_it_begins_after_any_history():
     )
     assert task.aleatoric.start == 1
     agent = compare_with_the_literal_form(task, 5.0, 0.2, seed=4, steps=500)
-    assert agent.interface.start == 1
+    assert agent.indexed.start == 1
 
 
 def test_ties_on_paper_are_ties():

@@ -41,7 +41,7 @@ def test_the_largest_fits(agent, tables):
 @pytest.mark.parametrize("task", [random_mdp(3, scale=4e6, low=-1e6), "service-station"], ids=["mdp", "raw"])
 def test_counts_are_those_of_what_happened(agent, task):
     one = el.Agent(task, agent, seed=2)
-    states, actions = one.interface.states, one.interface.actions
+    states, actions = one.indexed.states, one.indexed.actions
     environment, reward_range = one.task.start(environment_stream(2)), one.task.reward
     counts, earned = np.zeros((states, actions, states)), np.zeros((states, actions))
     for _ in range(200):

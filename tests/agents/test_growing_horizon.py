@@ -62,8 +62,8 @@ TASKS = {"service-station": lambda: "service-station", "mdp": lambda: random_mdp
 def compare_with_the_literal_form(task: str, case: str, seed: int, steps: int) -> tuple[el.Agent, np.ndarray]:
     schedule, parameters, transcribed = CASES[case]
     agent = el.Agent(TASKS[task](), schedule=schedule, parameters=parameters, seed=seed)
-    shape = agent.interface.states, agent.interface.actions
-    other = literal.GrowingHorizon(*shape, agent.interface.start, transcribed())
+    shape = agent.indexed.states, agent.indexed.actions
+    other = literal.GrowingHorizon(*shape, agent.indexed.start, transcribed())
     return agent, compare(agent, other, seed, steps)
 
 

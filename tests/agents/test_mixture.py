@@ -7,12 +7,12 @@ import pytest
 import everlearn as el
 from everlearn.agents.mixture import roles
 from everlearn.errors import InputError, LabelError
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from tests.worlds import agent_stream, random_mdp, shop
 
 
 def parts(task: el.Task, slow: str | None = None, fast: str | None = None) -> list[int]:
-    return roles(Interface(task), slow, fast).tolist()[:3]
+    return roles(IndexedTask(task), slow, fast).tolist()[:3]
 
 
 def test_the_station_has_its_own():

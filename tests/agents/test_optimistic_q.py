@@ -27,7 +27,7 @@ def make(task: object, seed: int = 0, **parameters: float) -> el.Agent:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_it_is_the_literal_form_past_its_duration_too(H, span, seed):
     agent = make(random_mdp(seed), seed=seed, horizon=H, span=span, duration=400, confidence=0.1)
-    literal = rivals.OptimisticQ(3, 3, agent.interface.start, H, span, 400, 0.1)
+    literal = rivals.OptimisticQ(3, 3, agent.indexed.start, H, span, 400, 0.1)
     visited = compare(agent, literal, seed=seed, steps=800)
     assert (visited > 0).all()
 

@@ -13,12 +13,12 @@ import everlearn as el
 from everlearn.agents.own import Guard, build_knowledge, check_design
 from everlearn.agents.registry import AGENTS, make_design
 from everlearn.errors import AgentError, UserCodeError
-from everlearn.protocol import Experience, Now
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.registry import make_task
 
-RIVER = Interface(make_task("riverswim"))
-NOW = Now(7, *[1.0] * 8)
+RIVER = IndexedTask(make_task("riverswim"))
+NOW = ScheduleValues(7, *[1.0] * 8)
 SEEN = Experience(0, 1, 0, 1.0, 1)
 SHARED = np.zeros((6, 2))
 
@@ -27,8 +27,8 @@ class Known(NamedTuple):
     q: np.ndarray
 
 
-def build(interface):
-    return Known(np.zeros((interface.states, interface.actions)))
+def build(indexed):
+    return Known(np.zeros((indexed.states, indexed.actions)))
 
 
 def act(knowledge, aleatoric_state, now, stream):
@@ -104,7 +104,7 @@ def test_the_run_is_named_where_it_is_not_the_first():
 ])  # fmt: skip
 def test_what_is_no_knowledge_is_refused(built):
     with pytest.raises(AgentError):
-        guard(build=lambda _interface: built).build()
+        guard(build=lambda _task: built).build()
 
 
 @pytest.mark.parametrize("built", [
@@ -112,18 +112,18 @@ def test_what_is_no_knowledge_is_refused(built):
     Known(np.zeros(2, dtype=[("value", "f8"), ("count", "i8")])),
 ])  # fmt: skip
 def test_what_is_knowledge_is_taken(built):
-    assert guard(build=lambda _interface: built).build()._fields == ("q",)
+    assert guard(build=lambda _task: built).build()._fields == ("q",)
 
 
 def test_a_structured_array_is_searched_too():
     wrong = np.zeros(2, dtype=[("value", "f8"), ("count", "i8")])
     wrong["value"][1] = np.nan
     with pytest.raises(AgentError, match=r"q\.value\[1\]"):
-        guard(build=lambda _interface: Known(wrong)).build()
+        guard(build=lambda _task: Known(wrong)).build()
 
 
 def test_knowledge_is_shared_with_nobody():
-    design = el.Design(lambda _interface: Known(SHARED), act, learn)
+    design = el.Design(lambda _task: Known(SHARED), act, learn)
     one, other = (build_knowledge(design, RIVER) for _ in range(2))
     one.q[0, 0] = 1
     assert SHARED[0, 0] == other.q[0, 0] == 0
@@ -137,7 +137,7 @@ def test_runs_of_an_agent_that_hands_out_one_array_do_not_meet():
         return int(knowledge.q[0, 0]) % 2
 
     shared = Known(np.zeros((6, 2)))
-    design = el.Design(lambda _interface: shared, alternate, count)
+    design = el.Design(lambda _task: shared, alternate, count)
     together = el.run("riverswim", design, steps=200, runs=3)
     alone = el.run("riverswim", el.Design(build, alternate, count), steps=200, runs=3)
     assert together.total_reward.tolist() == alone.total_reward.tolist()

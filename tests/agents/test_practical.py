@@ -58,18 +58,18 @@ def test_it_is_what_it_says(task):
     world = random_mdp(3) if task == "mdp" else task
     agent = el.Agent(world, schedule="practical", seed=1)
     constants = dict(make_schedule("practical").parameters)
-    other = Transcribed(agent.interface.states, agent.interface.actions, **constants)
+    other = Transcribed(agent.indexed.states, agent.indexed.actions, **constants)
     environment, random = agent.task.start(environment_stream(1)), np.random.default_rng(1)
     reward_range = agent.task.reward
     for t in range(1, 2001):
-        s = agent.interface.state(agent.aleatoric_state)
-        action = agent.interface.action(agent.act())
+        s = agent.indexed.state(agent.aleatoric_state)
+        action = agent.indexed.action(agent.act())
         assert other.may_take(s, action)
         if random.random() < 0.1:  # as where a command was overridden
-            action = int(random.integers(agent.interface.actions))
+            action = int(random.integers(agent.indexed.actions))
         reward = agent.observe(environment.step(agent.task.actions[action]), executed=agent.task.actions[action])
         scaled = (reward - reward_range.low) / (reward_range.high - reward_range.low)  # also where a task is raw
-        other.learn(t, s, action, scaled, agent.interface.state(agent.aleatoric_state))
+        other.learn(t, s, action, scaled, agent.indexed.state(agent.aleatoric_state))
     found = agent.inspect()
     np.testing.assert_allclose(found["Q"], other.Q, rtol=1e-9)
     np.testing.assert_array_equal(found["N"], other.N)
@@ -81,7 +81,7 @@ def test_the_policy_is_what_it_would_do_where_an_action_is_held():
     environment = agent.task.start(environment_stream(3))
     held = 0
     for _ in range(3000):
-        s, action = agent.interface.state(agent.aleatoric_state), agent.interface.action(agent.act())
+        s, action = agent.indexed.state(agent.aleatoric_state), agent.indexed.action(agent.act())
         assert agent.policy[s, action] > 0
         held += agent.knowledge.cells["left"][s, 0] >= 1 and agent.knowledge.cells["value"][s].argmax() != action
         agent.observe(environment.step(agent.task.actions[action]))

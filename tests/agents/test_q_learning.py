@@ -73,7 +73,7 @@ def test_it_is_the_literal_form(horizon, steps, epsilons):
     parameters = {f"agent.{name}": value for name, value in zip(names, (*steps, *epsilons), strict=True)}
     agent = el.Agent(random_mdp(2), "q-learning", parameters={**parameters, "agent.horizon": horizon}, seed=3)
     gamma = 1 - 1 / exact.mpf(horizon)
-    compare(agent, rivals.QLearning(3, 3, agent.interface.start, gamma, steps, epsilons), seed=3, steps=500)
+    compare(agent, rivals.QLearning(3, 3, agent.indexed.start, gamma, steps, epsilons), seed=3, steps=500)
 
 
 @pytest.mark.parametrize(("power", "floor"), [(0.5, 0.0), (1.0, 0.02), (0.0, 0.0), (0.0, 0.9)])

@@ -71,7 +71,7 @@ def test_a_step_that_stays_sees_its_own_new_value():
 def test_it_is_the_literal_form(alpha, beta, epsilon):
     parameters = {"agent.step_size": alpha, "agent.average_step_size": beta, "agent.epsilon": epsilon}
     agent = el.Agent(random_mdp(2), "r-learning", parameters=parameters, seed=3)
-    compare(agent, rivals.RLearning(3, 3, agent.interface.start, alpha, beta, epsilon), seed=3, steps=500)
+    compare(agent, rivals.RLearning(3, 3, agent.indexed.start, alpha, beta, epsilon), seed=3, steps=500)
 
 
 def test_it_refuses():

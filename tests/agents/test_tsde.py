@@ -46,7 +46,7 @@ def test_it_is_the_literal_form(task, rewards):
     given = {"agent.prior": PRIOR, "agent.rewards": rewards, "agent.precision": 1e-7, "agent.sweeps": 100_000}
     agent = el.Agent(task, "tsde", parameters=given, seed=seed)
     environment, reward_range = agent.task.start(environment_stream(seed)), agent.task.reward
-    states, actions = agent.interface.states, agent.interface.actions
+    states, actions = agent.indexed.states, agent.indexed.actions
     first = agent.task.actions.index(agent.act())
     literal = Tsde(states, actions, model_drawer(seed, rewards == "mean"), first)
     for t in range(1, steps + 1):

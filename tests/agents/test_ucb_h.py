@@ -38,7 +38,7 @@ def small_world(seed: int) -> tuple[np.ndarray, np.ndarray, el.Task]:
 @pytest.mark.parametrize(("H", "scale"), [(1, 1.0), (3, 0.05), (7, 0.01), (4, 1.0)])
 def test_it_is_the_literal_form(H, scale):
     agent = make(random_mdp(2), seed=3, horizon=H, scale=scale, duration=500, confidence=0.1)
-    other = rivals.UcbH(3, 3, agent.interface.start, H, 500, 0.1, scale)
+    other = rivals.UcbH(3, 3, agent.indexed.start, H, 500, 0.1, scale)
     environment, draw = agent.task.start(environment_stream(3)), agent_stream(3).random
     for t in range(1, 501):
         action = agent.task.actions.index(agent.act())

@@ -18,7 +18,7 @@ from tests.worlds import corridor, environment_stream, random_mdp
 def compare(task, steps: int, delta: float, seed: int) -> el.Agent:
     """Let the agent and the transcription live through the same; assert the same actions and episodes."""
     agent = el.Agent(task, "ucrl2", parameters={"agent.confidence": delta}, seed=seed)
-    literal = Ucrl2(agent.interface.start, agent.interface.states, agent.interface.actions, delta)
+    literal = Ucrl2(agent.indexed.start, agent.indexed.states, agent.indexed.actions, delta)
     environment = agent.task.start(environment_stream(seed))
     for t in range(1, steps + 1):
         s = agent.task.states.index(agent.aleatoric_state)

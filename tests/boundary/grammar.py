@@ -54,9 +54,9 @@ def write(array, place):
 TAIL = """
 
 def agent(*, when: int = {never}):
-    def build(interface):
-        shape = interface.states, interface.actions
-        wide, narrow = ({states}, {states}) if {by_state} else (interface.actions, {size})
+    def build(task):
+        shape = task.states, task.actions
+        wide, narrow = ({states}, {states}) if {by_state} else (task.actions, {size})
         return Known(np.zeros(shape), np.zeros({states}), np.zeros(wide), np.zeros(narrow), np.full({states}, when))
 
     return el.Design(build, act, learn, by_state={by_state})

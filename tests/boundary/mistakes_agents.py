@@ -20,8 +20,8 @@ class Known(NamedTuple):
     n: np.ndarray
 """,
     "build": """\
-def build(interface):
-    return Known(np.zeros((interface.states, interface.actions)), np.zeros(interface.actions))
+def build(task):
+    return Known(np.zeros((task.states, task.actions)), np.zeros(task.actions))
 """,
     "act": """\
 def act(k, s, now, stream):
@@ -184,7 +184,7 @@ VALUES = [
 
 def build(title: str, answer: str, returned: str, **others: Any) -> Mistake:
     """A ``build`` of one line."""
-    return row(title, f"build {answer}", build=f"def build(interface):\n    return {returned}\n", **others)
+    return row(title, f"build {answer}", build=f"def build(task):\n    return {returned}\n", **others)
 
 
 KNOWLEDGE = [
@@ -219,8 +219,8 @@ KNOWLEDGE = [
     ),
     row(
         "build raises an exception",
-        "build raised AttributeError: 'Interface' object has no attribute 'number' (mine.py, line 14)",
-        build="def build(interface):\n    return Known(np.zeros(interface.number), np.zeros(2))\n",
+        "build raised AttributeError: 'IndexedTask' object has no attribute 'number' (mine.py, line 14)",
+        build="def build(task):\n    return Known(np.zeros(task.number), np.zeros(2))\n",
     ),
 ]
 
@@ -236,7 +236,7 @@ UNREPEATABLE = [
         "build draws initial values",
         "build calls np.random.rand (mine.py, line 14); build has no stream; draw initial values in act, when now.t is "
         "1, with el.uniform(stream)",
-        build="def build(interface):\n    return Known(np.random.rand(6, 2), np.zeros(2))\n",
+        build="def build(task):\n    return Known(np.random.rand(6, 2), np.zeros(2))\n",
     ),
     foreign(
         "act draws with the random module",
@@ -377,7 +377,7 @@ FRACTIONS = [
         "learn raised TypeError at step 1: 0.1 cannot be stored in an array of int64; make it an array of float64 "
         "(mine.py, line 26)",
         learn="""\
-def build(interface):
+def build(task):
     return Known(np.zeros((6, 2)), np.zeros(2, dtype=np.int64))
 
 

@@ -19,8 +19,8 @@ class Counts(NamedTuple):
     n: np.ndarray
 
 
-def build(interface):
-    return Counts(np.zeros(interface.actions))
+def build(task):
+    return Counts(np.zeros(task.actions))
 
 
 def act(knowledge, aleatoric_state, now, stream):

@@ -25,8 +25,8 @@ import everlearn as el
 class Known(NamedTuple):
     values: np.ndarray
 
-def build(interface):
-    return Known(np.zeros((interface.states, interface.actions)))
+def build(task):
+    return Known(np.zeros((task.states, task.actions)))
 
 def act(knowledge, aleatoric_state, now, stream):
     return 0

@@ -38,8 +38,8 @@ class Counts(NamedTuple):
     count: np.ndarray
 
 
-def build(interface):
-    return Counts(np.zeros(interface.actions))
+def build(task):
+    return Counts(np.zeros(task.actions))
 
 
 def act(knowledge, aleatoric_state, now, stream):

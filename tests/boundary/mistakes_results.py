@@ -27,7 +27,7 @@ MISTAKES = [
     Mistake(
         group="specs",
         title="figures of an experiment that is nowhere kept",
-        files={"mine.py": "import everlearn as el\n\nel.compare('riverswim', 'always', steps=10).plot()\n"},
+        files={"mine.py": "import everlearn as el\n\nel.experiment('riverswim', 'always', steps=10).plot()\n"},
         call="python mine.py",
         answer=("out: None; say where to write; this experiment is in a temporary directory, which is removed with it"),
     ),

@@ -32,7 +32,7 @@ PRELOADED = (
     "everlearn.cli.tune",
     "everlearn.engine.compiled",
     "everlearn.experiments.execute",
-    "everlearn.live.durable",
+    "everlearn.durable.live",
     "everlearn.service.serve",
     "uvicorn.lifespan.on",
     "uvicorn.loops.uvloop",

@@ -372,17 +372,17 @@ def test_a_module_beside_the_spec_is_found_from_anywhere(tmp_path, out, call, ca
 def test_things_without_a_name_are_not_extended(out, refused):
     from tests.worlds import corridor
 
-    el.compare(corridor(), "always", steps=20, out=out)
+    el.experiment(corridor(), "always", steps=20, out=out)
     message = refused("experiment", "extend", out, "--steps", "30")
     assert message == (
         f"directory: {out!r}; its tasks or agents were passed as objects, not by name; "
-        "extend it with compare(..., steps=, out=)"
+        "extend it with experiment(..., steps=, out=)"
     )
 
 
 def test_a_parameter_that_is_a_table_is_no_grid_when_it_is_extended(out, call):
     agent = {"name": "tests.cli.test_experiment:patient", "parameters": {"weights": (0.25, 0.75)}}
-    el.compare({"name": "service-station", "parameters": {"window": 2}}, agent, steps=20, out=out)
+    el.experiment({"name": "service-station", "parameters": {"window": 2}}, agent, steps=20, out=out)
     before = el.Experiment(out).manifest["variants"]
     call("experiment", "extend", out, "--steps", "30")
     assert [entry["settings"] for entry in el.Experiment(out).manifest["variants"]] == [{}]

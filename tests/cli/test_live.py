@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 import everlearn as el
 from everlearn.cli.main import app
-from everlearn.live.setup import make_setup
-from everlearn.live.store import Store
+from everlearn.durable.setup import make_setup
+from everlearn.durable.store import Store
 from everlearn.tasks.registry import TASKS
-from tests.live.shops import module
-from tests.live.worlds import advance
+from tests.durable.shops import module
+from tests.durable.worlds import advance
 
 
 @pytest.fixture

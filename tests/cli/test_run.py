@@ -68,7 +68,7 @@ class Nothing(NamedTuple):
 def stubborn(*, action: int = 1):
     """Do the same for ever."""
     return el.Design(
-        lambda interface: Nothing(np.zeros(1)),
+        lambda indexed: Nothing(np.zeros(1)),
         lambda knowledge, aleatoric_state, now, stream: action,
         lambda knowledge, experience, now, stream: None,
     )

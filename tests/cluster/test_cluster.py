@@ -185,8 +185,8 @@ def test_a_search_finds_the_same(cluster):
 
 
 def test_a_local_cluster_is_started_and_ended(tmp_path):
-    one = el.compare("riverswim", "always", steps=100, runs=2, cluster="local:1")
-    other = el.compare("riverswim", "always", steps=100, runs=2)
+    one = el.experiment("riverswim", "always", steps=100, runs=2, cluster="local:1")
+    other = el.experiment("riverswim", "always", steps=100, runs=2)
     assert one.arms[0].total_reward.tolist() == other.arms[0].total_reward.tolist()
 
 
@@ -244,12 +244,10 @@ def test_a_table_travels_whole():
     packed = packed_table(table, variant)
     arrived = unpacked_table(packed)
     assert arrived.digest() == table.digest()
-    assert arrived.interface.states == 3
+    assert arrived.indexed.states == 3
     with pytest.raises(EverlearnError, match="arrived altered"):
         unpacked_table({**packed, "start": 1})
     with pytest.raises(EverlearnError, match="not its functions"):
         arrived.task.reward(0, 0, 0)
     design = variant.plan.design
-    assert agent_identity(design, design.build(arrived.interface)) == agent_identity(
-        design, design.build(table.interface)
-    )
+    assert agent_identity(design, design.build(arrived.indexed)) == agent_identity(design, design.build(table.indexed))

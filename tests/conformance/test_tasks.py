@@ -10,7 +10,7 @@ import pytest
 import everlearn as el
 from everlearn.protocol import Environment
 from everlearn.registry import locate, parameters, summary
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from tests.chains import arrows, reachable
 from tests.worlds import environment_stream
 
@@ -36,7 +36,7 @@ def test_every_parameter_has_a_default_and_is_explained(task_name, task):
 
 def test_it_begins_in_one_of_its_states(task):
     assert task.aleatoric.start in task.states
-    assert Interface(task).start == task.states.index(task.aleatoric.start)
+    assert IndexedTask(task).start == task.states.index(task.aleatoric.start)
 
 
 def test_probabilities_are_distributions_over_declared_observations(task):
@@ -49,7 +49,7 @@ def test_probabilities_are_distributions_over_declared_observations(task):
 
 
 def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task):
-    world = Interface(task)
+    world = IndexedTask(task)
     for pair in reachable(task, MOST):
         for arrow in arrows(task, pair):
             action, observation = world.action(arrow.action), world.observation(arrow.observation)

@@ -168,7 +168,7 @@ def test_an_agent_that_cannot_be_compiled_is_interpreted_with_a_warning():
 
 def test_by_state_is_not_believed_of_a_design_of_ones_own():
     design = make_design("static")
-    mine = el.Design(lambda interface: design.build(interface), design.act, design.learn, by_state=True, name="mine")
+    mine = el.Design(lambda indexed: design.build(indexed), design.act, design.learn, by_state=True, name="mine")
     expected = el.run("service-station", "static", steps=300, runs=3).total_reward
     assert el.run("service-station", mine, steps=300, runs=3).total_reward.tolist() == expected.tolist()
 

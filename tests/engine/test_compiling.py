@@ -28,7 +28,7 @@ def act(knowledge, aleatoric_state, now, stream):
 def learn(knowledge, experience, now, stream):
     knowledge.count[0] += 1
 
-design = el.Design(lambda interface: Nothing(np.zeros(1)), act, learn, name="mine")
+design = el.Design(lambda indexed: Nothing(np.zeros(1)), act, learn, name="mine")
 """
 
 SCRIPT = """

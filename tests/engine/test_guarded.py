@@ -24,15 +24,15 @@ class Known(NamedTuple):
     what: np.ndarray
 
 
-def build(interface):
-    return Known(np.zeros((interface.states, interface.actions)), np.zeros(2, dtype=np.int64), np.zeros(1))
+def build(indexed):
+    return Known(np.zeros((indexed.states, indexed.actions)), np.zeros(2, dtype=np.int64), np.zeros(1))
 
 
 def trouble(t: int, kind: int) -> el.Design:
     """An agent that does something wrong at step t: all kinds share one compiled function."""
 
-    def built(interface):
-        known = build(interface)
+    def built(indexed):
+        known = build(indexed)
         known.when[:] = t, kind
         return known
 
@@ -139,8 +139,8 @@ def test_one_that_differs_later_is_refused_too(after, steps):
 def test_knowledge_that_is_built_differently_each_time_is_refused():
     calls = iter(range(1000))
 
-    def counted(interface):
-        known = build(interface)
+    def counted(indexed):
+        known = build(indexed)
         known.what[0] = next(calls)
         return known
 

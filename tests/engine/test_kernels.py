@@ -29,7 +29,7 @@ def always(action: int) -> el.Design:
     def act(knowledge, aleatoric_state, now, stream):
         return action
 
-    return el.Design(lambda interface: Shared(np.zeros(1)), act, learn, name=f"always {action}")
+    return el.Design(lambda indexed: Shared(np.zeros(1)), act, learn, name=f"always {action}")
 
 
 def total(design: el.Design, engine: str) -> float:
@@ -70,7 +70,7 @@ def test_a_division_by_zero_is_infinite_as_it_is_interpreted():
     def forget(knowledge, experience, now, stream):
         pass
 
-    design = el.Design(lambda interface: Shared(np.zeros(2)), act, forget, infinite=True, name="divides")
+    design = el.Design(lambda indexed: Shared(np.zeros(2)), act, forget, infinite=True, name="divides")
     assert total(design, "compiled") == total(design, "reference")
 
 
@@ -81,7 +81,7 @@ def test_a_division_by_zero_is_refused_where_infinity_is_not_declared():
     def count(knowledge, experience, now, stream):
         knowledge.count[1] += 1
 
-    design = el.Design(lambda interface: Shared(np.zeros(2)), act, count, name="divides")
+    design = el.Design(lambda indexed: Shared(np.zeros(2)), act, count, name="divides")
     said = []
     for engine in ("compiled", "reference"):
         with pytest.raises(UserCodeError) as caught:

@@ -13,7 +13,7 @@ from everlearn.engine.plan import Plan
 from everlearn.errors import InputError, TableFull
 from everlearn.machine import cores
 from everlearn.tables import ArrayTable, PairTable
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.registry import make_task
 from tests.worlds import random_mdp, shop
 
@@ -49,7 +49,7 @@ def test_the_table_of_a_task_that_is_made_from_arrays():
 
 def test_what_fits_is_run(monkeypatch):
     plans = [plan_of(4), plan_of(4, "always")]
-    taken = [need(plan, bytes_known(plan.design, Interface(STATION)), cores()).total for plan in plans]
+    taken = [need(plan, bytes_known(plan.design, IndexedTask(STATION)), cores()).total for plan in plans]
     rows = sum(64 * plan.times.size * plan.runs for plan in plans)
     for jobs, total in ((1, max(taken) + rows), (2, sum(taken) + rows)):
         monkeypatch.setattr(memory, "available", lambda total=total: total)
@@ -63,7 +63,7 @@ def test_what_fits_is_run(monkeypatch):
     "asked",
     [
         lambda: el.run(STATION, "always", runs=10**12),
-        lambda: el.compare(STATION, "always", runs=10**12),
+        lambda: el.experiment(STATION, "always", runs=10**12),
         lambda: el.tune({**SEARCH, "runs": 10**12}),
         lambda: el.tune({**SEARCH, "final_runs": 10**12}),
     ],
@@ -97,7 +97,7 @@ def test_an_agent_that_cannot_even_begin(monkeypatch):
 
     monkeypatch.setattr(memory, "build_knowledge", build)
     with pytest.raises(InputError) as caught:
-        bytes_known(make_design("always"), Interface(STATION))
+        bytes_known(make_design("always"), IndexedTask(STATION))
     assert caught.value.argument == "agent"
 
 

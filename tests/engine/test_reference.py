@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import everlearn as el
 from everlearn.engine.reference import ReferenceLoop
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.service_station import service_station
 from tests.worlds import environment_stream, pendulum
 
@@ -38,7 +38,7 @@ class Script:
 
 def test_agent_and_environment_take_turns():
     environment, agent = Script("arrival", "nothing", "departure", "arrival"), Stubborn("fast")
-    loop = ReferenceLoop(environment, agent, Interface(service_station()))
+    loop = ReferenceLoop(environment, agent, IndexedTask(service_station()))
     totals = []
     for t in (1, 3, 4):
         loop.advance(t)
@@ -50,14 +50,14 @@ def test_agent_and_environment_take_turns():
 
 def test_rewards_are_in_the_units_of_the_task():
     task = service_station(revenue=8, raw=False)
-    loop = ReferenceLoop(Script("arrival"), Stubborn("slow"), Interface(task))
+    loop = ReferenceLoop(Script("arrival"), Stubborn("slow"), IndexedTask(task))
     loop.advance(1)
     assert loop.total_reward == 8
 
 
 def test_nothing_is_done_before_it_is_asked_for():
     environment = Script("arrival", "nothing")
-    loop = ReferenceLoop(environment, Stubborn("slow"), Interface(service_station()))
+    loop = ReferenceLoop(environment, Stubborn("slow"), IndexedTask(service_station()))
     assert environment.done == []
     loop.advance(1)
     assert environment.done == ["slow"]
@@ -66,7 +66,7 @@ def test_nothing_is_done_before_it_is_asked_for():
 def test_an_environment_without_a_model():
     task = pendulum().finish()
     agent = el.Agent(task, seed=2)
-    loop = ReferenceLoop(task.start(environment_stream(2)), agent, agent.interface)
+    loop = ReferenceLoop(task.start(environment_stream(2)), agent, agent.indexed)
     loop.advance(100)
     assert agent.t == loop.t == 100
     assert 0 < loop.total_reward < 100

@@ -20,7 +20,7 @@ def test_each_run_is_the_reference_loop_on_its_own_streams():
     curves = simulate(plan, None)
     for run in range(3):
         agent = Agent(plan.task, plan.design, seed=7, run=run)
-        loop = ReferenceLoop(plan.task.start(environment_stream(7, run)), agent, agent.interface)
+        loop = ReferenceLoop(plan.task.start(environment_stream(7, run)), agent, agent.indexed)
         for t, total_reward, policy in zip(plan.times, curves.total_reward[run], curves.policies[run], strict=True):
             loop.advance(t)
             assert loop.total_reward == total_reward

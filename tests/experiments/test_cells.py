@@ -52,7 +52,7 @@ def learn(knowledge, experience, now, stream):
     knowledge.turn[0] = following(knowledge.turn[0])
 
 
-def build(interface):
+def build(indexed):
     return Nothing(np.zeros(1))
 
 

@@ -131,7 +131,7 @@ def test_figures(experiment, tmp_path):
 
 def test_figures_of_a_sweep_lie_beside_the_cells(tmp_path):
     agent = {"name": "growing-horizon", "schedule_parameters": {"horizon_scale": [1.5, 3]}}
-    swept = el.compare(world, agent, steps=50, runs=2, out=tmp_path)
+    swept = el.experiment(world, agent, steps=50, runs=2, out=tmp_path)
     paths = swept.plot(formats=["png"])
     assert [path.relative_to(tmp_path).as_posix() for path in paths] == [
         "figures/average-reward.png",
@@ -228,7 +228,7 @@ def test_nothing_is_needed_to_open_it(tmp_path, monkeypatch):
     module = tmp_path / "gone_by_then.py"
     module.write_text(MINE)
     names = ("gone_by_then:task", "gone_by_then:always")
-    before = el.compare(*names, steps=50, runs=3, out=tmp_path / "out").table()
+    before = el.experiment(*names, steps=50, runs=3, out=tmp_path / "out").table()
     module.unlink()
     sys.modules.pop("gone_by_then")
     again = el.Experiment(tmp_path / "out")
@@ -284,7 +284,7 @@ def test_a_family_by_hand(family):
 
 def test_members_of_a_family_see_random_numbers_of_their_own():
     task = {"name": world, "family": {"bonus": [0.0, 0.5]}}
-    one, other = el.compare(task, "always", steps=50, runs=2).recorded
+    one, other = el.experiment(task, "always", steps=50, runs=2).recorded
     assert not np.allclose(one.total_reward + 0.5 * one.times, other.total_reward)
 
 
@@ -310,38 +310,38 @@ def test_members_stand_in_the_table_of_runs(family):
     ids=["names", "mappings", "factory and design", "tasks", "thing in a mapping"],
 )
 def test_compare_takes_whatever_there_is(tasks, agents, labels):
-    found = el.compare(tasks, agents, steps=20, runs=2)
+    found = el.experiment(tasks, agents, steps=20, runs=2)
     assert [(arm.task, arm.agent) for arm in found.arms] == labels
 
 
 def test_a_definition_is_called_by_its_name():
-    assert [arm.task for arm in el.compare(shop(), "always", steps=20).arms] == ["serve"]
-    assert [arm.task for arm in el.compare(pendulum(), "always", steps=20).arms] == ["pendulum"]
+    assert [arm.task for arm in el.experiment(shop(), "always", steps=20).arms] == ["serve"]
+    assert [arm.task for arm in el.experiment(pendulum(), "always", steps=20).arms] == ["pendulum"]
 
 
 def test_a_grid_of_things_is_as_many_arms():
     schedules = [el.Schedule(lambda t, h=h: h, lambda t: 0.1, lambda t: 0.0, lambda t: 1.0) for h in (3.0, 9.0)]
-    found = el.compare(world, {"name": "growing-horizon", "schedule": schedules}, steps=50, runs=2)
+    found = el.experiment(world, {"name": "growing-horizon", "schedule": schedules}, steps=50, runs=2)
     assert len(found.arms) == 2
 
 
 def test_compare_takes_the_keys_of_a_spec():
-    found = el.compare(world, "always", steps=100, name="mine", recording={"per_decade": 2}, engine="reference")
+    found = el.experiment(world, "always", steps=100, name="mine", recording={"per_decade": 2}, engine="reference")
     assert found.manifest["name"] == "mine"
     assert found.arms[0].times.tolist() == [1, 3, 10, 32, 100]
     with pytest.raises(UnknownName, match="key: 'step'"):
-        el.compare(world, "always", step=100)
+        el.experiment(world, "always", step=100)
 
 
 def test_compare_goes_on_where_it_was(tmp_path):
-    el.compare(world, RANDOM, steps=100, out=tmp_path)
+    el.experiment(world, RANDOM, steps=100, out=tmp_path)
     watcher = Counting()
-    el.compare(world, [RANDOM, SMOOTH], steps=100, out=tmp_path, watcher=watcher)
+    el.experiment(world, [RANDOM, SMOOTH], steps=100, out=tmp_path, watcher=watcher)
     assert (watcher.cells, watcher.finished) == (2, 1)
 
 
 def test_what_is_kept_nowhere_is_removed_when_it_is_forgotten():
-    found = el.compare(world, "always", steps=20)
+    found = el.experiment(world, "always", steps=20)
     path = Path(found.directory.path)
     assert path.is_dir()
     del found
@@ -352,7 +352,7 @@ def test_what_is_kept_nowhere_is_removed_when_it_is_forgotten():
 def test_what_is_kept_nowhere_is_removed_when_it_fails(tmp_path, monkeypatch, recwarn):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(InputError, match="known: always"):
-        el.compare(world, "alway", steps=20)
+        el.experiment(world, "alway", steps=20)
     gc.collect()
     assert list(tmp_path.iterdir()) == []
     assert [str(warning.message) for warning in recwarn] == []
@@ -360,5 +360,5 @@ def test_what_is_kept_nowhere_is_removed_when_it_fails(tmp_path, monkeypatch, re
 
 def test_threads_are_checked_before_anything_is_done(tmp_path):
     with pytest.raises(InputError, match="threads: 0; give a whole number of at least 1"):
-        el.compare(world, "always", steps=20, threads=0, out=tmp_path / "out")
+        el.experiment(world, "always", steps=20, threads=0, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()

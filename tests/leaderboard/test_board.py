@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from everlearn.api import compare
+from everlearn.api import experiment
 from everlearn.cli.main import app
 from everlearn.experiments.experiment import Experiment
 from everlearn.leaderboard.board import make_board
@@ -136,7 +136,7 @@ def test_a_board_is_written_into_the_documentation(board, documentation, tmp_pat
 
 def test_variants_of_a_schedule_are_written_into_a_page_of_their_own(documentation, tmp_path, capsys):
     agents = [{"name": "always", "label": label, "parameters": {"policy": "right"}} for label in ("practical", "other")]
-    compare("riverswim", agents, steps=200, runs=3, out=tmp_path / "variants")
+    experiment("riverswim", agents, steps=200, runs=3, out=tmp_path / "variants")
     page = tmp_path / "practical.md"
     page.write_text(f"before\n{documentation.BEGIN}\nold\n{documentation.END}\nafter\n")
     assert documentation.main([str(tmp_path / "variants")]) == 0

@@ -131,7 +131,7 @@ def count(knowledge, experience, now, stream):
 
 
 def test_a_users_own_agent_that_fails_later_stops_it_and_is_said_in_one_line():
-    design = el.Design(lambda interface: Nothing(np.zeros(1)), no_action_later, count, name="mine")
+    design = el.Design(lambda indexed: Nothing(np.zeros(1)), no_action_later, count, name="mine")
     opening = open_with(pendulum(), design)
 
     async def scenario():

@@ -117,7 +117,7 @@ def count(knowledge, experience, now, stream):
 
 
 def test_a_users_own_agent_is_checked_in_the_steps_that_are_interpreted_here(pool):
-    design = el.Design(lambda interface: Nothing(np.zeros(1)), no_action, count, name="mine", by_state=True)
+    design = el.Design(lambda indexed: Nothing(np.zeros(1)), no_action, count, name="mine", by_state=True)
     stream = Stream(TASKS["service-station"], design, SEED, TABLES[id(TASKS["service-station"])], pool)
     stream.advance(2)
     assert stream.taken.after.count[0] == 2
@@ -131,7 +131,7 @@ def test_looking_at_a_users_own_agent_changes_nothing(pool, part):
         knowledge.count[...] = 7
         return np.full((2, 2), 0.5) if part == "policy" else {"Q": knowledge.count}
 
-    build, first = lambda interface: Nothing(np.zeros(1)), lambda *_: 0
+    build, first = lambda indexed: Nothing(np.zeros(1)), lambda *_: 0
     design = el.Design(build, first, count, name="mine", **{part: shown})
     for stream in (
         Stream(TASKS["service-station"], design, SEED, TABLES[id(TASKS["service-station"])], pool),

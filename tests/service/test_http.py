@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.live.setup import make_setup
+from everlearn.durable.setup import make_setup
 from everlearn.service.models import NAME
 from tests.service.conftest import STATION
 

@@ -16,7 +16,7 @@ from contextlib import closing
 
 import pytest
 
-from everlearn.live.core import Core
+from everlearn.durable.core import Core
 from everlearn.service import operations
 from everlearn.service.agents import Agents
 from everlearn.service.models import ObserveIn
@@ -255,7 +255,7 @@ class TestFullDisk:
     def test_the_same_where_the_database_may_not_grow(self, start):
         """Needs no mount: SQLite says of its own bound what it says of a full disk."""
         before = """
-import everlearn.live.database as module, everlearn.live.store as store
+import everlearn.durable.database as module, everlearn.durable.store as store
 kept = module.connect
 def connect(path):
     connection = kept(path)

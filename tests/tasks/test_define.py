@@ -63,14 +63,14 @@ def test_a_task_is_shown_in_a_line():
     labels = "2 actions, 2 observations, 3 aleatoric states"
     assert repr(shop().finish()) == f"Task('serve': {labels}, a model)"
     assert repr(pendulum().finish()) == f"Task('pendulum': {labels}, an environment)"
-    assert repr(el.Interface(shop())) == "Interface('serve': 3 aleatoric states, 2 actions, 2 observations)"
+    assert repr(el.IndexedTask(shop())) == "IndexedTask('serve': 3 aleatoric states, 2 actions, 2 observations)"
 
 
 def test_everything_that_takes_a_task_takes_a_definition(tmp_path):
     made = shop()
     assert el.Theory(made).task is made.finish()
     assert el.Agent(made).act() in made.actions
-    assert el.Interface(made).task is made.finish()
+    assert el.IndexedTask(made).task is made.finish()
     assert el.AleatoricPolicy(made, "fast")([("slow", "busy")]).tolist() == [0.0, 1.0]
     assert len(el.seen_through(made, "window:1").states) == 3
     assert el.to_gymnasium(made).action_space.n == 2
@@ -78,7 +78,7 @@ def test_everything_that_takes_a_task_takes_a_definition(tmp_path):
     assert PairTable(made).expanded == 3
     with el.live(tmp_path, made) as agent:
         assert agent.act() in made.actions
-    compared = el.compare([made, {"name": made, "label": "again"}], "always", steps=10)
+    compared = el.experiment([made, {"name": made, "label": "again"}], "always", steps=10)
     assert {row["task"] for row in compared.table(["final"])} == {"serve", "again"}
 
 

@@ -42,7 +42,7 @@ def test_the_snippet_is_an_agent_of_a_spec(tuned):
 
 
 def test_the_agent_can_be_compared(tuned):
-    experiment = el.compare(world(), ["growing-horizon", tuned.agent], steps=50, runs=2)
+    experiment = el.experiment(world(), ["growing-horizon", tuned.agent], steps=50, runs=2)
     assert [arm.agent for arm in experiment.arms] == ["growing-horizon, practical", "tuned"]
 
 

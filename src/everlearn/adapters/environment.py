@@ -13,7 +13,7 @@ from everlearn.aleatoric.state import START
 from everlearn.errors import require
 from everlearn.protocol import Environment, Label
 from everlearn.randomness import ENVIRONMENT, stream
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 
@@ -25,10 +25,10 @@ class TaskEnvironment(gymnasium.Env[np.int64, np.int64]):
     def __init__(self, task: Task, aleatoric: bool, recipe: tuple[Any, ...] | None = None) -> None:
         self.task = task
         self._recipe = recipe
-        self.interface = Interface(task)
+        self.indexed = IndexedTask(task)
         self._aleatoric = aleatoric
-        self.action_space = Discrete(self.interface.actions)
-        self.observation_space = Discrete(self.interface.states if aleatoric else self.interface.observations + 1)
+        self.action_space = Discrete(self.indexed.actions)
+        self.observation_space = Discrete(self.indexed.states if aleatoric else self.indexed.observations + 1)
         self._world: Environment | None = None
 
     def reset(
@@ -38,17 +38,17 @@ class TaskEnvironment(gymnasium.Env[np.int64, np.int64]):
         super().reset(seed=seed, options=options)
         number = int(self.np_random.integers(2**63)) if seed is None else seed
         self._world = self.task.start(stream(number, 0, ENVIRONMENT))
-        self._aleatoric_state = self.interface.start
-        return self._shown(self.interface.observations, START)
+        self._aleatoric_state = self.indexed.start
+        return self._shown(self.indexed.observations, START)
 
     def step(self, action: np.int64) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
         """Execute an action."""
         fine = bool(self.action_space.contains(action))
-        require(fine, "action", action, f"give a number from 0 to {self.interface.actions - 1}")
+        require(fine, "action", action, f"give a number from 0 to {self.indexed.actions - 1}")
         require(self._world is not None, "step", action, "call reset first")
         observation = self.task.step(self._world, self.task.actions[int(action)])  # type: ignore[arg-type]  # begun
-        number = self.interface.observation(observation)
-        self._aleatoric_state, reward = self.interface.step(self._aleatoric_state, int(action), number)
+        number = self.indexed.observation(observation)
+        self._aleatoric_state, reward = self.indexed.step(self._aleatoric_state, int(action), number)
         shown, labels = self._shown(number, observation)
         return shown, reward, False, False, labels
 

@@ -18,11 +18,11 @@ from everlearn.agents.snapshot import check_algorithmic, check_arrays, dump, par
 from everlearn.agents.spec import read_specs
 from everlearn.errors import InputError, SnapshotError
 from everlearn.labels import as_label, encode
-from everlearn.protocol import AgentState, Experience, Knowledge, Label, Now, Table
+from everlearn.protocol import AgentState, Experience, Knowledge, Label, ScheduleValues, Table
 from everlearn.randomness import AGENT, put_words, stream, words
 from everlearn.registry import plain
 from everlearn.registry import whole as whole
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 
@@ -33,7 +33,7 @@ class Agent:
     ----------
     task:
         a task, or the name of one
-    design:
+    agent:
         a design, or the name of one
     schedule:
         for designs that take one
@@ -59,24 +59,24 @@ class Agent:
     def __init__(
         self,
         task: Task | object,
-        design: Design | object = "growing-horizon",
+        agent: Design | object = "growing-horizon",
         *,
         schedule: object = None,
         seed: int = 0,
         run: int = 0,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        task_spec, agent_spec = read_specs(task, design, schedule, parameters)
+        task_spec, agent_spec = read_specs(task, agent, schedule, parameters)
         self.task, self.design = task_spec.make(), agent_spec.make()
-        self.interface = Interface(self.task)
+        self.indexed = IndexedTask(self.task)
         self._reward = self.design.view(self.task).reward
-        self.knowledge = build_knowledge(self.design, self.interface)
+        self.knowledge = build_knowledge(self.design, self.indexed)
         self.seed, self.run = whole(seed, "seed"), whole(run, "run")
-        self._guard = Guard(self.design, self.interface, self.run) if self.design.own else None
+        self._guard = Guard(self.design, self.indexed, self.run) if self.design.own else None
         self.t = 0
-        self._aleatoric_state = self.interface.start
+        self._aleatoric_state = self.indexed.start
         self._clock = Clock(self.design.schedule)
-        self._soon: Now | None = None
+        self._soon: ScheduleValues | None = None
         self._stream = stream(self.seed, self.run, AGENT)
         self._pending: int | None = None
 
@@ -95,11 +95,11 @@ class Agent:
 
         ``executed`` is the action that was really executed, where it was not the one that ``act`` returned.
         """
-        action = self._pending if executed is None else self.interface.action(executed)
+        action = self._pending if executed is None else self.indexed.action(executed)
         if action is None:
             raise InputError("executed", executed, "nothing was asked for; call act() first, or name what was executed")
-        index = self.interface.observation(observation)
-        following, reward = self.interface.step(self._aleatoric_state, action, index)
+        index = self.indexed.observation(observation)
+        following, reward = self.indexed.step(self._aleatoric_state, action, index)
         self.learn(Experience(self._aleatoric_state, action, index, self.learned(reward), following))
         return reward
 
@@ -148,12 +148,12 @@ class Agent:
         return self._stream
 
     @property
-    def now(self) -> Now:
+    def now(self) -> ScheduleValues:
         """What the schedule says of the step last taken (of the first, before any)."""
         return self._clock.at(max(self.t, 1))
 
     @property
-    def upcoming(self) -> Now:
+    def upcoming(self) -> ScheduleValues:
         """What the schedule says of the step that comes next."""
         t = self.t + 1
         if self._soon is None or self._soon.t != t:
@@ -213,8 +213,8 @@ class Agent:
         check_algorithmic(algorithmic)
         clock = self._wound(algorithmic["t"], dict(algorithmic["clock"]))
         pending = algorithmic["pending"]
-        aleatoric_state = self.interface.state(state.aleatoric)
-        self._pending = None if pending is None else self.interface.action(as_label(pending))
+        aleatoric_state = self.indexed.state(state.aleatoric)
+        self._pending = None if pending is None else self.indexed.action(as_label(pending))
         for name, array in fields.items():
             array[...] = state.epistemic[name]
         self._aleatoric_state, self._clock, self._soon = aleatoric_state, clock, None

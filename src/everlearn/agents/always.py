@@ -8,9 +8,9 @@ import numpy as np
 
 from everlearn.agents.design import Design
 from everlearn.agents.policies import policy_table
-from everlearn.protocol import Experience, Now, Table
+from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.randomness import uniform
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 
 class Fixed(NamedTuple):
@@ -31,14 +31,14 @@ def always(*, policy: Any | None = None) -> Design:
 
     """
 
-    def build(interface: Interface) -> Fixed:
-        table = policy_table(interface.task, policy)
+    def build(indexed: IndexedTask) -> Fixed:
+        table = policy_table(indexed.task, policy)
         return Fixed(table, np.cumsum(table, axis=1))
 
     return Design(build, act, learn, lambda knowledge: knowledge.probability.copy(), by_state=True, name="always")
 
 
-def act(knowledge: Fixed, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+def act(knowledge: Fixed, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Sample from a row; draw only where it is not deterministic."""
     actions: int = knowledge.probability.shape[1]
     for a in range(actions):
@@ -54,5 +54,5 @@ def act(knowledge: Fixed, aleatoric_state: int, now: Now, stream: Any) -> int:  
     return chosen
 
 
-def learn(knowledge: Fixed, experience: Experience, now: Now, stream: Any) -> None:
+def learn(knowledge: Fixed, experience: Experience, now: ScheduleValues, stream: Any) -> None:
     """Learn nothing."""

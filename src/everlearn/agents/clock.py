@@ -17,7 +17,7 @@ import numpy as np
 from everlearn.agents.schedule import Formula, Schedule
 from everlearn.blame import blame
 from everlearn.errors import ScheduleError
-from everlearn.protocol import Now, Table
+from everlearn.protocol import ScheduleValues, Table
 
 BLOCK = 4096
 """Steps in a block."""
@@ -51,7 +51,7 @@ class Samples(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The fields of :class:`everlearn.protocol.Now` over consecutive steps, from ``first``."""
+    """The fields of :class:`everlearn.protocol.ScheduleValues` over consecutive steps, from ``first``."""
 
     first: int
     horizon: Table
@@ -210,13 +210,13 @@ class Clock:
         self.schedule = schedule
         self._index = -1
         self._carry = self._next = self._last = Carry()
-        self._rows: list[Now] = []
-        self._before: list[Now] = []
+        self._rows: list[ScheduleValues] = []
+        self._before: list[ScheduleValues] = []
 
-    def at(self, t: int) -> Now:
+    def at(self, t: int) -> ScheduleValues:
         """Return what is known of step t."""
         if self.schedule is None:
-            return Now(t, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
+            return ScheduleValues(t, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
         index = (t - 1) // BLOCK
         if index == self._index - 1 and self._before:
             return self._before[t - self._before[0].t]
@@ -247,4 +247,6 @@ class Clock:
         self._last, self._carry, self._next, self._index = self._carry, self._next, following, self._index + 1
         steps = range(begin, begin + BLOCK)
         self._before = self._rows
-        self._rows = [Now(*row) for row in zip(steps, *(column.tolist() for column in block[1:]), strict=True)]
+        self._rows = [
+            ScheduleValues(*row) for row in zip(steps, *(column.tolist() for column in block[1:]), strict=True)
+        ]

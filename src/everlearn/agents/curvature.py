@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from everlearn.agents import mixture
 from everlearn.agents.design import Design
-from everlearn.protocol import Experience, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 
 class Extrapolation(NamedTuple):
@@ -46,14 +46,14 @@ def curvature(
     mixture.check_phase(phase)
     mixture.check_epsilon(epsilon, 0.5)
 
-    def build(interface: Interface) -> Extrapolation:
-        roles = mixture.roles(interface, slow, fast)
+    def build(indexed: IndexedTask) -> Extrapolation:
+        roles = mixture.roles(indexed, slow, fast)
         return Extrapolation(roles, np.zeros(1), np.zeros(3), np.array([phase]), np.array([epsilon]))
 
     return Design(build, mixture.act, learn, mixture.policy, inspect=mixture.inspect, name="curvature")
 
 
-def learn(knowledge: Extrapolation, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Extrapolation, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Add up rewards over three phases, then choose once."""
     phase = knowledge.phase[0]
     trial = (now.t - 1) // phase

@@ -15,9 +15,9 @@ from typing import Any
 from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.reward import Reward
 from everlearn.ownership import is_ours
-from everlearn.protocol import Act, Knowledge, Learn, Now, Table
+from everlearn.protocol import Act, Knowledge, Learn, ScheduleValues, Table
 from everlearn.registry import settings_text
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 
@@ -28,7 +28,7 @@ class Design:
     Parameters
     ----------
     build:
-        from the task's interface, what the agent knows at the beginning: a NamedTuple of arrays, and of numbers and
+        from the task in indices, what the agent knows at the beginning: a NamedTuple of arrays, and of numbers and
         tuples of numbers, which never change
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
@@ -71,16 +71,16 @@ class Design:
     ...     return now.t % knowledge.actions[0]
     >>> def learn(knowledge, experience, now, stream):
     ...     pass
-    >>> design = Design(lambda interface: Turn(np.array([interface.actions])), act, learn)
+    >>> design = Design(lambda indexed: Turn(np.array([indexed.actions])), act, learn)
 
     """
 
-    build: Callable[[Interface], Knowledge]
+    build: Callable[[IndexedTask], Knowledge]
     act: Act
     learn: Learn
     policy: Callable[[Knowledge], Table] | None = None
     schedule: Schedule | None = None
-    inspect: Callable[[Knowledge, Now], dict[str, Table]] | None = None
+    inspect: Callable[[Knowledge, ScheduleValues], dict[str, Table]] | None = None
     by_state: bool = False
     infinite: bool = False
     unit: bool = False

@@ -24,7 +24,7 @@ from everlearn.agents.design import Design
 from everlearn.agents.greedy import largest
 from everlearn.agents.relative import Rates, Relative, check_step_size, relative_design
 from everlearn.errors import require
-from everlearn.protocol import Experience, Now
+from everlearn.protocol import Experience, ScheduleValues
 
 
 def differential_q(
@@ -59,7 +59,7 @@ def differential_q(
     return relative_design(learn, rates, "differential-q")
 
 
-def learn(knowledge: Relative, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Relative, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Move the value and the average by the same error."""
     q = knowledge.cells["value"]
     average = knowledge.cells["average"]

@@ -17,8 +17,8 @@ from everlearn.agents.discounted import fixed_optimism
 from everlearn.agents.greedy import greedy_action, greedy_policy, kept_values, largest
 from everlearn.agents.records import records
 from everlearn.errors import InputError, require
-from everlearn.protocol import Experience, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 
 class Subroutine(NamedTuple):
@@ -57,12 +57,12 @@ def discounted_subroutine(
     beta = fixed_optimism(horizon, duration) if optimism is None else optimism
     require(0 <= beta < math.inf, "agent.optimism", beta, "give a finite number of at least 0")
 
-    def build(interface: Interface) -> Subroutine:
-        shape = (interface.states, interface.actions)
+    def build(indexed: IndexedTask) -> Subroutine:
+        shape = (indexed.states, indexed.actions)
         value = _initial(horizon if q_init is None else q_init, shape)
-        cells = records(interface.states, value=interface.actions, count=interface.actions)
+        cells = records(indexed.states, value=indexed.actions, count=indexed.actions)
         cells["value"] = value
-        constants = np.tile([1.0 - 1.0 / horizon, beta, horizon], (interface.states, 1))
+        constants = np.tile([1.0 - 1.0 / horizon, beta, horizon], (indexed.states, 1))
         return Subroutine(cells, value.max(axis=1), constants)
 
     return Design(
@@ -87,12 +87,12 @@ def _initial(given: ArrayLike, shape: tuple[int, int]) -> Table:
     return value
 
 
-def act(knowledge: Subroutine, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+def act(knowledge: Subroutine, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Line 7."""
     return greedy_action(knowledge.cells["value"], aleatoric_state, stream)
 
 
-def learn(knowledge: Subroutine, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Subroutine, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Lines 8, 9, 12 and 13."""
     q = knowledge.cells["value"]
     count = knowledge.cells["count"]
@@ -113,7 +113,7 @@ def policy(knowledge: Subroutine) -> Table:
     return greedy_policy(knowledge.cells["value"])
 
 
-def inspect(knowledge: Subroutine, now: Now) -> dict[str, Table]:  # noqa: ARG001
+def inspect(knowledge: Subroutine, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return Q, N and V."""
     return {
         "Q": knowledge.cells["value"].copy(),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from everlearn.errors import require
 from everlearn.protocol import Experience, Table
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 ENTRIES = 15_000_000
 """How many entries a table over (state, action, next state) may have: 120 MB, and an agent may need two."""
@@ -28,13 +28,13 @@ VISITS, EARNED, BEFORE, REWARD = -1, -2, -3, -4
 the reward that the agent plans with."""
 
 
-def check_size(interface: Interface, agent: str) -> None:
+def check_size(indexed: IndexedTask, agent: str) -> None:
     """Refuse a task whose model would not fit into memory."""
-    states, actions = interface.states, interface.actions
+    states, actions = indexed.states, indexed.actions
     most = int((ENTRIES / actions) ** 0.5)
     remedy = (
         f"its model has |S|^2 |A| entries, at most {ENTRIES:,}; with {actions} actions that is {most:,} aleatoric "
-        f"states, and {interface.task.name!r} has {states:,}; choose fewer, or an agent without a model, such as "
+        f"states, and {indexed.task.name!r} has {states:,}; choose fewer, or an agent without a model, such as "
         "growing-horizon"
     )
     require(states * states * actions <= ENTRIES, "agent", agent, remedy)

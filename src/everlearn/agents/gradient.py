@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from everlearn.agents import mixture
 from everlearn.agents.design import Design
-from everlearn.protocol import Experience, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 
 class Climb(NamedTuple):
@@ -44,14 +44,14 @@ def gradient(*, phase: int = 200_000, epsilon: float = 0.1, slow: str | None = N
     mixture.check_phase(phase)
     mixture.check_epsilon(epsilon, 1.0)
 
-    def build(interface: Interface) -> Climb:
-        roles = mixture.roles(interface, slow, fast)
+    def build(indexed: IndexedTask) -> Climb:
+        roles = mixture.roles(indexed, slow, fast)
         return Climb(roles, np.zeros(1), np.zeros(5), np.array([phase]), np.array([epsilon]))
 
     return Design(build, mixture.act, learn, mixture.policy, inspect=mixture.inspect, name="gradient")
 
 
-def learn(knowledge: Climb, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Climb, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Add up rewards; at the end of a phase, go up, or back and settle."""
     gathered = knowledge.gathered
     if gathered[3] == 1.0:

@@ -30,8 +30,8 @@ from everlearn.agents.design import Design
 from everlearn.agents.greedy import greedy_action, greedy_policy, kept_values, largest
 from everlearn.agents.records import records
 from everlearn.agents.schedule import Schedule
-from everlearn.protocol import Experience, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 VANISHED = -2000
 """A power of two so small that any count times it is zero.  A zero of foo4 lowers the exponent by 2 ** 26; only scales
@@ -62,8 +62,8 @@ def growing_horizon(*, schedule: Schedule) -> Design:
 
     """
 
-    def build(interface: Interface) -> Values:
-        return nothing_known(interface, schedule)
+    def build(indexed: IndexedTask) -> Values:
+        return nothing_known(indexed, schedule)
 
     return Design(
         build,
@@ -80,13 +80,13 @@ def growing_horizon(*, schedule: Schedule) -> Design:
     )
 
 
-def nothing_known(interface: Interface, schedule: Schedule) -> Values:
+def nothing_known(indexed: IndexedTask, schedule: Schedule) -> Values:
     """Begin with Q = 1 (u = 0, c = 1) and N = 0 everywhere."""
-    actions = interface.actions
+    actions = indexed.actions
     varies = actions if schedule.doubt is not None else 0
     holds = 1 if schedule.persistence > 0 else 0
     cells = records(
-        interface.states,
+        indexed.states,
         value=actions,
         count=actions,
         stamp=actions if schedule.scales_counts else 0,
@@ -99,7 +99,7 @@ def nothing_known(interface: Interface, schedule: Schedule) -> Values:
     return Values(cells, *constants, schedule.persistence, schedule.persistence_most)
 
 
-def act(knowledge: Values, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+def act(knowledge: Values, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Line 8: sample from the greedy actions, which the offset c does not change; or repeat the action that is held."""
     left = knowledge.cells["left"]
     if left.shape[1] > 0 and left[aleatoric_state, 0] >= 1.0:
@@ -107,7 +107,7 @@ def act(knowledge: Values, aleatoric_state: int, now: Now, stream: Any) -> int: 
     return greedy_action(knowledge.cells["value"], aleatoric_state, stream)
 
 
-def learn(knowledge: Values, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Values, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Lines 10 to 15."""
     u = knowledge.cells["value"]
     s = experience.aleatoric_state
@@ -120,7 +120,7 @@ def learn(knowledge: Values, experience: Experience, now: Now, stream: Any) -> N
     hold(knowledge, s, a, n)
 
 
-def count_visit(knowledge: Values, s: int, a: int, now: Now) -> float:
+def count_visit(knowledge: Values, s: int, a: int, now: ScheduleValues) -> float:
     """Lines 7 and 10: count a visit, and return N."""
     count = knowledge.cells["count"]
     stamp = knowledge.cells["stamp"]
@@ -133,7 +133,7 @@ def count_visit(knowledge: Values, s: int, a: int, now: Now) -> float:
     return n
 
 
-def bonus(knowledge: Values, s: int, a: int, n: float, alpha: float, target: float, now: Now) -> float:
+def bonus(knowledge: Values, s: int, a: int, n: float, alpha: float, target: float, now: ScheduleValues) -> float:
     """Return the bonus of Line 14: foo2 / sqrt(N), unless the schedule asks for optimism that follows the variance."""
     mean = knowledge.cells["mean"]
     variance = knowledge.cells["variance"]
@@ -191,7 +191,7 @@ def policy(knowledge: Values) -> Table:
     return probabilities
 
 
-def inspect(knowledge: Values, now: Now) -> dict[str, Table]:
+def inspect(knowledge: Values, now: ScheduleValues) -> dict[str, Table]:
     """Return Q and N as the algorithm has them at the end of step ``now.t``, and sigma where that is kept."""
     cells = knowledge.cells
     counts = cells["count"].copy()

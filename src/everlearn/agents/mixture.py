@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from everlearn.errors import require
 from everlearn.labels import find
-from everlearn.protocol import Now, Table
+from everlearn.protocol import ScheduleValues, Table
 from everlearn.randomness import uniform
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 
 class Roles(NamedTuple):
@@ -29,7 +29,7 @@ class Roles(NamedTuple):
     actions: int
 
 
-def roles(interface: Interface, slow: str | None, fast: str | None) -> NDArray[np.int64]:
+def roles(indexed: IndexedTask, slow: str | None, fast: str | None) -> NDArray[np.int64]:
     """Return the parts of :class:`Roles`.
 
     Unnamed, fast is the action so called, or the first; slow likewise, or the last that is not fast.
@@ -37,11 +37,11 @@ def roles(interface: Interface, slow: str | None, fast: str | None) -> NDArray[n
     Examples
     --------
     >>> from everlearn.tasks.service_station import service_station
-    >>> roles(Interface(service_station()), None, None).tolist()
+    >>> roles(IndexedTask(service_station()), None, None).tolist()
     [1, 0, 0, 2, 2]
 
     """
-    actions = interface.task.actions
+    actions = indexed.task.actions
 
     def index(named: str | None, usual: str, otherwise: int, argument: str) -> int:
         if named is None:
@@ -51,7 +51,7 @@ def roles(interface: Interface, slow: str | None, fast: str | None) -> NDArray[n
     chosen_fast = index(fast, "fast", 0, "agent.fast")
     others = [place for place in range(len(actions)) if place != chosen_fast] or [chosen_fast]
     chosen_slow = index(slow, "slow", others[-1], "agent.slow")
-    return np.array([chosen_slow, chosen_fast, interface.start, interface.states, interface.actions])
+    return np.array([chosen_slow, chosen_fast, indexed.start, indexed.states, indexed.actions])
 
 
 def check_phase(phase: int) -> None:
@@ -64,7 +64,7 @@ def check_epsilon(epsilon: float, most: float) -> None:
     require(0 < epsilon <= most, "agent.epsilon", epsilon, f"give a number above 0, at most {most:g}")
 
 
-def act(knowledge: Any, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+def act(knowledge: Any, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Follow pi_epsilon for the epsilon of the moment; draw only where epsilon is neither 0 nor 1."""
     epsilon = knowledge.epsilon[0]
     slow = knowledge.roles[0]
@@ -87,6 +87,6 @@ def policy(knowledge: Any) -> Table:
     return table
 
 
-def inspect(knowledge: Any, now: Now) -> dict[str, Table]:  # noqa: ARG001
+def inspect(knowledge: Any, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return epsilon and what has been gathered."""
     return {"epsilon": knowledge.epsilon.copy(), "gathered": knowledge.gathered.copy()}

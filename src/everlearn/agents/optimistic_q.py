@@ -37,8 +37,8 @@ from everlearn.agents.greedy import greedy_action, greedy_policy, largest
 from everlearn.agents.records import records
 from everlearn.agents.ucb_h import check_bonus, step_size, told_duration
 from everlearn.errors import require
-from everlearn.protocol import Experience, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 SHORTEST = 2.0
 """The least H of the source."""
@@ -84,11 +84,11 @@ def optimistic_q(
     if horizon is not None:
         require(SHORTEST <= horizon < math.inf, "agent.horizon", horizon, "give a finite number of at least 2")
 
-    def build(interface: Interface) -> Optimistic:
-        pairs = interface.states * interface.actions
+    def build(indexed: IndexedTask) -> Optimistic:
+        pairs = indexed.states * indexed.actions
         chosen = best_horizon(pairs, steps, span, confidence) if horizon is None else horizon
-        actions = interface.actions
-        cells = records(interface.states, bound=actions, value=actions, count=actions)
+        actions = indexed.actions
+        cells = records(indexed.states, bound=actions, value=actions, count=actions)
         cells["bound"] = cells["value"] = chosen
         optimism = scale * 4.0 * span * math.sqrt(chosen * math.log(2.0 * steps / confidence))
         return Optimistic(cells, chosen, 1.0 - 1.0 / chosen, optimism)
@@ -128,12 +128,12 @@ def bounds(knowledge: Optimistic) -> Table:
     return knowledge.cells["bound"]
 
 
-def act(knowledge: Optimistic, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+def act(knowledge: Optimistic, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Act greedily in Qhat."""
     return greedy_action(knowledge.cells["bound"], aleatoric_state, stream)
 
 
-def learn(knowledge: Optimistic, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Optimistic, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Update N, Q and Qhat; V is computed where it is needed."""
     bound = knowledge.cells["bound"]
     q = knowledge.cells["value"]
@@ -154,7 +154,7 @@ def policy(knowledge: Optimistic) -> Table:
     return greedy_policy(bounds(knowledge))
 
 
-def inspect(knowledge: Optimistic, now: Now) -> dict[str, Table]:  # noqa: ARG001
+def inspect(knowledge: Optimistic, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return Qhat, Q and N."""
     names = {"Qhat": "bound", "Q": "value", "N": "count"}
     return {name: knowledge.cells[field].copy() for name, field in names.items()}

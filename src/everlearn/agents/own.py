@@ -19,7 +19,7 @@ from everlearn.agents.design import Design
 from everlearn.blame import CAUGHT, blame, blamed, own, own_frames, shown_path
 from everlearn.errors import AgentError, EverlearnError, shown
 from everlearn.labels import kind_of, show
-from everlearn.protocol import Experience, Knowledge, Now, Table
+from everlearn.protocol import Experience, Knowledge, ScheduleValues, Table
 from everlearn.purity import (
     CLOCK,
     COMPILED,
@@ -34,10 +34,10 @@ from everlearn.purity import (
     impurities,
     users_functions,
 )
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 ARGUMENTS = {
-    "build": ("interface",),
+    "build": ("indexed",),
     "act": ("knowledge", "aleatoric_state", "now", "stream"),
     "learn": ("knowledge", "experience", "now", "stream"),
     "policy": ("knowledge",),
@@ -124,9 +124,9 @@ def _said(found: Impurity, remedy: str | None = None) -> str:
     return f"{verb} {found.name}{what} ({found.place}); {remedy}"
 
 
-def build_knowledge(design: Design, interface: Interface) -> Knowledge:
+def build_knowledge(design: Design, indexed: IndexedTask) -> Knowledge:
     """Return what a design knows at the beginning; that of a user's own design is checked and shared with nobody."""
-    return Guard(design, interface).build() if design.own else design.build(interface)
+    return Guard(design, indexed).build() if design.own else design.build(indexed)
 
 
 class Guard:
@@ -138,24 +138,24 @@ class Guard:
     >>> from everlearn.tasks.registry import make_task
     >>> class Nothing(NamedTuple):
     ...     values: np.ndarray
-    >>> design = Design(lambda interface: Nothing(np.zeros(1)), lambda *_: 7, lambda *_: None, name="mine")
-    >>> guard = Guard(design, Interface(make_task("riverswim")))
-    >>> guard.act(guard.build(), 0, Now(1, *[0.0] * 8), None)
+    >>> design = Design(lambda indexed: Nothing(np.zeros(1)), lambda *_: 7, lambda *_: None, name="mine")
+    >>> guard = Guard(design, IndexedTask(make_task("riverswim")))
+    >>> guard.act(guard.build(), 0, ScheduleValues(1, *[0.0] * 8), None)
     Traceback (most recent call last):
     ...
     everlearn.errors.AgentError: agent 'mine': act returned 7 at step 1; return an index from 0 to 1
 
     """
 
-    def __init__(self, design: Design, interface: Interface, run: int = 0) -> None:
-        self.design, self.interface, self.run = design, interface, run
+    def __init__(self, design: Design, indexed: IndexedTask, run: int = 0) -> None:
+        self.design, self.indexed, self.run = design, indexed, run
         self.name = design.name
         self._errors = {"all": "ignore"} if design.infinite else {"divide": "raise", "invalid": "raise"}
 
     def build(self) -> Knowledge:
         """Return what the agent knows at the beginning, in arrays of its own."""
         with blame(f"agent {self.name!r}: build"):
-            knowledge: Any = self.design.build(self.interface)
+            knowledge: Any = self.design.build(self.indexed)
         if not (isinstance(knowledge, tuple) and hasattr(knowledge, "_fields")):
             raise self._error(f"build returned {kind_of(knowledge)}; return a NamedTuple of arrays")
         for method in users_functions(type(knowledge)):
@@ -166,7 +166,7 @@ class Guard:
         self.check_numbers(known, "build")
         return known
 
-    def act(self, knowledge: Knowledge, aleatoric_state: int, now: Now, stream: Any) -> int:
+    def act(self, knowledge: Knowledge, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
         """Return the index of the action that the design chooses."""
         action = self._called("act", now.t, watched(knowledge), aleatoric_state, now, Draws(stream))
         self.check_action(action, now.t)
@@ -174,7 +174,7 @@ class Guard:
             self.check_numbers(knowledge, "act", now.t)
         return int(action)
 
-    def learn(self, knowledge: Knowledge, experience: Experience, now: Now, stream: Any) -> None:
+    def learn(self, knowledge: Knowledge, experience: Experience, now: ScheduleValues, stream: Any) -> None:
         """Let the design learn from one step."""
         returned = self._called("learn", now.t, watched(knowledge), experience, now, Draws(stream))
         if returned is not None:
@@ -188,18 +188,18 @@ class Guard:
             raise self._error("has no policy function; give one as Design(..., policy=...)")
         with blame(f"agent {self.name!r}: policy"):
             returned = np.asarray(self.design.policy(copied(knowledge)), dtype=np.float64)
-        shape = (self.interface.states, self.interface.actions)
+        shape = (self.indexed.states, self.indexed.actions)
         if returned.shape != shape:
             raise self._error(f"policy returned an array of shape {returned.shape}; return one of shape {shape}")
         wrong = ~((returned >= 0) & np.isclose(returned.sum(axis=1, keepdims=True), 1))
         if wrong.any():
             state = int(np.argwhere(wrong)[0, 0])
             row = ", ".join(f"{value:g}" for value in returned[state])
-            said = f"policy returned {row} for state {show(self.interface.task.states[state])}"
+            said = f"policy returned {row} for state {show(self.indexed.task.states[state])}"
             raise self._error(f"{said}; return probabilities that sum to one")
         return returned
 
-    def inspect(self, knowledge: Knowledge, now: Now) -> dict[str, Table]:
+    def inspect(self, knowledge: Knowledge, now: ScheduleValues) -> dict[str, Table]:
         """Return what the design shows of what it knows, by name."""
         if self.design.inspect is None:
             return {}
@@ -219,7 +219,7 @@ class Guard:
         """Return the table of values by which the design chooses; it is not copied, since it may be written to."""
         with blame(f"agent {self.name!r}: values"):
             returned: Any = self.design.values(knowledge) if self.design.values is not None else None
-        shape = (self.interface.states, self.interface.actions)
+        shape = (self.indexed.states, self.indexed.actions)
         if not (isinstance(returned, np.ndarray) and returned.shape == shape and returned.dtype == np.float64):
             kind = kind_of(returned) + (f" of shape {returned.shape}" if isinstance(returned, np.ndarray) else "")
             raise self._error(f"values returned {kind}; return an array of float64 of shape {shape}")
@@ -227,10 +227,10 @@ class Guard:
 
     def check_action(self, action: Any, t: int) -> None:
         """Raise unless an action is the index of one."""
-        allowed = isinstance(action, int | np.integer | np.bool_) and 0 <= action < self.interface.actions
+        allowed = isinstance(action, int | np.integer | np.bool_) and 0 <= action < self.indexed.actions
         if not allowed:
             whole = " as an int, as in int(x)" if isinstance(action, float | np.floating) else ""
-            remedy = f"return an index from 0 to {self.interface.actions - 1}{whole}"
+            remedy = f"return an index from 0 to {self.indexed.actions - 1}{whole}"
             raise self._error(f"act returned {_value(action)} {self._at(t)}; {remedy}", t)
 
     def check_numbers(self, knowledge: Knowledge, function: str, t: int | None = None) -> None:

@@ -30,8 +30,8 @@ from everlearn.agents.greedy import kept_values, largest
 from everlearn.agents.records import Flag, flag, records
 from everlearn.agents.relative import check_step_size
 from everlearn.errors import require
-from everlearn.protocol import Experience, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 
 class Watkins(NamedTuple):
@@ -86,11 +86,11 @@ def q_learning(
     require(math.isfinite(initial_value), "agent.initial_value", initial_value, "give a finite number")
     constants = 1.0 - 1.0 / horizon, step_size, step_power, epsilon, epsilon_power, epsilon_floor
 
-    def build(interface: Interface) -> Watkins:
-        cells = records(interface.states, value=interface.actions, count=interface.actions, entered=1)
+    def build(indexed: IndexedTask) -> Watkins:
+        cells = records(indexed.states, value=indexed.actions, count=indexed.actions, entered=1)
         cells["value"] = initial_value
         decays = flag(step_power > 0), flag(epsilon_power > 0 or epsilon_floor > epsilon)
-        return Watkins(cells, *constants, *decays, interface.states)
+        return Watkins(cells, *constants, *decays, indexed.states)
 
     return Design(
         build, act, learn, policy, inspect=inspect, by_state=True, values=kept_values, masks=True, name="q-learning"
@@ -104,12 +104,12 @@ def exploration(knowledge: Watkins, t: float) -> float:
     return max(knowledge.epsilon * math.pow(t, -knowledge.epsilon_power), knowledge.epsilon_floor)
 
 
-def act(knowledge: Watkins, aleatoric_state: int, now: Now, stream: Any) -> int:
+def act(knowledge: Watkins, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
     """Act epsilon-greedily, with the epsilon of the moment."""
     return epsilon_greedy_action(knowledge.cells["value"], aleatoric_state, exploration(knowledge, now.t), stream)
 
 
-def learn(knowledge: Watkins, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Watkins, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Move the value towards the reward plus the discounted best value of the next state."""
     q = knowledge.cells["value"]
     count = knowledge.cells["count"]
@@ -132,6 +132,6 @@ def policy(knowledge: Watkins) -> Table:
     return epsilon_greedy_policy(knowledge.cells["value"], epsilon[:, None])
 
 
-def inspect(knowledge: Watkins, now: Now) -> dict[str, Table]:  # noqa: ARG001
+def inspect(knowledge: Watkins, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return Q and N."""
     return {"Q": knowledge.cells["value"].copy(), "N": knowledge.cells["count"].copy()}

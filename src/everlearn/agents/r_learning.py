@@ -22,7 +22,7 @@ from typing import Any
 from everlearn.agents.design import Design
 from everlearn.agents.greedy import largest
 from everlearn.agents.relative import Rates, Relative, check_step_size, relative_design
-from everlearn.protocol import Experience, Now
+from everlearn.protocol import Experience, ScheduleValues
 
 
 def r_learning(
@@ -55,7 +55,7 @@ def r_learning(
     return relative_design(learn, rates, "r-learning")
 
 
-def learn(knowledge: Relative, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Relative, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Move the value; then the average, by the error that is left, if the value is now the greatest."""
     q = knowledge.cells["value"]
     average = knowledge.cells["average"]

@@ -17,8 +17,8 @@ from everlearn.agents.epsilon_greedy import check_epsilon, epsilon_greedy_action
 from everlearn.agents.greedy import kept_values
 from everlearn.agents.records import records
 from everlearn.errors import require
-from everlearn.protocol import Learn, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Learn, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 
 class Relative(NamedTuple):
@@ -49,11 +49,11 @@ def relative_design(learn: Learn, rates: Rates, name: str) -> Design:
         value = getattr(rates, argument)
         require(math.isfinite(value), f"agent.{argument}", value, "give a finite number")
 
-    def build(interface: Interface) -> Relative:
-        cells = records(interface.states, value=interface.actions, average=1, entered=1)
+    def build(indexed: IndexedTask) -> Relative:
+        cells = records(indexed.states, value=indexed.actions, average=1, entered=1)
         cells["value"] = rates.initial_value
         cells["average"] = rates.initial_average
-        return Relative(cells, rates.step_size, rates.average_step_size, rates.epsilon, interface.states)
+        return Relative(cells, rates.step_size, rates.average_step_size, rates.epsilon, indexed.states)
 
     return Design(build, act, learn, policy, inspect=inspect, by_state=True, values=kept_values, masks=True, name=name)
 
@@ -69,7 +69,7 @@ def check_step_size(step_size: float, argument: str) -> None:
     require(0 < step_size <= 1, argument, step_size, "give a number above 0, at most 1")
 
 
-def act(knowledge: Relative, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+def act(knowledge: Relative, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Act epsilon-greedily."""
     return epsilon_greedy_action(knowledge.cells["value"], aleatoric_state, knowledge.epsilon, stream)
 
@@ -79,7 +79,7 @@ def policy(knowledge: Relative) -> Table:
     return epsilon_greedy_policy(knowledge.cells["value"], knowledge.epsilon)
 
 
-def inspect(knowledge: Relative, now: Now) -> dict[str, Table]:  # noqa: ARG001
+def inspect(knowledge: Relative, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return Q, and the average reward as the learner sees rewards."""
     latest = bearers(knowledge.cells["entered"][:, 0], knowledge.states)
     return {"Q": knowledge.cells["value"].copy(), "average": knowledge.cells["average"][latest, 0]}

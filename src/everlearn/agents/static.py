@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from everlearn.agents import mixture
 from everlearn.agents.design import Design
 from everlearn.errors import require
-from everlearn.protocol import Experience, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 
 class Analysis(NamedTuple):
@@ -61,14 +61,14 @@ def static(
         require(0 < probability <= 1, f"agent.{name}", probability, "give a probability in (0, 1]")
     told = np.array([revenue, slow_cost, fast_cost, slow_completion, fast_completion])
 
-    def build(interface: Interface) -> Analysis:
-        roles = mixture.roles(interface, slow, fast)
+    def build(indexed: IndexedTask) -> Analysis:
+        roles = mixture.roles(indexed, slow, fast)
         return Analysis(roles, np.zeros(1), np.zeros(2), np.array([phase]), told.copy())
 
     return Design(build, mixture.act, learn, mixture.policy, inspect=mixture.inspect, name="static")
 
 
-def learn(knowledge: Analysis, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Analysis, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Count for a phase, then decide once."""
     idle = knowledge.roles[2]
     if now.t <= knowledge.phase[0] and experience.aleatoric_state == idle:

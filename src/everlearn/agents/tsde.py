@@ -43,9 +43,9 @@ from everlearn.agents.experienced import (
 from everlearn.agents.planning import middle, relative_value_iteration
 from everlearn.agents.sampling import check_shape, fill_log_gamma, normalise
 from everlearn.errors import require
-from everlearn.protocol import Experience, Now, Table
+from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.randomness import KEY, WORDS, begin, choose, draw_key, kept
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 GOOD, BAD, NUMBERS = -5, -6, 6
 """Places in a row of the shapes of the distribution of the mean reward; how many numbers a row ends with."""
@@ -115,9 +115,9 @@ def tsde(
     require(0 < precision < math.inf, "agent.precision", precision, "give a finite number above 0")
     check_sweeps(sweeps)
 
-    def build(interface: Interface) -> Posterior:
-        check_size(interface, "tsde")
-        states, actions = interface.states, interface.actions
+    def build(indexed: IndexedTask) -> Posterior:
+        check_size(indexed, "tsde")
+        states, actions = indexed.states, indexed.actions
         return Posterior(
             np.zeros((states, actions, 2 * states + NUMBERS)),
             np.array([0.0] * KEY + [1.0, 1.0, 1.0] + [0.0] * (2 * states)),
@@ -133,7 +133,7 @@ def tsde(
     return Design(build, act, learn, policy, inspect=inspect, unit=True, plans=True, name="tsde")
 
 
-def act(knowledge: Posterior, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+def act(knowledge: Posterior, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Follow the policy of the episode; in the first, draw from all actions."""
     if knowledge.values[EPISODE] > 1.0:
         return knowledge.chosen[aleatoric_state]  # type: ignore[no-any-return]
@@ -142,7 +142,7 @@ def act(knowledge: Posterior, aleatoric_state: int, now: Now, stream: Any) -> in
     return choose(kept(knowledge.room), knowledge.pairs.shape[1])
 
 
-def learn(knowledge: Posterior, experience: Experience, now: Now, stream: Any) -> None:
+def learn(knowledge: Posterior, experience: Experience, now: ScheduleValues, stream: Any) -> None:
     """Count the step, and begin an episode where this one is longer than the last, or the visits of a pair doubled."""
     pairs = knowledge.pairs
     values = knowledge.values
@@ -208,7 +208,7 @@ def policy(knowledge: Posterior) -> Table:
     return np.full((states, actions), 1.0 / actions)
 
 
-def inspect(knowledge: Posterior, now: Now) -> dict[str, Table]:  # noqa: ARG001
+def inspect(knowledge: Posterior, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return N, the values V (the least is 0) and gain of the model that was drawn, and the number of the episode."""
     value, change = np.split(knowledge.values[PROGRESS:], 2)
     return {

@@ -34,8 +34,8 @@ from everlearn.agents.experienced import ENTRIES
 from everlearn.agents.greedy import greedy_action, greedy_policy, largest
 from everlearn.agents.records import records
 from everlearn.errors import require
-from everlearn.protocol import Experience, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 LONGEST = 10**18
 """More steps than any run has: they fit into the whole numbers of a computer."""
@@ -72,9 +72,9 @@ def ucb_h(*, horizon: int = 10, duration: int | None = None, confidence: float =
     steps = told_duration(duration)
     check_bonus(confidence, scale)
 
-    def build(interface: Interface) -> Stages:
-        check_table(interface, horizon)
-        states, actions = interface.states, interface.actions
+    def build(indexed: IndexedTask) -> Stages:
+        check_table(indexed, horizon)
+        states, actions = indexed.states, indexed.actions
         cells = records((states, horizon), value=actions, count=actions)
         cells["value"] = horizon
         logarithm = math.log(states * actions * steps / confidence)
@@ -100,12 +100,12 @@ def told_duration(duration: int | None) -> int:
     return steps
 
 
-def check_table(interface: Interface, horizon: int) -> None:
+def check_table(indexed: IndexedTask, horizon: int) -> None:
     """Refuse a horizon with which the table would not fit into memory."""
-    states, actions = interface.states, interface.actions
+    states, actions = indexed.states, indexed.actions
     most = ENTRIES // (states * actions)
     remedy = (
-        f"its table has |S| |A| H entries, at most {ENTRIES:,}; {interface.task.name!r} has {states:,} aleatoric "
+        f"its table has |S| |A| H entries, at most {ENTRIES:,}; {indexed.task.name!r} has {states:,} aleatoric "
         f"states and {actions:,} actions: " + (f"give 1 to {most:,}" if most else "choose a task with fewer")
     )
     require(horizon <= most, "agent.horizon", horizon, remedy)
@@ -135,13 +135,13 @@ def step_size(count: float, horizon: float) -> float:
     return (horizon + 1.0) / (horizon + count)
 
 
-def act(knowledge: Stages, aleatoric_state: int, now: Now, stream: Any) -> int:
+def act(knowledge: Stages, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
     """Take the best action of the stage."""
     stage = (now.t - 1) % knowledge.horizon
     return greedy_action(knowledge.cells["value"][aleatoric_state], stage, stream)
 
 
-def learn(knowledge: Stages, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Stages, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Move the value of the stage towards the reward, the value of the next stage and the bonus."""
     q = knowledge.cells["value"]
     count = knowledge.cells["count"]
@@ -166,6 +166,6 @@ def policy(knowledge: Stages) -> Table:
     return greedy_policy(knowledge.cells["value"][np.arange(len(stage)), stage])
 
 
-def inspect(knowledge: Stages, now: Now) -> dict[str, Table]:  # noqa: ARG001
+def inspect(knowledge: Stages, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return Q and N, by aleatoric state, stage and action."""
     return {"Q": knowledge.cells["value"].copy(), "N": knowledge.cells["count"].copy()}

@@ -40,8 +40,8 @@ from everlearn.agents.experienced import (
 )
 from everlearn.agents.planning import extended_value_iteration, middle
 from everlearn.errors import require
-from everlearn.protocol import Experience, Now, Table
-from everlearn.tasks.interface import Interface
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
 
 RADIUS, NUMBERS = -5, 5
 """The place in a row of how far plausible transitions are from the frequencies; how many numbers a row ends with."""
@@ -97,9 +97,9 @@ def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.
     require(0 < precision < math.inf, "agent.precision", precision, "give a finite number above 0")
     check_sweeps(sweeps)
 
-    def build(interface: Interface) -> Plausible:
-        check_size(interface, "ucrl2")
-        states, actions = interface.states, interface.actions
+    def build(indexed: IndexedTask) -> Plausible:
+        check_size(indexed, "ucrl2")
+        states, actions = indexed.states, indexed.actions
         return Plausible(
             np.zeros((states, actions, states + NUMBERS)),
             np.array([[0.0] * states, [1.0] * states]),
@@ -113,12 +113,12 @@ def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.
     return Design(build, act, learn, policy, inspect=inspect, unit=True, plans=True, name="ucrl2")
 
 
-def act(knowledge: Plausible, aleatoric_state: int, now: Now, stream: Any) -> int:  # noqa: ARG001
+def act(knowledge: Plausible, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Follow the policy of the episode."""
     return knowledge.plan[aleatoric_state]  # type: ignore[no-any-return]
 
 
-def learn(knowledge: Plausible, experience: Experience, now: Now, stream: Any) -> None:  # noqa: ARG001
+def learn(knowledge: Plausible, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Count the step, and begin an episode where the policy has visited the next pair often enough in this one."""
     pairs = knowledge.pairs
     count(pairs, experience)
@@ -169,7 +169,7 @@ def policy(knowledge: Plausible) -> Table:
     return deterministic(knowledge.plan[:states], actions)
 
 
-def inspect(knowledge: Plausible, now: Now) -> dict[str, Table]:  # noqa: ARG001
+def inspect(knowledge: Plausible, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return N, the optimistic values V (the least is 0) and gain, and the number of the episode."""
     value, change = knowledge.values
     return {

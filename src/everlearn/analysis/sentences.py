@@ -16,7 +16,7 @@ class Comparison:
     Examples
     --------
     >>> import everlearn as el
-    >>> experiment = el.compare("riverswim", ["always", "growing-horizon"], steps=1000, runs=8)
+    >>> experiment = el.experiment("riverswim", ["always", "growing-horizon"], steps=1000, runs=8)
     >>> (comparison,) = experiment.compare("regret")
     >>> comparison.agent, comparison.against, comparison.p_value, comparison.better
     ('growing-horizon, practical', 'always', 0.0078125, 1.0)

@@ -56,7 +56,7 @@ def extend(
 
     manifest = el.Experiment(directory).manifest
     if not manifest["named"]:
-        remedy = "its tasks or agents were passed as objects, not by name; extend it with compare(..., steps=, out=)"
+        remedy = "its tasks or agents were passed as objects, not by name; extend it with experiment(..., steps=, out=)"
         raise InputError("directory", directory, remedy)
     spec = read_spec({**manifest["spec"], "steps": steps}, folder=manifest["folder"])
     with interruptible(directory), show_progress(spec.name) as bar:

@@ -12,7 +12,7 @@ from everlearn.cli.output import Cell, print_json, print_table, say
 from everlearn.errors import LiveError
 
 if TYPE_CHECKING:
-    from everlearn.live.checking import Report
+    from everlearn.durable.checking import Report
 
 DAMAGED = 1
 """The exit code of ``everlearn check`` if something is damaged and was not repaired."""
@@ -23,7 +23,7 @@ AgentName = Annotated[str | None, typer.Option(metavar="NAME", help="The agent, 
 
 def accept(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
     """Let a durable agent resume although its task has changed; the change is written to its journal."""
-    from everlearn.live.store import Store
+    from everlearn.durable.store import Store
 
     name = _choose_agent(directory, agent)
     with Store(directory) as store:
@@ -43,7 +43,7 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Copy a directory of durable agents to a file, and check the copy. The directory may be in use."""
-    from everlearn.live.backup import backup as back_up
+    from everlearn.durable.backup import backup as back_up
 
     copy = back_up(directory, file)
     if as_json:
@@ -61,8 +61,8 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check a directory of durable agents; the exit code is 1 if something is damaged."""
-    from everlearn.live.checking import check as check_directory
-    from everlearn.live.repair import repair as repair_directory
+    from everlearn.durable.checking import check as check_directory
+    from everlearn.durable.repair import repair as repair_directory
 
     report = check_directory(directory)
     repaired = repair_directory(directory) if repair and not report.sound else None
@@ -105,7 +105,7 @@ def journal(
     as_json: AsJson = False,
 ) -> None:
     """Print what a durable agent did and observed, one line per step; --json prints JSON lines."""
-    from everlearn.live.audit import export
+    from everlearn.durable.audit import export
 
     for row in export(directory, _choose_agent(directory, agent), first, last):
         documents().write((json.dumps(row) if as_json else _journal_line(row)) + "\n")
@@ -129,9 +129,9 @@ def _journal_line(row: dict[str, Any]) -> str:
 
 def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
     """Print the greedy policy of a durable agent, for a controller that must run without it."""
+    from everlearn.durable.reader import Reader
+    from everlearn.durable.views import policy_table
     from everlearn.labels import show
-    from everlearn.live.reader import Reader
-    from everlearn.live.views import policy_table
 
     with Reader(directory) as reader:
         table = policy_table(reader.look(_choose_agent(directory, agent)))
@@ -153,8 +153,8 @@ def warm(
     as_json: AsJson = False,
 ) -> None:
     """Let a durable agent learn from a log of past observations, actions and rewards."""
-    from everlearn.live.logs import read_log, warmed
-    from everlearn.live.store import Store
+    from everlearn.durable.logs import read_log, warmed
+    from everlearn.durable.store import Store
 
     name = _choose_agent(directory, agent)
     with Store(directory) as store:
@@ -169,7 +169,7 @@ def warm(
 
 def _choose_agent(directory: str, agent: str | None) -> str:
     """Return the agent that is named, or else the only one there is."""
-    from everlearn.live.reader import Reader
+    from everlearn.durable.reader import Reader
 
     with Reader(directory) as reader:
         names: list[str] = reader.names()

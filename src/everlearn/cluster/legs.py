@@ -52,7 +52,7 @@ def walk(order: Order, table: dict[str, Any], checkpoint: Checkpoint | None) -> 
         look_in(folder)
     whole = _table(table["digest"], _Hidden(table))
     plan = unpacked_plan(order.plan, whole.task, len(order.runs))
-    if agent_identity(plan.design, build_knowledge(plan.design, whole.interface)) != order.agent:
+    if agent_identity(plan.design, build_knowledge(plan.design, whole.indexed)) != order.agent:
         return Refusal(_worker(), f"its agent {plan.design.name!r} is another version")
     batch = CompiledBatch(plan, whole, order.runs, 1, checkpoint)
     with ThreadPoolExecutor(1) as pool:

@@ -21,7 +21,7 @@ from everlearn.engine.plan import Plan
 from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.variants import Variant
 from everlearn.tables import OUTCOME, AnyTable, FixedTable
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 
@@ -55,7 +55,7 @@ def unpacked_table(packed: dict[str, Any]) -> FixedTable:
         name=packed["name"],
     )
     rows = np.frombuffer(zlib.decompress(packed["rows"]), dtype=OUTCOME)
-    table = FixedTable(Interface(task), rows, None, packed["width"], packed["start"])
+    table = FixedTable(IndexedTask(task), rows, None, packed["width"], packed["start"])
     if table.digest() != packed["digest"]:
         raise EverlearnError(f"the table of {packed['name']!r} arrived altered")
     return table

@@ -153,7 +153,7 @@ class Cluster:
             if packed["digest"] not in sent:
                 # A task that returns it, rather than scattered data, which would be lost with the worker that holds it.
                 sent[packed["digest"]] = self.client.submit(_itself, packed, key=f"table-{packed['digest']}")
-            agent = agent_identity(job.plan.design, build_knowledge(job.plan.design, table.interface))
+            agent = agent_identity(job.plan.design, build_knowledge(job.plan.design, table.indexed))
             order = Order(packed_plan(variant, self.folder), job.runs, agent, arithmetic(), FIRST_LEG)
             yield Walk(job, order, sent[packed["digest"]], job.checkpoint)
 

@@ -30,7 +30,7 @@ from everlearn.engine.timeline import Timeline, stretches
 from everlearn.errors import InputError
 from everlearn.machine import cores
 from everlearn.tables import AnyTable
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 LANES = 32
 """The largest number of runs in a group."""
@@ -54,7 +54,7 @@ def simulate_compiled(
     """Run a plan and return the curves of all runs."""
     workers, parts = threads or cores(), []
     with ThreadPoolExecutor(workers) as pool:
-        for runs in batches(plan, table.interface, workers):
+        for runs in batches(plan, table.indexed, workers):
             batch = CompiledBatch(plan, table, runs, workers)
             for _ in batch.advance(pool, progress):
                 pass
@@ -62,9 +62,9 @@ def simulate_compiled(
     return concatenate(parts)
 
 
-def batches(plan: Plan, interface: Interface, workers: int) -> Iterator[range]:
+def batches(plan: Plan, indexed: IndexedTask, workers: int) -> Iterator[range]:
     """Yield runs in batches whose knowledge fits into memory together."""
-    per_run = bytes_known(plan.design, interface) * (2 if plan.design.own else 1)  # a user's design is also copied
+    per_run = bytes_known(plan.design, indexed) * (2 if plan.design.own else 1)  # a user's design is also copied
     number = max(workers, MEMORY // max(per_run, 1))
     for begin in range(0, plan.runs, number):
         yield range(begin, min(begin + number, plan.runs))
@@ -83,7 +83,7 @@ class CompiledBatch:
         self.plan, self.table = plan, table
         self.runs = tuple(runs)
         self.t, self.carry = 0, Carry()
-        size = group_size(len(runs), workers) if can_stack(plan.design, table.interface) else 1
+        size = group_size(len(runs), workers) if can_stack(plan.design, table.indexed) else 1
         self.groups = [start_group(plan, table, runs[begin : begin + size]) for begin in range(0, len(runs), size)]
         self.token = Token(plan.design.act, plan.design.learn, options=options(plan.design))
         self._advance = compiled(driver.advance, self.token)
@@ -169,7 +169,7 @@ class CompiledBatch:
             self.advance_lanes(group, block, position, end)
             position = end
             recorded = group.curves.policies is not None
-            policies = group.policies(self.plan.design, self.table.interface) if recorded else None
+            policies = group.policies(self.plan.design, self.table.indexed) if recorded else None
             group.curves.record(slice(None), column, group.lanes.total, policies)
         self.advance_lanes(group, block, position, length)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from everlearn.agents.clock import Block, Carry, multiplied
 from everlearn.engine.kernels import act_by, first_by, formula_by, lane_by, learn_by, note_by
 from everlearn.engine.sfc64 import STRIDE, step, stream_at
-from everlearn.protocol import Experience, Knowledge, Now, Table
+from everlearn.protocol import Experience, Knowledge, ScheduleValues, Table
 from everlearn.tables import UNSEEN
 
 int64: Any = np.int64
@@ -66,7 +66,7 @@ def advance(
     span = len(outcomes) if len(outcomes) > 0 else width
     first_known = first_by(token, knowledge, len(lanes.pair))
     for i in range(first, last):
-        now = Now(
+        now = ScheduleValues(
             block.first + i,
             block.horizon[i],
             block.discount[i],

@@ -22,7 +22,7 @@ from everlearn.errors import InputError
 from everlearn.protocol import Knowledge, Table
 from everlearn.randomness import AGENT, ENVIRONMENT, stream, words
 from everlearn.tables import AnyTable
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Group:
         """Return the knowledge as a checkpoint stores it: views with one row per run."""
         return unstack(stored_arrays(self.knowledge), len(self.runs))
 
-    def policies(self, design: Design, interface: Interface) -> Table | None:
+    def policies(self, design: Design, indexed: IndexedTask) -> Table | None:
         """Return the current policy of every run, or None if the design has no policy function."""
         if design.policy is None:
             return None
         if design.own:
-            guard = Guard(design, interface)
+            guard = Guard(design, indexed)
             return np.stack([guard.policy(self.known_by(lane)) for lane in range(len(self.runs))])
         table = design.policy(self.knowledge)
         return table.reshape(len(self.runs), -1, *table.shape[1:])
@@ -70,21 +70,21 @@ class Group:
 
 def start_group(plan: Plan, table: AnyTable, runs: Sequence[int]) -> Group:
     """Return a group of runs at the beginning."""
-    design, interface, number = plan.design, table.interface, len(runs)
+    design, indexed, number = plan.design, table.indexed, len(runs)
     shared_rows = design.by_state and not design.own
     lanes = Lanes(
         pair=np.full(number, table.start, dtype=np.uint32),
-        state=np.full(number, interface.start, dtype=np.uint32),
-        base=np.arange(number, dtype=np.uint32) * np.uint32(interface.states if shared_rows else 0),
+        state=np.full(number, indexed.start, dtype=np.uint32),
+        base=np.arange(number, dtype=np.uint32) * np.uint32(indexed.states if shared_rows else 0),
         total=np.zeros(number),
         environment=np.array([words(stream(plan.seed, run, ENVIRONMENT)) for run in runs]),
         agent=np.array([words(stream(plan.seed, run, AGENT)) for run in runs]),
         place=np.zeros(2, dtype=np.int64),
     )
-    return Group(tuple(runs), stack(design, interface, number), lanes, plan.blank_curves(number))
+    return Group(tuple(runs), stack(design, indexed, number), lanes, plan.blank_curves(number))
 
 
-def can_stack(design: Design, interface: Interface) -> bool:
+def can_stack(design: Design, indexed: IndexedTask) -> bool:
     """Return whether runs of a design can be stacked.
 
     A built-in design must work by state, since its runs share each array.  A user's design needs arrays that have at
@@ -92,16 +92,16 @@ def can_stack(design: Design, interface: Interface) -> bool:
     """
     if not design.own:
         return design.by_state
-    return all(array.ndim > 0 for array in arrays(build_knowledge(design, interface)).values())
+    return all(array.ndim > 0 for array in arrays(build_knowledge(design, indexed)).values())
 
 
-def stack(design: Design, interface: Interface, number: int) -> Knowledge:
+def stack(design: Design, indexed: IndexedTask, number: int) -> Knowledge:
     """Return the initial knowledge of a number of runs, stacked along the first axis."""
-    knowledge = build_knowledge(design, interface)
+    knowledge = build_knowledge(design, indexed)
     stacked = {}
     for name, array in arrays(knowledge).items():
-        if design.by_state and not design.own and (array.ndim == 0 or array.shape[0] != interface.states):
-            remedy = f"a design by state needs arrays whose first axis is the aleatoric state, {interface.states} long"
+        if design.by_state and not design.own and (array.ndim == 0 or array.shape[0] != indexed.states):
+            remedy = f"a design by state needs arrays whose first axis is the aleatoric state, {indexed.states} long"
             raise InputError(f"array {name!r} of the design {design.name!r}", array.shape, remedy)
         stacked[name] = np.array(np.concatenate([array] * number) if number > 1 else array, order="C")
     return knowledge._replace(**stacked)

@@ -18,7 +18,7 @@ from everlearn.agents.agent import arrays
 from everlearn.agents.clock import Block
 from everlearn.agents.own import Guard, copied
 from everlearn.errors import AgentError, EverlearnError
-from everlearn.protocol import Experience, Knowledge, Now
+from everlearn.protocol import Experience, Knowledge, ScheduleValues
 from everlearn.randomness import put_words, uniform, words
 from everlearn.tables import draw_outcome
 
@@ -47,7 +47,7 @@ class Failed(Exception):  # noqa: N818 - never reaches the user
 
 def advance_guarded(batch: CompiledBatch, group: Group, block: Block) -> None:
     """Advance a group through a block; raise what the reference engine would raise."""
-    snapshot, guard = group.snapshot(), Guard(batch.plan.design, batch.table.interface, group.runs[0])
+    snapshot, guard = group.snapshot(), Guard(batch.plan.design, batch.table.indexed, group.runs[0])
     if block.first <= OFTEN or block.first % SELDOM < len(block.horizon):
         steps = interpret(batch, group, 0, block, (0, min(SPOT, len(block.horizon))), guard)
         check_agreement(batch, group, block, steps, guard)
@@ -69,7 +69,7 @@ def advance_guarded(batch: CompiledBatch, group: Group, block: Block) -> None:
         reason = "it left what is no number"
     group.restore(snapshot)
     batch.advance_lanes(group, block, 0, position)
-    guard = Guard(batch.plan.design, batch.table.interface, group.runs[lane])
+    guard = Guard(batch.plan.design, batch.table.indexed, group.runs[lane])
     interpret(batch, group, lane, block, (position, position + 1), guard)
     t = block.first + position
     problem = f"it failed at step {t} when compiled ({reason}), and not when interpreted"
@@ -128,7 +128,7 @@ def interpret(
     pair, s, total = int(lanes.pair[lane]), int(lanes.state[lane]), float(lanes.total[lane])
     began, position = time.perf_counter(), positions[0]
     while position < positions[1] and time.perf_counter() - began < seconds:
-        now = Now(block.first + position, *(float(column[position]) for column in block[1:]))
+        now = ScheduleValues(block.first + position, *(float(column[position]) for column in block[1:]))
         action = guard.act(knowledge, s, now, agent)
         outcome = draw_outcome(batch.table, pair, action, uniform(environment))
         experience = Experience(

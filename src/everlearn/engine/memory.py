@@ -12,7 +12,7 @@ from everlearn.engine.plan import Plan
 from everlearn.errors import InputError
 from everlearn.machine import available, cores, shown
 from everlearn.tables import OUTCOME_BYTES
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 MEMORY = 1 << 30
 """The bytes that the knowledge of the runs in a batch may take together, unless one run takes more."""
@@ -49,10 +49,10 @@ def _table_bytes(plan: Plan) -> int:
     return OUTCOME_BYTES * int(matrices[0].shape[0]) * len(matrices) * width
 
 
-def bytes_known(design: Design, interface: Interface) -> int:
+def bytes_known(design: Design, indexed: IndexedTask) -> int:
     """Return how many bytes the knowledge of one run takes."""
     try:
-        return sum(array.nbytes for array in arrays(build_knowledge(design, interface)).values())
+        return sum(array.nbytes for array in arrays(build_knowledge(design, indexed)).values())
     except MemoryError as error:
         remedy = f"what it knows does not fit into memory ({error}); give a task with fewer states, or another agent"
         raise InputError("agent", design.name, remedy) from None
@@ -63,7 +63,7 @@ def refuse_beyond_memory(plans: Sequence[Plan], *, jobs: int = 1, row: int = 0) 
 
     ``row`` is the number of bytes of each recorded number in the table that is made of all of them at the end.
     """
-    needs = [need(plan, bytes_known(plan.design, Interface(plan.task)), cores()) for plan in plans]
+    needs = [need(plan, bytes_known(plan.design, IndexedTask(plan.task)), cores()) for plan in plans]
     rows = sum(row * plan.times.size * plan.runs for plan in plans)
     total = sum(sorted(each.total for each in needs)[-jobs:]) + rows
     if total <= available():

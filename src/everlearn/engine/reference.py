@@ -18,7 +18,7 @@ from everlearn.errors import SnapshotError
 from everlearn.labels import as_label
 from everlearn.protocol import Agent, AgentState, Environment, RestorableEnvironment
 from everlearn.randomness import ENVIRONMENT, stream
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 FIRST_CHUNK, SECONDS = 16, 0.1
 """How many steps to take before yielding for the first time, and for how long to work between later yields."""
@@ -30,27 +30,27 @@ class ReferenceLoop:
     Examples
     --------
     >>> agent = DesignedAgent("service-station", "always", parameters={"agent.policy": "fast"}, seed=1)
-    >>> loop = ReferenceLoop(agent.task.start(stream(1, 0, ENVIRONMENT)), agent, agent.interface)
+    >>> loop = ReferenceLoop(agent.task.start(stream(1, 0, ENVIRONMENT)), agent, agent.indexed)
     >>> loop.advance(100)
     >>> loop.t, loop.total_reward
     (100, 50.5)
 
     """
 
-    def __init__(self, environment: Environment, agent: Agent, interface: Interface) -> None:
-        self.environment, self.agent, self.interface = environment, agent, interface
-        self.t, self.total_reward, self.aleatoric_state = 0, 0.0, interface.start
+    def __init__(self, environment: Environment, agent: Agent, indexed: IndexedTask) -> None:
+        self.environment, self.agent, self.indexed = environment, agent, indexed
+        self.t, self.total_reward, self.aleatoric_state = 0, 0.0, indexed.start
 
     def advance(self, end: int) -> None:
         """Take steps until time ``end``."""
-        environment, agent, interface = self.environment, self.agent, self.interface
-        step = interface.task.step
+        environment, agent, indexed = self.environment, self.agent, self.indexed
+        step = indexed.task.step
         while self.t < end:
             action = agent.act()
             observation = step(environment, action)
             agent.observe(observation)
-            indices = interface.action(action), interface.observation(observation)
-            self.aleatoric_state, reward = interface.step(self.aleatoric_state, *indices)
+            indices = indexed.action(action), indexed.observation(observation)
+            self.aleatoric_state, reward = indexed.step(self.aleatoric_state, *indices)
             self.total_reward += reward
             self.t += 1
 
@@ -65,7 +65,7 @@ class ReferenceBatch:
         self.agents = [DesignedAgent(plan.task, plan.design, seed=plan.seed, run=run) for run in runs]
         environments = [plan.task.start(stream(plan.seed, run, ENVIRONMENT)) for run in runs]
         self.loops = [
-            ReferenceLoop(environment, agent, agent.interface)
+            ReferenceLoop(environment, agent, agent.indexed)
             for environment, agent in zip(environments, self.agents, strict=True)
         ]
         self.curves = plan.blank_curves(len(runs))
@@ -119,7 +119,7 @@ class ReferenceBatch:
             agent.put(AgentState(aleatoric_state, epistemic, entry["algorithmic"]))
             loop.environment.restore(entry["environment"])
             loop.t, loop.total_reward = checkpoint.t, entry["total"]
-            loop.aleatoric_state = loop.interface.state(aleatoric_state)
+            loop.aleatoric_state = loop.indexed.state(aleatoric_state)
 
 
 def _describe(loop: ReferenceLoop, state: AgentState) -> dict[str, Any] | None:

@@ -89,10 +89,10 @@ def _try_own(plan: Plan, table: AnyTable) -> None:
 
     design = plan.design
     trial = Plan(plan.task, design, min(plan.steps, TRIED), 1, plan.seed)
-    if difference(*(build_knowledge(design, table.interface) for _ in range(2))) is not None:
+    if difference(*(build_knowledge(design, table.indexed) for _ in range(2))) is not None:
         raise AgentError(design.name, "build returned something else when it was called again; it must be repeatable")
     batch = CompiledBatch(trial, table, [0], 1)
-    group, guard = batch.groups[0], Guard(design, table.interface)
+    group, guard = batch.groups[0], Guard(design, table.indexed)
     block = Timeline(design.schedule).next(trial.steps)
     first = interpret(batch, group, 0, block, (0, trial.steps), guard, TRIAL_SECONDS)
     again = interpret(batch, group, 0, block, (0, first.steps), guard)

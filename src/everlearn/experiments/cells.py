@@ -25,7 +25,7 @@ from everlearn.protocol import Knowledge
 from everlearn.registry import plain
 from everlearn.sources import source_of
 from everlearn.tables import AnyTable, FixedTable, settled_table
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 REVISION = 1
@@ -84,9 +84,9 @@ def cells(variants: list[Variant], tables: Tables) -> list[Cell]:
 
 def _cells(variant: Variant, tables: Tables) -> Iterator[Cell]:
     plan = variant.plan
-    interface = Interface(plan.task)
+    indexed = IndexedTask(plan.task)
     with named(variant.contender.key):
-        knowledge = build_knowledge(plan.design, interface)
+        knowledge = build_knowledge(plan.design, indexed)
     identity = {
         "revision": REVISION,
         "task": tables.identity(plan.task),
@@ -96,7 +96,7 @@ def _cells(variant: Variant, tables: Tables) -> Iterator[Cell]:
         "seed": plan.seed,
         "per_decade": plan.per_decade,
     }
-    size = max(1, min(BLOCK, MEMORY // 4 // max(bytes_known(plan.design, interface), 1)))
+    size = max(1, min(BLOCK, MEMORY // 4 // max(bytes_known(plan.design, indexed), 1)))
     for first in range(0, plan.runs, size):
         runs = range(variant.first_run + first, variant.first_run + min(first + size, plan.runs))
         whole = {**identity, "runs": [runs.start, runs.stop]}

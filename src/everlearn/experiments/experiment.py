@@ -35,14 +35,14 @@ SHOWN = ("final", "late", "relative regret")
 
 
 class Experiment:
-    """An experiment in a directory, as :func:`everlearn.compare` and ``everlearn experiment run`` leave it.
+    """An experiment in a directory, as :func:`everlearn.experiment` and ``everlearn experiment run`` leave it.
 
     Nothing is needed to read it but the directory: neither the tasks nor the agents.
 
     Examples
     --------
     >>> import everlearn as el
-    >>> experiment = el.compare("service-station", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
+    >>> experiment = el.experiment("service-station", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
     >>> experiment.status["cells_done"], len(experiment.arms)
     (2, 2)
     >>> [(row["agent"], row["measure"]) for row in experiment.table(["final"])]
@@ -144,7 +144,7 @@ class Experiment:
         Examples
         --------
         >>> import everlearn as el
-        >>> experiment = el.compare("riverswim", ["always", "growing-horizon"], steps=1000, runs=8)
+        >>> experiment = el.experiment("riverswim", ["always", "growing-horizon"], steps=1000, runs=8)
         >>> [(one.agent, one.against, one.verdict) for one in experiment.compare("regret")]
         [('growing-horizon, practical', 'always', 'better')]
 

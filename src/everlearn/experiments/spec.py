@@ -1,6 +1,6 @@
 """The spec of an experiment: which agents on which tasks, how long, how often, from which seed.
 
-It is written in TOML, or given to :func:`everlearn.compare` as the same mappings.  A list of values makes a grid; a
+It is written in TOML, or given to :func:`everlearn.experiment` as the same mappings.  A list of values makes a grid; a
 family makes one random environment of many tasks, over which regret is averaged (Section 1.2).
 """
 

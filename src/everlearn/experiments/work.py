@@ -21,7 +21,7 @@ from everlearn.engine.reference import ReferenceBatch
 from everlearn.experiments.cells import Cell, Tables
 from everlearn.machine import cores
 from everlearn.tables import AnyTable
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 
 SHARE = 0.01
 """How much of a job's time may go into committing."""
@@ -115,8 +115,8 @@ def jobs(
 
 def _fitting(cell: Cell, tables: Tables) -> int:
     table, plan = tables.of(cell.variant.plan.task), cell.variant.plan
-    interface = Interface(plan.task) if table is None else table.interface
-    return max(1, MEMORY // max(bytes_known(plan.design, interface) * len(cell.runs), 1))
+    indexed = IndexedTask(plan.task) if table is None else table.indexed
+    return max(1, MEMORY // max(bytes_known(plan.design, indexed) * len(cell.runs), 1))
 
 
 def _job(group: Sequence[tuple[Cell, Checkpoint | None]], engine: Callable[[Cell], str]) -> Job:

@@ -21,7 +21,7 @@ from everlearn.agents.schedule import Schedule
 from everlearn.labels import show
 from everlearn.play.interpreted import Watched
 from everlearn.play.stream import Taken, inspected
-from everlearn.protocol import Now, Table
+from everlearn.protocol import ScheduleValues, Table
 
 AGREE = 1e-9
 """How far, relative to what is computed, the update written out may be from what the agent did."""
@@ -113,7 +113,7 @@ def explain(stream: Watched) -> Explanation | None:
         return None
     seen = taken.experience
     before, after = (
-        inspected(stream.design, stream.interface, knowledge, taken.now) for knowledge in (taken.before, taken.after)
+        inspected(stream.design, stream.indexed, knowledge, taken.now) for knowledge in (taken.before, taken.after)
     )
     row = taken.rows.index(seen.aleatoric_state)
     changes = tuple(
@@ -167,7 +167,7 @@ def _update(stream: Watched, taken: Taken, before: dict[str, Table], after: dict
     return found if _agrees(found) else None
 
 
-def _bonus(schedule: Schedule, now: Now, count: float, spread: float | None) -> tuple[float, str]:
+def _bonus(schedule: Schedule, now: ScheduleValues, count: float, spread: float | None) -> tuple[float, str]:
     if schedule.doubt is None or spread is None:
         return now.optimism / math.sqrt(count), f"β / √N = {now.optimism:.4g} / √{count:.6g}"
     doubt, rarity = schedule.doubt, schedule.rarity

@@ -16,7 +16,7 @@ from everlearn.agents.design import Design
 from everlearn.agents.own import copied
 from everlearn.engine.curves import recording_times
 from everlearn.play.stream import LONGEST, Stream, Taken, known
-from everlearn.protocol import Experience, Label, Now, Table
+from everlearn.protocol import Experience, Label, ScheduleValues, Table
 from everlearn.randomness import ENVIRONMENT, stream
 from everlearn.tasks.task import Task
 
@@ -38,7 +38,7 @@ class Interpreted:
     def __init__(self, task: Task, design: Design, seed: int) -> None:
         self.task, self.design = task, design
         self.agent = Agent(task, design, seed=seed)
-        self.interface = self.agent.interface
+        self.indexed = self.agent.indexed
         self.environment = task.start(stream(seed, 0, ENVIRONMENT))
         self.total_reward = 0.0
         self.taken: Taken | None = None
@@ -62,7 +62,7 @@ class Interpreted:
         return memory
 
     @property
-    def now(self) -> Now:
+    def now(self) -> ScheduleValues:
         """What the schedule said of the step last taken; of the first, before any."""
         return self.agent.now
 
@@ -74,7 +74,7 @@ class Interpreted:
 
     def known(self, states: Sequence[int]) -> dict[str, Table]:
         """Return what the agent knows of some aleatoric states, by name."""
-        return known(self.design, self.interface, self.agent.knowledge, self.now, states)
+        return known(self.design, self.indexed, self.agent.knowledge, self.now, states)
 
     def recorded(self) -> tuple[list[int], list[float]]:
         """Return the times until now, and the average reward until each."""
@@ -84,7 +84,7 @@ class Interpreted:
         return times, (np.array(totals) / np.array(times)).tolist()
 
     def _step(self, *, last: bool) -> None:
-        agent, interface = self.agent, self.interface
+        agent, indexed = self.agent, self.indexed
         before, s, now = copied(agent.knowledge) if last else None, agent.situation, agent.upcoming
         action = agent.act()
         observation = self.task.step(self.environment, action)
@@ -93,7 +93,7 @@ class Interpreted:
         if self.t == self._times[len(self._totals)]:
             self._totals.append(self.total_reward)
         if before is not None:
-            indices = interface.action(action), interface.observation(observation)
+            indices = indexed.action(action), indexed.observation(observation)
             experience = Experience(s, *indices, agent.learned(reward), agent.situation)
             rows = tuple(range(len(self.task.states)))
             self.taken = Taken(before, copied(agent.knowledge), rows, experience, now, reward)

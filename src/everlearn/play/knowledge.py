@@ -10,7 +10,7 @@ import numpy as np
 
 from everlearn.labels import show
 from everlearn.play.interpreted import Watched
-from everlearn.protocol import Now, Table
+from everlearn.protocol import ScheduleValues, Table
 
 MOST_ROWS = 24
 """How many aleatoric states are shown: those about the present one, where there are more."""
@@ -81,7 +81,7 @@ def say_state(stream: Watched, s: int) -> str:
     return show(label)
 
 
-def numbers(now: Now, step_size: float | None) -> list[tuple[str, str, str]]:
+def numbers(now: ScheduleValues, step_size: float | None) -> list[tuple[str, str, str]]:
     """Return horizon, discount, optimism and step size now: a symbol, a value and a name each.
 
     Examples

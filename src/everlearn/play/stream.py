@@ -19,10 +19,10 @@ from everlearn.agents.own import Guard, copied
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.timeline import Timeline
-from everlearn.protocol import Experience, Knowledge, Label, Now, Table
+from everlearn.protocol import Experience, Knowledge, Label, ScheduleValues, Table
 from everlearn.randomness import put_words, uniform, words
 from everlearn.tables import ArrayTable, PairTable, draw_outcome
-from everlearn.tasks.interface import Interface
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 LONGEST = 10**12
@@ -40,7 +40,7 @@ class Taken(NamedTuple):
     rows: tuple[int, ...]
     """Which aleatoric states these rows are of."""
     experience: Experience
-    now: Now
+    now: ScheduleValues
     reward: float
     """In the task's own units."""
 
@@ -75,11 +75,11 @@ class Stream:
         self, task: Task, design: Design, seed: int, table: PairTable | ArrayTable, pool: ThreadPoolExecutor
     ) -> None:
         self.task, self.design, self.table, self.pool = task, design, table, pool
-        self.interface = table.interface
+        self.indexed = table.indexed
         plan = Plan(task, replace(design, policy=None), LONGEST, 1, seed)  # policies need not be recorded
         self.batch = CompiledBatch(plan, table, [0], 1)
         [self._group] = self.batch.groups
-        self._functions = Guard(design, self.interface) if design.own else design
+        self._functions = Guard(design, self.indexed) if design.own else design
         self._environment, self._agent = (np.random.Generator(np.random.SFC64(0)) for _ in range(2))
         self.taken: Taken | None = None
         self._now(0)  # refuses a schedule that is outside its domain from the beginning
@@ -106,7 +106,7 @@ class Stream:
         return self.table.labels[pair][0] if isinstance(self.table, PairTable) else pair
 
     @property
-    def now(self) -> Now:
+    def now(self) -> ScheduleValues:
         """What the schedule said of the step last taken; of the first, before any."""
         return self._now(0) if self.taken is None else self.taken.now
 
@@ -121,7 +121,7 @@ class Stream:
 
     def known(self, states: Sequence[int]) -> dict[str, Table]:
         """Return what the agent knows of some aleatoric states, by name: Q and N, for most; else its policy."""
-        return known(self.design, self.interface, self._group.knowledge, self.now, states)
+        return known(self.design, self.indexed, self._group.knowledge, self.now, states)
 
     def recorded(self) -> tuple[list[int], list[float]]:
         """Return the times until now, and the average reward until each."""
@@ -132,9 +132,9 @@ class Stream:
             return [*times.tolist(), self.t], [*averages, self.total_reward / self.t]
         return times.tolist(), averages
 
-    def _now(self, ahead: int) -> Now:
+    def _now(self, ahead: int) -> ScheduleValues:
         block = Timeline(self.design.schedule, self.t + ahead, self.batch.carry).next(1)
-        return Now(block.first, *(float(column[0]) for column in block[1:]))
+        return ScheduleValues(block.first, *(float(column[0]) for column in block[1:]))
 
     def _step(self) -> None:
         """Take one step as the reference loop does, on the arrays of the engine."""
@@ -142,7 +142,7 @@ class Stream:
         lanes, knowledge = group.lanes, group.knowledge
         timeline = Timeline(design.schedule, batch.t, batch.carry)
         block = timeline.next(1)
-        now = Now(block.first, *(float(column[0]) for column in block[1:]))
+        now = ScheduleValues(block.first, *(float(column[0]) for column in block[1:]))
         put_words(self._environment, lanes.environment[0])
         put_words(self._agent, lanes.agent[0])
         s, pair = self.aleatoric_state, int(lanes.pair[0])
@@ -171,23 +171,23 @@ class Stream:
 
 
 def known(
-    design: Design, interface: Interface, knowledge: Knowledge, now: Now, states: Sequence[int]
+    design: Design, indexed: IndexedTask, knowledge: Knowledge, now: ScheduleValues, states: Sequence[int]
 ) -> dict[str, Table]:
     """Return what an agent knows of some aleatoric states, by name: Q and N, for most; else its policy."""
     chosen = list(states)
     if works_by_state(design) and design.inspect is not None:
-        return inspected(design, interface, copied(knowledge, chosen), now)
-    found = inspected(design, interface, knowledge, now)
+        return inspected(design, indexed, copied(knowledge, chosen), now)
+    found = inspected(design, indexed, knowledge, now)
     if design.inspect is None and design.policy is not None:
-        policy = Guard(design, interface).policy if design.own else design.policy
+        policy = Guard(design, indexed).policy if design.own else design.policy
         found = {"policy": np.asarray(policy(knowledge))}
-    return {name: table[chosen] if table.shape[:1] == (interface.states,) else table for name, table in found.items()}
+    return {name: table[chosen] if table.shape[:1] == (indexed.states,) else table for name, table in found.items()}
 
 
-def inspected(design: Design, interface: Interface, knowledge: Knowledge, now: Now) -> dict[str, Table]:
+def inspected(design: Design, indexed: IndexedTask, knowledge: Knowledge, now: ScheduleValues) -> dict[str, Table]:
     """Return what a design shows of what it knows."""
     if design.own:
-        return Guard(design, interface).inspect(knowledge, now)
+        return Guard(design, indexed).inspect(knowledge, now)
     shown = {} if design.inspect is None else design.inspect(knowledge, now)
     return {name: np.asarray(table, dtype=float) for name, table in shown.items()}
 

@@ -6,11 +6,11 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from everlearn.durable.core import Core
+from everlearn.durable.entry import Entry
+from everlearn.durable.setup import Setup
+from everlearn.durable.store import Store
 from everlearn.errors import EverlearnError, LiveError
-from everlearn.live.core import Core
-from everlearn.live.entry import Entry
-from everlearn.live.setup import Setup
-from everlearn.live.store import Store
 from everlearn.service.logs import log
 from everlearn.service.settings import Limits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from everlearn.live import audit, views
+from everlearn.durable import audit, views
 from everlearn.service.agents import Agents, Missing
 
 

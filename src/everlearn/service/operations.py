@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from everlearn.durable.choosing import mask_of
+from everlearn.durable.core import Core
+from everlearn.durable.entry import MODES, Entry, packed, unpacked
 from everlearn.errors import Conflict, InputError, LiveError, require
 from everlearn.labels import as_label
-from everlearn.live.choosing import mask_of
-from everlearn.live.core import Core
-from everlearn.live.entry import MODES, Entry, packed, unpacked
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Prepared
 from everlearn.service.models import ActIn, ObserveIn, StepIn
@@ -136,12 +136,12 @@ def _same(agents: Agents, core: Core, body: ObserveIn) -> Entry:
 
 def _content(core: Core, body: ObserveIn, entry: Entry) -> tuple[Any, ...]:
     """Return what was sent as a row has it; what was left out is what it was then."""
-    interface, agent = core.agent.interface, core.agent
+    indexed, agent = core.agent.indexed, core.agent
     return (
-        interface.observation(as_label(body.observation)),
-        entry.proposed if body.executed is None else interface.action(as_label(body.executed)),
+        indexed.observation(as_label(body.observation)),
+        entry.proposed if body.executed is None else indexed.action(as_label(body.executed)),
         entry.reward if body.reward is None else body.reward,
-        entry.following if body.state is None else interface.state(as_label(body.state)),
+        entry.following if body.state is None else indexed.state(as_label(body.state)),
         None if body.allowed is None else packed(mask_of(agent, as_label(body.allowed))),
     )
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from everlearn.agents.registry import AGENTS, SCHEDULES
+from everlearn.durable.setup import Setup, make_setup
 from everlearn.errors import InputError, UnknownName, require
-from everlearn.live.setup import Setup, make_setup
 from everlearn.service.settings import Limits
 from everlearn.tasks.registry import TASKS
 

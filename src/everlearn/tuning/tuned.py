@@ -79,7 +79,7 @@ class Tuned:
 
     @property
     def agent(self) -> dict[str, Any]:
-        """The agent with the best settings, as :func:`everlearn.compare` and the spec of an experiment take it."""
+        """The agent with the best settings, as :func:`everlearn.experiment` and the spec of an experiment take it."""
         entry = self.best.entry(self.spec.agent)
         found = {"name": entry.given, "label": "tuned", "schedule": entry.schedules[0]}
         for key in ("parameters", "schedule_parameters"):

@@ -1,0 +1,133 @@
+"""A log of the past, to start from: rows of observation, action and reward, from Python, CSV or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from everlearn.blame import blame
+from everlearn.durable.core import Core
+from everlearn.durable.entry import WARM, Entry
+from everlearn.durable.tables import finder
+from everlearn.errors import EverlearnError, InputError, LiveError, require
+from everlearn.files import as_path
+from everlearn.labels import as_label
+from everlearn.protocol import Label
+
+COLUMNS = ("observation", "action", "reward", "state")
+
+
+class Past(NamedTuple):
+    """One row of a log: an action, what was observed after it, and, where the setup does not tell, what it earned."""
+
+    observation: Label
+    action: Label
+    reward: float | None = None
+    state: Label | None = None
+
+
+def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[Core, list[Entry]]:
+    """Return a copy of an agent that has learned from a log, and the entries that made it so; all rows or none.
+
+    Parameters
+    ----------
+    core:
+        the agent; it is not changed
+    log:
+        rows (observation, action), (observation, action, reward), or mappings with such keys
+    start:
+        the aleatoric state in which the log begins; that in which the agent is, unless given
+
+    """
+    if core.agent.pending is not None:
+        raise LiveError("an action was asked for and is not yet observed; observe it before a warm start")
+    if core.mode == "frozen":
+        raise LiveError("the agent is frozen and would learn nothing; let it learn before a warm start")
+    copy, entries = core.copy(), []
+    if start is not None:
+        copy.agent.move(copy.agent.indexed.state(as_label(start)))
+    with blame("the log"):
+        rows = [*log]
+    for number, row in enumerate(rows, 1):
+        past = _past(row, number)
+        try:
+            entry = copy.prepare(past.observation, past.action, past.reward, past.state, kind=WARM)
+        except EverlearnError as error:
+            raise InputError(f"row {number} of the log", list(past), str(error)) from None
+        copy.apply(entry)
+        entries.append(entry)
+    return copy, entries
+
+
+def _past(row: Any, number: int) -> Past:
+    remedy = "give observation, action and, where rewards are given, reward"
+    if isinstance(row, Mapping):
+        unknown = set(row) - set(COLUMNS)
+        fine = not unknown and {"observation", "action"} <= set(row)
+        require(fine, f"row {number} of the log", dict(row), remedy)
+        return Past(**row)
+    fine = isinstance(row, list | tuple) and 2 <= len(row) <= len(COLUMNS)
+    require(fine, f"row {number} of the log", row, remedy)
+    return Past(*row)
+
+
+def read_log(path: str | os.PathLike[str], core: Core) -> Iterator[dict[str, Any]]:
+    r"""Yield the rows of a log in a file: ``.jsonl`` with an object a line, anything else CSV with a header.
+
+    In CSV labels are as they are shown: a text as it is, anything else as JSON has it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from everlearn.durable.setup import make_setup
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("observation,action\narrival,fast\n")
+    >>> list(read_log(path, Core(make_setup(task="service-station"))))
+    [{'observation': 'arrival', 'action': 'fast'}]
+
+    """
+    try:
+        with as_path(path).open(encoding="utf-8", newline="") as file:
+            yield from _lines(file) if str(path).endswith((".jsonl", ".json")) else _table(file, core)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("log", os.fspath(path), f"cannot be read ({error})") from None
+
+
+def _lines(file: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(file, 1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"row {number} of the log", line.strip()[:80], f"is not JSON ({error})") from None
+        require(isinstance(row, dict), f"row {number} of the log", row, "give an object")
+        yield {key: as_label(value) for key, value in row.items()}
+
+
+def _table(file: Iterable[str], core: Core) -> Iterator[dict[str, Any]]:
+    task = core.agent.task
+    finders = {
+        "observation": finder(task.observations, "observation"),
+        "action": finder(task.actions, "action"),
+        "state": finder(task.states, "state"),
+    }
+    reader = csv.DictReader(file, strict=True)
+    header = reader.fieldnames or []
+    fine = {"observation", "action"} <= set(header) <= set(COLUMNS)
+    require(fine, "header of the log", list(header), f"give observation and action, and if need be {COLUMNS[2:]}")
+    try:
+        for number, row in enumerate(reader, 1):
+            yield {key: _cell(key, text, finders, number) for key, text in row.items()}
+    except csv.Error as error:
+        raise InputError("log", f"line {reader.line_num}", f"is not CSV ({error})") from None
+
+
+def _cell(key: Any, text: Any, finders: dict[str, Any], number: int) -> Any:
+    where = f"row {number} of the log"
+    require(key is not None and text is not None, where, text, "has another number of columns than the header")
+    try:
+        return float(text) if key == "reward" else finders[key](text)
+    except ValueError as error:
+        raise InputError(where, text, str(error)) from None

@@ -1,0 +1,82 @@
+"""A task in indices: what agents and loops use, where users use labels."""
+
+from __future__ import annotations
+
+from everlearn.errors import AleatoricStateError, LabelError, ObservationError
+from everlearn.labels import counted, few
+from everlearn.protocol import Label
+from everlearn.tasks.registry import make_task
+
+REMEMBERED_TRANSITIONS = 1_000_000
+"""How many values of f and r are kept; past that they are evaluated again."""
+
+
+class IndexedTask:
+    """Maps labels to indices, and evaluates f and r on indices, checked once and remembered.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.service_station import service_station
+    >>> station = IndexedTask(service_station())
+    >>> station.states, station.actions, station.observations
+    (2, 2, 4)
+    >>> station.step(station.start, station.action("fast"), station.observation("arrival"))
+    (1, 1.0)
+
+    """
+
+    def __init__(self, given: object) -> None:
+        self.task = task = make_task(given)
+        self.states = len(task.states)
+        self.actions = len(task.actions)
+        self.observations = len(task.observations)
+        self._state = {label: index for index, label in enumerate(task.states)}
+        self._action = {label: index for index, label in enumerate(task.actions)}
+        self._observation = {label: index for index, label in enumerate(task.observations)}
+        self._known: dict[tuple[int, int, int], tuple[int, float]] = {}
+        self.start = self._state[task.aleatoric.start]
+
+    def __repr__(self) -> str:
+        """Return one line: the task, and how many labels of each kind there are."""
+        numbers = [(self.states, "aleatoric state"), (self.actions, "action"), (self.observations, "observation")]
+        return f"IndexedTask({self.task.name!r}: {', '.join(counted(*each) for each in numbers)})"
+
+    def action(self, label: Label) -> int:
+        """Return the index of an action."""
+        try:
+            return self._action[label]
+        except (KeyError, TypeError):
+            raise LabelError("action", label, f"known: {few(self.task.actions)}") from None
+
+    def observation(self, label: Label) -> int:
+        """Return the index of an observation."""
+        try:
+            return self._observation[label]
+        except (KeyError, TypeError):
+            alone = "; return the observation alone" if isinstance(label, tuple) and len(label) in (4, 5) else ""
+            raise ObservationError("observation", label, f"declared: {few(self.task.observations)}{alone}") from None
+
+    def state(self, label: Label) -> int:
+        """Return the index of an aleatoric state."""
+        try:
+            return self._state[label]
+        except (KeyError, TypeError):
+            raise AleatoricStateError("aleatoric state", label, f"known: {few(self.task.states)}") from None
+
+    def step(self, aleatoric_state: int, action: int, observation: int) -> tuple[int, float]:
+        """Return f(s, a, o), and r(s, a, o) in the task's own units."""
+        key = (aleatoric_state, action, observation)
+        if (known := self._known.get(key)) is None:
+            known = self._evaluate(*key)
+            if len(self._known) < REMEMBERED_TRANSITIONS:
+                self._known[key] = known
+        return known
+
+    def _evaluate(self, aleatoric_state: int, action: int, observation: int) -> tuple[int, float]:
+        task = self.task
+        labels = task.states[aleatoric_state], task.actions[action], task.observations[observation]
+        following = task.aleatoric.follow(*labels)
+        if following not in self._state:
+            remedy = f"f left the set of aleatoric states: {few(task.states)}; add it to states="
+            raise AleatoricStateError(f"aleatoric state after {labels!r}", following, remedy)
+        return self._state[following], task.reward(*labels)

@@ -1,0 +1,346 @@
+"""Damage in a directory is found, named, and recovered from as far as the journal allows; it is never believed."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import everlearn as el
+from everlearn.durable.checking import check
+from everlearn.durable.database import errors
+from everlearn.durable.repair import repair
+from everlearn.errors import Corrupt, EverlearnError, LiveError
+from tests.durable.worlds import advance, whole
+
+STEPS = 300
+LAST = 307
+SETUP = {"task": "service-station", "seed": 1, "snapshot_every": 50}
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory) -> dict[int, Any]:
+    """What the agent was after each step."""
+    found: dict[int, Any] = {}
+    with el.live(tmp_path_factory.mktemp("truth"), **SETUP) as agent:
+        found[0] = whole(agent.core)
+        for step in range(1, STEPS + 20):
+            advance(agent, step)
+            found[step] = whole(agent.core)
+    return found
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory) -> Path:
+    """A directory that was closed: all in one file."""
+    place = tmp_path_factory.mktemp("closed") / "agent"
+    with el.live(place, **SETUP) as agent:
+        advance(agent, STEPS)
+    return place
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory) -> Path:
+    """A directory as a crash leaves it: much of it is in the write-ahead log alone."""
+    place = tmp_path_factory.mktemp("crashed")
+    with el.live(place / "working", **SETUP) as agent:
+        advance(agent, LAST)
+        shutil.copytree(place / "working", place / "agent")
+    return place / "agent"
+
+
+def copy(directory: Path, tmp_path: Path, name: str = "copy") -> Path:
+    shutil.copytree(directory, tmp_path / name)
+    return tmp_path / name
+
+
+def damage(path: Path, where: int, bits: int = 0xFF, length: int = 1) -> None:
+    data = bytearray(path.read_bytes())
+    for place in range(where, min(where + length, len(data))):
+        data[place] ^= bits
+    path.write_bytes(bytes(data))
+
+
+def execute(directory: Path, statement: str, *values: Any) -> None:
+    connection = sqlite3.connect(directory / "everlearn.db", isolation_level=None)
+    assert connection.execute(statement, values).rowcount == 1
+    connection.close()
+
+
+def opened(directory: Path) -> dict[str, Any] | None:
+    """Return what the agent is, or None where it is refused; nothing else may happen."""
+    try:
+        with el.live(directory) as agent:
+            return whole(agent.core)
+    except EverlearnError:
+        return None
+
+
+def is_some_truth(found: dict[str, Any] | None, truth: dict[int, Any]) -> bool:
+    return found is not None and found == truth[found["step"]]
+
+
+PARTS = 12
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_any_flipped_byte_is_harmless_or_found_and_repaired(closed, truth, tmp_path, part):
+    """Go over the whole file, a byte in each of its regions: pages of every table, the header, free space."""
+    size = (closed / "everlearn.db").stat().st_size
+    where = random.Random(part).randrange(part * size // PARTS, (part + 1) * size // PARTS)
+    place = copy(closed, tmp_path)
+    damage(place / "everlearn.db", where)
+    found = opened(copy(place, tmp_path, "opened"))
+    assert found is None or found == truth[STEPS]
+    report = check(place)
+    if found is None:
+        assert not report.sound
+        assert all(finding.file == "everlearn.db" for finding in report.findings)
+    if not report.sound:
+        saved = repair(place)
+        assert check(place).sound
+        assert not saved["agents"] or is_some_truth(opened(place), truth)
+        assert Path(saved["damaged_file"]).exists()
+
+
+@pytest.mark.soak
+def test_every_flipped_byte(closed, truth, tmp_path):
+    size = (closed / "everlearn.db").stat().st_size
+    lost = 0
+    for number, where in enumerate(range(0, size, 97)):
+        place = copy(closed, tmp_path, str(number))
+        damage(place / "everlearn.db", where, bits=1 << number % 8)
+        found = opened(place)
+        assert found is None or found == truth[STEPS]
+        if found is None:
+            lost += not repair(place)["agents"]
+            assert check(place).sound
+            assert lost or is_some_truth(opened(place), truth)
+        shutil.rmtree(place)
+    assert lost <= 3  # of a setup that cannot be read nothing can be made
+
+
+def test_the_first_page_can_be_done_without(closed, truth, tmp_path):
+    place = copy(closed, tmp_path)
+    damage(place / "everlearn.db", 0, length=4096)
+    assert opened(place) is None
+    assert repair(place)["agents"] == [{"name": "agent", "step": STEPS, "rows": STEPS, "lost_rows": 0}]
+    assert opened(place) == truth[STEPS]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
+def test_a_truncated_file_is_found_and_what_is_left_is_saved(closed, truth, tmp_path, share):
+    place = copy(closed, tmp_path)
+    path = place / "everlearn.db"
+    data = path.read_bytes()
+    path.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(Corrupt, match=r"everlearn.db: "):
+        el.live(place)
+    assert not check(place).sound
+    saved = repair(place)
+    assert check(place).sound
+    assert not saved["agents"] or is_some_truth(opened(place), truth)
+
+
+def test_a_damaged_snapshot_is_passed_over_and_said_so(closed, truth, tmp_path, caplog):
+    place = copy(closed, tmp_path)
+    execute(place, "UPDATE snapshots SET state = zeroblob(10) WHERE seq = ?", STEPS)
+    assert opened(place) == truth[STEPS]
+    assert "table snapshots: agent 1: the snapshot at step 300 is damaged; an older one is used" in caplog.text
+    (finding,) = check(place).findings
+    assert str(finding) == "everlearn.db: table snapshots: agent agent: row 300: is damaged"
+    repair(place)
+    assert check(place).sound
+    assert opened(place) == truth[STEPS]
+
+
+def test_however_little_is_retained_two_damaged_snapshots_can_be_borne(tmp_path):
+    with el.live(tmp_path / "agent", **SETUP, retain=1) as agent:
+        advance(agent, STEPS)
+        expected = whole(agent.core)
+        assert len(list(agent.journal())) == 100
+    for seq in (STEPS, STEPS - 50):
+        execute(tmp_path / "agent", "UPDATE snapshots SET state = zeroblob(10) WHERE seq = ?", seq)
+    assert opened(tmp_path / "agent") == expected
+
+
+def test_without_any_snapshot_the_journal_is_enough(closed, truth, tmp_path):
+    place = copy(closed, tmp_path)
+    connection = sqlite3.connect(place / "everlearn.db", isolation_level=None)
+    connection.execute("DELETE FROM snapshots")
+    connection.close()
+    assert opened(place) == truth[STEPS]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["reward = reward + 0.5", "executed = 1 - executed", "following = 1 - following", "at = at + 1", "step = 7"],
+)
+def test_a_changed_row_is_named(closed, truth, tmp_path, change):
+    place = copy(closed, tmp_path)
+    execute(place, "DELETE FROM snapshots WHERE seq = ?", STEPS)
+    execute(place, f"UPDATE journal SET {change} WHERE seq = ?", 277)
+    with pytest.raises(Corrupt, match=r"everlearn.db: table journal: agent 1: journal row 277: it is damaged"):
+        el.live(place)
+    named = [str(finding) for finding in check(place).findings]
+    assert "everlearn.db: table journal: agent agent: row 277: is damaged" in named
+    assert repair(place)["agents"] == [{"name": "agent", "step": 276, "rows": 276, "lost_rows": 24}]
+    assert opened(place) == truth[276]
+
+
+def test_a_missing_row_is_named(closed, truth, tmp_path):
+    place = copy(closed, tmp_path)
+    execute(place, "DELETE FROM snapshots WHERE seq = ?", STEPS)
+    execute(place, "DELETE FROM journal WHERE seq = ?", 260)
+    with pytest.raises(Corrupt, match="journal row 261: it is damaged, or a row before it is missing"):
+        el.live(place)
+    assert any("row 260: is missing" in str(finding) for finding in check(place).findings)
+    repair(place)
+    assert opened(place) == truth[259]
+
+
+def test_rows_missing_at_the_end_are_seen_where_a_snapshot_knows_of_them(closed, truth, tmp_path):
+    place = copy(closed, tmp_path)
+    execute(place, "DELETE FROM journal WHERE seq = ?", STEPS)
+    (finding,) = check(place).findings
+    assert str(finding) == "everlearn.db: table journal: agent agent: row 300: rows 300 to 300 are missing"
+    repair(place)
+    assert opened(place) == truth[STEPS]
+
+
+def test_a_damaged_setup_is_named_and_saved_where_a_snapshot_vouches_for_it(closed, truth, tmp_path):
+    place = copy(closed, tmp_path)
+    execute(place, "UPDATE agents SET created = 0")
+    with pytest.raises(Corrupt, match=r"table agents: the row of 'agent' is damaged"):
+        el.live(place)
+    repair(place)
+    assert opened(place) == truth[STEPS]
+    execute(place, """UPDATE agents SET setup = replace(setup, 'service-station', 'riverswim')""")
+    assert repair(place)["lost_agents"] == ["agent"]
+
+
+@pytest.mark.parametrize("damaged", ["replace(face, 'observations', 'observatixns')", "CAST(x'ff' AS TEXT)", "'['"])
+def test_a_damaged_fingerprint_is_recorded_anew(closed, truth, tmp_path, damaged):
+    place = copy(closed, tmp_path)
+    execute(place, f"UPDATE agents SET face = {damaged}")
+    assert opened(place) is None
+    assert not check(place).sound
+    assert repair(place)["lost_agents"] == []
+    assert check(place).sound
+    assert opened(place) == truth[STEPS]
+    with el.live(place) as agent:
+        assert len(json.loads(agent.store.enrolled("agent").face)["rewards"]["values"]) == 16
+
+
+def test_what_sqlite_says_of_damage_need_not_be_text(tmp_path):
+    with pytest.raises(Corrupt), errors(tmp_path / "everlearn.db"):
+        b"\xff".decode()
+
+
+def test_a_directory_of_a_later_version_is_refused(closed, tmp_path):
+    place = copy(closed, tmp_path)
+    execute(place, "UPDATE meta SET value = '99' WHERE key = 'schema'")
+    with pytest.raises(LiveError, match="schema version 99, this everlearn reads 3; use a newer everlearn"):
+        el.live(place)
+
+
+def test_a_log_left_by_a_crash_is_read(crashed, truth, tmp_path):
+    place = copy(crashed, tmp_path)
+    assert check(place).sound
+    assert opened(place) == truth[LAST]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 0.6, 0.9])
+def test_a_damaged_log_is_refused_and_repaired(crashed, truth, tmp_path, share):
+    place = copy(crashed, tmp_path)
+    log = place / "everlearn.db-wal"
+    damage(log, int(share * log.stat().st_size) + 20)
+    with pytest.raises(Corrupt, match=r"everlearn.db-wal: .* cannot be read; to go on with what is left"):
+        el.live(place)
+    assert any(finding.file == "everlearn.db-wal" for finding in check(place).findings)
+    kept = log.read_bytes()
+    saved = repair(place)
+    assert (place / "everlearn.db.before-1-wal").read_bytes() == kept
+    found = opened(place)
+    assert is_some_truth(found, truth) or not saved["agents"]
+    assert found is None or found["step"] < LAST
+
+
+@pytest.mark.parametrize("left", [0.0, 0.5, 0.95])
+def test_a_log_that_was_cut_off_is_seen_by_its_index(crashed, truth, tmp_path, left):
+    place = copy(crashed, tmp_path)
+    log = place / "everlearn.db-wal"
+    data = log.read_bytes()
+    if left:
+        log.write_bytes(data[: int(left * len(data))])
+    else:
+        log.unlink()
+    with pytest.raises(Corrupt, match=r"everlearn.db-wal: \d+ frames at its end cannot be read"):
+        el.live(place)
+    repair(place)
+    found = opened(place)
+    assert found is None or is_some_truth(found, truth)
+
+
+def test_what_a_power_cut_tears_at_the_end_is_no_damage(crashed, truth, tmp_path):
+    place = copy(crashed, tmp_path)
+    (place / "everlearn.db-shm").unlink()  # it does not survive a power cut
+    log = place / "everlearn.db-wal"
+    log.write_bytes(log.read_bytes()[:-100])
+    found = opened(place)
+    assert found == truth[LAST - 1]
+
+
+def test_an_interrupted_repair_is_finished_by_whoever_opens_next(closed, truth, tmp_path, monkeypatch):
+    place = copy(closed, tmp_path)
+    execute(place, "UPDATE agents SET created = 0")
+    moves: list[int] = []
+    move = Path.replace
+
+    def killed(self, target):
+        moves.append(1)
+        if len(moves) == stop:
+            raise KeyboardInterrupt
+        return move(self, target)
+
+    for stop in (1, 2, 3):
+        broken = copy(place, tmp_path, f"stopped {stop}")
+        moves.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", killed)
+            with pytest.raises(KeyboardInterrupt):
+                repair(broken)
+        if stop == 1:
+            repair(broken)
+        assert opened(broken) == truth[STEPS]
+
+
+def test_a_database_that_is_gone_is_not_begun_anew_beside_its_log(crashed, tmp_path):
+    place = copy(crashed, tmp_path)
+    (place / "everlearn.db").unlink()
+    with pytest.raises(Corrupt, match=r"everlearn.db: it is gone, and its write-ahead log is there"):
+        el.live(place, **SETUP)
+
+
+def test_one_damaged_agent_does_not_take_others_along(tmp_path):
+    from everlearn.durable.setup import make_setup
+    from everlearn.durable.store import Store
+
+    with Store(tmp_path) as store:
+        for name in ("one", "other"):
+            core = store.create(name, make_setup(**SETUP))
+            core.act()
+            entry = core.prepare("arrival")
+            store.append([(core.number, entry)])
+            core.apply(entry)
+    execute(tmp_path, "UPDATE journal SET reward = 0 WHERE agent = 1")
+    with Store(tmp_path) as store:
+        assert store.open("other").step == 1
+        with pytest.raises(Corrupt):
+            store.open("one")
+    assert [agent["step"] for agent in repair(tmp_path)["agents"]] == [0, 1]

@@ -1,0 +1,134 @@
+"""A full disk is said so, loses nothing, and once there is room the same can be done again."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import everlearn as el
+from everlearn.errors import StoreFull
+from tests.durable.worlds import advance, seen, whole
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system with little room; where mounting is not allowed these tests say so, and the others go on."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"NO SMALL DISK: mount is refused here ({mounted.stderr.strip()}); see the test with a file limit")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def fill(agent: el.Live, most: int = 100_000) -> str:
+    """Go on until the disk is full; return the message."""
+    for _ in range(most):
+        action = agent.act()
+        step = agent.step + 1
+        try:
+            agent.observe(seen(step, str(action)))
+        except StoreFull as error:
+            return str(error)
+    raise AssertionError("the disk did not fill up")
+
+
+def test_a_full_disk_loses_nothing(small_disk, tmp_path):
+    with el.live(small_disk / "agent", task="service-station", seed=1) as agent:
+        message = fill(agent)
+        assert "the disk is full" in message
+        assert "nothing was changed: make room, and try the same again" in message
+        assert str(small_disk) in message
+        stopped, before = agent.step, whole(agent.core)
+        assert stopped > 100
+        with pytest.raises(StoreFull):
+            agent.observe("nothing", executed="slow")
+        assert whole(agent.core) == before
+        subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
+        advance(agent, stopped + 200)
+        found = whole(agent.core)
+    with el.live(small_disk / "agent") as agent:
+        assert whole(agent.core) == found
+    with el.live(tmp_path / "steady", task="service-station", seed=1) as steady:
+        advance(steady, stopped + 200)
+        assert whole(steady.core) == found
+
+
+def test_killed_on_a_full_disk_everything_acknowledged_is_there(small_disk, tmp_path, runner):
+    code = (
+        f"import os, sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "import everlearn as el; from tests.durable.test_full_disk import fill\n"
+        f"agent = el.live({str(small_disk / 'agent')!r}, task='service-station', seed=1)\n"
+        "fill(agent); print(agent.step, flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = runner("python filling.py", tmp_path, {"filling.py": code})
+    assert done.status == -signal.SIGKILL, done.stderr
+    subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
+    with el.live(small_disk / "agent") as agent:
+        assert agent.step == int(done.stdout)
+
+
+@contextmanager
+def no_larger_files(size: int):
+    """Let no file of this process grow beyond a size, as a quota does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_a_quota_loses_nothing(tmp_path):
+    with el.live(tmp_path / "agent", task="service-station", seed=1) as agent:
+        advance(agent, 20)
+        size = (tmp_path / "agent" / "everlearn.db-wal").stat().st_size
+        with no_larger_files(size + 40_000):
+            assert "nothing was changed" in fill(agent)
+            stopped = agent.step
+            with pytest.raises(StoreFull):
+                agent.observe("nothing", executed="slow")
+        assert agent.step == stopped
+        advance(agent, stopped + 50)
+        found = whole(agent.core)
+    with el.live(tmp_path / "agent") as agent:
+        assert whole(agent.core) == found
+
+
+def test_a_snapshot_for_which_there_is_no_room_does_not_stop_the_agent(tmp_path, monkeypatch, caplog):
+    with el.live(tmp_path, task="service-station", seed=1, snapshot_every=10) as agent:
+        append = agent.store.append
+
+        def full(entries, snapshots=()):
+            if snapshots:
+                raise StoreFull("no room")
+            append(entries)
+
+        monkeypatch.setattr(agent.store, "append", full)
+        advance(agent, 12)
+        assert "no snapshot at step 10: no room" in caplog.text
+        monkeypatch.undo()
+        advance(agent, 13)
+        assert [snapshot["step"] for snapshot in agent.snapshots()] == [0, 13]
+
+
+def test_the_size_of_a_database_may_be_bounded_too(tmp_path):
+    with el.live(tmp_path, task="service-station", seed=1) as agent:
+        advance(agent, 5)
+        agent.store.connection.execute("PRAGMA max_page_count = 8")
+        fill(agent)
+        stopped = agent.step
+        agent.store.connection.execute("PRAGMA max_page_count = 100000")
+        advance(agent, stopped + 5)
+    with el.live(tmp_path) as agent:
+        assert agent.step == stopped + 5

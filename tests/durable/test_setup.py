@@ -1,0 +1,138 @@
+"""A setup is a document: what it may say, and what is refused with a word of what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import everlearn as el
+from everlearn.durable.core import Core
+from everlearn.durable.reopening import reopened, stored_setup
+from everlearn.durable.setup import Setup, make_setup
+from everlearn.errors import InputError
+
+BASE = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": [0, 1]}
+SMALL = {
+    "s": {"a": {"x": "s", "y": "t"}, "b": {"x": "t", "y": "s"}},
+    "t": {"a": {"x": "s", "y": "s"}, "b": {"x": "t", "y": "t"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "states"),
+    [
+        ({}, ("start", "x", "y")),
+        ({"aleatoric": "last", "start": "x"}, ("x", "y")),
+        ({"aleatoric": "window:1"}, ((), ("x",), ("y",))),
+        ({"aleatoric": "given", "states": [1, [2, "z"]]}, (1, (2, "z"))),
+        ({"aleatoric": SMALL}, ("s", "t")),
+        ({"aleatoric": SMALL, "start": "t"}, ("s", "t")),
+    ],
+)
+def test_ways_to_keep_the_past(more, states):
+    made = make_setup(**BASE, **more)
+    assert made.task.states == states
+    again = Setup(json.loads(made.encoded()))
+    assert (again.document, again.task.states) == (made.document, states)
+    assert made.is_declared
+
+
+def test_a_table_is_what_it_says():
+    task = make_setup(**BASE, aleatoric=SMALL, reward={s: {a: {"x": 0.25, "y": 1} for a in "ab"} for s in "st"}).task
+    for s, rows in SMALL.items():
+        for a, row in rows.items():
+            for o, following in row.items():
+                assert task.aleatoric.update(s, a, o) == following
+                assert task.reward(s, a, o) == (0.25 if o == "x" else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"actions": None}, "actions: None; must be given, unless a task is"),
+        ({"actions": "ab"}, "actions: 'ab'; give a list of labels"),
+        ({"actions": ["a", "a"]}, "actions: 'a' appears twice"),
+        ({"actions": [0.5]}, "actions: 0.5; float is not supported"),
+        ({"reward_range": [1, 0]}, r"reward_range: \[1, 0\]; give two finite numbers"),
+        ({"reward_range": [0, True]}, "give two finite numbers"),
+        ({"reward_range": [0, 10**400]}, "give two finite numbers"),
+        ({"reward_range": [-1e308, 1e308]}, "give two finite numbers"),
+        ({"retain": 10**30}, "retain: .* at most"),
+        ({"actions": ["a", "\ud800"]}, "actions: .* is half a character"),
+        ({"reward_range": 3}, "reward_range: 3; give two finite numbers"),
+        ({"aleatoric": "window:0"}, "aleatoric: 'window:0'; give last, window:K"),
+        ({"aleatoric": "window:90"}, "has .* contents, at most 1,000,000; keep less"),
+        ({"aleatoric": "mirror"}, "aleatoric: 'mirror'; give last"),
+        ({"aleatoric": "given"}, "states: None; list the aleatoric states"),
+        ({"aleatoric": "window:1", "start": "x"}, "a window begins empty"),
+        ({"aleatoric": [["s", "a", "x"]]}, "a row is"),
+        ({"aleatoric": [["s", "a", "x", "s"]]}, r"aleatoric: \['s', 'a', 'y'\]; is missing"),
+        ({"aleatoric": {"s": {a: dict.fromkeys("xy", "u") for a in "ab"}}}, "next state in aleatoric: 'u'; known: s"),
+        ({"reward": [["start", "a", "x", "much"]]}, "is missing|give a number"),
+        ({"reward": "mine"}, "reward: 'mine'; give rows"),
+        ({"task": "service-station"}, "actions: .* comes from the task; leave it out"),
+        ({"agent": "no-such"}, "agent: 'no-such'; known"),
+        ({"schedule": "no-such"}, "schedule: 'no-such'; known"),
+        ({"parameters": {"agent.none": 1}}, "parameter: 'agent.none'"),
+        ({"parameters": [1]}, "parameters: .* give a dictionary"),
+        ({"seed": -1}, "seed: -1"),
+        ({"snapshot_every": 0}, "snapshot_every: 0"),
+        ({"retain": 0}, "retain: 0"),
+        ({"drift": {"bath": 3}}, "drift: .* give a mapping with batch and rarity"),
+        ({"allowed": {"z": ["a"]}}, "state in allowed: 'z'; known"),
+        ({"allowed": {"x": ["z"]}}, "action in allowed: 'z'; known"),
+        ({"allowed": {"x": []}}, "with at least one action"),
+        ({"allowed": [["x", ["a"]], ["x", ["b"]]]}, "allowed: 'x'; is there twice"),
+        ({"allowed": 3}, "allowed: 3; give a mapping"),
+        ({"colour": "red"}, "setup: 'colour'; known"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(more, message):
+    with pytest.raises(InputError, match=message) as caught:
+        Core(make_setup(**{**BASE, **more}))
+    assert "\n" not in str(caught.value)
+
+
+def test_objects_are_marked_in_the_document_and_given_again():
+    aleatoric = el.AleatoricState(0, lambda s, a, o: (s + (o == "x")) % 2)
+    schedule = el.Schedule(lambda t: 2.0, lambda t: 1.0, lambda t: 0.0, lambda t: 1.0)
+    given = {**BASE, "aleatoric": aleatoric, "reward": lambda s, a, o: 0.5, "schedule": schedule}
+    made = make_setup(**given)
+    assert not made.is_declared
+    document = json.loads(made.encoded())
+    assert document["aleatoric"] == document["reward"] == document["schedule"] == {"function": True}
+    for missing in ("aleatoric", "reward", "schedule"):
+        with pytest.raises(InputError, match=f"{missing}: None; was given as a function or an object; give it again"):
+            reopened(made.encoded(), made.face(), {key: value for key, value in given.items() if key != missing})
+    with pytest.raises(InputError, match="design or schedule was given as an object; give it again"):
+        stored_setup(made.encoded(), made.face()).agent()
+    again = reopened(made.encoded(), made.face(), given)
+    assert (again.setup.document, again.changes, again.recorded) == (made.document, [], True)
+
+
+def test_to_look_no_function_is_needed():
+    made = make_setup(**BASE, reward=lambda s, a, o: 0.5, aleatoric="window:2")
+    looking = stored_setup(made.encoded(), made.face())
+    assert looking.task.states == made.task.states
+    assert looking.agent().identity == made.agent().identity
+    assert make_setup(**BASE).face() is None
+
+
+def test_a_task_of_ones_own(tmp_path):
+    @el.task(actions=["slow", "fast"], observations=["idle", "busy"], memory=0)
+    def shop(memory, action):
+        yield "busy", 0.5, 0
+        yield "idle", 0.5, 0
+
+    @shop.reward
+    def profit(s, action, observation):
+        return float(observation == "busy")
+
+    with el.live(tmp_path, task=shop) as agent:
+        agent.act()
+        assert agent.observe("busy") == 1.0
+    with pytest.raises(InputError, match="task: None; was given as a function or an object"):
+        el.live(tmp_path)
+    with el.live(tmp_path, task=shop) as agent:
+        assert agent.step == 1

@@ -1,0 +1,148 @@
+"""The store: many agents, one file, one commit for rows of many."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from everlearn.durable.audit import export, page
+from everlearn.durable.reader import Reader
+from everlearn.durable.setup import make_setup
+from everlearn.durable.store import Store, is_kept
+from everlearn.errors import LiveError
+from tests.durable.worlds import whole
+
+
+def station(seed: int = 1, **more: object):
+    return make_setup(task="service-station", seed=seed, **more)
+
+
+def test_rows_of_many_agents_in_one_commit(tmp_path):
+    with Store(tmp_path) as store:
+        cores = [store.create(f"agent {number}", station(number)) for number in range(8)]
+        commits = []
+        store.connection.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
+        for _ in range(5):
+            entries = []
+            for core in cores:
+                core.act()
+                entries.append(core.prepare("arrival"))
+            store.append([(core.number, entry) for core, entry in zip(cores, entries, strict=True)])
+            for core, entry in zip(cores, entries, strict=True):
+                core.apply(entry)
+        assert len(commits) == 5
+        expected = [whole(core) for core in cores]
+    with Store(tmp_path) as store:
+        assert [whole(store.open(f"agent {number}")) for number in range(8)] == expected
+
+
+def test_a_row_that_cannot_be_written_takes_none_of_the_others_along(tmp_path):
+    with Store(tmp_path) as store:
+        core = store.create("one", station())
+        core.act()
+        entry = core.prepare("arrival")
+        with pytest.raises(LiveError):
+            store.append([(core.number, entry), (core.number, entry)])
+        assert store.recorded(core.number, 1) is None
+        store.append([(core.number, entry)])
+        assert store.recorded(core.number, 1) == entry
+        assert store.recorded(core.number, 2) is None
+
+
+def test_names(tmp_path):
+    with Store(tmp_path) as store:
+        store.create("b", station())
+        store.create("a", station())
+        assert store.names() == ["a", "b"]
+        with pytest.raises(LiveError, match="there is an agent 'a' already"):
+            store.create("a", station())
+        with pytest.raises(LiveError, match="there is no agent 'c'"):
+            store.open("c")
+        store.delete("a")
+        assert store.names() == ["b"]
+        with pytest.raises(LiveError, match="there is no agent 'a'"):
+            store.delete("a")
+        assert store.create("a", station(2)).step == 0
+
+
+def test_a_deleted_agent_leaves_nothing(tmp_path):
+    with Store(tmp_path) as store:
+        core = store.create("a", station(snapshot_every=1))
+        core.act()
+        entry = core.prepare("arrival")
+        store.append([(core.number, entry)])
+        core.apply(entry)
+        store.append([], [core])
+        store.delete("a")
+        for table in ("agents", "journal", "snapshots"):
+            assert store.connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def test_a_commit_is_synchronised_in_full(tmp_path):
+    with Store(tmp_path) as store:
+        assert store.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert store.connection.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_others_read_while_it_is_held_and_cannot_write(tmp_path):
+    with Store(tmp_path) as store, Reader(tmp_path) as reader:
+        core = store.create("a", station())
+        core.act()
+        entry = core.prepare("arrival")
+        store.append([(core.number, entry)])
+        core.apply(entry)
+        assert whole(reader.look("a")) == whole(core)
+        with pytest.raises(Exception, match="readonly"):
+            reader.connection.execute("DELETE FROM journal")
+
+
+def test_pages_of_a_journal(tmp_path):
+    with Store(tmp_path) as store:
+        core = store.create("a", station())
+        task = core.agent.task
+        for number in range(25):
+            mode = ("shadow", "learn")[number // 5 % 2]
+            entry = core.change_mode(mode) if number % 5 == 4 else core.prepare("arrival", "slow")
+            store.append([(core.number, entry)])
+            core.apply(entry)
+        everything = page(store, (core.number, task), (0, None), -1, 1000)
+        found, after = [], -1
+        while rows := page(store, (core.number, task), (0, None), after, 4):
+            found += rows
+            after = rows[-1]["seq"]
+        assert found == everything == list(export(tmp_path, "a"))
+        assert [row["seq"] for row in everything] == list(range(1, len(everything) + 1))
+        middle = page(store, (core.number, task), (8, 12), -1, 1000)
+        assert middle == [row for row in everything if 8 <= row["step"] <= 12]
+        for step in range(1, core.step + 1):
+            assert store.recorded(core.number, step).step == step
+
+
+@pytest.mark.parametrize("newest", [0, 1, 5, 100, 1000])
+def test_ever_fewer_snapshots_are_kept_and_one_removed_never_comes_back(newest):
+    kept = [number for number in range(newest + 1) if is_kept(number, newest)]
+    assert kept[-4:] == list(range(newest + 1))[-4:]
+    assert len(kept) <= 5 + 3 * (newest + 1).bit_length()
+    later = [number for number in range(newest + 1) if is_kept(number, newest + 1)]
+    assert set(later) <= set(kept)
+
+
+USED = """
+import sys, tempfile, everlearn as el
+with el.live(tempfile.mkdtemp(), task="service-station", snapshot_every=2) as agent:
+    for _ in range(5):
+        agent.act(); agent.observe("arrival")
+    agent.freeze(); agent.learn(); agent.rollback(2); agent.warm_start([("arrival", "slow")])
+    agent.policy(), agent.inspect(), list(agent.journal())
+    from everlearn.durable.checking import check
+    assert check(agent.store.directory).sound
+heavy = {"scipy", "numba", "pyarrow", "matplotlib", "typer", "rich", "fastapi", "uvicorn", "pydantic"}
+print(sorted(heavy & set(sys.modules)))
+"""
+
+
+def test_nothing_heavy_is_loaded_even_when_it_is_used():
+    done = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr
