@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from everlearn.agents.registry import AGENTS
 from everlearn.agents.spec import read_specs
@@ -26,9 +26,12 @@ from everlearn.tasks.registry import TASKS
 from everlearn.tasks.task import Task
 
 if TYPE_CHECKING:
-    from everlearn.experiments.execute import Watcher, Workforce
+    from everlearn.experiments.execute import Watcher
     from everlearn.experiments.experiment import Experiment
+    from everlearn.experiments.work import Workforce
     from everlearn.tuning.tuned import Tuned
+
+Finished = TypeVar("Finished")
 
 
 def run(
@@ -108,13 +111,13 @@ def run(
 
 
 def _best_averages(task: Task, given: object) -> dict[str, float]:
-    """Return what the best policies earn on a task; what has a name here is computed once in a process."""
+    """Return what the best policies earn on a task; for tasks that have a name it is computed once per process."""
     from everlearn.experiments.references import reference_lines
 
     try:
         named = isinstance(given, str) and given in TASKS
         identity = f"{given} {json.dumps(task.parameters, sort_keys=True)}" if named else None
-    except TypeError:  # a parameter that has no text of its own
+    except TypeError:  # a parameter that JSON cannot represent
         identity = None
     return reference_lines(task, identity)
 
@@ -142,11 +145,11 @@ def experiment(
     steps, runs, seed:
         how long, how often, and from which seed
     out:
-        a directory to keep it in; given again, the same directory is resumed, and only what is new runs
+        a directory to keep it in; call it again with the same directory to resume, or to run only what is new
     threads, cluster:
-        how many threads, or which cluster does the work; neither changes a result
+        the number of threads, or the address of a cluster; neither changes a result
     watcher:
-        told how it goes
+        receives the progress
     others:
         further keys of a spec: ``name``, ``recording``, ``engine``, ``max_pairs``
 
@@ -163,17 +166,13 @@ def experiment(
 
     document = {"steps": steps, "runs": runs, "seed": seed, "task": _listed(tasks), "agent": _listed(agents)}
     spec = read_spec({**document, **others})
-    if out is not None:
-        return Experiment(execute(spec, out, workforce=workforce(threads, cluster), watcher=watcher).path)
-    folder = mkdtemp(prefix="everlearn-")
-    try:
-        execute(spec, folder, workforce=workforce(threads, cluster), watcher=watcher)
-        finished = Experiment(folder, temporary=True)
-    except BaseException:
-        rmtree(folder, ignore_errors=True)
-        raise
-    weakref.finalize(finished, rmtree, folder, ignore_errors=True)
-    return finished
+    force = workforce(threads, cluster)
+
+    def run_in(folder: str | Path) -> Experiment:
+        execute(spec, folder, workforce=force, watcher=watcher)
+        return Experiment(folder, temporary=out is None)
+
+    return _in_folder(out, run_in)
 
 
 def tune(
@@ -184,19 +183,18 @@ def tune(
     cluster: str | None = None,
     watcher: Watcher | None = None,
 ) -> Tuned:
-    """Search for good parameters of an agent on tasks, and return what was found.
+    """Search for good parameters of an agent on tasks, and return the result.
 
     Parameters
     ----------
     spec:
-        a TOML file, or a mapping with the keys of one: ``agent``, ``task``, ``search``, ``steps``, and what may be left
-        out
+        a TOML file, or a mapping with its keys: ``agent``, ``task``, ``search``, ``steps``, and the optional ones
     out:
-        a directory to keep it in; with the same directory it goes on where it was, and nothing is done again
+        a directory to keep it in; call it again with the same directory to resume
     threads, cluster:
-        how many threads, or which cluster does the work; neither changes a result
+        the number of threads, or the address of a cluster; neither changes a result
     watcher:
-        told how it goes
+        receives the progress
 
     Examples
     --------
@@ -209,27 +207,32 @@ def tune(
     from everlearn.tuning.directory import search
     from everlearn.tuning.spec import load_tuning, read_tuning
 
-    described = read_tuning(spec) if isinstance(spec, Mapping) else load_tuning(spec)
-    force = workforce(threads, cluster, described.experiment.folder)
+    tuning = read_tuning(spec) if isinstance(spec, Mapping) else load_tuning(spec)
+    force = workforce(threads, cluster, tuning.experiment.folder)
+    return _in_folder(out, lambda folder: search(tuning, folder, workforce=force, watcher=watcher))
+
+
+def _in_folder(out: str | Path | None, run_in: Callable[[str | Path], Finished]) -> Finished:
+    """Run something in ``out``, by default in a temporary folder that is removed together with what is returned."""
     if out is not None:
-        return search(described, out, workforce=force, watcher=watcher)
+        return run_in(out)
     folder = mkdtemp(prefix="everlearn-")
     try:
-        tuned = search(described, folder, workforce=force, watcher=watcher)
+        finished = run_in(folder)
     except BaseException:
         rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(tuned, rmtree, folder, ignore_errors=True)
-    return tuned
+    weakref.finalize(finished, rmtree, folder, ignore_errors=True)
+    return finished
 
 
 def workforce(threads: int | None = None, cluster: str | None = None, folder: str | None = None) -> Workforce:
-    """Return what does the work: this machine's threads, or the cluster at an address.
+    """Return the workforce: the threads of this machine, or the cluster at an address.
 
-    ``folder`` is where a user's own modules lie, for workers that see the same disk.
+    ``folder`` is the folder of the user's own modules, for workers that can read the same disk.
     """
     if cluster is None:
-        from everlearn.experiments.execute import Threads
+        from everlearn.experiments.work import Threads
 
         return Threads(None if threads is None else whole(threads, "threads", least=1))
     from everlearn.cluster.workforce import Cluster

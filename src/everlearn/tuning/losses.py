@@ -1,8 +1,8 @@
-"""What a candidate lost on each task: one number a run, of which less is better, on a scale that tasks share.
+"""Losses: one number per run, less is better, on a scale that tasks share.
 
-- Where the optimum lambda_* is known and positive: relative regret, (lambda_* - average reward) / lambda_*.
-- Where it is known and not positive: (lambda_* - average reward) / (width of the reward range).
-- Where it is not known: (highest reward - average reward) / (width of the reward range), which orders candidates as the
+- If the optimum lambda_* is known and positive: relative regret, (lambda_* - average reward) / lambda_*.
+- If it is known and not positive: (lambda_* - average reward) / (width of the reward range).
+- If it is not known: (highest reward - average reward) / (width of the reward range), which orders candidates as the
   average reward does.
 """
 
@@ -16,52 +16,45 @@ import numpy as np
 
 from everlearn.analysis.names import described, task_settings
 from everlearn.experiments.spec import Spec
-from everlearn.experiments.variants import Place, variants
+from everlearn.experiments.variants import make_variants
 from everlearn.protocol import Table
 from everlearn.registry import plain
 from everlearn.results.arm import Arm
 
 NEGLIGIBLE = 1e-9
-"""An optimum below this share of the width of the reward range is taken for zero: it is rounding."""
+"""An optimum below this share of the width of the reward range counts as zero, because it is a rounding error."""
 
 
-class Scale(NamedTuple):
-    """The range of a task's rewards.
-
-    Examples
-    --------
-    >>> Scale(-1.0, 1.0).width
-    2.0
-
-    """
+class RewardRange(NamedTuple):
+    """The range of a task's rewards."""
 
     low: float
     high: float
 
     @property
     def width(self) -> float:
-        """How far apart the ends are."""
+        """The highest reward minus the lowest."""
         return self.high - self.low
 
 
-def lost(average: Table, optimum: float | None, scale: Scale) -> Table:
-    """Return what was lost, from average rewards in the task's own units.
+def loss(average: Table, optimum: float | None, rewards: RewardRange) -> Table:
+    """Return the losses of runs, from their average rewards in the task's own units.
 
     Examples
     --------
-    >>> average, scale = np.array([0.5, 1.0]), Scale(-1.0, 3.0)
-    >>> [lost(average, optimum, scale).tolist() for optimum in (2.0, 0.0, None)]
+    >>> average, rewards = np.array([0.5, 1.0]), RewardRange(-1.0, 3.0)
+    >>> [loss(average, optimum, rewards).tolist() for optimum in (2.0, 0.0, None)]
     [[0.75, 0.5], [-0.125, -0.25], [0.625, 0.5]]
 
     """
     if optimum is None:
-        return np.asarray((scale.high - average) / scale.width)
-    positive = optimum > NEGLIGIBLE * scale.width
-    return np.asarray((optimum - average) / (optimum if positive else scale.width))
+        return np.asarray((rewards.high - average) / rewards.width)
+    positive = optimum > NEGLIGIBLE * rewards.width
+    return np.asarray((optimum - average) / (optimum if positive else rewards.width))
 
 
 class Losses:
-    """What one candidate lost: on each task, or each member of a family, in every run so far.
+    """The losses of one candidate on each task, or each member of a family, in all runs so far.
 
     Examples
     --------
@@ -74,21 +67,21 @@ class Losses:
     """
 
     def __init__(self) -> None:
-        self._found: dict[str, dict[int | None, list[Table]]] = {}
+        self._parts: dict[str, dict[int | None, list[Table]]] = {}
 
     def add(self, task: str, member: int | None, values: Table) -> None:
-        """Take in further runs."""
-        self._found.setdefault(task, {}).setdefault(member, []).append(values)
+        """Add the losses of further runs."""
+        self._parts.setdefault(task, {}).setdefault(member, []).append(values)
 
     @property
     def units(self) -> dict[str, Table]:
-        """What is replicated, by task: runs, or members of a family, each with the mean over its runs."""
-        return {task: _units(members) for task, members in self._found.items()}
+        """The losses of the replicates, by task: runs, or the means over runs of the members of a family."""
+        return {task: _units(members) for task, members in self._parts.items()}
 
     @property
     def runs(self) -> int:
-        """How many runs there were of each task, or of each member."""
-        return max(sum(len(part) for part in parts) for each in self._found.values() for parts in each.values())
+        """The number of runs of each task, or of each member."""
+        return max(sum(map(len, parts)) for members in self._parts.values() for parts in members.values())
 
 
 def _units(members: Mapping[int | None, list[Table]]) -> Table:
@@ -97,25 +90,27 @@ def _units(members: Mapping[int | None, list[Table]]) -> Table:
     return np.array([np.concatenate(parts).mean() for parts in members.values()])
 
 
-def scales(spec: Spec) -> dict[str, Scale]:
-    """Return the range of rewards on every task of a spec, or member of a family, by what tells them apart."""
-    places = [one.place for one in variants(spec)]
-    return {_place(one): Scale(one.task.reward.low, one.task.reward.high) for one in places}
+def reward_ranges(spec: Spec) -> dict[str, RewardRange]:
+    """Return the range of rewards of every task of a spec, or member of a family, by its key."""
+    tasks = [variant.task for variant in make_variants(spec)]
+    return {
+        _key(variant.label, plain(variant.settings), variant.member): RewardRange(
+            variant.task.reward.low, variant.task.reward.high
+        )
+        for variant in tasks
+    }
 
 
-def enter(recorded: Iterable[Arm], scales: Mapping[str, Scale], into: Mapping[str, Losses]) -> None:
-    """Enter what was recorded of candidates into their losses, by their labels."""
-    for one in recorded:
-        settings = task_settings(one)
-        average = one.total_reward[:, -1] / one.times[-1]
+def add_losses(arms: Iterable[Arm], ranges: Mapping[str, RewardRange], losses: Mapping[str, Losses]) -> None:
+    """Add what candidates lost to their losses, by their labels."""
+    for arm in arms:
+        settings = task_settings(arm)
         detail = described(settings, settings)
-        task = f"{one.task} ({detail})" if detail else one.task
-        optimum = None if one.optimum is None else float(one.optimum[0])
-        into[one.agent].add(task, one.member, lost(average, optimum, scales[_key(one.task, settings, one.member)]))
-
-
-def _place(place: Place) -> str:
-    return _key(place.label, plain(place.settings), place.member)
+        task = f"{arm.task} ({detail})" if detail else arm.task
+        optimum = None if arm.optimum is None else float(arm.optimum[0])
+        rewards = ranges[_key(arm.task, settings, arm.member)]
+        average = arm.total_reward[:, -1] / arm.times[-1]
+        losses[arm.agent].add(task, arm.member, loss(average, optimum, rewards))
 
 
 def _key(task: str, settings: Mapping[str, Any], member: int | None) -> str:

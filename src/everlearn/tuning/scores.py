@@ -1,8 +1,8 @@
-"""Scores: what a candidate lost over all tasks, with its uncertainty.
+"""Scores: the loss of a candidate over all tasks, with its uncertainty.
 
 The loss on a task is the mean over its units.  The score is the mean over tasks, or the largest of them.  Intervals are
 percentiles of the bootstrap over units.  Unit i has the same random numbers on every task and for every candidate, so
-tasks with as many units are resampled together, and so are two candidates of which the difference is asked.
+tasks with the same number of units are resampled together, and so are two candidates that are compared.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 
 
 class Estimate(NamedTuple):
-    """A number with a 95% interval; None where there is a single unit, which tells nothing of others.
+    """A number with a 95% interval, which is None if there is only one unit.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Estimate(NamedTuple):
 
 
 def score(units: Mapping[str, Table], objective: str) -> float:
-    """Return the score of what was lost, by task.
+    """Return the score of losses, which are given by task.
 
     Examples
     --------
@@ -51,19 +51,12 @@ def score(units: Mapping[str, Table], objective: str) -> float:
 
 
 def estimate(units: Mapping[str, Table], objective: str) -> Estimate:
-    """Return the score with an interval.
-
-    Examples
-    --------
-    >>> estimate({"shop": np.array([0.5, 0.5])}, "mean")
-    Estimate(mean=0.5, low=0.5, high=0.5)
-
-    """
-    return _around(score(units, objective), _resampled(units, objective))
+    """Return the score with an interval."""
+    return _make_estimate(score(units, objective), _resample(units, objective))
 
 
 def difference(units: Mapping[str, Table], other: Mapping[str, Table], objective: str) -> Estimate:
-    """Return by how much a score is larger than another, with an interval over pairs of units.
+    """Return by how much a score is higher than another, with an interval over pairs of units.
 
     Examples
     --------
@@ -71,27 +64,27 @@ def difference(units: Mapping[str, Table], other: Mapping[str, Table], objective
     Estimate(mean=-0.25, low=-0.25, high=-0.25)
 
     """
-    ours, theirs = (_resampled(one, objective) for one in (units, other))
-    resampled = None if ours is None or theirs is None else ours - theirs
-    return _around(score(units, objective) - score(other, objective), resampled)
+    scores, other_scores = _resample(units, objective), _resample(other, objective)
+    resampled = None if scores is None or other_scores is None else scores - other_scores
+    return _make_estimate(score(units, objective) - score(other, objective), resampled)
 
 
-def _around(mean: float, resampled: Table | None) -> Estimate:
+def _make_estimate(mean: float, resampled: Table | None) -> Estimate:
     if resampled is None:
         return Estimate(mean, None, None)
     low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Estimate(mean, float(low), float(high))
 
 
-def _resampled(units: Mapping[str, Table], objective: str) -> Table | None:
-    """Return the score of each resample; None where a task has a single unit."""
+def _resample(units: Mapping[str, Table], objective: str) -> Table | None:
+    """Return the score of each resample; None if a task has only one unit."""
     if any(values.size < 2 for values in units.values()):
         return None
-    means = np.stack([values[_drawn(values.size)].mean(axis=1) for values in units.values()])
+    means = np.stack([values[_draw(values.size)].mean(axis=1) for values in units.values()])
     return np.asarray(means.max(axis=0) if objective == "worst" else means.mean(axis=0))
 
 
 @lru_cache(maxsize=8)
-def _drawn(units: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """Return which units each resample holds: the same for as many units."""
+def _draw(units: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """Return the units of each resample, which depend only on the number of units."""
     return np.random.default_rng(SEED).integers(units, size=(RESAMPLES, units))

@@ -1,4 +1,4 @@
-"""The agent that was found as a piece of TOML, ready to be put into the spec of an experiment."""
+"""Write the tuned agent as TOML that can be pasted into the spec of an experiment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from everlearn.tuning.tuned import Tuned
 
 
 def snippet(tuned: Tuned) -> str:
-    """Return an entry ``[[agent]]``, with where it comes from above it."""
+    """Return an entry ``[[agent]]`` with comments that say where it comes from."""
     spec = tuned.spec.experiment
     tasks = ", ".join(tuned.final[1].units)
     scores = f"{tuned.score.mean:.4g}, and {tuned.default_score.mean:.4g} by default"
@@ -23,14 +23,14 @@ def snippet(tuned: Tuned) -> str:
     lines = [*(f"# {' '.join(remark.split())}" for remark in remarks), "", "[[agent]]"]
     for key, value in tuned.agent.items():
         if isinstance(value, Mapping):
-            lines += [f"{key}.{_key(name)} = {toml(one)}" for name, one in value.items() if one is not None]
+            lines += [f"{key}.{_key(name)} = {toml(entry)}" for name, entry in value.items() if entry is not None]
         else:
             lines.append(f"{key} = {toml(value if isinstance(value, str) else name_of(value))}")
     return "\n".join(lines) + "\n"
 
 
 def toml(value: Any) -> str:
-    """Return a value as TOML writes it.
+    """Return a value as TOML.
 
     Examples
     --------
@@ -39,9 +39,9 @@ def toml(value: Any) -> str:
 
     """
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(name)} = {toml(one)}" for name, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(name)} = {toml(entry)}" for name, entry in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml(one) for one in value) + "]"
+        return "[" + ", ".join(toml(entry) for entry in value) + "]"
     if isinstance(value, bool | int | float):
         return str(value).lower()
     return json.dumps(str(value), ensure_ascii=False)
