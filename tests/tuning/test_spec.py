@@ -54,7 +54,7 @@ def test_what_is_left_out():
         ({"agent": {"name": "growing-horizon", "schedule": ["smooth", "fixed"]}}, "tune with one schedule at a time"),
         (
             {"agent": {"name": "always", "parameters": {"policy": ["a", "b"]}}},
-            "put what is to be searched under search",
+            "what is to be searched under search",
         ),
         ({"steps": "many"}, "steps: 'many'; give a whole number, such as 10000 or 1e4"),
         ({"task": []}, "task: []; name at least one"),

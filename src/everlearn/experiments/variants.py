@@ -84,18 +84,7 @@ class Variant:
 
 
 def make_variants(spec: Spec) -> list[Variant]:
-    """Return all variants of a spec, in its order; an error names the entry of the spec that is wrong.
-
-    Examples
-    --------
-    >>> from everlearn.experiments.spec import read_spec
-    >>> spec = read_spec({"steps": 100, "task": [{"name": "service-station", "parameters": {"window": [6, 12]}}],
-    ...                   "agent": ["growing-horizon", {"name": "always", "parameters": {"policy": "fast"}}]})
-    >>> [(variant.agent.label, variant.settings) for variant in make_variants(spec)]
-    [('growing-horizon, practical', {'task.window': 6}), ('always', {'task.window': 6}),
-     ('growing-horizon, practical', {'task.window': 12}), ('always', {'task.window': 12})]
-
-    """
+    """Return all variants of a spec, in its order; an error names the entry of the spec that is wrong."""
     if spec.folder is not None:
         look_in(spec.folder)  # modules of the user may be beside the spec
     _refuse_too_many(spec)

@@ -24,8 +24,7 @@ from everlearn.experiments.variants import make_variants
 from everlearn.experiments.work import Workforce
 from everlearn.protocol import Table
 from everlearn.tuning.candidates import FINAL, RUNG, Candidate, derive_seed, draw_candidates
-from everlearn.tuning.losses import Losses, add_losses, reward_ranges
-from everlearn.tuning.scores import score
+from everlearn.tuning.scores import Losses, add_losses, rewards_by_task, score
 from everlearn.tuning.spec import TuningSpec
 
 
@@ -76,7 +75,7 @@ class Tournament:
 
     def __init__(self, spec: TuningSpec, path: Path, workforce: Workforce, watcher: Watcher) -> None:
         self.spec, self.path, self.workforce, self.watcher = spec, path, workforce, watcher
-        self.ranges = reward_ranges(spec.experiment)
+        self.rewards = rewards_by_task(spec.experiment)
         self.candidates = draw_candidates(spec)
         self.rungs = rungs(len(self.candidates), spec.experiment.runs, spec.factor)
         most = max(spec.final_runs, *(rung.new for rung in self.rungs))
@@ -112,7 +111,7 @@ class Tournament:
         agents = tuple(candidate.entry(self.spec.agent) for candidate in candidates)
         experiment = replace(self.spec.experiment, runs=runs, seed=seed, agents=agents)
         execute(experiment, path, workforce=self.workforce, watcher=self.watcher, gathered=False)
-        add_losses(Experiment(path).recorded, self.ranges, losses)
+        add_losses(Experiment(path).recorded, self.rewards, losses)
 
     def _rank(self, candidates: Sequence[Candidate], losses: Mapping[str, Losses], rung: int) -> list[Standing]:
         """Return the standings, best first; of equal candidates, the one with the lower number first."""

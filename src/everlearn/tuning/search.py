@@ -32,16 +32,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers from ``low`` to ``high``, uniform, or uniform in the logarithm if ``scale`` is ``log``.
-
-    Examples
-    --------
-    >>> Range(1, 1000, "log").draw(np.random.default_rng(1))
-    34.31
-    >>> Range(2, 2, whole=True).draw(np.random.default_rng(1))
-    2
-
-    """
+    """The numbers from ``low`` to ``high``, uniform, or uniform in the logarithm if ``scale`` is ``log``."""
 
     low: float
     high: float
@@ -62,15 +53,7 @@ Searched: TypeAlias = Choice | Range
 
 
 def read_search(given: Any) -> dict[str, Searched]:
-    """Check a search space and return it, sorted by names such as ``schedule.horizon_scale``.
-
-    Examples
-    --------
-    >>> read_search({"schedule": {"horizon_scale": {"low": 1, "high": 30, "scale": "log"}}, "agent.phase": [10, 20]})
-    {'agent.phase': Choice(values=(10, 20)),
-     'schedule.horizon_scale': Range(low=1.0, high=30.0, scale='log', whole=False)}
-
-    """
+    """Check a search space and return it, sorted by names such as ``schedule.horizon_scale``."""
     parameters = _flatten(check_mapping(given, "search"))
     require(bool(parameters), "search", parameters, "name at least one parameter, as in [search.schedule]")
     return {name: _read_values(parameters[name], f"search.{name}") for name in sorted(parameters)}

@@ -30,14 +30,7 @@ def snippet(tuned: Tuned) -> str:
 
 
 def toml(value: Any) -> str:
-    """Return a value as TOML.
-
-    Examples
-    --------
-    >>> toml({"policy": ["fast", 0.5], "raw": True})
-    '{ policy = ["fast", 0.5], raw = true }'
-
-    """
+    """Return a value as TOML."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(name)} = {toml(entry)}" for name, entry in value.items()) + " }"
     if isinstance(value, list | tuple):
