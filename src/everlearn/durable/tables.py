@@ -1,4 +1,4 @@
-"""f and r given as tables: rows of labels, or nested mappings as JSON has them."""
+"""Tables of f and r: rows of labels, or nested mappings as in JSON."""
 
 from __future__ import annotations
 
@@ -17,22 +17,13 @@ Sets = tuple[tuple[Label, ...], tuple[Label, ...]]
 
 
 def rows(table: object, argument: str) -> list[list[Any]]:
-    """Return a table as rows [state, action, observation, entry], from rows or from nested mappings.
-
-    Examples
-    --------
-    >>> rows({"idle": {"go": {"busy": 1}}}, "reward")
-    [['idle', 'go', 'busy', 1]]
-    >>> rows([["idle", "go", "busy", 1]], "reward")
-    [['idle', 'go', 'busy', 1]]
-
-    """
+    """Return a table as rows [state, action, observation, entry], from rows or from nested mappings."""
     listed = list(_flattened(table)) if isinstance(table, Mapping) else table
     if not isinstance(listed, list | tuple):
         raise InputError(argument, table, "give rows, or a mapping by state, action and observation")
     for row in listed:
-        whole = isinstance(row, list | tuple) and len(row) == 4
-        require(whole, argument, row, "a row is [state, action, observation, entry]")
+        fine = isinstance(row, list | tuple) and len(row) == 4
+        require(fine, argument, row, "a row is [state, action, observation, entry]")
     return [list(row) for row in listed]
 
 
@@ -45,59 +36,43 @@ def _flattened(table: Mapping[Any, Any], *before: Any) -> Iterator[list[Any]]:
 
 
 def finder(labels: Iterable[Label], argument: str) -> Callable[[object], Label]:
-    """Return a function that finds the label which is meant: itself, or as it is shown, as keys of JSON have it.
-
-    Examples
-    --------
-    >>> finder([(0, 1), 2], "state")("2"), finder([(0, 1), 2], "state")([0, 1])
-    (2, (0, 1))
-
-    """
+    """Return a function that finds a label by itself or by its text, as the keys of JSON have it."""
     known = tuple(labels)
-    found: dict[object, Label] = {show(label): label for label in known}
-    found.update((label, label) for label in known)
+    by_key: dict[object, Label] = {show(label): label for label in known}
+    by_key.update((label, label) for label in known)
 
     def find(given: object) -> Label:
         label = as_label(given)
         try:
-            return found[check_label(label, argument)]
+            return by_key[check_label(label, argument)]
         except KeyError:
             raise LabelError(argument, label, f"known: {few(known)}") from None
 
     return find
 
 
-def keyed(listed: Iterable[list[Any]], states: Iterable[Label], sets: Sets, name: str) -> dict[Triple, Any]:
-    """Return a table by labels, complete and without repetitions."""
-    known, (actions, observations) = tuple(states), sets
-    state, action = finder(known, f"state in {name}"), finder(actions, f"action in {name}")
+def _keyed(table: Iterable[list[Any]], states: tuple[Label, ...], sets: Sets, name: str) -> dict[Triple, Any]:
+    """Return a table by labels; raise if an entry is missing or repeated."""
+    actions, observations = sets
+    state, action = finder(states, f"state in {name}"), finder(actions, f"action in {name}")
     observation = finder(observations, f"observation in {name}")
-    found: dict[Triple, Any] = {}
-    for row in listed:
+    entries: dict[Triple, Any] = {}
+    for row in table:
         key = state(row[0]), action(row[1]), observation(row[2])
-        require(key not in found, name, list(key), "is there twice")
-        found[key] = row[3]
+        require(key not in entries, name, list(key), "is there twice")
+        entries[key] = row[3]
     remedy = "is missing; a table has an entry for every state, action and observation"
-    for key in product(known, actions, observations):
-        require(key in found, name, list(key), remedy)
-    return found
+    for key in product(states, actions, observations):
+        require(key in entries, name, list(key), remedy)
+    return entries
 
 
-def table_state(listed: list[list[Any]], start: Label | None, sets: Sets) -> AleatoricState:
-    """Return the aleatoric state that a table of next states describes; it begins in its first unless told.
-
-    Examples
-    --------
-    >>> table = [[0, "go", "up", 1], [0, "go", "down", 0], [1, "go", "up", 1], [1, "go", "down", 0]]
-    >>> aleatoric = table_state(table, None, (("go",), ("up", "down")))
-    >>> aleatoric.start, aleatoric.states, aleatoric.update(0, "go", "up")
-    (0, (0, 1), 1)
-
-    """
-    states = tuple(dict.fromkeys(check_label(as_label(row[0]), "state in aleatoric") for row in listed))
-    require(bool(states), "aleatoric", listed, "the table is empty")
-    table, next_state = keyed(listed, states, sets, "aleatoric"), finder(states, "next state in aleatoric")
-    following = {key: next_state(entry) for key, entry in table.items()}
+def table_state(table: list[list[Any]], start: Label | None, sets: Sets) -> AleatoricState:
+    """Return the aleatoric state that a table of next states describes; it begins in the first state by default."""
+    states = tuple(dict.fromkeys(check_label(as_label(row[0]), "state in aleatoric") for row in table))
+    require(bool(states), "aleatoric", table, "the table is empty")
+    entries, next_state = _keyed(table, states, sets, "aleatoric"), finder(states, "next state in aleatoric")
+    following = {key: next_state(entry) for key, entry in entries.items()}
 
     def update(aleatoric_state: Label, action: Label, observation: Label) -> Label:
         return following[aleatoric_state, action, observation]
@@ -108,21 +83,14 @@ def table_state(listed: list[list[Any]], start: Label | None, sets: Sets) -> Ale
     return AleatoricState(begin, update, states)
 
 
-def table_reward(listed: list[list[Any]], states: tuple[Label, ...], sets: Sets) -> RewardFunction:
-    """Return the reward function that a table describes.
-
-    Examples
-    --------
-    >>> table_reward([[0, "go", "up", 0.5]], (0,), (("go",), ("up",)))(0, "go", "up")
-    0.5
-
-    """
-    table = keyed(listed, states, sets, "reward")
-    for key, entry in table.items():
+def table_reward(table: list[list[Any]], states: tuple[Label, ...], sets: Sets) -> RewardFunction:
+    """Return the reward function that a table describes."""
+    entries = _keyed(table, states, sets, "reward")
+    for key, entry in entries.items():
         number = isinstance(entry, int | float) and not isinstance(entry, bool)
         require(number, "reward", [*key, entry], "give a number")
 
     def reward(aleatoric_state: Label, action: Label, observation: Label) -> float:
-        return float(table[aleatoric_state, action, observation])
+        return float(entries[aleatoric_state, action, observation])
 
     return reward
