@@ -255,13 +255,13 @@ class TestFullDisk:
     def test_the_same_where_the_database_may_not_grow(self, start):
         """Needs no mount: SQLite says of its own bound what it says of a full disk."""
         before = """
-import everlearn.durable.database as module, everlearn.durable.store as store
+import everlearn.durable.database as module
 kept = module.connect
 def connect(path):
     connection = kept(path)
     connection.execute("PRAGMA max_page_count = 14")
     return connection
-store.connect = connect
+module.connect = connect
 """
         service = start(before=before)
         service.create("station")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from everlearn.durable.declaration import is_missing
-from everlearn.durable.fingerprint import MOST_VALUES, TIMES, places
+from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
 from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup
 from everlearn.errors import require
 from everlearn.labels import as_label
@@ -47,7 +47,10 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
     named = {key: value for key, value in given.items() if value is not None}
     for key, value in document.items():
         require(not is_missing(value) or key in named, key, None, "was given as a function or an object; give it again")
-    setup = make_setup(**{**_kept(document, named), **named}) if named else Setup(document)
+    has_task = document["task"] is not None or "task" in named
+    dropped = {key for key, value in document.items() if is_missing(value) or (has_task and KEYS[key].of_task)}
+    kept = {key: value for key, value in document.items() if key not in dropped}
+    setup = make_setup(**{**kept, **named}) if named else Setup(document)
     known = {**DEFAULTS, **document}
     before = None if face is None else json.loads(face)
     if before is None and setup.document == known:
@@ -67,14 +70,6 @@ def former_setup(stored: str, face: str | None, present: Setup) -> Setup:
     if setup.has_own_design:
         setup.design = present.design
     return setup
-
-
-def _kept(document: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
-    """Return the stored values that still hold: those that neither come from a task nor must be given again."""
-    has_task = document["task"] is not None or "task" in named
-    return {
-        key: value for key, value in document.items() if not is_missing(value) and not (has_task and KEYS[key].of_task)
-    }
 
 
 def _compare_documents(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
@@ -99,10 +94,15 @@ def compare(before: Fingerprint, after: Fingerprint) -> list[Change]:
     if sets:  # values could not be compared: they are recorded by number
         return sets
     changes = [*_compare_start_and_range(before, after)]
-    for key, compare_part in _PARTS.items():
-        if key in before:
-            learning = key in ("agent", "schedule")
-            changes += [change._replace(learning=learning) for change in compare_part(before[key], after[key], after)]
+    for part, (compare_part, came, went) in _PARTS.items():
+        learning = part in ("agent", "schedule")
+        old, new = before.get(part), after[part]
+        if part not in before or (old is None and new is None):
+            continue
+        if old is None or new is None:
+            changes.append(Change(came if old is None else went, learning=learning))
+        else:
+            changes += [change._replace(learning=learning) for change in compare_part(old, new, after)]
     return changes
 
 
@@ -133,7 +133,8 @@ def _was(before: object, after: object) -> str:
     return f"was {before!r} and is now {after!r}"
 
 
-def _others(count: int, noun: str) -> str:
+def _and_others(differences: list[Any], noun: str) -> str:
+    count = len(differences) - 1
     return "" if count == 0 else f", and {count} other {noun}{'s differ' if count > 1 else ' differs'}"
 
 
@@ -145,49 +146,45 @@ def _same(value: Any, other: Any, tolerance: float | None = None) -> bool:
     return bool(value == other)
 
 
+def _compare_parameters(kind: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    for name in dict.fromkeys((*before, *after)):
+        if not _same(before.get(name), after.get(name)):
+            yield Change(f"{kind}.{name} {_was(before.get(name), after.get(name))}")
+
+
+def _compare_task_parameters(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
+    return _compare_parameters("task", before, after)
+
+
 def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
     states = [as_label(label) for label in present["states"]]
-    yield from _compare_function("the state function", "f", before, after, present, lambda index: repr(states[index]))
+    old, new = (
+        {**part, "values": [None if index is None else states[index] for index in part["values"]]}
+        for part in (before, after)
+    )
+    return _compare_function("the state function", "f", old, new, present)
 
 
 def _compare_rewards(before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
-    yield from _compare_function("the reward", "r", before, after, present, repr)
+    return _compare_function("the reward", "r", before, after, present)
 
 
-def _compare_function(
-    what: str, letter: str, before: Any, after: Any, present: Fingerprint, show: Callable[[Any], str]
-) -> Iterator[Change]:
-    if before is None or after is None:
-        if before != after:
-            way = "is given with each observation" if after is None else "follows from the setup"
-            yield Change(f"{what} {way} now, and was not")
-        return
-    recorded = places(len(present[key]) for key in ("states", "actions", "observations"))
+def _compare_function(what: str, letter: str, before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
+    sets = [[as_label(label) for label in present[key]] for key in ("states", "actions", "observations")]
     low, high, _ = present["reward"]
-    values = zip(recorded, before["values"], after["values"], strict=True)
+    values = zip(places(map(len, sets)), before["values"], after["values"], strict=True)
     differ = [(place, old, new) for place, old, new in values if not _same(old, new, TOLERANCE * (high - low))]
     if differ:
         place, old, new = differ[0]
-        was = "raised an error" if old is None else f"was {show(old)}"
-        now = "now raises an error" if new is None else f"is now {show(new)}"
-        first = f"{letter}{_labels_at(place, present)!r} {was} and {now}"
-        yield Change(f"{what} changed: {first}{_others(len(differ) - 1, 'value')}")
+        was = "raised an error" if old is None else f"was {old!r}"
+        now = "now raises an error" if new is None else f"is now {new!r}"
+        first = f"{letter}{labels_at(place, *sets)!r} {was} and {now}"
+        yield Change(f"{what} changed: {first}{_and_others(differ, 'value')}")
     elif before["source"] not in (None, after["source"]):
         yield Change(f"the source of {what}, or of something that it uses, changed")
 
 
-def _labels_at(place: int, present: Fingerprint) -> tuple[Any, ...]:
-    rest, observation = divmod(place, len(present["observations"]))
-    state, action = divmod(rest, len(present["actions"]))
-    indices = {"states": state, "actions": action, "observations": observation}
-    return tuple(as_label(present[key][index]) for key, index in indices.items())
-
-
 def _compare_dynamics(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
-    if before is None or after is None:
-        if before != after:
-            yield Change(f"the task {'has dynamics' if before is None else 'has no dynamics'} now")
-        return
     if before["memory"] != after["memory"]:
         was = _was(as_label(before["memory"]), as_label(after["memory"]))
         yield Change(f"the dynamics changed: the first memory {was}")
@@ -197,7 +194,7 @@ def _compare_dynamics(before: Any, after: Any, _present: Fingerprint) -> Iterato
     if differ:
         memory, action = as_label(json.loads(differ[0]))
         where = f"what follows memory {memory!r} and action {action!r}"
-        yield Change(f"the dynamics changed: {where}{_others(len(differ) - 1, 'row')}")
+        yield Change(f"the dynamics changed: {where}{_and_others(differ, 'row')}")
     elif before["source"] not in (None, after["source"]):
         yield Change("the source of the dynamics, or of something that they use, changed")
 
@@ -208,14 +205,15 @@ def _compare_agent(before: Any, after: Any, _present: Fingerprint) -> Iterator[C
         yield Change(f"the agent {_was(before['name'], after['name'])}", final=True)
         return
     yield from _compare_parameters("agent", before["parameters"], after["parameters"])
-    for name in sorted({*(before["functions"] or ()), *(after["functions"] or ())}):
-        if before["functions"].get(name) != after["functions"].get(name):
-            yield Change(f"the source of {name} of the agent, or of something that it uses, changed")
-    yield from _compare_contents(before["begins"] or {}, after["begins"] or {})
+    if own:
+        for name in sorted({*before["functions"], *after["functions"]}):
+            if before["functions"].get(name) != after["functions"].get(name):
+                yield Change(f"the source of {name} of the agent, or of something that it uses, changed")
+        yield from _compare_contents(before["begins"], after["begins"])
 
 
 def _compare_contents(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
-    """Compare what ``build`` returns: for arrays a list of their kind and a hash, for the rest a text."""
+    """Compare what ``build`` returns: for an array a list of its kind and a hash, for anything else a text."""
     if list(before) != list(after):
         yield Change(f"what build returns had {', '.join(before)} and has {', '.join(after)} now", final=True)
         return
@@ -229,21 +227,7 @@ def _compare_contents(before: dict[str, Any], after: dict[str, Any]) -> Iterator
             yield Change(f"{name} in what build returns has other values, which matter to a new agent alone")
 
 
-def _compare_parameters(kind: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
-    for name in dict.fromkeys((*before, *after)):
-        if not _same(before.get(name), after.get(name)):
-            yield Change(f"{kind}.{name} {_was(before.get(name), after.get(name))}")
-
-
-def _compare_task_parameters(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
-    yield from _compare_parameters("task", before, after)
-
-
 def _compare_schedule(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
-    if before is None or after is None:
-        if before != after:
-            yield Change(f"the agent {'takes a schedule' if before is None else 'takes no schedule'} now")
-        return
     own, still = before["values"] is not None, after["values"] is not None
     if own != still or (not own and before["name"] != after["name"]):
         yield Change(f"the schedule {_was(before['name'], after['name'])}")
@@ -260,16 +244,19 @@ def _compare_schedule(before: Any, after: Any, _present: Fingerprint) -> Iterato
     ]
     if differ:
         name, t, old, new = differ[0]
-        yield Change(f"the schedule changed: {name}({t}) {_was(old, new)}{_others(len(differ) - 1, 'value')}")
+        yield Change(f"the schedule changed: {name}({t}) {_was(old, new)}{_and_others(differ, 'value')}")
     elif before["sources"] != after["sources"]:
         yield Change("the source of the schedule, or of something that it uses, changed")
 
 
-_PARTS: dict[str, Callable[[Any, Any, Fingerprint], Iterator[Change]]] = {
-    "parameters": _compare_task_parameters,
-    "update": _compare_update,
-    "rewards": _compare_rewards,
-    "dynamics": _compare_dynamics,
-    "agent": _compare_agent,
-    "schedule": _compare_schedule,
+_FOLLOWS, _GIVEN = "follows from the setup now, and was not", "is given with each observation now, and was not"
+
+_PARTS: dict[str, tuple[Callable[[Any, Any, Fingerprint], Iterator[Change]], str, str]] = {
+    "parameters": (_compare_task_parameters, "", ""),
+    "update": (_compare_update, f"the state function {_FOLLOWS}", f"the state function {_GIVEN}"),
+    "rewards": (_compare_rewards, f"the reward {_FOLLOWS}", f"the reward {_GIVEN}"),
+    "dynamics": (_compare_dynamics, "the task has dynamics now", "the task has no dynamics now"),
+    "agent": (_compare_agent, "", ""),
+    "schedule": (_compare_schedule, "the agent takes a schedule now", "the agent takes no schedule now"),
 }
+"""By the part of a fingerprint: what compares it, and the words for a part that is new or gone."""

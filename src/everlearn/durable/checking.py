@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from everlearn.durable.database import FILE, READABLE, SCHEMA, connect_to_read, read_version
 from everlearn.durable.entry import first_check
 from everlearn.durable.reader import Reader
-from everlearn.durable.records import AgentRecord
-from everlearn.durable.scanner import UNREADABLE, scan_rows, scan_snapshots
+from everlearn.durable.records import UNREADABLE, AgentRecord, scan_rows, scan_snapshots
 from everlearn.durable.wal import inspect
 from everlearn.errors import EverlearnError, Held, LiveError
 from everlearn.locks import working

@@ -24,6 +24,16 @@ def mask_of(agent: Agent, allowed: Iterable[Label]) -> int:
     return mask
 
 
+def packed(mask: int) -> bytes:
+    """Return a mask as bytes, the least significant first."""
+    return mask.to_bytes((mask.bit_length() + 7) // 8, "little")
+
+
+def unpacked(mask: bytes) -> int:
+    """Return the mask that :func:`packed` was given."""
+    return int.from_bytes(mask, "little")
+
+
 def _weights_or_none(agent: Agent) -> Table | None:
     """Return the values of the design, or else the probabilities of its policy, by state and action."""
     values = agent.values

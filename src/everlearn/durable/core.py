@@ -16,27 +16,9 @@ from typing import Any
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.snapshot import parse
-from everlearn.durable.choice import greedy, mask_of, proposal
+from everlearn.durable.choice import greedy, mask_of, packed, proposal, unpacked
 from everlearn.durable.drift import Gauge
-from everlearn.durable.entry import (
-    CHANGE,
-    FROZEN,
-    IMPORT,
-    LEARN,
-    MODE,
-    MODES,
-    OBSERVED,
-    ROLLBACK,
-    SHADOW,
-    Accepted,
-    Checkpoint,
-    Entry,
-    Outcome,
-    checksum,
-    first_check,
-    packed,
-    unpacked,
-)
+from everlearn.durable.entry import MODES, Accepted, Checkpoint, Entry, Kind, Mode, Outcome, checksum, first_check
 from everlearn.durable.setup import Setup
 from everlearn.errors import Conflict, Corrupt, InputError, LiveError, RewardError, require
 from everlearn.labels import as_label
@@ -82,7 +64,7 @@ class Core:
         """The last change that was accepted: its step, and what changed."""
         self.exact = True
         """Whether replay must reproduce the agent; False if its functions are known to have changed since."""
-        self._mode = LEARN
+        self._mode = Mode.LEARN
         self._prepared: Entry | None = None
         self._snapshot_step = 0
         self._every = (1 << self.agent.indexed.actions) - 1
@@ -133,7 +115,7 @@ class Core:
             may &= mask
             require(may != 0, "allowed", bin(mask), "leaves no action that the setup allows in this state")
         try:
-            chosen = greedy(agent, agent.situation, may) if self._mode == FROZEN else proposal(agent, may)
+            chosen = greedy(agent, agent.situation, may) if self._mode == Mode.FROZEN else proposal(agent, may)
         except FAILURES as error:
             raise LiveError(f"the design {agent.design.name!r} could not act: {error!r}") from error
         agent.pending, self.asked = chosen, mask
@@ -182,7 +164,7 @@ class Core:
         reward: float | None = None,
         state: Label | None = None,
         *,
-        kind: int = OBSERVED,
+        kind: int = Kind.OBSERVED,
     ) -> Entry:
         """Return the entry of an observation, checked; nothing is changed."""
         indexed = self.agent.indexed
@@ -203,7 +185,7 @@ class Core:
     def _executed(self, executed: Label | None) -> int:
         if executed is not None:
             return self.agent.indexed.action(as_label(executed))
-        if self._mode == SHADOW:
+        if self._mode == Mode.SHADOW:
             raise InputError("executed", None, "in shadow mode somebody else decides; name what was executed")
         if self.agent.pending is None:
             raise InputError("executed", None, "nothing was asked for; call act() first, or name what was executed")
@@ -227,7 +209,7 @@ class Core:
         require(mode in MODES, "mode", mode, f"known: {', '.join(MODES)}")
         if mode == "frozen":
             greedy(self.agent, self.agent.situation, self._every)  # raises now if the design cannot act so
-        return self.entry(MODE, self.step, payload=mode.encode())
+        return self.entry(Kind.MODE, self.step, payload=mode.encode())
 
     def roll_back(self, state: bytes) -> Entry:
         """Return the entry of a rollback to the agent state of a snapshot.
@@ -235,24 +217,18 @@ class Core:
         The aleatoric state and the pending action stay as they are, since the world has not gone back.
         """
         self.copy().agent.restore(state, "snapshot")
-        return self.entry(ROLLBACK, self.step, payload=state)
+        return self.entry(Kind.ROLLBACK, self.step, payload=state)
 
     def import_state(self, state: bytes) -> Entry:
         """Return the entry of an import of an agent state, its aleatoric state included."""
         copy = self.copy()
         copy.agent.restore(state, "agent state")
-        return self.entry(IMPORT, self.step, following=copy.agent.situation, payload=state)
-
-    def take_over(self, former: Core) -> None:
-        """Resume from another core, which was made with another setup."""
-        self.exact = False
-        self.restore(former.snapshot())
-        self.exact = True
+        return self.entry(Kind.IMPORT, self.step, following=copy.agent.situation, payload=state)
 
     def change(self, changes: list[str], relearned_since: int | None) -> Entry:
         """Return the entry of an accepted change of something that the agent depends on."""
         _, more, state = self.snapshot()
-        return self.entry(CHANGE, self.step, payload=Accepted(changes, relearned_since, more, state).payload())
+        return self.entry(Kind.CHANGE, self.step, payload=Accepted(changes, relearned_since, more, state).payload())
 
     def export_state(self) -> bytes:
         """Return the agent state, as ``everlearn.Agent.save`` writes it."""
@@ -284,11 +260,11 @@ class Core:
         self._prepared = None
         if entry.is_observation:
             self._observe(entry)
-        elif entry.kind == MODE:
+        elif entry.kind == Kind.MODE:
             self._mode = MODES.index((entry.payload or b"").decode())
-        elif entry.kind in (ROLLBACK, IMPORT):
+        elif entry.kind in (Kind.ROLLBACK, Kind.IMPORT):
             self._adopt(entry)
-        elif entry.kind == CHANGE:
+        elif entry.kind == Kind.CHANGE:
             self.changed = {"step": entry.step, "changes": Accepted.parsed(entry.payload or b"").changes}
         self.step, self.seq, self.check = entry.step, entry.seq, entry.check
 
@@ -298,7 +274,7 @@ class Core:
         The scanner has checked the entry itself.
         """
         agent = self.agent
-        if entry.kind == OBSERVED and entry.state != agent.situation:
+        if entry.kind == Kind.OBSERVED and entry.state != agent.situation:
             raise Corrupt(f"row {entry.seq}: it begins in another aleatoric state than the row before ended in")
         if entry.proposed is not None and agent.pending is None:
             self.choose(None if entry.allowed is None else unpacked(entry.allowed))
@@ -314,12 +290,12 @@ class Core:
         action, index, reward = entry.executed, entry.observation, entry.reward
         if action is None or index is None or reward is None or not math.isfinite(reward):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
-        if self._mode == FROZEN or not self.may(entry.state) >> action & 1:
+        if self._mode == Mode.FROZEN or not self.may(entry.state) >> action & 1:
             self.agent.move(entry.following)
         else:
             self._learn(Experience(entry.state, action, index, self._learned(reward), entry.following))
         self.asked = None
-        if entry.kind == OBSERVED:
+        if entry.kind == Kind.OBSERVED:
             self.gauge.add(reward, entry.step)
 
     def _learn(self, experience: Experience) -> None:
@@ -345,10 +321,10 @@ class Core:
         """Note that a snapshot of the present state is on disk."""
         self._snapshot_step = self.step
 
-    def restore(self, checkpoint: Checkpoint) -> None:
-        """Resume from what :meth:`snapshot` returned."""
+    def restore(self, checkpoint: Checkpoint, exact: bool = True) -> None:
+        """Resume from what :meth:`snapshot` returned, here or (if not ``exact``) by a core with another setup."""
         seq, more, state = checkpoint
-        if self.exact:
+        if exact:
             self.agent.restore(state, "snapshot")
         else:
             self.agent.put(parse(state, "snapshot")[0])

@@ -1,17 +1,22 @@
-"""The task that a setup declares by its keys: labels, an aleatoric state and a reward, driven from outside."""
+"""The task that a setup declares: labels, an aleatoric state and a reward, as names, functions or tables."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from itertools import product
 from typing import Any
 
 from everlearn.aleatoric.reward import Reward, reward_range
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, last_observation, window
-from everlearn.durable.tables import Sets, finder, rows, table_reward, table_state
-from everlearn.errors import AleatoricStateError, InputError, require
+from everlearn.errors import AleatoricStateError, InputError, LabelError, require
+from everlearn.labels import as_label, check_label, few, show
 from everlearn.protocol import Label, RewardFunction
 from everlearn.tasks.task import Task
+
+Triple = tuple[Label, Label, Label]
+Sets = tuple[tuple[Label, ...], tuple[Label, ...]]
+"""The actions and the observations."""
 
 GIVEN = "given"
 """The value of ``aleatoric`` or ``reward`` if the caller passes it with each observation."""
@@ -54,7 +59,7 @@ def _aleatoric(values: Mapping[str, Any], sets: Sets) -> AleatoricState:
     if is_missing(kind):
         raise InputError("aleatoric", None, "was given as an object; give it again")
     if isinstance(kind, list):
-        return table_state(rows(kind, "aleatoric"), start, sets)
+        return _table_state(rows(kind, "aleatoric"), start, sets)
     if kind == GIVEN:
         states = values["states"]
         require(states is not None, "states", None, "list the aleatoric states that will be given")
@@ -90,4 +95,84 @@ def _reward(kind: Any, states: tuple[Label, ...], sets: Sets, low: float) -> Rew
         return lambda _state, _action, _observation: low  # stands in for the reward that the caller gives
     if is_missing(kind):
         raise InputError("reward", None, "was given as a function; give it again")
-    return table_reward(rows(kind, "reward"), states, sets)
+    return _table_reward(rows(kind, "reward"), states, sets)
+
+
+def rows(table: object, argument: str) -> list[list[Any]]:
+    """Return a table as rows [state, action, observation, entry], from rows or from nested mappings."""
+    listed = list(_flattened(table)) if isinstance(table, Mapping) else table
+    if not isinstance(listed, list | tuple):
+        raise InputError(argument, table, "give rows, or a mapping by state, action and observation")
+    for row in listed:
+        fine = isinstance(row, list | tuple) and len(row) == 4
+        require(fine, argument, row, "a row is [state, action, observation, entry]")
+    return [list(row) for row in listed]
+
+
+def _flattened(table: Mapping[Any, Any], *before: Any) -> Iterator[list[Any]]:
+    for key, entry in table.items():
+        if len(before) < 2 and isinstance(entry, Mapping):
+            yield from _flattened(entry, *before, key)
+        else:
+            yield [*before, key, entry]
+
+
+def finder(labels: Iterable[Label], argument: str) -> Callable[[object], Label]:
+    """Return a function that finds a label by itself or by its text, as the keys of JSON have it."""
+    known = tuple(labels)
+    by_key: dict[object, Label] = {show(label): label for label in known}
+    by_key.update((label, label) for label in known)
+
+    def find(given: object) -> Label:
+        label = as_label(given)
+        try:
+            return by_key[check_label(label, argument)]
+        except KeyError:
+            raise LabelError(argument, label, f"known: {few(known)}") from None
+
+    return find
+
+
+def _keyed(table: Iterable[list[Any]], states: tuple[Label, ...], sets: Sets, name: str) -> dict[Triple, Any]:
+    """Return a table by labels; raise if an entry is missing or repeated."""
+    actions, observations = sets
+    state, action = finder(states, f"state in {name}"), finder(actions, f"action in {name}")
+    observation = finder(observations, f"observation in {name}")
+    entries: dict[Triple, Any] = {}
+    for row in table:
+        key = state(row[0]), action(row[1]), observation(row[2])
+        require(key not in entries, name, list(key), "is there twice")
+        entries[key] = row[3]
+    remedy = "is missing; a table has an entry for every state, action and observation"
+    for key in product(states, actions, observations):
+        require(key in entries, name, list(key), remedy)
+    return entries
+
+
+def _table_state(table: list[list[Any]], start: Label | None, sets: Sets) -> AleatoricState:
+    """Return the aleatoric state that a table of next states describes; it begins in the first state by default."""
+    states = tuple(dict.fromkeys(check_label(as_label(row[0]), "state in aleatoric") for row in table))
+    require(bool(states), "aleatoric", table, "the table is empty")
+    entries, next_state = _keyed(table, states, sets, "aleatoric"), finder(states, "next state in aleatoric")
+    following = {key: next_state(entry) for key, entry in entries.items()}
+
+    def update(aleatoric_state: Label, action: Label, observation: Label) -> Label:
+        return following[aleatoric_state, action, observation]
+
+    begin = states[0] if start is None else start
+    if begin not in states:
+        raise AleatoricStateError("start", begin, "is not a state of the table")
+    return AleatoricState(begin, update, states)
+
+
+def _table_reward(table: list[list[Any]], states: tuple[Label, ...], sets: Sets) -> RewardFunction:
+    """Return the reward function that a table describes."""
+    entries = _keyed(table, states, sets, "reward")
+    for key, entry in entries.items():
+        number = isinstance(entry, int | float) and not isinstance(entry, bool)
+        require(number, "reward", [*key, entry], "give a number")
+
+    def reward(aleatoric_state: Label, action: Label, observation: Label) -> float:
+        return float(entries[aleatoric_state, action, observation])
+
+    return reward

@@ -7,14 +7,24 @@ import json
 import zlib
 from typing import Any, NamedTuple
 
+from everlearn.durable.choice import unpacked
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
-OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE = range(6)
 KINDS = ("observed", "warm", "mode", "rollback", "import", "change")
-
-LEARN, FROZEN, SHADOW = range(3)
 MODES = ("learn", "frozen", "shadow")
+
+
+class Kind:
+    """The kinds of rows, by their numbers in the journal."""
+
+    OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE = range(6)
+
+
+class Mode:
+    """The modes of an agent, by their numbers in the journal."""
+
+    LEARN, FROZEN, SHADOW = range(3)
 
 
 class Outcome(NamedTuple):
@@ -45,7 +55,7 @@ class Entry(NamedTuple):
     state: int
     """The aleatoric state before it."""
     allowed: bytes | None
-    """The mask given with the call of ``act``; see :func:`packed`."""
+    """The mask given with the call of ``act``; see :func:`everlearn.durable.choice.packed`."""
     proposed: int | None
     """The action that ``act`` returned, if it was called."""
     executed: int | None
@@ -62,7 +72,7 @@ class Entry(NamedTuple):
     @property
     def is_observation(self) -> bool:
         """Whether it completed a step."""
-        return self.kind in (OBSERVED, WARM)
+        return self.kind in (Kind.OBSERVED, Kind.WARM)
 
     def described(self, task: Task) -> dict[str, Any]:
         """Return the row by labels, as a JSON document."""
@@ -82,11 +92,11 @@ class Entry(NamedTuple):
             "next_state": task.states[self.following],
         }
         payload = self.payload or b""
-        if self.kind == MODE:
+        if self.kind == Kind.MODE:
             document["to"] = payload.decode()
-        elif self.kind in (ROLLBACK, IMPORT):
+        elif self.kind in (Kind.ROLLBACK, Kind.IMPORT):
             document["bytes"] = len(payload)
-        elif self.kind == CHANGE:
+        elif self.kind == Kind.CHANGE:
             accepted = Accepted.parsed(payload)
             document |= {"changes": accepted.changes, "relearned_since": accepted.relearned_since}
         return document
@@ -145,13 +155,3 @@ def checksum(previous: int, fields: tuple[object, ...]) -> int:
     It reveals rows that were changed, lost, moved or inserted by accident; it is no signature.
     """
     return zlib.crc32(repr(fields).encode(), previous)
-
-
-def packed(mask: int) -> bytes:
-    """Return a set of actions, given as bits, as bytes, the least significant first."""
-    return mask.to_bytes((mask.bit_length() + 7) // 8, "little")
-
-
-def unpacked(mask: bytes) -> int:
-    """Return the bits that :func:`packed` was given."""
-    return int.from_bytes(mask, "little")

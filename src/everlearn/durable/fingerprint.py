@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -52,6 +52,8 @@ SETTINGS = (
 )
 
 
+Labels = Sequence[Label]
+
 FACE = ("name", "actions", "observations", "states", "start", "reward")
 """The keys that describe a task without f, r and the environment."""
 
@@ -90,16 +92,18 @@ def places(sizes: Iterable[int]) -> Iterable[int]:
     return range(total) if total <= MOST_VALUES else [k * total // MOST_VALUES for k in range(MOST_VALUES)]
 
 
+def labels_at(place: int, states: Labels, actions: Labels, observations: Labels) -> tuple[Label, Label, Label]:
+    """Return the arguments of the value that has a number; see :func:`places`."""
+    rest, observation = divmod(place, len(observations))
+    state, action = divmod(rest, len(actions))
+    return states[state], actions[action], observations[observation]
+
+
 def _table(task: Task, function: Callable[..., Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
-    recorded = places((len(task.states), len(task.actions), len(task.observations)))
-    values = [_value(lambda labels: convert(function(*labels)), _labels(task, place)) for place in recorded]
+    sets = (task.states, task.actions, task.observations)
+    recorded = places(map(len, sets))
+    values = [_value(lambda labels: convert(function(*labels)), labels_at(place, *sets)) for place in recorded]
     return {"values": values, "source": None if isinstance(recorded, range) else _source(function)}
-
-
-def _labels(task: Task, place: int) -> tuple[Label, Label, Label]:
-    rest, observation = divmod(place, len(task.observations))
-    state, action = divmod(rest, len(task.actions))
-    return task.states[state], task.actions[action], task.observations[observation]
 
 
 def _value(function: Callable[..., Any], *arguments: Any) -> Any:

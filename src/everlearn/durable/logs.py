@@ -10,8 +10,8 @@ from typing import Any
 
 from everlearn.blame import blame
 from everlearn.durable.core import Core
-from everlearn.durable.entry import WARM, Entry, Outcome
-from everlearn.durable.tables import finder
+from everlearn.durable.declaration import finder
+from everlearn.durable.entry import Entry, Kind, Outcome
 from everlearn.errors import EverlearnError, InputError, LiveError, require
 from everlearn.files import as_path
 from everlearn.labels import as_label
@@ -45,7 +45,7 @@ def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[
     for number, row in enumerate(rows, 1):
         outcome = _outcome(row, number)
         try:
-            entry = copy.prepare(*outcome, kind=WARM)
+            entry = copy.prepare(*outcome, kind=Kind.WARM)
         except EverlearnError as error:
             raise InputError(f"row {number} of the log", list(outcome), str(error)) from None
         copy.apply(entry)

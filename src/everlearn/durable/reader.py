@@ -12,20 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from everlearn.durable import database
 from everlearn.durable.core import Core
-from everlearn.durable.database import (
-    COLUMNS,
-    FILE,
-    READABLE,
-    SCHEMA,
-    connect_to_read,
-    errors,
-    how_to_repair,
-    read_version,
-)
-from everlearn.durable.entry import CHANGE, Accepted, Checkpoint, Entry
-from everlearn.durable.records import AgentRecord, SnapshotRecord
-from everlearn.durable.scanner import scan_rows, scan_snapshots
+from everlearn.durable.entry import Accepted, Checkpoint, Entry, Kind
+from everlearn.durable.records import AgentRecord, SnapshotRecord, scan_rows, scan_snapshots
 from everlearn.durable.setup import Setup
 from everlearn.errors import Corrupt, LiveError, SnapshotError
 
@@ -48,8 +38,8 @@ class Reader:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
-        self.path = self.directory / FILE
-        with errors(self.path):
+        self.path = self.directory / database.FILE
+        with database.errors(self.path):
             self.connection: sqlite3.Connection = self._connect()
             try:
                 self._check_version()
@@ -65,10 +55,10 @@ class Reader:
         return reader
 
     def _connect(self) -> sqlite3.Connection:
-        return connect_to_read(self.path)
+        return database.connect_to_read(self.path)
 
     def _check_version(self) -> None:
-        version = read_version(self.connection)
+        version = database.read_version(self.connection)
         if version is None:
             raise LiveError(f"{self.path}: there are no agents in it")
         self._refuse_version(version)
@@ -76,10 +66,10 @@ class Reader:
     def _refuse_version(self, version: int) -> None:
         """Raise if this everlearn cannot read a version of the tables."""
         if version == 0:
-            raise Corrupt(f"{self.path}: table meta: its version cannot be read; {how_to_repair(self.path)}")
-        if version not in READABLE:
-            remedy = "use a newer everlearn" if version > SCHEMA else "it was made before everlearn 0.1"
-            raise LiveError(f"{self.path}: schema version {version}, this everlearn reads {SCHEMA}; {remedy}")
+            raise Corrupt(f"{self.path}: table meta: its version cannot be read; {database.how_to_repair(self.path)}")
+        if version not in database.READABLE:
+            remedy = "use a newer everlearn" if version > database.SCHEMA else "it was made before everlearn 0.1"
+            raise LiveError(f"{self.path}: schema version {version}, this everlearn reads {database.SCHEMA}; {remedy}")
 
     def close(self) -> None:
         """Close the file."""
@@ -93,12 +83,12 @@ class Reader:
 
     def names(self) -> list[str]:
         """Return the names of the agents."""
-        with errors(self.path):
+        with database.errors(self.path):
             return [name for (name,) in self.connection.execute("SELECT name FROM agents ORDER BY name")]
 
     def enrolled(self, name: str) -> AgentRecord:
         """Return the record of an agent."""
-        with errors(self.path):
+        with database.errors(self.path):
             row = self.connection.execute("SELECT * FROM agents WHERE name = ?", (name,)).fetchone()
         if row is None:
             raise LiveError(f"{self.directory}: there is no agent {name!r}")
@@ -134,18 +124,18 @@ class Reader:
             if snapshot.record.seq < changed:
                 break
             try:
-                core.restore(snapshot.record.checkpoint)
+                core.restore(snapshot.record.checkpoint, exact)
             except SnapshotError as error:
                 raise LiveError(f"{self.path}: snapshot at step {snapshot.record.step}: {error}") from None
             return core
         if changed:
-            core.restore(self._checkpoint_before(record.number, changed))
+            core.restore(self._checkpoint_before(record.number, changed), exact)
         return core  # without a change the journal must reach back to its first row, which replay checks
 
     def _checkpoint_before(self, agent: int, changed: int) -> Checkpoint:
         """Return the checkpoint in the row of an accepted change; replay then begins with that row."""
         entry = next(self.rows(agent, changed - 1), None)
-        if entry is None or (entry.seq, entry.kind) != (changed, CHANGE):
+        if entry is None or (entry.seq, entry.kind) != (changed, Kind.CHANGE):
             raise self._damaged(agent, f"row {changed}: is missing")
         accepted = Accepted.parsed(entry.payload or b"")
         return Checkpoint(changed - 1, accepted.more, accepted.state)
@@ -154,36 +144,36 @@ class Reader:
         """Yield the rows of a journal after row ``after``, whose check is ``check``; raise at the first damage."""
         for row in scan_rows(self.connection, agent, after, {} if check is None else {after: check}):
             if row.error is not None:
-                with errors(self.path):
+                with database.errors(self.path):
                     raise row.error
             if row.entry is None or row.damage is not None:
                 raise self._damaged(agent, f"row {row.seq}: {row.damage}")
             yield row.entry
 
     def _damaged(self, agent: int, what: str) -> Corrupt:
-        return Corrupt(f"{self.path}: table journal: agent {agent}: {what}; {how_to_repair(self.path)}")
+        return Corrupt(f"{self.path}: table journal: agent {agent}: {what}; {database.how_to_repair(self.path)}")
 
     def recorded(self, agent: int, step: int) -> Entry | None:
         """Return the row of an observation by its step, if the journal reaches back so far."""
         query = (
-            f"SELECT {COLUMNS} FROM journal WHERE agent = ? AND seq >= ? AND step = ? AND kind < 2 "  # noqa: S608
+            f"SELECT {database.COLUMNS} FROM journal WHERE agent = ? AND seq >= ? AND step = ? AND kind < 2 "  # noqa: S608
             "ORDER BY seq LIMIT 1"  # rows are numbered no lower than steps, and hardly higher
         )
-        with errors(self.path):
+        with database.errors(self.path):
             row = self.connection.execute(query, (agent, step, step)).fetchone()
         return None if row is None else Entry(*row)
 
     def snapshots(self, agent: int) -> list[dict[str, Any]]:
         """Return a description of each snapshot of an agent, the oldest first."""
         query = "SELECT step, seq, at, length(state) FROM snapshots WHERE agent = ? ORDER BY seq"
-        with errors(self.path):
+        with database.errors(self.path):
             rows = self.connection.execute(query, (agent,)).fetchall()
         return [dict(zip(("step", "seq", "at", "bytes"), row, strict=True)) for row in rows]
 
     def snapshot_at(self, agent: int, step: int) -> SnapshotRecord:
         """Return the latest snapshot of a step."""
         query = "SELECT * FROM snapshots WHERE agent = ? AND step = ? ORDER BY seq DESC"
-        with errors(self.path):
+        with database.errors(self.path):
             row = self.connection.execute(query, (agent, step)).fetchone()
         if row is None:
             known = ", ".join(str(snapshot["step"]) for snapshot in self.snapshots(agent)[-12:])

@@ -15,26 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from everlearn.durable import database
 from everlearn.durable.checking import WITHOUT, check_file
 from everlearn.durable.core import Core
-from everlearn.durable.database import (
-    FILE,
-    INSERT_AGENT,
-    INSERT_ROW,
-    INSERT_SNAPSHOT,
-    NEW,
-    connect,
-    connect_to_read,
-    create_tables,
-    new_file,
-    put_in_place,
-    remove,
-)
 from everlearn.durable.declaration import FUNCTION
-from everlearn.durable.entry import CHANGE, Accepted, Checkpoint, Entry, first_check
+from everlearn.durable.entry import Accepted, Checkpoint, Entry, Kind, first_check
 from everlearn.durable.fingerprint import FACE
-from everlearn.durable.records import AgentRecord, SnapshotRecord
-from everlearn.durable.scanner import UNREADABLE, scan_rows, scan_snapshots
+from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, scan_rows, scan_snapshots
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.locks import working
 
@@ -51,7 +38,7 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
     >>> directory = tempfile.mkdtemp()
     >>> with live(directory, task="service-station") as agent:
     ...     _ = agent.act(), agent.observe("arrival")
-    >>> path = Path(directory) / FILE
+    >>> path = Path(directory) / "everlearn.db"
     >>> data = bytearray(path.read_bytes())
     >>> data[:16] = bytes(16)
     >>> _ = path.write_bytes(data)
@@ -63,8 +50,8 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
     saved: list[dict[str, Any]] = []
     lost: list[str] = []
     with working(place):
-        put_in_place(place)
-        with _readable(place / FILE) as source, new_file(place, _refuse_unsound) as target:
+        database.put_in_place(place)
+        with _readable(place / database.FILE) as source, database.new_file(place, _refuse_unsound) as target:
             target.execute("BEGIN")
             for record in _agent_records(source):
                 try:
@@ -74,7 +61,7 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
                 else:
                     saved.append(_write(target, rescued))
             target.execute("COMMIT")
-        before = put_in_place(place)
+        before = database.put_in_place(place)
     return {"agents": saved, "lost_agents": lost, "damaged_file": str(before)}
 
 
@@ -87,17 +74,17 @@ def _refuse_unsound(path: Path) -> None:
 @contextmanager
 def _readable(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a damaged file; if its first page cannot be read, a copy with a new first page."""
-    connection = connect_to_read(path)
-    work = path.with_name(f"{NEW}.work")
+    connection = database.connect_to_read(path)
+    work = path.with_name(f"{database.NEW}.work")
     try:
         if not _has_tables(connection):
             connection.close()
             _copy_with_first_page(path, work)
-            connection = connect_to_read(work)
+            connection = database.connect_to_read(work)
         yield connection
     finally:
         connection.close()
-        remove(work)
+        database.remove(work)
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
@@ -111,9 +98,9 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
 
 def _copy_with_first_page(path: Path, work: Path) -> None:
     """Copy a database and its log, with the first page of a new database: tables always lie in the same places."""
-    remove(work)
-    fresh = connect(work)
-    create_tables(fresh)
+    database.remove(work)
+    fresh = database.connect(work)
+    database.create_tables(fresh)
     fresh.execute("PRAGMA journal_mode = DELETE")
     fresh.close()
     first = bytearray(work.read_bytes()[:PAGE])
@@ -176,14 +163,14 @@ def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
 
 def _write(target: sqlite3.Connection, rescued: Rescued) -> dict[str, Any]:
     record, core, rows, snapshots, lost_rows = rescued
-    target.execute(INSERT_AGENT, record)
-    target.executemany(INSERT_ROW, ((core.number, *entry) for entry in rows))
+    target.execute(database.INSERT_AGENT, record)
+    target.executemany(database.INSERT_ROW, ((core.number, *entry) for entry in rows))
     if not rows and core.seq:
         target.execute("INSERT INTO meta VALUES (?, ?)", (f"{WITHOUT}{core.number}", str(core.seq)))
     number = max((snapshot.number for snapshot in snapshots), default=-1) + 1
     earlier = [snapshot for snapshot in snapshots if snapshot.seq < core.seq]
     for snapshot in (*earlier, SnapshotRecord.taken(core.number, number, core.snapshot())):
-        target.execute(INSERT_SNAPSHOT, snapshot)
+        target.execute(database.INSERT_SNAPSHOT, snapshot)
     return {"name": record.name, "step": core.step, "rows": len(rows), "lost_rows": lost_rows}
 
 
@@ -208,14 +195,14 @@ def _recover(source: sqlite3.Connection, core: Core, snapshots: list[SnapshotRec
     then learns from them with the present one.
     """
     rows = _undamaged(source, core.number, snapshots[0] if snapshots else None)
-    change = max((place for place, entry in enumerate(rows) if entry.kind == CHANGE), default=-1)
+    change = max((place for place, entry in enumerate(rows) if entry.kind == Kind.CHANGE), default=-1)
     if change >= 0:  # its snapshot is lost, and rows before it were written with another setup
         rows = rows[change:]
         accepted = Accepted.parsed(rows[0].payload or b"")
         core.restore(Checkpoint(rows[0].seq - 1, accepted.more, accepted.state))
     elif snapshots:
         core.exact = not record.whole or snapshots[0].seq >= (record.changed or 0)
-        core.restore(snapshots[0].checkpoint)
+        core.restore(snapshots[0].checkpoint, core.exact)
     elif not record.whole:
         raise LiveError("neither its setup nor a snapshot can be trusted")
     for entry in rows:

@@ -19,10 +19,9 @@ from everlearn.agents.agent import Agent, whole
 from everlearn.agents.design import Design
 from everlearn.agents.spec import DEFAULT_AGENT, read_specs, split
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.durable.declaration import FUNCTION, GIVEN, declared_task, is_missing, listed
+from everlearn.durable.declaration import FUNCTION, GIVEN, declared_task, finder, is_missing, listed, rows
 from everlearn.durable.drift import Gauge
 from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule, task_of_face
-from everlearn.durable.tables import finder, rows
 from everlearn.errors import InputError, LabelError, require
 from everlearn.labels import as_label, check_label, check_labels, encode
 from everlearn.registry import MOST_STEPS, plain

@@ -15,20 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from everlearn.durable import database
 from everlearn.durable.changes import Change, former_setup, reopen
 from everlearn.durable.core import Core
-from everlearn.durable.database import (
-    FILE,
-    INSERT_AGENT,
-    INSERT_ROW,
-    INSERT_SNAPSHOT,
-    SCHEMA,
-    connect,
-    errors,
-    new_file,
-    put_in_place,
-    read_version,
-)
 from everlearn.durable.entry import Entry
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
@@ -79,27 +68,27 @@ class Store(Reader):
             raise
 
     def _connect(self) -> sqlite3.Connection:
-        put_in_place(self.directory)
+        database.put_in_place(self.directory)
         if not self.path.exists():
             self._create_file()
         refuse_damage(self.path)
-        return connect(self.path)
+        return database.connect(self.path)
 
     def _create_file(self) -> None:
         """Create the file, complete or not at all, so that one without tables is known to be damaged."""
-        if self.path.with_name(f"{FILE}-wal").exists():
+        if self.path.with_name(f"{database.FILE}-wal").exists():
             raise Corrupt(f"{self.path}: it is gone, and its write-ahead log is there; put it back, or a backup")
-        with new_file(self.directory):
+        with database.new_file(self.directory):
             pass
-        put_in_place(self.directory)
+        database.put_in_place(self.directory)
 
     def _check_version(self) -> None:
-        version = read_version(self.connection)
+        version = database.read_version(self.connection)
         if version is None:
             raise Corrupt(f"{self.path}: there are no tables in it; put a backup in its place")
         self._refuse_version(version)
-        if version < SCHEMA:
-            self.connection.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(SCHEMA),))
+        if version < database.SCHEMA:
+            self.connection.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(database.SCHEMA),))
 
     @cached_property
     def cursor(self) -> sqlite3.Cursor:
@@ -118,7 +107,7 @@ class Store(Reader):
             if run("SELECT 1 FROM agents WHERE name = ?", (name,)).fetchone():
                 raise LiveError(f"{self.directory}: there is an agent {name!r} already")
             number = run("SELECT coalesce(max(id), 0) + 1 FROM agents").fetchone()[0]
-            run(INSERT_AGENT, AgentRecord(number, name, setup.encoded(), setup.face(), time.time()).sealed())
+            run(database.INSERT_AGENT, AgentRecord(number, name, setup.encoded(), setup.face(), time.time()).sealed())
             core = Core(setup, number)
             _insert_snapshot(run, core)
         return core
@@ -167,14 +156,14 @@ class Store(Reader):
         since = None if exact else self.recovered(former, record, exact).step
         past, core = self.replayed(former, record, exact), Core(setup, record.number)
         try:
-            core.take_over(past)
+            core.restore(past.snapshot(), exact=False)
         except SnapshotError as error:
             raise Changed(str(self.directory), words, f"what the agent knows does not fit: {error}") from None
         entry = core.change(words, since if since != past.step else None)
         core.apply(entry)
         with self.transaction() as run:
             _update(run, record._replace(setup=setup.encoded(), face=setup.face(changed=entry.seq)))
-            run(INSERT_ROW, (core.number, *entry))
+            run(database.INSERT_ROW, (core.number, *entry))
             _insert_snapshot(run, core)
             _thin_out(run, core)
         core.note_snapshot()
@@ -195,7 +184,7 @@ class Store(Reader):
             self.append_one(*rows[0])
             return
         with self.transaction() as run:
-            self.connection.executemany(INSERT_ROW, ((agent, *entry) for agent, entry in rows))
+            self.connection.executemany(database.INSERT_ROW, ((agent, *entry) for agent, entry in rows))
             for core in cores:
                 _insert_snapshot(run, core)
                 _thin_out(run, core)
@@ -205,9 +194,9 @@ class Store(Reader):
     def append_one(self, agent: int, entry: Entry) -> None:
         """Commit one row; SQLite does that without a transaction of ours, which is faster."""
         try:
-            self.cursor.execute(INSERT_ROW, (agent, *entry))
+            self.cursor.execute(database.INSERT_ROW, (agent, *entry))
         except (sqlite3.Error, OverflowError):
-            with errors(self.path):
+            with database.errors(self.path):
                 raise
 
     def roll_back(self, core: Core, step: int) -> Entry:
@@ -222,7 +211,7 @@ class Store(Reader):
     @contextmanager
     def transaction(self) -> Iterator[Execute]:
         """Yield a function that executes statements; commit them at the end, or none of them."""
-        with errors(self.path):
+        with database.errors(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection.execute
@@ -240,7 +229,7 @@ def _update(run: Execute, record: AgentRecord) -> None:
 
 def _insert_snapshot(run: Execute, core: Core) -> None:
     number = run("SELECT coalesce(max(number), -1) + 1 FROM snapshots WHERE agent = ?", (core.number,)).fetchone()[0]
-    run(INSERT_SNAPSHOT, SnapshotRecord.taken(core.number, number, core.snapshot()))
+    run(database.INSERT_SNAPSHOT, SnapshotRecord.taken(core.number, number, core.snapshot()))
 
 
 def _thin_out(run: Execute, core: Core) -> None:
