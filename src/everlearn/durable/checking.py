@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from everlearn.durable.database import FILE, READABLE, SCHEMA, connect_to_read, read_version
 from everlearn.durable.entry import first_check
 from everlearn.durable.reader import Reader
-from everlearn.durable.records import UNREADABLE, AgentRecord, scan_rows, scan_snapshots
+from everlearn.durable.records import UNREADABLE, AgentRecord, is_whole, scan_rows, scan_snapshots
 from everlearn.durable.wal import inspect
 from everlearn.errors import EverlearnError, Held, LiveError
 from everlearn.locks import working
@@ -87,76 +85,81 @@ def check(directory: str | os.PathLike[str]) -> Report:
 
 def check_file(path: Path, in_use: bool = False) -> Report:
     """Check one file, which may also be a backup."""
-    findings = [] if in_use else [*_check_log(path)]
-    agents: list[dict[str, Any]] = []
-    connection = connect_to_read(path)
-    try:
-        findings += _check_structure(connection, path)
-        for row in connection.execute("SELECT * FROM agents ORDER BY id").fetchall():
-            record = AgentRecord(*row)
-            if record.whole:
-                agents.append(_check_agent(connection, path, record, findings))
-            else:
-                findings.append(Damage(path.name, "agents", str(record.name), record.number, "is damaged"))
-    except UNREADABLE as error:
-        findings.append(Damage(path.name, None, None, None, f"cannot be read ({error})"))
-    finally:
-        connection.close()
-    return Report(str(path.parent), in_use, findings, agents)
+    with closing(connect_to_read(path)) as connection:
+        checker = _Checker(path, connection)
+        if not in_use:
+            checker.check_log()
+        try:
+            checker.check_structure()
+            for row in connection.execute("SELECT * FROM agents ORDER BY id").fetchall():
+                checker.check_agent(AgentRecord(*row))
+        except UNREADABLE as error:
+            checker.note(f"cannot be read ({error})")
+    return Report(str(path.parent), in_use, checker.findings, checker.agents)
 
 
-def _check_log(path: Path) -> Iterator[Damage]:
-    log = inspect(path)
-    if log is not None and log.lost:
-        yield Damage(f"{path.name}-wal", None, None, log.frames + 1, f"{log.lost} commits from here on are lost")
-    if log is not None and log.missing:
-        yield Damage(f"{path.name}-wal", None, None, None, f"{log.missing} frames at its end are missing")
+class _Checker:
+    """A check of a file, and what it has found so far."""
 
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path, self.connection = path, connection
+        self.findings: list[Damage] = []
+        self.agents: list[dict[str, Any]] = []
 
-def _check_structure(connection: sqlite3.Connection, path: Path) -> Iterator[Damage]:
-    for (line,) in connection.execute(f"PRAGMA integrity_check({MOST_LISTED})").fetchall():
-        if line != "ok":
-            yield Damage(path.name, None, None, None, " ".join(str(line).split()))
-    version = read_version(connection)
-    if version not in READABLE:
-        yield Damage(path.name, "meta", None, None, f"schema version {version}, this everlearn reads {SCHEMA}")
+    def note(self, what: str, table: str | None = None, agent: str | None = None, row: int | None = None) -> None:
+        self.findings.append(Damage(self.path.name, table, agent, row, what))
 
+    def check_log(self) -> None:
+        log, file = inspect(self.path), f"{self.path.name}-wal"
+        if log is not None and log.lost:
+            what = f"{log.lost} commits from here on are lost"
+            self.findings.append(Damage(file, None, None, log.frames + 1, what))
+        if log is not None and log.missing:
+            self.findings.append(Damage(file, None, None, None, f"{log.missing} frames at its end are missing"))
 
-def _check_agent(
-    connection: sqlite3.Connection, path: Path, record: AgentRecord, findings: list[Damage]
-) -> dict[str, Any]:
-    damages: list[Damage] = []
-    checks: dict[int, int] = {0: first_check(record.number)}
-    rows = snapshots = last = 0
-    for snapshot in scan_snapshots(connection, record.number):
-        snapshots += 1
-        if snapshot.damage is not None:
-            damages.append(Damage(path.name, "snapshots", record.name, snapshot.seq, snapshot.damage))
-        elif snapshot.record is not None:
-            checks[snapshot.record.seq] = json.loads(snapshot.record.more)["check"]
-    for row in scan_rows(connection, record.number, checks=checks):
-        if row.damage is not None:
-            damages.append(Damage(path.name, "journal", record.name, row.seq, row.damage))
-        if row.entry is not None:
-            rows, last = rows + 1, row.seq
-    unsaved = connection.execute("SELECT value FROM meta WHERE key = ?", (f"{WITHOUT}{record.number}",)).fetchone()
-    last = max(last, int(unsaved[0]) if unsaved else 0)
-    if snapshots and max(checks) > last:
-        what = f"rows {last + 1} to {max(checks)} are missing"
-        damages.append(Damage(path.name, "journal", record.name, last + 1, what))
-    step = _recoverable_step(connection, path, record, damages)
-    findings += damages[:MOST_LISTED]
-    return {"name": record.name, "step": step, "rows": rows, "snapshots": snapshots}
+    def check_structure(self) -> None:
+        for (line,) in self.connection.execute(f"PRAGMA integrity_check({MOST_LISTED})").fetchall():
+            if line != "ok":
+                self.note(" ".join(str(line).split()))
+        version = read_version(self.connection)
+        if version not in READABLE:
+            self.note(f"schema version {version}, this everlearn reads {SCHEMA}", "meta")
 
+    def check_agent(self, record: AgentRecord) -> None:
+        if not is_whole(record):
+            self.note("is damaged", "agents", str(record.name), record.number)
+            return
+        before = len(self.findings)
+        checks: dict[int, int] = {0: first_check(record.number)}
+        rows = snapshots = last = 0
+        for snapshot in scan_snapshots(self.connection, record.number):
+            snapshots += 1
+            if snapshot.damage is not None:
+                self.note(snapshot.damage, "snapshots", record.name, snapshot.seq)
+            elif snapshot.record is not None:
+                checks[snapshot.record.seq] = snapshot.record.checkpoint.more["check"]
+        for row in scan_rows(self.connection, record.number, checks=checks):
+            if row.damage is not None:
+                self.note(row.damage, "journal", record.name, row.seq)
+            if row.entry is not None:
+                rows, last = rows + 1, row.seq
+        query, key = "SELECT value FROM meta WHERE key = ?", f"{WITHOUT}{record.number}"
+        unsaved = self.connection.execute(query, (key,)).fetchone()
+        last = max(last, int(unsaved[0]) if unsaved else 0)
+        if snapshots and max(checks) > last:
+            self.note(f"rows {last + 1} to {max(checks)} are missing", "journal", record.name, last + 1)
+        step = self._recoverable_step(record)
+        del self.findings[before + MOST_LISTED :]
+        self.agents.append({"name": record.name, "step": step, "rows": rows, "snapshots": snapshots})
 
-def _recoverable_step(connection: sqlite3.Connection, path: Path, record: AgentRecord, damages: list[Damage]) -> int:
-    """Return the step that an agent recovers to; if it needs the user's design, the step of its last row."""
-    if record.stored_setup().has_own_design:
-        query = "SELECT step FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
-        row = connection.execute(query, (record.number,)).fetchone()
-        return int(row[0]) if row else 0
-    try:
-        return Reader.on(connection, path).look(record.name).step
-    except EverlearnError as error:
-        damages.append(Damage(path.name, None, record.name, None, f"cannot be recovered ({error})"))
-        return 0
+    def _recoverable_step(self, record: AgentRecord) -> int:
+        """Return the step that an agent recovers to; if it needs the user's design, the step of its last row."""
+        if record.stored_setup().has_own_design:
+            query = "SELECT step FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
+            row = self.connection.execute(query, (record.number,)).fetchone()
+            return int(row[0]) if row else 0
+        try:
+            return Reader.on(self.connection, self.path).look(record.name).step
+        except EverlearnError as error:
+            self.note(f"cannot be recovered ({error})", agent=record.name)
+            return 0

@@ -227,8 +227,8 @@ class Core:
 
     def change(self, changes: list[str], relearned_since: int | None) -> Entry:
         """Return the entry of an accepted change of something that the agent depends on."""
-        _, more, state = self.snapshot()
-        return self.entry(Kind.CHANGE, self.step, payload=Accepted(changes, relearned_since, more, state).payload())
+        accepted = Accepted(changes, relearned_since, self.snapshot())
+        return self.entry(Kind.CHANGE, self.step, payload=accepted.payload())
 
     def export_state(self) -> bytes:
         """Return the agent state, as ``everlearn.Agent.save`` writes it."""
@@ -265,7 +265,7 @@ class Core:
         elif entry.kind in (Kind.ROLLBACK, Kind.IMPORT):
             self._adopt(entry)
         elif entry.kind == Kind.CHANGE:
-            self.changed = {"step": entry.step, "changes": Accepted.parsed(entry.payload or b"").changes}
+            self.changed = {"step": entry.step, "changes": entry.accepted.changes}
         self.step, self.seq, self.check = entry.step, entry.seq, entry.check
 
     def _propose_again(self, entry: Entry) -> None:

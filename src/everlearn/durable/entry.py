@@ -37,6 +37,31 @@ class Outcome(NamedTuple):
     """The aleatoric state that followed."""
 
 
+class Checkpoint(NamedTuple):
+    """Everything that a durable agent is after row ``seq`` of its journal."""
+
+    seq: int
+    more: dict[str, Any]
+    """What the agent state does not hold, as a JSON document."""
+    state: bytes
+    """The agent state, as :meth:`everlearn.Agent.save` writes it."""
+
+
+class Accepted(NamedTuple):
+    """The content of a row of kind change: the user accepted changes, and the agent resumed from a checkpoint."""
+
+    changes: list[str]
+    relearned_since: int | None
+    """The step since which rows were learned from again, with functions that changed; None if none were."""
+    checkpoint: Checkpoint
+    """The agent before the row, so that earlier rows need not be read."""
+
+    def payload(self) -> bytes:
+        """Return it as bytes; see :attr:`Entry.accepted`."""
+        text = {"changes": self.changes, "relearned_since": self.relearned_since, "more": self.checkpoint.more}
+        return json.dumps(text).encode() + b"\n" + self.checkpoint.state
+
+
 class Entry(NamedTuple):
     """One row of the journal; indices are those of the task.
 
@@ -65,7 +90,7 @@ class Entry(NamedTuple):
     following: int
     """The aleatoric state after it."""
     payload: bytes | None
-    """The agent state after a rollback or an import, the name of a mode, or an :class:`Accepted` change."""
+    """The agent state after a rollback or an import, the name of a mode, or an accepted change."""
     check: int
     """See :func:`checksum`."""
 
@@ -74,9 +99,18 @@ class Entry(NamedTuple):
         """Whether it completed a step."""
         return self.kind in (Kind.OBSERVED, Kind.WARM)
 
+    @property
+    def accepted(self) -> Accepted:
+        """The content of a row of kind change."""
+        text, _, state = (self.payload or b"").partition(b"\n")
+        document = json.loads(text)
+        checkpoint = Checkpoint(self.seq - 1, document["more"], state)
+        return Accepted(document["changes"], document["relearned_since"], checkpoint)
+
     def described(self, task: Task) -> dict[str, Any]:
         """Return the row by labels, as a JSON document."""
         moment = datetime.datetime.fromtimestamp(self.at, datetime.UTC)
+        mask = None if self.allowed is None else unpacked(self.allowed)
         document = {
             "seq": self.seq,
             "step": self.step,
@@ -84,7 +118,9 @@ class Entry(NamedTuple):
             "at": moment.isoformat(timespec="microseconds"),
             "mode": MODES[self.mode],
             "state": task.states[self.state],
-            "allowed": None if self.allowed is None else _unmasked(task.actions, self.allowed),
+            "allowed": None
+            if mask is None
+            else [label for place, label in enumerate(task.actions) if mask >> place & 1],
             "proposed": label_at(task.actions, self.proposed),
             "executed": label_at(task.actions, self.executed),
             "observation": label_at(task.observations, self.observation),
@@ -97,51 +133,13 @@ class Entry(NamedTuple):
         elif self.kind in (Kind.ROLLBACK, Kind.IMPORT):
             document["bytes"] = len(payload)
         elif self.kind == Kind.CHANGE:
-            accepted = Accepted.parsed(payload)
-            document |= {"changes": accepted.changes, "relearned_since": accepted.relearned_since}
+            document |= {"changes": self.accepted.changes, "relearned_since": self.accepted.relearned_since}
         return document
-
-
-def _unmasked(actions: tuple[Label, ...], mask: bytes) -> list[Label]:
-    bits = unpacked(mask)
-    return [label for place, label in enumerate(actions) if bits >> place & 1]
 
 
 def label_at(labels: tuple[Label, ...], index: int | None) -> Label | None:
     """Return the label of an index, if there is one."""
     return None if index is None else labels[index]
-
-
-class Checkpoint(NamedTuple):
-    """Everything that a durable agent is after row ``seq`` of its journal."""
-
-    seq: int
-    more: dict[str, Any]
-    """What the agent state does not hold, as a JSON document."""
-    state: bytes
-    """The agent state, as :meth:`everlearn.Agent.save` writes it."""
-
-
-class Accepted(NamedTuple):
-    """The payload of a row of kind change: the user accepted changes, and the agent resumed from a checkpoint."""
-
-    changes: list[str]
-    relearned_since: int | None
-    """The step since which rows were learned from again, with functions that changed; None if none were."""
-    more: dict[str, Any]
-    state: bytes
-    """With ``more``, all but the number of a :class:`Checkpoint`, so that earlier rows need not be read."""
-
-    def payload(self) -> bytes:
-        """Return it as bytes."""
-        text = {"changes": self.changes, "relearned_since": self.relearned_since, "more": self.more}
-        return json.dumps(text).encode() + b"\n" + self.state
-
-    @classmethod
-    def parsed(cls, payload: bytes) -> Accepted:
-        """Return what :meth:`payload` wrote."""
-        text, _, state = payload.partition(b"\n")
-        return cls(**json.loads(text), state=state)
 
 
 def first_check(agent: int) -> int:

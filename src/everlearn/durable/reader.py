@@ -14,8 +14,8 @@ from typing import Any
 
 from everlearn.durable import database
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Accepted, Checkpoint, Entry, Kind
-from everlearn.durable.records import AgentRecord, SnapshotRecord, scan_rows, scan_snapshots
+from everlearn.durable.entry import Entry, Kind
+from everlearn.durable.records import AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
 from everlearn.durable.setup import Setup
 from everlearn.errors import Corrupt, LiveError, SnapshotError
 
@@ -93,7 +93,7 @@ class Reader:
         if row is None:
             raise LiveError(f"{self.directory}: there is no agent {name!r}")
         record = AgentRecord(*row)
-        if not record.whole:
+        if not is_whole(record):
             raise Corrupt(f"{self.path}: table agents: the row of {name!r} is damaged")
         return record
 
@@ -128,17 +128,12 @@ class Reader:
             except SnapshotError as error:
                 raise LiveError(f"{self.path}: snapshot at step {snapshot.record.step}: {error}") from None
             return core
-        if changed:
-            core.restore(self._checkpoint_before(record.number, changed), exact)
+        if changed:  # replay begins with the row of the change
+            entry = next(self.rows(record.number, changed - 1), None)
+            if entry is None or (entry.seq, entry.kind) != (changed, Kind.CHANGE):
+                raise self._damaged(record.number, f"row {changed}: is missing")
+            core.restore(entry.accepted.checkpoint, exact)
         return core  # without a change the journal must reach back to its first row, which replay checks
-
-    def _checkpoint_before(self, agent: int, changed: int) -> Checkpoint:
-        """Return the checkpoint in the row of an accepted change; replay then begins with that row."""
-        entry = next(self.rows(agent, changed - 1), None)
-        if entry is None or (entry.seq, entry.kind) != (changed, Kind.CHANGE):
-            raise self._damaged(agent, f"row {changed}: is missing")
-        accepted = Accepted.parsed(entry.payload or b"")
-        return Checkpoint(changed - 1, accepted.more, accepted.state)
 
     def rows(self, agent: int, after: int = -1, check: int | None = None) -> Iterator[Entry]:
         """Yield the rows of a journal after row ``after``, whose check is ``check``; raise at the first damage."""
@@ -179,6 +174,6 @@ class Reader:
             known = ", ".join(str(snapshot["step"]) for snapshot in self.snapshots(agent)[-12:])
             raise LiveError(f"step: there is no snapshot at step {step}; there are at {known}")
         record = SnapshotRecord(*row)
-        if not record.whole:
+        if not is_whole(record):
             raise Corrupt(f"{self.path}: table snapshots: agent {agent}: the snapshot at step {step} is damaged")
         return record

@@ -37,11 +37,6 @@ class AgentRecord(NamedTuple):
     sha256: str = ""
 
     @property
-    def whole(self) -> bool:
-        """Whether it is undamaged."""
-        return self.sha256 == digest(*self[:-1])
-
-    @property
     def changed(self) -> int | None:
         """The number of the row in which a change of its fingerprint was last accepted."""
         return None if self.face is None else json.loads(self.face).get("changed")
@@ -72,21 +67,18 @@ class SnapshotRecord(NamedTuple):
     def taken(cls, agent: int, number: int, checkpoint: Checkpoint) -> SnapshotRecord:
         """Return the sealed record of a checkpoint that was just taken."""
         seq, more, state = checkpoint
-        return cls(agent, seq, number, more["step"], time.time(), json.dumps(more), state).sealed()
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is undamaged."""
-        return self.sha256 == digest(*self[:-1])
-
-    def sealed(self) -> Self:
-        """Return it with the digest of its contents."""
-        return self._replace(sha256=digest(*self[:-1]))
+        fields = (agent, seq, number, more["step"], time.time(), json.dumps(more), state)
+        return cls(*fields, digest(*fields))
 
     @property
     def checkpoint(self) -> Checkpoint:
         """The agent that it holds."""
         return Checkpoint(self.seq, json.loads(self.more), self.state)
+
+
+def is_whole(record: AgentRecord | SnapshotRecord) -> bool:
+    """Return whether a record is undamaged."""
+    return record.sha256 == digest(*record[:-1])
 
 
 def digest(*parts: object) -> str:
@@ -154,7 +146,7 @@ def scan_snapshots(connection: sqlite3.Connection, agent: int) -> Iterator[Scann
             row = connection.execute(_SNAPSHOT, (agent, seq)).fetchone()
             if row is not None:  # otherwise the process that writes has removed it since
                 record = SnapshotRecord(*row)
-                yield ScannedSnapshot(seq, record, None if record.whole else "is damaged")
+                yield ScannedSnapshot(seq, record, None if is_whole(record) else "is damaged")
         except UNREADABLE as error:
             yield ScannedSnapshot(seq, None, f"cannot be read ({error})")
     if unreadable is not None:

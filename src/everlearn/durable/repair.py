@@ -19,9 +19,9 @@ from everlearn.durable import database
 from everlearn.durable.checking import WITHOUT, check_file
 from everlearn.durable.core import Core
 from everlearn.durable.declaration import FUNCTION
-from everlearn.durable.entry import Accepted, Checkpoint, Entry, Kind, first_check
+from everlearn.durable.entry import Entry, Kind, first_check
 from everlearn.durable.fingerprint import FACE
-from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, scan_rows, scan_snapshots
+from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.locks import working
 
@@ -180,7 +180,7 @@ def _trusted(record: AgentRecord) -> AgentRecord:
     That is its setup and, if objects are not given, the labels and the range of its task.  The rest of its fingerprint
     is recorded again when it is next opened.
     """
-    if record.whole:
+    if is_whole(record):
         return record
     if FUNCTION not in json.loads(record.setup).values():
         return record._replace(face=None)
@@ -198,12 +198,11 @@ def _recover(source: sqlite3.Connection, core: Core, snapshots: list[SnapshotRec
     change = max((place for place, entry in enumerate(rows) if entry.kind == Kind.CHANGE), default=-1)
     if change >= 0:  # its snapshot is lost, and rows before it were written with another setup
         rows = rows[change:]
-        accepted = Accepted.parsed(rows[0].payload or b"")
-        core.restore(Checkpoint(rows[0].seq - 1, accepted.more, accepted.state))
+        core.restore(rows[0].accepted.checkpoint)
     elif snapshots:
-        core.exact = not record.whole or snapshots[0].seq >= (record.changed or 0)
+        core.exact = not is_whole(record) or snapshots[0].seq >= (record.changed or 0)
         core.restore(snapshots[0].checkpoint, core.exact)
-    elif not record.whole:
+    elif not is_whole(record):
         raise LiveError("neither its setup nor a snapshot can be trusted")
     for entry in rows:
         core.apply(entry)
