@@ -260,7 +260,7 @@ def test_a_damaged_log_is_refused_and_repaired(crashed, truth, tmp_path, share):
     place = copy(crashed, tmp_path)
     log = place / "everlearn.db-wal"
     damage(log, int(share * log.stat().st_size) + 20)
-    with pytest.raises(Corrupt, match=r"everlearn.db-wal: .* cannot be read; to go on with what is left"):
+    with pytest.raises(Corrupt, match=r"everlearn.db-wal: .* cannot be read; to resume from what is left"):
         el.live(place)
     assert any(finding.file == "everlearn.db-wal" for finding in check(place).findings)
     kept = log.read_bytes()

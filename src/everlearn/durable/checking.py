@@ -136,13 +136,13 @@ class _Checker:
             snapshots += 1
             if snapshot.damage is not None:
                 self.note(snapshot.damage, "snapshots", record.name, snapshot.seq)
-            elif snapshot.record is not None:
-                checks[snapshot.record.seq] = snapshot.record.checkpoint.more["check"]
-        for row in scan_rows(self.connection, record.number, checks=checks):
-            if row.damage is not None:
-                self.note(row.damage, "journal", record.name, row.seq)
-            if row.entry is not None:
-                rows, last = rows + 1, row.seq
+            elif snapshot.row is not None:
+                checks[snapshot.row.seq] = snapshot.row.checkpoint.more["check"]
+        for scanned in scan_rows(self.connection, record.number, checks=checks):
+            if scanned.damage is not None:
+                self.note(scanned.damage, "journal", record.name, scanned.seq)
+            if scanned.row is not None:
+                rows, last = rows + 1, scanned.row.seq
         query, key = "SELECT value FROM meta WHERE key = ?", f"{WITHOUT}{record.number}"
         unsaved = self.connection.execute(query, (key,)).fetchone()
         last = max(last, int(unsaved[0]) if unsaved else 0)

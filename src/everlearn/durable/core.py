@@ -32,19 +32,7 @@ a user's design are raised as errors of this project, and are not among these.""
 
 
 class Core:
-    """An agent with modes and allowed actions, which counts its observations.
-
-    Examples
-    --------
-    >>> from everlearn.durable.setup import make_setup
-    >>> core = Core(make_setup(task="service-station", seed=1))
-    >>> core.act()
-    'fast'
-    >>> core.apply(core.prepare("arrival"))
-    >>> core.step, core.t, core.mode
-    (1, 1, 'learn')
-
-    """
+    """An agent with modes and allowed actions, which counts its observations."""
 
     def __init__(self, setup: Setup, number: int = 0) -> None:
         self.setup = setup

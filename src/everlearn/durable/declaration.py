@@ -56,8 +56,6 @@ def _aleatoric(values: Mapping[str, Any], sets: Sets) -> AleatoricState:
     kind, start = values["aleatoric"], values["start"]
     if isinstance(kind, AleatoricState):
         return kind
-    if is_missing(kind):
-        raise InputError("aleatoric", None, "was given as an object; give it again")
     if isinstance(kind, list):
         return _table_state(rows(kind, "aleatoric"), start, sets)
     if kind == GIVEN:
@@ -93,8 +91,6 @@ def _reward(kind: Any, states: tuple[Label, ...], sets: Sets, low: float) -> Rew
         return kind  # type: ignore[no-any-return]
     if isinstance(kind, str) and kind == GIVEN:
         return lambda _state, _action, _observation: low  # stands in for the reward that the caller gives
-    if is_missing(kind):
-        raise InputError("reward", None, "was given as a function; give it again")
     return _table_reward(rows(kind, "reward"), states, sets)
 
 

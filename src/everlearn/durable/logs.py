@@ -23,15 +23,8 @@ COLUMNS = ("observation", "action", "reward", "state")
 def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[Core, list[Entry]]:
     """Return a copy of an agent that has learned from all rows of a log, and the entries that made it so.
 
-    Parameters
-    ----------
-    core:
-        the agent; it is not changed
-    log:
-        rows (observation, action), (observation, action, reward), or mappings with such keys
-    start:
-        the aleatoric state in which the log begins; by default that of the agent
-
+    Rows are (observation, action), (observation, action, reward), or mappings with such keys.  ``start`` is the
+    aleatoric state in which the log begins, by default that of the agent.
     """
     if core.agent.pending is not None:
         raise LiveError("an action was asked for and is not yet observed; observe it before a warm start")
@@ -88,11 +81,8 @@ def _lines(file: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 def _table(file: Iterable[str], core: Core) -> Iterator[dict[str, Any]]:
     task = core.agent.task
-    finders = {
-        "observation": finder(task.observations, "observation"),
-        "action": finder(task.actions, "action"),
-        "state": finder(task.states, "state"),
-    }
+    sets = {"observation": task.observations, "action": task.actions, "state": task.states}
+    finders = {name: finder(labels, name) for name, labels in sets.items()}
     reader = csv.DictReader(file, strict=True)
     header = reader.fieldnames or []
     fine = {"observation", "action"} <= set(header) <= set(COLUMNS)

@@ -23,18 +23,7 @@ LOG = logging.getLogger("everlearn.durable")
 
 
 class Reader:
-    """A directory of durable agents, to read from.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from everlearn.durable.live import live
-    >>> directory = tempfile.mkdtemp()
-    >>> with live(directory, task="service-station") as agent, Reader(directory) as reader:
-    ...     reader.names()
-    ['agent']
-
-    """
+    """A directory of durable agents, to read from."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
@@ -117,16 +106,16 @@ class Reader:
         core, changed = Core(setup, record.number), record.changed or 0
         core.exact = exact
         for snapshot in scan_snapshots(self.connection, record.number):
-            if snapshot.record is None or snapshot.damage is not None:
+            if snapshot.row is None or snapshot.damage is not None:
                 message = "%s: table snapshots: agent %d: the snapshot after row %s %s; an older one is used"
                 LOG.warning(message, self.path, record.number, snapshot.seq, snapshot.damage)
                 continue
-            if snapshot.record.seq < changed:
+            if snapshot.row.seq < changed:
                 break
             try:
-                core.restore(snapshot.record.checkpoint, exact)
+                core.restore(snapshot.row.checkpoint, exact)
             except SnapshotError as error:
-                raise LiveError(f"{self.path}: snapshot at step {snapshot.record.step}: {error}") from None
+                raise LiveError(f"{self.path}: snapshot at step {snapshot.row.step}: {error}") from None
             return core
         if changed:  # replay begins with the row of the change
             entry = next(self.rows(record.number, changed - 1), None)
@@ -137,13 +126,13 @@ class Reader:
 
     def rows(self, agent: int, after: int = -1, check: int | None = None) -> Iterator[Entry]:
         """Yield the rows of a journal after row ``after``, whose check is ``check``; raise at the first damage."""
-        for row in scan_rows(self.connection, agent, after, {} if check is None else {after: check}):
-            if row.error is not None:
+        for scanned in scan_rows(self.connection, agent, after, {} if check is None else {after: check}):
+            if scanned.error is not None:
                 with database.errors(self.path):
-                    raise row.error
-            if row.entry is None or row.damage is not None:
-                raise self._damaged(agent, f"row {row.seq}: {row.damage}")
-            yield row.entry
+                    raise scanned.error
+            if scanned.row is None or scanned.damage is not None:
+                raise self._damaged(agent, f"row {scanned.seq}: {scanned.damage}")
+            yield scanned.row
 
     def _damaged(self, agent: int, what: str) -> Corrupt:
         return Corrupt(f"{self.path}: table journal: agent {agent}: {what}; {database.how_to_repair(self.path)}")

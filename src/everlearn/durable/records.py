@@ -11,11 +11,13 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Self
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from everlearn.durable.database import COLUMNS
 from everlearn.durable.entry import Checkpoint, Entry, checksum
 from everlearn.durable.setup import Setup
+
+Row = TypeVar("Row")
 
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError, TypeError, ValueError, KeyError, OverflowError)
 """The errors that reading a damaged row may raise."""
@@ -90,27 +92,20 @@ def digest(*parts: object) -> str:
     return sha256.hexdigest()
 
 
-class Scanned(NamedTuple):
-    """A row of a journal, or the place where one is missing or unreadable."""
+class Scanned(NamedTuple, Generic[Row]):
+    """A row that was read, or the place where one is missing or unreadable."""
 
-    seq: int
-    entry: Entry | None
+    seq: int | None
+    """Its number; None if the numbers cannot be read."""
+    row: Row | None
     damage: str | None = None
     error: Exception | None = None
     """The error that ended the scan."""
 
 
-class ScannedSnapshot(NamedTuple):
-    """A snapshot, or the place where one is unreadable; ``seq`` is None where the numbers themselves are."""
-
-    seq: int | None
-    record: SnapshotRecord | None
-    damage: str | None = None
-
-
 def scan_rows(
     connection: sqlite3.Connection, agent: int, after: int = -1, checks: Mapping[int, int] | None = None
-) -> Iterator[Scanned]:
+) -> Iterator[Scanned[Entry]]:
     """Yield the rows of an agent's journal after row ``after``, each compared with the row before it.
 
     ``checks`` has the checks of rows that something else vouches for, such as a snapshot.  If row ``after`` is one of
@@ -132,7 +127,7 @@ def scan_rows(
         yield Scanned(last + 1, None, f"cannot be read ({error})", error)
 
 
-def scan_snapshots(connection: sqlite3.Connection, agent: int) -> Iterator[ScannedSnapshot]:
+def scan_snapshots(connection: sqlite3.Connection, agent: int) -> Iterator[Scanned[SnapshotRecord]]:
     """Yield the snapshots of an agent, the newest first."""
     numbers: list[int] = []
     unreadable: Exception | None = None
@@ -146,8 +141,8 @@ def scan_snapshots(connection: sqlite3.Connection, agent: int) -> Iterator[Scann
             row = connection.execute(_SNAPSHOT, (agent, seq)).fetchone()
             if row is not None:  # otherwise the process that writes has removed it since
                 record = SnapshotRecord(*row)
-                yield ScannedSnapshot(seq, record, None if is_whole(record) else "is damaged")
+                yield Scanned(seq, record, None if is_whole(record) else "is damaged")
         except UNREADABLE as error:
-            yield ScannedSnapshot(seq, None, f"cannot be read ({error})")
+            yield Scanned(seq, None, f"cannot be read ({error})")
     if unreadable is not None:
-        yield ScannedSnapshot(None, None, f"cannot be read ({unreadable})")
+        yield Scanned(None, None, f"cannot be read ({unreadable})")

@@ -150,7 +150,7 @@ class Rescued(NamedTuple):
 
 def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
     scanned = scan_snapshots(source, record.number)
-    snapshots = [snapshot.record for snapshot in scanned if snapshot.record is not None and snapshot.damage is None]
+    snapshots = [snapshot.row for snapshot in scanned if snapshot.row is not None and snapshot.damage is None]
     trusted = _trusted(record)
     core = Core(trusted.stored_setup(), record.number)
     _recover(source, core, snapshots, record)
@@ -223,8 +223,8 @@ def _undamaged(source: sqlite3.Connection, agent: int, snapshot: SnapshotRecord 
     after = 0 if snapshot is None else snapshot.seq
     check = first_check(agent) if snapshot is None else snapshot.checkpoint.more["check"]
     rows = []
-    for row in scan_rows(source, agent, after, {after: check}):
-        if row.entry is None or row.damage is not None:
+    for scanned in scan_rows(source, agent, after, {after: check}):
+        if scanned.row is None or scanned.damage is not None:
             break
-        rows.append(row.entry)
+        rows.append(scanned.row)
     return rows

@@ -64,19 +64,8 @@ DEFAULTS: dict[str, Any] = {name: key.default for name, key in KEYS.items()}
 class Setup:
     """What a durable agent is: its document, and the task and the agent made from it.
 
-    Parameters
-    ----------
-    values:
-        by the keys of ``KEYS``, as in JSON; some may be functions or objects
-    face:
-        the stored fingerprint, which is enough to replay and to read if objects are not given
-
-    Examples
-    --------
-    >>> setup = Setup({"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": [0, 1]})
-    >>> setup.task.states
-    ('start', 'idle', 'busy')
-
+    ``values`` are by the keys of ``KEYS``, as in JSON or as functions and objects.  ``face`` is the stored fingerprint,
+    which is enough to replay and to read if objects are not given.
     """
 
     def __init__(self, values: Mapping[str, Any], face: dict[str, Any] | None = None) -> None:
@@ -88,7 +77,11 @@ class Setup:
         self.values = {**self.document, **objects}
         names = (self.values[key] for key in ("task", "agent", "schedule", "parameters"))
         self.task_spec, self.agent_spec = read_specs(*names)
-        self.task = self._make_task() if face is None else task_of_face(face)
+        if face is None:
+            self.task = declared_task(self.values) if self.values["task"] is None else self.task_spec.make()
+            _ = self.task.reward.pure, self.task.aleatoric.pure  # raise before anything is written
+        else:
+            self.task = task_of_face(face)
         _check_text(self.task)
         self.snapshot_every = whole(self.values["snapshot_every"], "snapshot_every", 1, MOST_STEPS)
         retain = self.values["retain"]
@@ -98,15 +91,6 @@ class Setup:
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
         self.drift = _drift(self.values["drift"])
         self.allowed = _allowed(self.values["allowed"], self.task)
-
-    def _make_task(self) -> Task:
-        if self.values["task"] is None:
-            task = declared_task(self.values)
-        else:
-            require(not is_missing(self.values["task"]), "task", None, "was given as an object; give it again")
-            task = self.task_spec.make()
-        _ = task.reward.pure, task.aleatoric.pure  # raise before anything is written
-        return task
 
     @property
     def objects(self) -> dict[str, Any]:
@@ -184,14 +168,7 @@ class Setup:
 
 
 def make_setup(**given: Any) -> Setup:
-    """Return a setup from arguments of Python; raise if one of them would have no effect.
-
-    Examples
-    --------
-    >>> make_setup(task="service-station", seed=1).document["task"]
-    'service-station'
-
-    """
+    """Return a setup from arguments of Python; raise if one of them would have no effect."""
     values = {key: value for key, value in given.items() if value is not None}
     kind = values.get("aleatoric")
     if "task" in values:

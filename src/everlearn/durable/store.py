@@ -34,24 +34,7 @@ Execute = Callable[..., sqlite3.Cursor]
 
 
 class Store(Reader):
-    """A directory of durable agents, held by this process until it is closed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from everlearn.durable.setup import make_setup
-    >>> store = Store(tempfile.mkdtemp())
-    >>> core = store.create("station", make_setup(task="service-station", seed=1))
-    >>> core.act()
-    'fast'
-    >>> entry = core.prepare("arrival")
-    >>> store.append([(core.number, entry)])
-    >>> core.apply(entry)
-    >>> store.names()
-    ['station']
-    >>> store.close()
-
-    """
+    """A directory of durable agents, held by this process until it is closed."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._held = ExitStack()
@@ -70,17 +53,13 @@ class Store(Reader):
     def _connect(self) -> sqlite3.Connection:
         database.put_in_place(self.directory)
         if not self.path.exists():
-            self._create_file()
+            if self.path.with_name(f"{database.FILE}-wal").exists():
+                raise Corrupt(f"{self.path}: it is gone, and its write-ahead log is there; put it back, or a backup")
+            with database.new_file(self.directory):
+                pass  # complete or not at all, so that a file without tables is known to be damaged
+            database.put_in_place(self.directory)
         refuse_damage(self.path)
         return database.connect(self.path)
-
-    def _create_file(self) -> None:
-        """Create the file, complete or not at all, so that one without tables is known to be damaged."""
-        if self.path.with_name(f"{database.FILE}-wal").exists():
-            raise Corrupt(f"{self.path}: it is gone, and its write-ahead log is there; put it back, or a backup")
-        with database.new_file(self.directory):
-            pass
-        database.put_in_place(self.directory)
 
     def _check_version(self) -> None:
         version = database.read_version(self.connection)
@@ -117,36 +96,24 @@ class Store(Reader):
     ) -> Core:
         """Return an agent as of the last row of its journal, ready to resume.
 
-        Parameters
-        ----------
-        name:
-            the name of the agent
-        given:
-            arguments of :func:`everlearn.durable.setup.make_setup`: objects, which are not stored, and what must agree
-        accept:
-            whether to accept that something the agent depends on has changed; the change is then a row of its journal
-        remedy:
-            the advice in the error that a change raises if it is not accepted
-
+        ``given`` are arguments of :func:`everlearn.durable.setup.make_setup`: objects, which are not stored, and values
+        to compare.  A change raises an error that ends with ``remedy``; if it is accepted, it is a row of the journal.
         """
         record = self.enrolled(name)
         reopened = reopen(record.setup, record.face, given or {})
         if reopened.changes:
-            self._refuse_changes(reopened.changes, accept, remedy)
+            final = [change.words for change in reopened.changes if change.final]
+            if final:
+                raise Changed(str(self.directory), final, "what the agent knows does not fit; use a new directory")
+            if not accept:
+                remedy = remedy or f"to accept this: everlearn accept {self.directory}"
+                raise Changed(str(self.directory), [change.words for change in reopened.changes], remedy)
             return self._accept(record, reopened.setup, reopened.changes)
         core = self.replayed(reopened.setup, record)
         if not reopened.recorded:
             with self.transaction() as run:
                 _update(run, record._replace(face=reopened.setup.face()))
         return core
-
-    def _refuse_changes(self, changes: list[Change], accept: bool, remedy: str | None) -> None:
-        final = [change.words for change in changes if change.final]
-        if final:
-            raise Changed(str(self.directory), final, "what the agent knows does not fit; use a new directory")
-        if not accept:
-            remedy = remedy or f"to accept this: everlearn accept {self.directory}"
-            raise Changed(str(self.directory), [change.words for change in changes], remedy)
 
     def _accept(self, record: AgentRecord, setup: Setup, changes: list[Change]) -> Core:
         """Let an agent resume with another setup; all of it is written in one transaction."""

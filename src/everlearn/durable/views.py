@@ -19,11 +19,11 @@ def policy_table(core: Core) -> dict[str, Any]:
     ``actions`` has a row per aleatoric state, with the first of the best actions that the setup allows there.
     """
     agent = core.agent
-    known, table = agent.inspect(), weights(agent).tolist()
+    table, values, counts = weights(agent).tolist(), _table(core, "Q"), _table(core, "N")
     rows = []
     for index, state in enumerate(agent.task.states):
         action = best_of(table[index], core.may(index))
-        value, count = (_finite_entry(core, known.get(name), index, action) for name in ("Q", "N"))
+        value, count = (known and known[index][action] for known in (values, counts))
         rows.append({"state": state, "action": agent.task.actions[action], "value": value, "count": count})
     return {
         "step": core.step,
@@ -39,8 +39,7 @@ def policy_table(core: Core) -> dict[str, Any]:
 def inspect(core: Core) -> dict[str, Any]:
     """Return where an agent stands, and what it knows, by labels."""
     agent, gauge = core.agent, core.gauge
-    known, scheduled = agent.inspect(), agent.design.schedule is not None
-    now = agent.now
+    now, scheduled = agent.now, agent.design.schedule is not None
     return {
         "step": core.step,
         "t": core.t,
@@ -50,8 +49,8 @@ def inspect(core: Core) -> dict[str, Any]:
         "horizon": now.horizon if scheduled else None,
         "discount": now.discount if scheduled else None,
         "optimism": now.optimism if scheduled else None,
-        "values": _by_label(core, known.get("Q")),
-        "counts": _by_label(core, known.get("N")),
+        "values": _by_label(core, "Q"),
+        "counts": _by_label(core, "N"),
         "average_reward": gauge.average,
         "recent_average": gauge.recent,
         "drift": gauge.report(),
@@ -73,26 +72,18 @@ def gauges(core: Core) -> dict[str, float]:
     return {name: float(value) for name, value in numbers.items() if value is not None}
 
 
-def _by_label(core: Core, table: Any) -> list[dict[str, Any]] | None:
-    task = core.agent.task
-    if not _is_by_pair(core, table):
+def _by_label(core: Core, name: str) -> list[dict[str, Any]] | None:
+    task, table = core.agent.task, _table(core, name)
+    if table is None:
         return None
-    names = [show(label) for label in task.actions]
-    return [
-        {"state": state, "actions": {name: _finite(value) for name, value in zip(names, row, strict=True)}}
-        for state, row in zip(task.states, table.tolist(), strict=True)
-    ]
+    actions = [show(label) for label in task.actions]
+    rows = zip(task.states, table, strict=True)
+    return [{"state": state, "actions": dict(zip(actions, row, strict=True))} for state, row in rows]
 
 
-def _finite_entry(core: Core, table: Any, state: int, action: int) -> float | None:
-    return _finite(float(table[state, action])) if _is_by_pair(core, table) else None
-
-
-def _is_by_pair(core: Core, table: Any) -> bool:
-    indexed = core.agent.indexed
-    return table is not None and np.shape(table) == (indexed.states, indexed.actions)
-
-
-def _finite(value: float) -> float | None:
-    """Return a number that JSON has; the value of a forbidden action is minus infinity."""
-    return value if math.isfinite(value) else None
+def _table(core: Core, name: str) -> list[list[float | None]] | None:
+    """Return what the agent knows by state and action; None is for infinity, as of a forbidden action."""
+    table, indexed = core.agent.inspect().get(name), core.agent.indexed
+    if table is None or np.shape(table) != (indexed.states, indexed.actions):
+        return None
+    return [[value if math.isfinite(value) else None for value in row] for row in table.tolist()]
