@@ -75,7 +75,7 @@ class TestStart:
         assert service.call("GET", "/readyz").status == 200
 
     def test_the_extra_is_missing(self, refused, tmp_path):
-        line = refused("--data", str(tmp_path / "data"), before="import sys; sys.modules['fastapi'] = None")
+        line = refused("--data", str(tmp_path / "data"), before="import sys; sys.modules['starlette'] = None")
         assert line.endswith("the service needs more packages: pip install 'everlearn[service]'")
 
     @pytest.mark.parametrize(

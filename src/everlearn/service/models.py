@@ -30,6 +30,31 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class Named(BaseModel):
+    """The name of an agent in a path."""
+
+    name: Annotated[str, StringConstraints(pattern=NAME)] = Field(
+        description="The name of the agent.", examples=["station"]
+    )
+
+
+class NoQuery(BaseModel):
+    """The query of an operation that reads none."""
+
+
+class DeleteQuery(BaseModel):
+    """The query of a deletion."""
+
+    confirm: Annotated[str, StringConstraints(max_length=64)] = Field(description="The name again.")
+
+
+class JournalQuery(BaseModel):
+    """The steps between which the journal is read."""
+
+    first: int = Field(0, ge=0, le=2**53 - 1, description="The first step.")
+    last: int | None = Field(None, ge=0, le=2**53 - 1, description="The last step.")
+
+
 class SetupIn(Body):
     """What an agent is.  All of it is optional but what `task` or its opposite needs: see docs/service.md."""
 
