@@ -39,5 +39,6 @@ def foreign_header(headers: Mapping[bytes, bytes], is_own: Callable[[str], bool]
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].lower()
     if not is_own(name):
         return "host"
-    origin = headers.get(b"origin")
-    return None if origin is None or origin.decode("latin-1").partition("://")[2] == host else "origin"
+    origin = headers.get(b"origin", f"http://{host}".encode("latin-1")).decode("latin-1")
+    _, separator, origin_host = origin.partition("://")
+    return None if separator and origin_host == host else "origin"
