@@ -137,11 +137,11 @@ class Core:
             "following": entry.following if outcome.state is None else indexed.state(as_label(outcome.state)),
             "allowed": entry.allowed if mask is ... else None if mask is None else packed(mask),
         }
-        if entry != (other := entry._replace(**reported)):
-            task = self.agent.task
-            row, told = entry.described(task), other.described(task)
-            name = next(name for name in row if row[name] != told[name])
-            difference = f"{name} {row[name]!r}, not {told[name]!r}"
+        other = entry._replace(**reported)
+        if entry != other:
+            row, other_row = (content.described(self.agent.task) for content in (entry, other))
+            name = next(name for name in row if row[name] != other_row[name])
+            difference = f"{name} {row[name]!r}, not {other_row[name]!r}"
             raise Conflict(f"step {step} is recorded with other content: {difference}; step {due} is due", due, row)
         return entry
 

@@ -21,7 +21,15 @@ from everlearn.durable.core import Core
 from everlearn.durable.declaration import FUNCTION
 from everlearn.durable.entry import Entry, Kind, first_check
 from everlearn.durable.fingerprint import FACE
-from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
+from everlearn.durable.records import (
+    UNREADABLE,
+    AgentRecord,
+    SnapshotRecord,
+    is_whole,
+    read_rows,
+    scan_rows,
+    scan_snapshots,
+)
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.locks import working
 
@@ -118,23 +126,13 @@ def _copy_with_first_page(path: Path, work: Path) -> None:
 
 def _agent_records(source: sqlite3.Connection) -> list[AgentRecord]:
     records = []
-    for (number,) in _readable_rows(source, "SELECT id FROM agents ORDER BY id"):
-        rows = _readable_rows(source, "SELECT * FROM agents WHERE id = ?", number)
-        # a fingerprint is long, and lies behind the setup: without it the setup may still be read
-        rows = rows or _readable_rows(source, "SELECT id, name, setup, NULL, 0.0, '' FROM agents WHERE id = ?", number)
+    for (number,) in read_rows(source, "SELECT id FROM agents ORDER BY id")[0]:
+        rows, error = read_rows(source, "SELECT * FROM agents WHERE id = ?", number)
+        if error is not None:  # a fingerprint is long, and lies behind the setup, which may still be read
+            query = "SELECT id, name, setup, NULL, 0.0, '' FROM agents WHERE id = ?"
+            rows, _ = read_rows(source, query, number)
         records += [AgentRecord(*row) for row in rows]
     return records
-
-
-def _readable_rows(source: sqlite3.Connection, query: str, *values: Any) -> list[Any]:
-    """Return the rows of a query up to the first that cannot be read."""
-    rows = []
-    try:
-        for row in source.execute(query, values):
-            rows.append(row)  # noqa: PERF402 - what is read before an error counts
-    except UNREADABLE:
-        pass
-    return rows
 
 
 class Rescued(NamedTuple):
@@ -156,7 +154,7 @@ def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
     _recover(source, core, snapshots, record)
     if trusted.face is not None and (trusted.changed or 0) > core.seq:  # the change is lost
         trusted = trusted._replace(face=json.dumps({**json.loads(trusted.face), "changed": None}))
-    last = _readable_rows(source, "SELECT seq FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1", core.number)
+    last, _ = read_rows(source, "SELECT seq FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1", core.number)
     lost_rows = max((last[0][0] if last else 0) - core.seq, 0)
     return Rescued(trusted.sealed(), core, _rows_up_to(source, core, snapshots), snapshots, lost_rows)
 
