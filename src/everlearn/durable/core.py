@@ -36,22 +36,15 @@ class Core:
 
     def __init__(self, setup: Setup, number: int = 0) -> None:
         self.setup = setup
-        self.number = number
-        """Its number in its store."""
+        self.number = number  # its number in its store
         self.agent: Agent = setup.agent()
         self.gauge = Gauge(**setup.drift)
-        self.step = 0
-        """The number of observations so far."""
-        self.seq = 0
-        """The number of the last row of its journal."""
-        self.check = first_check(number)
-        """The check of the last row of its journal."""
-        self.asked: int | None = None
-        """The mask that was given with the pending call of ``act``, if any."""
-        self.changed: dict[str, Any] | None = None
-        """The last change that was accepted: its step, and what changed."""
-        self.exact = True
-        """Whether replay must reproduce the agent; False if its functions are known to have changed since."""
+        self.step = 0  # the number of observations so far
+        self.seq = 0  # the number of the last row of its journal
+        self.check = first_check(number)  # the check of the last row of its journal
+        self.asked: int | None = None  # the mask that was given with the pending call of act, if any
+        self.changed: dict[str, Any] | None = None  # the last change that was accepted: its step, and what changed
+        self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self._mode = Mode.LEARN
         self._prepared: Entry | None = None
         self._snapshot_step = 0

@@ -92,7 +92,7 @@ class Reader:
         return self.replayed(record.stored_setup(), record)
 
     def replayed(self, setup: Setup, record: AgentRecord, exact: bool = True) -> Core:
-        """Return an agent as it is after the last row of its journal; see :attr:`everlearn.durable.core.Core.exact`."""
+        """Return an agent as it is after the last row of its journal; ``exact`` as in :class:`Core`."""
         core = self.recovered(setup, record, exact)
         for entry in self.rows(core.number, core.seq, core.check):
             try:

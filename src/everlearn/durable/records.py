@@ -33,8 +33,7 @@ class AgentRecord(NamedTuple):
     number: int
     name: str
     setup: str
-    face: str | None
-    """The fingerprint; None if the setup declares everything."""
+    face: str | None  # the fingerprint; None if the setup declares everything
     created: float
     sha256: str = ""
 
@@ -57,8 +56,7 @@ class SnapshotRecord(NamedTuple):
 
     agent: int
     seq: int
-    number: int
-    """Its number among the snapshots of its agent, from 0."""
+    number: int  # its number among the snapshots of its agent, from 0
     step: int
     at: float
     more: str
@@ -95,12 +93,10 @@ def digest(*parts: object) -> str:
 class Scanned(NamedTuple, Generic[Row]):
     """A row that was read, or the place where one is missing or unreadable."""
 
-    seq: int | None
-    """Its number; None if the numbers cannot be read."""
+    seq: int | None  # its number; None if the numbers cannot be read
     row: Row | None
     damage: str | None = None
-    error: Exception | None = None
-    """The error that ended the scan."""
+    error: Exception | None = None  # the error that ended the scan
 
 
 def scan_rows(
