@@ -19,6 +19,7 @@ from everlearn.errors import (
     Held,
     InputError,
     LiveError,
+    ObservationError,
     RewardError,
     SnapshotError,
     TaskError,
@@ -268,6 +269,8 @@ def test_a_step_told_again_changes_nothing(tmp_path):
             agent.observe("arrival", "slow", step=1)
         with pytest.raises(Conflict, match="step 3 is not due"):
             agent.observe("arrival", "slow", step=3)
+        with pytest.raises(ObservationError):
+            agent.observe("departed", step=1)
         assert whole(agent.core) == before
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 
 import pytest
 
 import everlearn as el
 from everlearn.durable.changes import reopen
 from everlearn.durable.core import Core
-from everlearn.durable.setup import Setup, make_setup
+from everlearn.durable.setup import KEYS, Setup, make_setup
 from everlearn.errors import InputError
+from everlearn.service.models import SetupIn
 
 BASE = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": [0, 1]}
 SMALL = {
@@ -36,6 +38,11 @@ def test_ways_to_keep_the_past(more, states):
     again = Setup(json.loads(made.encoded()))
     assert (again.document, again.task.states) == (made.document, states)
     assert made.is_declared
+
+
+def test_every_key_can_be_given_in_python_and_over_http():
+    arguments = [name for name in signature(el.live).parameters if name not in ("directory", "accept_changes")]
+    assert sorted(arguments) == sorted(SetupIn.model_fields) == sorted(KEYS)
 
 
 def test_a_table_is_what_it_says():

@@ -51,7 +51,6 @@ def backup(directory: str | os.PathLike[str], file: str | os.PathLike[str]) -> d
 
 
 def _copy(source: Path, target: Path) -> None:
-    make = sqlite3.connect
-    with closing(connect_to_read(source)) as reading, errors(target), closing(make(target)) as writing:
+    with closing(connect_to_read(source)) as reading, errors(target), closing(sqlite3.connect(target)) as writing:
         reading.backup(writing)
         writing.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it

@@ -26,10 +26,8 @@ class Change(NamedTuple):
     """Something that is not what it was."""
 
     words: str
-    final: bool = False
-    """Whether it cannot be accepted: what the agent knows, and its journal, would no longer fit."""
-    learning: bool = False
-    """Whether it concerns how the agent acts and learns, so that replay may not reproduce the agent."""
+    final: bool = False  # whether it cannot be accepted: what the agent knows, and its journal, would no longer fit
+    learning: bool = False  # whether it concerns how the agent acts and learns; replay may then not reproduce it
 
 
 class Reopened(NamedTuple):
@@ -37,8 +35,7 @@ class Reopened(NamedTuple):
 
     setup: Setup
     changes: list[Change]
-    recorded: bool
-    """Whether a fingerprint was stored; if none was, not every change is known."""
+    recorded: bool  # whether a fingerprint was stored; if none was, not every change is known
 
 
 def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:

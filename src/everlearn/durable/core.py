@@ -36,22 +36,15 @@ class Core:
 
     def __init__(self, setup: Setup, number: int = 0) -> None:
         self.setup = setup
-        self.number = number
-        """Its number in its store."""
+        self.number = number  # its number in its store
         self.agent: Agent = setup.agent()
         self.gauge = Gauge(**setup.drift)
-        self.step = 0
-        """The number of observations so far."""
-        self.seq = 0
-        """The number of the last row of its journal."""
-        self.check = first_check(number)
-        """The check of the last row of its journal."""
-        self.asked: int | None = None
-        """The mask that was given with the pending call of ``act``, if any."""
-        self.changed: dict[str, Any] | None = None
-        """The last change that was accepted: its step, and what changed."""
-        self.exact = True
-        """Whether replay must reproduce the agent; False if its functions are known to have changed since."""
+        self.step = 0  # the number of observations so far
+        self.seq = 0  # the number of the last row of its journal
+        self.check = first_check(number)  # the check of the last row of its journal
+        self.asked: int | None = None  # the mask that was given with the pending call of act, if any
+        self.changed: dict[str, Any] | None = None  # the last change that was accepted: its step, and what changed
+        self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self._mode = Mode.LEARN
         self._prepared: Entry | None = None
         self._snapshot_step = 0
@@ -137,11 +130,11 @@ class Core:
             "following": entry.following if outcome.state is None else indexed.state(as_label(outcome.state)),
             "allowed": entry.allowed if mask is ... else None if mask is None else packed(mask),
         }
-        if entry != (other := entry._replace(**reported)):
-            task = self.agent.task
-            row, told = entry.described(task), other.described(task)
-            name = next(name for name in row if row[name] != told[name])
-            difference = f"{name} {row[name]!r}, not {told[name]!r}"
+        other = entry._replace(**reported)
+        if entry != other:
+            row, other_row = (content.described(self.agent.task) for content in (entry, other))
+            name = next(name for name in row if row[name] != other_row[name])
+            difference = f"{name} {row[name]!r}, not {other_row[name]!r}"
             raise Conflict(f"step {step} is recorded with other content: {difference}; step {due} is due", due, row)
         return entry
 

@@ -103,7 +103,13 @@ def errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise _translated(error, path) from error
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code & 0xFF == sqlite3.SQLITE_FULL or code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC):
+            remedy = "nothing was changed: make room, and try the same again"
+            raise StoreFull(f"{path}: the disk is full or cannot be written ({error}); {remedy}") from error
+        if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, sqlite3.DataError):
+            raise Corrupt(f"{path}: {error}; {how_to_repair(path)}") from error
+        raise LiveError(f"{path}: {error}") from error
     except UnicodeDecodeError:  # SQLite names a table whose name is damaged
         raise Corrupt(f"{path}: it has text that cannot be decoded; {how_to_repair(path)}") from None
     except OverflowError:
@@ -113,16 +119,6 @@ def errors(path: Path) -> Iterator[None]:
 def how_to_repair(path: Path) -> str:
     """Return the advice that ends a message about damage."""
     return f"see what can be saved with: everlearn check {path.parent}"
-
-
-def _translated(error: sqlite3.Error, path: Path) -> LiveError:
-    code = getattr(error, "sqlite_errorcode", 0)
-    if code & 0xFF == sqlite3.SQLITE_FULL or code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC):
-        remedy = "nothing was changed: make room, and try the same again"
-        return StoreFull(f"{path}: the disk is full or cannot be written ({error}); {remedy}")
-    if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, sqlite3.DataError):
-        return Corrupt(f"{path}: {error}; {how_to_repair(path)}")
-    return LiveError(f"{path}: {error}")
 
 
 @contextmanager

@@ -96,13 +96,13 @@ def _reward(kind: Any, states: tuple[Label, ...], sets: Sets, low: float) -> Rew
 
 def rows(table: object, argument: str) -> list[list[Any]]:
     """Return a table as rows [state, action, observation, entry], from rows or from nested mappings."""
-    listed = list(_flattened(table)) if isinstance(table, Mapping) else table
-    if not isinstance(listed, list | tuple):
+    flat = list(_flattened(table)) if isinstance(table, Mapping) else table
+    if not isinstance(flat, list | tuple):
         raise InputError(argument, table, "give rows, or a mapping by state, action and observation")
-    for row in listed:
+    for row in flat:
         fine = isinstance(row, list | tuple) and len(row) == 4
         require(fine, argument, row, "a row is [state, action, observation, entry]")
-    return [list(row) for row in listed]
+    return [list(row) for row in flat]
 
 
 def _flattened(table: Mapping[Any, Any], *before: Any) -> Iterator[list[Any]]:

@@ -33,28 +33,23 @@ class Outcome(NamedTuple):
     observation: Label
     executed: Label | None = None
     reward: float | None = None
-    state: Label | None = None
-    """The aleatoric state that followed."""
+    state: Label | None = None  # the aleatoric state that followed
 
 
 class Checkpoint(NamedTuple):
     """Everything that a durable agent is after row ``seq`` of its journal."""
 
     seq: int
-    more: dict[str, Any]
-    """What the agent state does not hold, as a JSON document."""
-    state: bytes
-    """The agent state, as :meth:`everlearn.Agent.save` writes it."""
+    more: dict[str, Any]  # what the agent state does not hold, as a JSON document
+    state: bytes  # the agent state, as everlearn.Agent.save writes it
 
 
 class Accepted(NamedTuple):
     """The content of a row of kind change: the user accepted changes, and the agent resumed from a checkpoint."""
 
     changes: list[str]
-    relearned_since: int | None
-    """The step since which rows were learned from again, with functions that changed; None if none were."""
-    checkpoint: Checkpoint
-    """The agent before the row, so that earlier rows need not be read."""
+    relearned_since: int | None  # the step since which rows were learned from again, with functions that changed
+    checkpoint: Checkpoint  # the agent before the row, so that earlier rows need not be read
 
     def payload(self) -> bytes:
         """Return it as bytes; see :attr:`Entry.accepted`."""
@@ -68,31 +63,20 @@ class Entry(NamedTuple):
     An observation has every field but the payload; other kinds have a payload, and the proposal that was pending.
     """
 
-    seq: int
-    """Its number among all rows of its agent."""
+    seq: int  # its number among all rows of its agent
     kind: int
-    step: int
-    """The number of observations after it."""
-    mode: int
-    """The mode in which it was made."""
-    at: float
-    """When it was made, in seconds since 1970."""
-    state: int
-    """The aleatoric state before it."""
-    allowed: bytes | None
-    """The mask given with the call of ``act``; see :func:`everlearn.durable.choice.packed`."""
-    proposed: int | None
-    """The action that ``act`` returned, if it was called."""
+    step: int  # the number of observations after it
+    mode: int  # the mode in which it was made
+    at: float  # when it was made, in seconds since 1970
+    state: int  # the aleatoric state before it
+    allowed: bytes | None  # the mask given with the call of act, as choice.packed returns it
+    proposed: int | None  # the action that act returned, if it was called
     executed: int | None
     observation: int | None
-    reward: float | None
-    """In the units of the task."""
-    following: int
-    """The aleatoric state after it."""
-    payload: bytes | None
-    """The agent state after a rollback or an import, the name of a mode, or an accepted change."""
-    check: int
-    """See :func:`checksum`."""
+    reward: float | None  # in the units of the task
+    following: int  # the aleatoric state after it
+    payload: bytes | None  # the agent state after a rollback or an import, the name of a mode, or an accepted change
+    check: int  # see checksum
 
     @property
     def is_observation(self) -> bool:

@@ -51,7 +51,6 @@ SETTINGS = (
     *("persistence", "persistence_most", "unit"),
 )
 
-
 Labels = Sequence[Label]
 
 FACE = ("name", "actions", "observations", "states", "start", "reward")

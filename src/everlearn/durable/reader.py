@@ -46,19 +46,17 @@ class Reader:
     def _connect(self) -> sqlite3.Connection:
         return database.connect_to_read(self.path)
 
-    def _check_version(self) -> None:
+    def _check_version(self) -> int:
+        """Return the version of the tables; raise if this everlearn cannot read it."""
         version = database.read_version(self.connection)
         if version is None:
-            raise LiveError(f"{self.path}: there are no agents in it")
-        self._refuse_version(version)
-
-    def _refuse_version(self, version: int) -> None:
-        """Raise if this everlearn cannot read a version of the tables."""
+            raise Corrupt(f"{self.path}: there are no tables in it; put a backup in its place")
         if version == 0:
             raise Corrupt(f"{self.path}: table meta: its version cannot be read; {database.how_to_repair(self.path)}")
         if version not in database.READABLE:
             remedy = "use a newer everlearn" if version > database.SCHEMA else "it was made before everlearn 0.1"
             raise LiveError(f"{self.path}: schema version {version}, this everlearn reads {database.SCHEMA}; {remedy}")
+        return version
 
     def close(self) -> None:
         """Close the file."""
@@ -92,7 +90,7 @@ class Reader:
         return self.replayed(record.stored_setup(), record)
 
     def replayed(self, setup: Setup, record: AgentRecord, exact: bool = True) -> Core:
-        """Return an agent as it is after the last row of its journal; see :attr:`everlearn.durable.core.Core.exact`."""
+        """Return an agent as it is after the last row of its journal; ``exact`` as in :class:`Core`."""
         core = self.recovered(setup, record, exact)
         for entry in self.rows(core.number, core.seq, core.check):
             try:

@@ -11,7 +11,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from everlearn.durable.database import COLUMNS
 from everlearn.durable.entry import Checkpoint, Entry, checksum
@@ -33,8 +33,7 @@ class AgentRecord(NamedTuple):
     number: int
     name: str
     setup: str
-    face: str | None
-    """The fingerprint; None if the setup declares everything."""
+    face: str | None  # the fingerprint; None if the setup declares everything
     created: float
     sha256: str = ""
 
@@ -57,8 +56,7 @@ class SnapshotRecord(NamedTuple):
 
     agent: int
     seq: int
-    number: int
-    """Its number among the snapshots of its agent, from 0."""
+    number: int  # its number among the snapshots of its agent, from 0
     step: int
     at: float
     more: str
@@ -95,12 +93,10 @@ def digest(*parts: object) -> str:
 class Scanned(NamedTuple, Generic[Row]):
     """A row that was read, or the place where one is missing or unreadable."""
 
-    seq: int | None
-    """Its number; None if the numbers cannot be read."""
+    seq: int | None  # its number; None if the numbers cannot be read
     row: Row | None
     damage: str | None = None
-    error: Exception | None = None
-    """The error that ended the scan."""
+    error: Exception | None = None  # the error that ended the scan
 
 
 def scan_rows(
@@ -127,16 +123,21 @@ def scan_rows(
         yield Scanned(last + 1, None, f"cannot be read ({error})", error)
 
 
+def read_rows(connection: sqlite3.Connection, query: str, *values: Any) -> tuple[list[Any], Exception | None]:
+    """Return the rows of a query up to the first that cannot be read, and the error that it raised."""
+    rows = []
+    try:
+        for row in connection.execute(query, values):
+            rows.append(row)  # noqa: PERF402 - what is read before an error counts
+    except UNREADABLE as error:
+        return rows, error
+    return rows, None
+
+
 def scan_snapshots(connection: sqlite3.Connection, agent: int) -> Iterator[Scanned[SnapshotRecord]]:
     """Yield the snapshots of an agent, the newest first."""
-    numbers: list[int] = []
-    unreadable: Exception | None = None
-    try:
-        for (seq,) in connection.execute(_NUMBERS, (agent,)):
-            numbers.append(seq)
-    except UNREADABLE as error:
-        unreadable = error
-    for seq in numbers:
+    numbers, unreadable = read_rows(connection, _NUMBERS, agent)
+    for (seq,) in numbers:
         try:
             row = connection.execute(_SNAPSHOT, (agent, seq)).fetchone()
             if row is not None:  # otherwise the process that writes has removed it since

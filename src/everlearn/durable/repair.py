@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from everlearn.durable import database
+from everlearn.durable import database, records
 from everlearn.durable.checking import WITHOUT, check_file
 from everlearn.durable.core import Core
 from everlearn.durable.declaration import FUNCTION
 from everlearn.durable.entry import Entry, Kind, first_check
 from everlearn.durable.fingerprint import FACE
-from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
+from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.locks import working
 
@@ -117,24 +117,14 @@ def _copy_with_first_page(path: Path, work: Path) -> None:
 
 
 def _agent_records(source: sqlite3.Connection) -> list[AgentRecord]:
-    records = []
-    for (number,) in _readable_rows(source, "SELECT id FROM agents ORDER BY id"):
-        rows = _readable_rows(source, "SELECT * FROM agents WHERE id = ?", number)
-        # a fingerprint is long, and lies behind the setup: without it the setup may still be read
-        rows = rows or _readable_rows(source, "SELECT id, name, setup, NULL, 0.0, '' FROM agents WHERE id = ?", number)
-        records += [AgentRecord(*row) for row in rows]
-    return records
-
-
-def _readable_rows(source: sqlite3.Connection, query: str, *values: Any) -> list[Any]:
-    """Return the rows of a query up to the first that cannot be read."""
-    rows = []
-    try:
-        for row in source.execute(query, values):
-            rows.append(row)  # noqa: PERF402 - what is read before an error counts
-    except UNREADABLE:
-        pass
-    return rows
+    agents = []
+    for (number,) in records.read_rows(source, "SELECT id FROM agents ORDER BY id")[0]:
+        rows, _ = records.read_rows(source, "SELECT * FROM agents WHERE id = ?", number)
+        if not rows:  # a fingerprint is long, and lies behind the setup, which may still be read
+            query = "SELECT id, name, setup, NULL, 0.0, '' FROM agents WHERE id = ?"
+            rows, _ = records.read_rows(source, query, number)
+        agents += [AgentRecord(*row) for row in rows]
+    return agents
 
 
 class Rescued(NamedTuple):
@@ -143,20 +133,20 @@ class Rescued(NamedTuple):
     record: AgentRecord
     core: Core
     rows: list[Entry]
-    snapshots: list[SnapshotRecord]
-    """The newest first."""
+    snapshots: list[SnapshotRecord]  # the newest first
     lost_rows: int
 
 
 def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
-    scanned = scan_snapshots(source, record.number)
+    scanned = records.scan_snapshots(source, record.number)
     snapshots = [snapshot.row for snapshot in scanned if snapshot.row is not None and snapshot.damage is None]
     trusted = _trusted(record)
     core = Core(trusted.stored_setup(), record.number)
     _recover(source, core, snapshots, record)
     if trusted.face is not None and (trusted.changed or 0) > core.seq:  # the change is lost
         trusted = trusted._replace(face=json.dumps({**json.loads(trusted.face), "changed": None}))
-    last = _readable_rows(source, "SELECT seq FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1", core.number)
+    query = "SELECT seq FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
+    last, _ = records.read_rows(source, query, core.number)
     lost_rows = max((last[0][0] if last else 0) - core.seq, 0)
     return Rescued(trusted.sealed(), core, _rows_up_to(source, core, snapshots), snapshots, lost_rows)
 
@@ -223,7 +213,7 @@ def _undamaged(source: sqlite3.Connection, agent: int, snapshot: SnapshotRecord 
     after = 0 if snapshot is None else snapshot.seq
     check = first_check(agent) if snapshot is None else snapshot.checkpoint.more["check"]
     rows = []
-    for scanned in scan_rows(source, agent, after, {after: check}):
+    for scanned in records.scan_rows(source, agent, after, {after: check}):
         if scanned.row is None or scanned.damage is not None:
             break
         rows.append(scanned.row)

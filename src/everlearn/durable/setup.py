@@ -32,10 +32,8 @@ class Key(NamedTuple):
     """A key of a setup."""
 
     default: Any = None
-    of_task: bool = False
-    """Whether a task brings it, so that it cannot be given beside one."""
-    change: bool | None = None
-    """Whether a change can be accepted; None if the fingerprint says what changed."""
+    of_task: bool = False  # whether a task brings it, so that it cannot be given beside one
+    change: bool | None = None  # whether a change can be accepted; None if the fingerprint says what changed
 
 
 KEYS = {

@@ -61,13 +61,11 @@ class Store(Reader):
         refuse_damage(self.path)
         return database.connect(self.path)
 
-    def _check_version(self) -> None:
-        version = database.read_version(self.connection)
-        if version is None:
-            raise Corrupt(f"{self.path}: there are no tables in it; put a backup in its place")
-        self._refuse_version(version)
+    def _check_version(self) -> int:
+        version = super()._check_version()
         if version < database.SCHEMA:
             self.connection.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(database.SCHEMA),))
+        return version
 
     @cached_property
     def cursor(self) -> sqlite3.Cursor:

@@ -28,12 +28,9 @@ MAGIC = (0x377F0682, 0x377F0683)
 class Log(NamedTuple):
     """The condition of a log."""
 
-    frames: int
-    """The number of frames up to the last commit that can be read."""
-    lost: int
-    """The number of commits after that, which cannot be read."""
-    missing: int
-    """The number of frames that the index knows of and the log does not have."""
+    frames: int  # the number of frames up to the last commit that can be read
+    lost: int  # the number of commits after that, which cannot be read
+    missing: int  # the number of frames that the index knows of and the log does not have
 
 
 def refuse_damage(path: Path) -> None:
