@@ -1,6 +1,6 @@
-"""What a request must pass before anything looks at it: name, origin, token, size, patience, depth.
+"""Check every request before the application sees it: host, origin, token, size, time and depth.
 
-It stands around the whole application, so that what it refuses costs next to nothing.
+Refusing a request here costs next to nothing.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from everlearn.hosts import foreign_header
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import MOST_DEPTH, Settings
 
 OPEN = frozenset({"/healthz", "/readyz"})
-"""What may be asked without a token: whether the service is there."""
+"""The paths that need no token: whether the service is alive and ready."""
 
 OCTETS = b"application/octet-stream"
 MOST_STATES = 2
-"""How many agent states, which are large, are taken in at a time."""
+"""How many agent states, which are large, are read at the same time."""
 
 _HEADERS = [
     (b"cache-control", b"no-store"),
@@ -32,11 +33,11 @@ _HEADERS = [
 ]
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"?|([\[{])|[\]}]', re.DOTALL)
 _ASIDE = 1 << 16
-"""Bytes above which a body is looked through in a thread."""
+"""Bodies of more bytes than this are scanned in a thread."""
 
 
 class Refused(Exception):  # noqa: N818 - reads as what it is
-    """A request that is not let in."""
+    """A request that is refused before the application sees it."""
 
     def __init__(self, status: int, error: str, message: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
         super().__init__(message)
@@ -44,7 +45,7 @@ class Refused(Exception):  # noqa: N818 - reads as what it is
 
 
 class Guard:
-    """An application around another, which lets in what may come in."""
+    """An ASGI application around another, which passes on the requests that it accepts."""
 
     def __init__(
         self, app: ASGIApp, settings: Settings, metrics: Metrics, is_state: Callable[[str, str], bool]
@@ -81,12 +82,11 @@ class Guard:
             self.metrics.requested(operation, answer.status, time.perf_counter() - began)
 
     def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        host = headers.get(b"host", b"").decode("latin-1")
         hosts = self.settings.hosts
-        if hosts is not None and without_port(host) not in hosts:
+        foreign = foreign_header(headers, lambda name: hosts is None or name in hosts)
+        if foreign == "host":
             raise Refused(421, "host", "this service does not go by that name; see --allow-host")
-        origin = headers.get(b"origin")
-        if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
+        if foreign == "origin":
             raise Refused(403, "origin", "pages of other sites may not use this service")
         if self.settings.tokens and scope["path"] not in OPEN:
             given = headers.get(b"authorization", b"").decode("latin-1")
@@ -142,7 +142,7 @@ async def _read(receive: Receive, most: int) -> bytes:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return what gives the body that was read, once, and then what else comes."""
+    """Return a ``receive`` that returns the body that was read, once, and then what else arrives."""
     given = False
 
     async def replay() -> Message:
@@ -162,7 +162,7 @@ async def _is_deep(body: bytes) -> bool:
 
 
 def is_deep(body: bytes, most: int = MOST_DEPTH) -> bool:
-    """Tell whether JSON is nested deeper than that, before anything recursive reads it.
+    """Return whether JSON is nested deeper than ``most``, before anything recursive reads it.
 
     Examples
     --------
@@ -181,22 +181,8 @@ def is_deep(body: bytes, most: int = MOST_DEPTH) -> bool:
     return False
 
 
-def without_port(host: str) -> str:
-    """Return the name in a Host header.
-
-    Examples
-    --------
-    >>> without_port("localhost:8321"), without_port("[::1]:8321"), without_port("127.0.0.1")
-    ('localhost', '::1', '127.0.0.1')
-
-    """
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
-
-
 class _Answer:
-    """Sends an answer on, with the headers that every answer has, and remembers its status."""
+    """Send an answer with the headers that every answer has, and remember its status."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

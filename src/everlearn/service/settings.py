@@ -1,12 +1,12 @@
-"""What the service is told when it starts: whom it trusts, and how much it takes in."""
+"""The settings of the service: where it listens, which tokens it accepts, and its limits."""
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from everlearn.errors import InputError, require
+from everlearn.hosts import is_loopback
 from everlearn.service.tokens import Tokens
 
 MOST_DEPTH = 16
@@ -15,7 +15,7 @@ MOST_DEPTH = 16
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one request, one agent and the whole service may take.
+    """The limits of one request, of one agent and of the whole service.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class Limits:
     labels, states, values, rows:
         actions or observations of an agent, its aleatoric states, these times its actions, and the rows of a table
     agents:
-        how many there may be
+        the number of agents
     waiting:
-        requests that wait for the disk; more are told to come again
+        requests that wait for the disk; further ones get status 503
     connections:
         connections at a time
     patience:
@@ -60,7 +60,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the service listens, to whom, and how much it takes.
+    """Where the service listens, whom it trusts, and its limits.
 
     Examples
     --------
@@ -96,18 +96,3 @@ class Settings:
         if not is_loopback(self.host):
             return self.allowed_hosts or None
         return ("127.0.0.1", "::1", "localhost", *self.allowed_hosts)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether an address can be reached from this machine alone.
-
-    Examples
-    --------
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, True, False)
-
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
