@@ -55,6 +55,9 @@ class PackedTable:
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + len(self.rows)  # Dask schedules by size
+
 
 @dataclass(frozen=True)
 class Order:

@@ -22,7 +22,7 @@ def read_arms(directory: Directory, damaged: list[str] | None = None) -> list[Ar
     """Return the finished runs of every variant; ``damaged`` is as in :meth:`Directory.read_cells`."""
     manifest = directory.read_manifest()
     times = recording_times(manifest["steps"], manifest["per_decade"])
-    found = []
+    recorded = []
     for entry in manifest["variants"]:
         total_rewards, runs = [], list[int]()
         for checkpoint, _ in _finished(directory, manifest, entry, damaged):
@@ -30,7 +30,7 @@ def read_arms(directory: Directory, damaged: list[str] | None = None) -> list[Ar
             runs.extend(checkpoint.runs)
         if runs:
             optimum = manifest["optima"].get(entry["identity"])
-            found.append(
+            recorded.append(
                 Arm(
                     entry["task"],
                     entry["agent"],
@@ -43,21 +43,21 @@ def read_arms(directory: Directory, damaged: list[str] | None = None) -> list[Ar
                     member=entry["member"],
                 )
             )
-    return found
+    return recorded
 
 
 def read_results(directory: Directory) -> list[Result]:
     """Return the result of every variant that has finished runs, with policies if they were recorded."""
     manifest = directory.read_manifest()
     times = recording_times(manifest["steps"], manifest["per_decade"])
-    found = []
+    results = []
     for entry in manifest["variants"]:
         cells = list(_finished(directory, manifest, entry))
         if cells:
             curves = concatenate([checkpoint.until(times) for checkpoint, _ in cells])
             optimum = manifest["optima"].get(entry["identity"])
             stated = {} if optimum is None else {"optimum": optimum["value"]}
-            found.append(
+            results.append(
                 Result(
                     task=entry["task"],
                     agent=entry["design"],
@@ -79,7 +79,7 @@ def read_results(directory: Directory) -> list[Result]:
                     label=entry["agent"],
                 )
             )
-    return found
+    return results
 
 
 def write_tables(directory: Directory, seconds: float = 0.0) -> None:
