@@ -209,8 +209,8 @@ def tune(
     'default'
 
     """
-    from everlearn.tuning.directory import search
     from everlearn.tuning.spec import load_tuning, read_tuning
+    from everlearn.tuning.tuned import search
 
     tuning = read_tuning(spec) if isinstance(spec, Mapping) else load_tuning(spec)
     force = workforce(threads, cluster, tuning.experiment.folder)

@@ -34,6 +34,13 @@ SHOWN = ("final", "late", "relative regret")
 """The measures that are shown by default."""
 
 
+def check_figure_formats(formats: Sequence[str]) -> None:
+    """Raise if there is a format in which figures cannot be saved."""
+    for form in formats:
+        if form not in FIGURE_FORMATS:
+            raise InputError("format", form, f"give one of {', '.join(FIGURE_FORMATS)}")
+
+
 class Experiment:
     """An experiment in a directory, as :func:`everlearn.experiment` and ``everlearn experiment run`` write it.
 
@@ -166,9 +173,7 @@ class Experiment:
         folder = self._output_path(out, "figures")
         refuse_unwritable(folder)
         known_measure(measure)
-        for form in formats:
-            if form not in FIGURE_FORMATS:
-                raise InputError("format", form, f"give one of {', '.join(FIGURE_FORMATS)}")
+        check_figure_formats(formats)
         figures = {"average-reward": average_rewards(self.arms)}
         if any(arm.optimum is not None for arm in self.arms):
             figures["regret"] = regrets(self.arms)

@@ -1,21 +1,39 @@
-"""The result of a search: the best settings, their score on fresh runs, and all candidates that were tried."""
+"""Run a search in a directory, and read its result: the best settings, and all candidates that were tried.
+
+::
+
+    tuned.toml    the agent with the best settings, for the spec of an experiment
+    tried.parquet every candidate at the end of every rung, and in the final, by task
+    tried.png     the same as a figure; also tried.svg
+    rungs/        one experiment per rung, with the new runs of that rung
+    final/        the experiment whose runs were not used to choose
+
+The same search gives the same files to the last byte, except for the manifests and cells of the experiments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from everlearn.errors import InputError
-from everlearn.experiments.experiment import FIGURE_FORMATS
+from everlearn.experiments.directory import Directory
+from everlearn.experiments.execute import Watcher
+from everlearn.experiments.experiment import check_figure_formats
 from everlearn.experiments.rows import Rows
+from everlearn.experiments.spec import name_of
+from everlearn.experiments.work import Threads, Workforce
+from everlearn.files import refuse_unwritable
+from everlearn.locks import working
 from everlearn.registry import plain, settings_text
+from everlearn.results.tables import encoded, rows_table
 from everlearn.tuning.candidates import Candidate
-from everlearn.tuning.halving import Standing
+from everlearn.tuning.halving import Standing, Tournament
 from everlearn.tuning.scores import Estimate, difference, estimate, score
 from everlearn.tuning.search import Range
+from everlearn.tuning.snippet import toml, toml_key
 from everlearn.tuning.spec import TuningSpec
 
 ALL = "all tasks"
@@ -103,9 +121,7 @@ class Tuned:
         from everlearn.figures.saving import save_figure
         from everlearn.figures.tried import Trial, tried
 
-        for form in formats:
-            if form not in FIGURE_FORMATS:
-                raise InputError("format", form, f"give one of {', '.join(FIGURE_FORMATS)}")
+        check_figure_formats(formats)
         last = {standing.candidate.number: standing for standing in self.standings if standing.rung > 0}
         trials = [Trial(each.candidate.settings, self._score(each), each.rung) for each in last.values()]
         marked = {
@@ -122,6 +138,22 @@ class Tuned:
     def several(self) -> bool:
         """Whether there are several tasks."""
         return len(self.final[1].units) > 1
+
+    def to_toml(self) -> str:
+        """Return the agent with the best settings as an entry ``[[agent]]``, with comments about its origin."""
+        spec, tasks = self.spec.experiment, ", ".join(self.final[1].units)
+        scores = f"{self.score.mean:.4g}, and {self.default_score.mean:.4g} by default"
+        remarks = [
+            f"Found by everlearn tune: {spec.name}, {spec.steps:,} steps on {tasks}.",
+            f"Its loss over {self.spec.final_runs} fresh runs was {scores}.",
+        ]
+        lines = [*(f"# {' '.join(remark.split())}" for remark in remarks), "", "[[agent]]"]
+        for key, value in self.agent.items():
+            if isinstance(value, Mapping):
+                lines += [f"{key}.{toml_key(name)} = {toml(each)}" for name, each in value.items() if each is not None]
+            else:
+                lines.append(f"{key} = {toml(value if isinstance(value, str) else name_of(value))}")
+        return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a JSON document."""
@@ -143,6 +175,24 @@ class Tuned:
 
     def _score(self, standing: Standing) -> float:
         return score(standing.units, self.spec.objective)
+
+
+def search(
+    spec: TuningSpec, path: str | Path, *, workforce: Workforce | None = None, watcher: Watcher | None = None
+) -> Tuned:
+    """Run what is missing of a search in a directory, and return its result.
+
+    Call it again to resume after an interruption; the result is the same.
+    """
+    refuse_unwritable(path)
+    directory = Directory(path)
+    tournament = Tournament(spec, directory.path, workforce or Threads(), watcher or Watcher())
+    with working(directory.path):
+        tuned = Tuned(spec, directory.path, tournament.run())
+        directory.write("tried.parquet", encoded(rows_table(tuned.tried()), "parquet"))
+        directory.write("tuned.toml", tuned.to_toml().encode())
+        tuned.plot()
+    return tuned
 
 
 def _rows(standing: Standing, objective: str) -> list[dict[str, Any]]:
