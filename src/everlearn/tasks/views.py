@@ -25,6 +25,7 @@ from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
 from everlearn.tasks.task import Task
+from everlearn.windows import Window
 
 WAYS = "natural, memory, window:K, window:K+actions, or your own as module:attribute"
 
@@ -100,14 +101,11 @@ def _whatever_is_seen(task: Task) -> dict[str, float]:
 def _named(name: str) -> object:
     if name in ("natural", "memory"):
         return name
-    kind, _, rest = name.partition(":")
-    if kind == "window":
-        length, plus, extra = rest.partition("+")
-        if length.isdecimal() and extra == ("actions" if plus else ""):
-            fits = len(length) <= len(str(LONGEST)) and 1 <= int(length) <= LONGEST
-            require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST} observations")
-            return window(int(length), actions=bool(plus))
-    elif ":" in name:
+    if (kept := Window.read(name)) is not None:
+        fits = 1 <= kept.length <= LONGEST
+        require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST} observations")
+        return window(kept.length, actions=kept.actions)
+    if ":" in name and not name.startswith("window:"):
         return locate(name, {}, "task.aleatoric")
     raise InputError("task.aleatoric", name, f"give {WAYS}")
 

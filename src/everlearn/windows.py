@@ -1,0 +1,21 @@
+"""Windows by name, as in ``window:3`` and ``window:3+actions``."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_WINDOW = re.compile(r"window:(\d{1,3})(\+actions)?")
+
+
+class Window(NamedTuple):
+    """A window: how many observations it keeps, and whether it keeps the actions before them."""
+
+    length: int
+    actions: bool
+
+    @classmethod
+    def read(cls, text: object) -> Window | None:
+        """Read the name of a window; return None if it is not one."""
+        parts = _WINDOW.fullmatch(text) if isinstance(text, str) else None
+        return None if parts is None else cls(int(parts[1]), parts[2] is not None)
