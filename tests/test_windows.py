@@ -17,7 +17,7 @@ from everlearn.windows import Window
         ("window:+actions", None),
         ("window:1+", None),
         ("window:-1", None),
-        ("window:1000", None),
+        ("window:1000", Window(1000, False)),
         ("window:1\n", None),
         ("memory", None),
         (3, None),

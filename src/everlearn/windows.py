@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_WINDOW = re.compile(r"window:(\d{1,3})(\+actions)?")
+LONGEST_WINDOW = 100
+"""The longest window that can be asked for by name."""
+
+_WINDOW = re.compile(r"window:(\d+)(\+actions)?")
 
 
 class Window(NamedTuple):
@@ -18,4 +21,6 @@ class Window(NamedTuple):
     def read(cls, text: object) -> Window | None:
         """Read the name of a window; return None if it is not one."""
         parts = _WINDOW.fullmatch(text) if isinstance(text, str) else None
-        return None if parts is None else cls(int(parts[1]), parts[2] is not None)
+        return (
+            None if parts is None else cls(int(parts[1][:9]), parts[2] is not None)
+        )  # any number of nines is too long

@@ -12,7 +12,7 @@ from everlearn.errors import AleatoricStateError, InputError, LabelError, requir
 from everlearn.labels import as_label, check_label, few, show
 from everlearn.protocol import Label, RewardFunction
 from everlearn.tasks.task import Task
-from everlearn.windows import Window
+from everlearn.windows import LONGEST_WINDOW, Window
 
 Triple = tuple[Label, Label, Label]
 Sets = tuple[tuple[Label, ...], tuple[Label, ...]]
@@ -23,8 +23,6 @@ GIVEN = "given"
 
 FUNCTION = {"function": True}
 """What stands in a document for a function or an object, which only Python can give."""
-
-LONGEST_WINDOW = 100
 
 
 def is_missing(value: object) -> bool:

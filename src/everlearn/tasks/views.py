@@ -25,12 +25,9 @@ from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
 from everlearn.tasks.task import Task
-from everlearn.windows import Window
+from everlearn.windows import LONGEST_WINDOW, Window
 
 WAYS = "natural, memory, window:K, window:K+actions, or your own as module:attribute"
-
-LONGEST = 100
-"""The longest window that can be asked for by name."""
 
 
 class Arrow(NamedTuple):
@@ -102,8 +99,8 @@ def _named(name: str) -> object:
     if name in ("natural", "memory"):
         return name
     if (kept := Window.read(name)) is not None:
-        fits = 1 <= kept.length <= LONGEST
-        require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST} observations")
+        fits = 1 <= kept.length <= LONGEST_WINDOW
+        require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST_WINDOW} observations")
         return window(kept.length, actions=kept.actions)
     if ":" in name and not name.startswith("window:"):
         return locate(name, {}, "task.aleatoric")
