@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.agents.epsilon_greedy import check_epsilon, epsilon_greedy_action, epsilon_greedy_policy
+from everlearn.agents.checks import check_probability
+from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy
 from everlearn.errors import InputError
 from tests.worlds import agent_stream
 
@@ -52,4 +53,4 @@ def test_every_action_has_its_share_of_epsilon_and_the_greedy_ones_the_rest(row,
 @pytest.mark.parametrize("epsilon", [-0.1, 1.1, float("nan")])
 def test_what_is_no_probability_is_refused(epsilon):
     with pytest.raises(InputError, match=f"agent.epsilon: {epsilon}; give a probability"):
-        check_epsilon(epsilon)
+        check_probability(epsilon=epsilon)

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
-from everlearn.agents.own import Guard, build_knowledge
-from everlearn.agents.records import as_floats
+from everlearn.agents.guard import Guard, build_knowledge
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, dump, parse, read, write
 from everlearn.agents.spec import read_specs
+from everlearn.agents.tabular import as_floats
 from everlearn.errors import InputError, SnapshotError
 from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Knowledge, Label, ScheduleValues, Table
-from everlearn.randomness import AGENT, put_words, stream, words
+from everlearn.randomness import AGENT, set_words, stream, words
 from everlearn.registry import plain
 from everlearn.registry import whole as whole
 from everlearn.tasks.indexed import IndexedTask
@@ -219,7 +219,7 @@ class Agent:
             array[...] = state.epistemic[name]
         self._aleatoric_state, self._clock, self._soon = aleatoric_state, clock, None
         self.t, self.seed, self.run = algorithmic["t"], algorithmic["seed"], algorithmic["run"]
-        put_words(self._stream, np.array(algorithmic["stream"], dtype=np.uint64))
+        set_words(self._stream, np.array(algorithmic["stream"], dtype=np.uint64))
 
     def _wound(self, t: int, carried: dict[str, Any]) -> Clock:
         clock, block = Clock(self.design.schedule), carried.pop("block")

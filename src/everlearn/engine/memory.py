@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
-from everlearn.agents.own import build_knowledge
+from everlearn.agents.guard import build_knowledge
 from everlearn.engine.plan import Plan
 from everlearn.errors import InputError
 from everlearn.machine import available, cores, shown

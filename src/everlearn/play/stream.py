@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from everlearn.agents.design import Design
-from everlearn.agents.own import Guard, copied
+from everlearn.agents.guard import Guard, copied
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.timeline import Timeline
 from everlearn.protocol import Experience, Knowledge, Label, ScheduleValues, Table
-from everlearn.randomness import put_words, uniform, words
+from everlearn.randomness import set_words, uniform, words
 from everlearn.tables import ArrayTable, PairTable, draw_outcome
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
@@ -143,8 +143,8 @@ class Stream:
         timeline = Timeline(design.schedule, batch.t, batch.carry)
         block = timeline.next(1)
         now = ScheduleValues(block.first, *(float(column[0]) for column in block[1:]))
-        put_words(self._environment, lanes.environment[0])
-        put_words(self._agent, lanes.agent[0])
+        set_words(self._environment, lanes.environment[0])
+        set_words(self._agent, lanes.agent[0])
         s, pair = self.aleatoric_state, int(lanes.pair[0])
         by_state = works_by_state(design)
         whole = None if by_state else copied(knowledge)  # acting may change what it knows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import everlearn as el
-from everlearn.agents.mixture import roles
+from everlearn.agents.baseline import roles
 from everlearn.errors import InputError, LabelError
 from everlearn.tasks.indexed import IndexedTask
 from tests.worlds import agent_stream, random_mdp, shop

@@ -1,4 +1,4 @@
-"""Who has the baton, and that what is handed on is what a number kept in one place would be."""
+"""Numbers of the run: the row that was entered last has the current one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.agents.baton import bearers
+from everlearn.agents.tabular import latest_rows
 
 
 @given(states=st.integers(1, 5), paths=st.lists(st.lists(st.integers(0, 4), max_size=30), min_size=1, max_size=4))
-def test_the_state_entered_last_has_the_baton(states, paths):
+def test_the_row_entered_last_is_found(states, paths):
     entered, expected = np.zeros((len(paths), states)), []
     for run, path in enumerate(paths):
         here = 0  # all rows are alike before the first step, so the first will do
@@ -18,14 +18,14 @@ def test_the_state_entered_last_has_the_baton(states, paths):
             here = place % states
             entered[run, here] = t
         expected.append(run * states + here)
-    assert bearers(entered.ravel(), states).tolist() == expected
+    assert latest_rows(entered.ravel(), states).tolist() == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-9, 9)), max_size=60))
-def test_a_sum_that_is_handed_on_is_the_sum(steps):
+def test_a_sum_that_moves_from_row_to_row_is_the_sum(steps):
     carried, entered, here = np.zeros(4), np.zeros(4), 0
     for t, (following, added) in enumerate(steps, start=1):
         carried[following] = carried[here] + added
         entered[following] = t
         here = following
-    assert carried[bearers(entered, 4)].tolist() == [sum(added for _, added in steps)]
+    assert carried[latest_rows(entered, 4)].tolist() == [sum(added for _, added in steps)]
