@@ -21,7 +21,7 @@ def agent_with_values(values: list[float], seed: int = 0) -> el.Agent:
 def test_one_maximiser_is_taken_without_a_draw(values):
     agent = agent_with_values(values)
     assert agent.act() == int(np.argmax(values))
-    assert agent._stream.random() == agent_stream().random()
+    assert agent.stream.random() == agent_stream().random()
     assert agent.policy[0].tolist() == [float(value == max(values)) for value in values]
 
 
@@ -33,7 +33,7 @@ def test_ties_are_broken_by_one_draw_in_the_order_of_the_actions(values, best):
     for seed in range(30):
         agent, stream = agent_with_values(values, seed), agent_stream(seed)
         assert agent.act() == best[int(stream.random() * len(best))]
-        assert agent._stream.random() == stream.random()
+        assert agent.stream.random() == stream.random()
     assert agent.policy[0].tolist() == [(a in best) / len(best) for a in range(len(values))]
 
 
@@ -45,11 +45,11 @@ def test_a_later_maximiser_undoes_earlier_ties():
 def test_all_maximisers_are_taken_equally_often():
     # 3000 draws: a share is 1/3 with standard deviation 0.0086; four of those, for this seed.
     agent, counts = agent_with_values([4.0, 4.0, 4.0], seed=5), np.zeros(3)
-    begun = agent.take()
+    begun = agent.snapshot()
     for _ in range(3000):
         counts[agent.act()] += 1
-        begun.algorithmic["stream"] = agent.take().algorithmic["stream"]
-        agent.put(begun)
+        begun.algorithmic["stream"] = agent.snapshot().algorithmic["stream"]
+        agent.restore(begun)
     assert np.abs(counts / 3000 - 1 / 3).max() < 0.035
 
 

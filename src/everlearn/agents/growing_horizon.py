@@ -11,10 +11,9 @@ The algorithm as written adds foo3(t) to every value and multiplies every count 
 This form is also exact where it matters: two clipped values are equal, as on paper.  In the literal form, rounding
 would break such ties and change the actions.
 
-A schedule may ask for optimism that follows the variance.  Then the mean and the variance of the targets of a pair are
-also tracked, with the step size of Line 11, and the bonus of Line 14 is foo2 ((doubt + sigma) / sqrt(N) + rarity tau /
-N).  It may also ask that an action, once chosen, be held for some visits of a state.  The schedules of the paper ask
-for neither, and with them the agent is the paper's.
+A schedule may ask for optimism that follows the variance of targets, which is then tracked with the step size of Line
+11, and for actions that are held for some visits of a state (:class:`everlearn.Schedule`).  The schedules of the paper
+ask for neither, and with them the agent is the paper's.
 """
 
 from __future__ import annotations

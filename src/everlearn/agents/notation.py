@@ -1,8 +1,9 @@
-"""How a person writes a policy over aleatoric states, and how it is written for one.
+"""Read and write policies over aleatoric states as text.
 
 ``0=slow,1=fast`` names an action for each aleatoric state; ``1=fast:0.5`` gives it that probability and shares the rest
-equally among the other actions; ``1=fast:0.5+slow:0.2`` gives several; a state left out acts uniformly; a bare action
-is taken in every state.  A label that is no plain word is written as JSON: ``[0,1]=slow``, ``"a,b"=slow``.
+equally among the other actions; ``1=fast:0.5+slow:0.2`` gives several.  A state that is left out acts uniformly.  A
+bare action is taken in every state.  A label that is not a plain word is written as JSON: ``[0,1]=slow``,
+``"a,b"=slow``.
 """
 
 from __future__ import annotations
@@ -21,21 +22,14 @@ from everlearn.tasks.task import Task
 
 REMEDY = "write state=action or state=action:probability, separated by commas"
 NEAR = 1e-9
-"""How far from one probabilities may sum to."""
+"""How far the sum of probabilities may be from one."""
 
 _ACTION = "action in the policy"
 _PLAIN = re.compile(r"\w([\w .-]*\w)?")
 
 
 def read(text: str, states: Collection[Label]) -> Iterator[tuple[Any, str]]:
-    """Yield the aleatoric states that a policy names, and what is written of each; an unknown one as it is.
-
-    Examples
-    --------
-    >>> list(read('[0,1]=slow, "a=b"=fast:0.5, 2=slow', [(0, 1), "a=b"]))
-    [((0, 1), 'slow'), ('a=b', 'fast:0.5'), ('2', 'slow')]
-
-    """
+    """Yield each aleatoric state that a policy names, with its text; an unknown state is yielded as text."""
     for part in split(text, ","):
         state, *rest = split(part, "=")
         if not rest:
@@ -45,19 +39,12 @@ def read(text: str, states: Collection[Label]) -> Iterator[tuple[Any, str]]:
 
 
 def split(text: str, mark: str) -> list[str]:
-    """Split a text at marks that are neither inside brackets nor inside quotation marks.
-
-    Examples
-    --------
-    >>> split('[0,1]=slow,"a,b"=fast', ",")
-    ['[0,1]=slow', '"a,b"=fast']
-
-    """
-    parts, depth, quoted = [""], 0, False
+    """Split a text at a mark, except inside brackets or quotation marks."""
+    parts, depth, inside = [""], 0, False
     for piece in re.findall(r"\\.|.", text, flags=re.DOTALL):
-        quoted ^= piece == '"'
-        depth += 0 if quoted else (piece == "[") - (piece == "]")
-        if piece == mark and depth == 0 and not quoted:
+        inside ^= piece == '"'
+        depth += 0 if inside else (piece == "[") - (piece == "]")
+        if piece == mark and depth == 0 and not inside:
             parts.append("")
         else:
             parts[-1] += piece
@@ -65,14 +52,7 @@ def split(text: str, mark: str) -> list[str]:
 
 
 def named(text: Any, labels: Collection[Label]) -> Label | None:
-    """Return the label that a text stands for, as JSON or as it is, or None.
-
-    Examples
-    --------
-    >>> named("1", ["1", 1]), named('"1"', ["1", 1]), named("1", ["1"]), named("2", ["1"])
-    (1, '1', '1', None)
-
-    """
+    """Return the label that a text stands for, as JSON or literally, or None."""
     try:
         label = decode(text)
     except (LabelError, TypeError, ValueError):
@@ -81,16 +61,7 @@ def named(text: Any, labels: Collection[Label]) -> Label | None:
 
 
 def read_row(choice: Any, actions: Sequence[Label]) -> Table:
-    """Return the probability of each action from what is written of a state: an action, or several with probabilities.
-
-    Examples
-    --------
-    >>> read_row("fast:0.5", ["slow", "fast", "idle"]).tolist()
-    [0.25, 0.5, 0.25]
-    >>> read_row("fast:0.5+slow:0.5", ["slow", "fast", "idle"]).tolist()
-    [0.5, 0.5, 0.0]
-
-    """
+    """Return the probability of each action from the text of a state: an action, or several with probabilities."""
     row = np.full(len(actions), np.nan)
     for action, probability in _shares(choice, actions):
         if not 0 <= probability <= 1:
@@ -102,7 +73,7 @@ def read_row(choice: Any, actions: Sequence[Label]) -> Table:
     given, others = float(np.nansum(row)), np.isnan(row)
     if given > 1 + NEAR or (given < 1 - NEAR and not others.any()):
         raise InputError("policy", choice, f"its probabilities sum to {given:g}; they must sum to one")
-    if abs(1 - given) <= NEAR:  # what rounding leaves over is nobody's: a policy that never does something must not
+    if abs(1 - given) <= NEAR:  # rounding must not give a share to an action that is never taken
         return np.where(others, 0.0, row) / given
     row[others] = (1 - given) / others.sum()
     return row
@@ -156,14 +127,7 @@ def _write_row(task: Task, row: Table) -> str:
 
 
 def quoted(label: Label, labels: Collection[Label]) -> str:
-    """Return a label as it is written in a policy: as it is, or as JSON where that could be misread.
-
-    Examples
-    --------
-    >>> quoted("slow", ["slow"]), quoted("a,b", ["a,b"]), quoted("1", [1, "1"]), quoted((0, 1), [(0, 1)])
-    ('slow', '"a,b"', '"1"', '[0,1]')
-
-    """
+    """Return a label as it is written in a policy: literally, or as JSON if that could be misread."""
     if isinstance(label, str) and _PLAIN.fullmatch(label) and named(label, labels) == label:
         return label
     return json.dumps(label, ensure_ascii=False) if isinstance(label, str) else encode(label)

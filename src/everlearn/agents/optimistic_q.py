@@ -12,14 +12,12 @@ It acts greedily in Qhat.  Its regret is of order T^(2/3), up to logarithms, wit
 
     H = min(sqrt(sp T / (S A)), (T / (S A log(4 T / delta)))^(1/3)).
 
-What differs from the source:
+What differs from the source, beside what :mod:`everlearn.agents` says:
 
 - H is at least 2, which the source requires, even if that formula gives less.
 - A scale multiplies the bonus, 1 by default, since the bonus of the source keeps values at H for very long.
 - After its duration the agent continues unchanged.
-- Rewards are scaled to [0, 1] by the declared range, which the source assumes; the span is in these units.
-- The aleatoric state is treated as if it were a Markov state.
-- Ties, which the source leaves open, are broken uniformly.
+- The span is that of rewards scaled to [0, 1].
 """
 
 from __future__ import annotations

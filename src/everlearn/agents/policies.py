@@ -1,6 +1,6 @@
 """Policies over aleatoric states (the class P-tilde of Section 1.4.2), as tables.
 
-How a person writes one is in :mod:`everlearn.agents.notation`.
+:mod:`everlearn.agents.notation` reads and writes them as text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
 LISTED = 120
-"""How many letters of a policy are shown."""
+"""The most characters of a policy that are shown."""
 
 
 class AleatoricPolicy:
@@ -52,17 +52,7 @@ class AleatoricPolicy:
 
 
 def policy_table(task: Task, given: Any) -> Table:
-    """Return action probabilities, a row for each aleatoric state, from a text, a mapping or a table.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.service_station import service_station
-    >>> policy_table(service_station(), {1: "fast"}).tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
-    >>> policy_table(service_station(), "slow").tolist()
-    [[0.0, 1.0], [0.0, 1.0]]
-
-    """
+    """Return action probabilities, one row per aleatoric state, from a text, a mapping or a table."""
     shape = (len(task.states), len(task.actions))
     if given is None:
         return np.full(shape, 1 / shape[1])
@@ -76,15 +66,15 @@ def policy_table(task: Task, given: Any) -> Table:
 
 
 def _table(task: Task, rows: Iterable[tuple[Any, Any]], shape: tuple[int, int]) -> Table:
-    table, numbers = np.full(shape, 1 / shape[1]), {label: place for place, label in enumerate(task.states)}
+    table, indices = np.full(shape, 1 / shape[1]), {label: index for index, label in enumerate(task.states)}
     seen = set()
     for state, choice in rows:
-        label = state if state in numbers else find(state, task.states, "aleatoric state in the policy")
+        label = state if state in indices else find(state, task.states, "aleatoric state in the policy")
         if label in seen:
             remedy = f"the aleatoric state {show(label)} appears twice; name each state once"
             raise InputError("policy", f"{state}={choice}", remedy)
         seen.add(label)
-        table[numbers[label]] = read_row(choice, task.actions)
+        table[indices[label]] = read_row(choice, task.actions)
     return table
 
 

@@ -5,11 +5,7 @@ Peter Dayan, "Q-learning", Machine Learning 8, 279-292, 1992.  If n is the numbe
 
     Q(s, a) += alpha_n (r + gamma max_a' Q(s', a') - Q(s, a)).
 
-What differs from the source:
-
-- Rewards are scaled to [0, 1] by the declared range.
-- The aleatoric state is treated as if it were a Markov state.
-- The source leaves behaviour open; it is epsilon-greedy, with ties broken uniformly.
+The source leaves behaviour open; here it is epsilon-greedy.  :mod:`everlearn.agents` says what else differs.
 """
 
 from __future__ import annotations

@@ -3,12 +3,9 @@
 Both keep Q and one estimate of the average reward, and act epsilon-greedily.  They differ in how they learn the
 estimate.
 
-What differs from the sources of both:
-
-- Rewards are scaled to [0, 1] by the declared range.  If all initial values are zero, everything that is learned scales
-  with the rewards, so the actions stay the same.
-- The aleatoric state is treated as if it were a Markov state.
-- The sources leave behaviour open; it is epsilon-greedy, as in their experiments, with ties broken uniformly.
+The sources leave behaviour open; here it is epsilon-greedy, as in their experiments.  If all initial values are zero,
+everything that is learned scales with the rewards, so that scaling them to [0, 1] does not change the actions.
+:mod:`everlearn.agents` says what else differs.
 """
 
 from __future__ import annotations

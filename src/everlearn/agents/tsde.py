@@ -5,9 +5,8 @@ Sampling Approach", NeurIPS 30, 2017; arXiv 1709.04570.  The agent works in epis
 Markov decision process from its posterior distribution and follows a policy that is optimal for it.  The episode ends
 when it is one step longer than the episode before, or when the visits of some pair have doubled.
 
-What differs from the source:
+What differs from the source, beside what :mod:`everlearn.agents` says:
 
-- The aleatoric state is treated as if it were a Markov state.
 - Rewards, which the source takes as known, are learned: the mean reward of a pair has a beta distribution, in which a
   reward r in [0, 1] counts as r successes and 1 - r failures.  Rewards are scaled to [0, 1] by the declared range, even
   if the task is raw.

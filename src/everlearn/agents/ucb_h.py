@@ -6,15 +6,12 @@ Chi Jin, Zeyuan Allen-Zhu, Sebastien Bubeck and Michael I. Jordan, "Is Q-learnin
     alpha_n = (H + 1) / (H + n),   b_n = c sqrt(H^3 log(S A T / p) / n),   V_{H+1} = 0,   Q = H at first,
     Q_h(s, a) = (1 - alpha_n) Q_h(s, a) + alpha_n (r + V_{h+1}(s') + b_n),   V_h(s) = min(H, max_a Q_h(s, a)).
 
-What differs from the source:
+What differs from the source, beside what :mod:`everlearn.agents` says:
 
 - There are no episodes: the stage of step t is (t - 1) mod H + 1, and the environment is not reset after stage H.  In
   the source an adversary chooses where an episode begins, so its regret bound against the best H-stage policy from
   there holds.  It says nothing about the average reward.
 - The constant c, which the source only bounds, is 1 by default.
-- Rewards are scaled to [0, 1] by the declared range, which the source assumes.
-- The aleatoric state is treated as if it were a Markov state.
-- Ties, which the source leaves open, are broken uniformly.
 """
 
 from __future__ import annotations

@@ -6,10 +6,9 @@ processes whose rewards and transitions are within confidence bounds of what it 
 optimal for the best of them.  It follows this policy until a pair that the policy chooses has been visited as often in
 this episode as in all episodes before.
 
-What differs from the source:
+What differs from the source, beside what :mod:`everlearn.agents` says:
 
-- The aleatoric state is treated as if it were a Markov state.
-- Rewards are scaled to [0, 1] by the declared range, even if the task is raw, since the confidence bounds assume it.
+- Rewards are scaled to [0, 1] even if the task is raw, since the confidence bounds assume it.
 - Ties, which the source leaves open, go to the action that was visited least, and among these to the first; values
   within 1e-10 of each other count as tied.  So the agent draws nothing.
 - A scale multiplies both confidence bounds, and the number of sweeps of value iteration is bounded.  The default scale

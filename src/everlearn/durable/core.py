@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from everlearn.agents.agent import Agent
-from everlearn.agents.snapshot import parse
+from everlearn.agents.snapshot import unpack
 from everlearn.durable.choosing import greedy, mask_of, proposal
 from everlearn.durable.drift import Gauge
 from everlearn.durable.entry import (
@@ -194,13 +194,13 @@ class Core:
 
         The aleatoric state stays the present one, since the world has not gone back; and so does what is pending.
         """
-        self.copy().agent.restore(state, "snapshot")
+        self.copy().agent.from_bytes(state, "snapshot")
         return self.entry(ROLLBACK, self.step, payload=state)
 
     def import_state(self, state: bytes) -> Entry:
         """Return the entry of putting the agent into a state that was exported, its aleatoric state included."""
         tried = self.copy()
-        tried.agent.restore(state, "agent state")
+        tried.agent.from_bytes(state, "agent state")
         return self.entry(IMPORT, self.step, following=tried.agent.situation, payload=state)
 
     def take_over(self, former: Core) -> None:
@@ -221,7 +221,7 @@ class Core:
 
     def export_state(self) -> bytes:
         """Return the state of the agent, as ``everlearn.Agent.save`` writes it."""
-        return self.agent.dump()
+        return self.agent.to_bytes()
 
     def entry(
         self,
@@ -296,7 +296,7 @@ class Core:
 
     def _adopt(self, entry: Entry) -> None:
         pending = self.agent.pending
-        self.agent.restore(entry.payload or b"", f"journal row {entry.seq}")
+        self.agent.from_bytes(entry.payload or b"", f"journal row {entry.seq}")
         self.agent.move(entry.following)
         self.agent.pending = pending
         self._snapped = -self.setup.snapshot_every  # the next snapshot is due: replay need not come by here again
@@ -304,7 +304,7 @@ class Core:
     def dump(self) -> tuple[dict[str, Any], bytes]:
         """Return the whole state: what is not the agent's, and that of the agent as it is saved."""
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
-        return {**more, "gauge": self.gauge.dump()}, self.agent.dump()
+        return {**more, "gauge": self.gauge.dump()}, self.agent.to_bytes()
 
     def snapped(self) -> None:
         """Note that a snapshot of the present state is on disk."""
@@ -313,9 +313,9 @@ class Core:
     def restore(self, seq: int, more: dict[str, Any], state: bytes) -> None:
         """Go on from what :meth:`dump` returned after row ``seq``."""
         if self.exact:
-            self.agent.restore(state, "snapshot")
+            self.agent.from_bytes(state, "snapshot")
         else:
-            self.agent.put(parse(state, "snapshot")[0])
+            self.agent.restore(unpack(state, "snapshot")[0])
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
         if more["gauge"] is not None:
