@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 import everlearn as el
-from everlearn.agents.agent import arrays
 from everlearn.agents.checks import MOST_ENTRIES
 from everlearn.agents.counts import EARNED
+from everlearn.agents.knowledge import arrays
 from everlearn.errors import InputError
 from tests.worlds import environment_stream, random_mdp
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.agent import arrays
+from everlearn.agents.knowledge import arrays
 from everlearn.agents.registry import make_design
 from everlearn.errors import UserCodeError
 from everlearn.play.explanation import explain

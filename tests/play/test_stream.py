@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.agent import stored_arrays
+from everlearn.agents.knowledge import stored_arrays
 from everlearn.agents.registry import AGENTS, SCHEDULES, make_design
 from everlearn.errors import AgentError, ScheduleError
 from everlearn.play.interpreted import Interpreted

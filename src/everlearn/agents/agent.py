@@ -8,18 +8,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard, build_knowledge
+from everlearn.agents.knowledge import stored_arrays
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, pack, read_file, unpack
 from everlearn.agents.spec import read_specs
-from everlearn.agents.tabular import as_floats
 from everlearn.errors import InputError, SnapshotError
 from everlearn.files import replacing
 from everlearn.labels import as_label, encode
-from everlearn.protocol import AgentState, Experience, Knowledge, Label, ScheduleValues, Table
+from everlearn.protocol import AgentState, Experience, Label, ScheduleValues, Table
 from everlearn.randomness import AGENT, set_words, stream, words
 from everlearn.registry import plain
 from everlearn.registry import whole as whole
@@ -257,13 +256,3 @@ class Agent:
             "schedule": None if schedule is None else schedule.name,
             "schedule_parameters": None if schedule is None else plain(dict(schedule.parameters)),
         }
-
-
-def arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
-    """Return the arrays of what a design knows, by name; everything else is constant."""
-    return {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
-
-
-def stored_arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
-    """Return the arrays of what a design knows as they are stored: tables of records as plain numbers."""
-    return {name: as_floats(array) for name, array in arrays(knowledge).items()}

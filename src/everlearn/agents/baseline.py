@@ -24,6 +24,35 @@ from everlearn.randomness import uniform
 from everlearn.tasks.indexed import IndexedTask
 
 
+def act(knowledge: Any, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
+    """Follow pi_epsilon for the current epsilon; draw only if epsilon is neither 0 nor 1."""
+    epsilon = knowledge.epsilon[0]
+    slow = knowledge.roles[0]
+    fast = knowledge.roles[1]
+    if aleatoric_state == knowledge.roles[2] or epsilon <= 0.0:
+        return slow  # type: ignore[no-any-return]
+    if epsilon >= 1.0 or uniform(stream) < epsilon:
+        return fast  # type: ignore[no-any-return]
+    return slow  # type: ignore[no-any-return]
+
+
+def policy(knowledge: Any) -> Table:
+    """Return pi_epsilon as a table."""
+    epsilon = float(knowledge.epsilon[0])
+    slow, fast, idle, states, actions = (int(part) for part in knowledge.roles)
+    table = np.zeros((states, actions))
+    table[:, slow] = 1 - epsilon
+    table[:, fast] += epsilon
+    table[idle] = 0.0
+    table[idle, slow] = 1.0
+    return table
+
+
+def inspect(knowledge: Any, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
+    """Return epsilon and what has been gathered."""
+    return {"epsilon": knowledge.epsilon.copy(), "gathered": knowledge.gathered.copy()}
+
+
 def baseline_design(
     name: str,
     learn: Learn,
@@ -61,32 +90,3 @@ def roles(indexed: IndexedTask, slow: str | None, fast: str | None) -> NDArray[n
     others = [place for place in range(len(actions)) if place != chosen_fast] or [chosen_fast]
     chosen_slow = index(slow, "slow", others[-1])
     return np.array([chosen_slow, chosen_fast, indexed.start, indexed.states, indexed.actions])
-
-
-def act(knowledge: Any, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
-    """Follow pi_epsilon for the current epsilon; draw only if epsilon is neither 0 nor 1."""
-    epsilon = knowledge.epsilon[0]
-    slow = knowledge.roles[0]
-    fast = knowledge.roles[1]
-    if aleatoric_state == knowledge.roles[2] or epsilon <= 0.0:
-        return slow  # type: ignore[no-any-return]
-    if epsilon >= 1.0 or uniform(stream) < epsilon:
-        return fast  # type: ignore[no-any-return]
-    return slow  # type: ignore[no-any-return]
-
-
-def policy(knowledge: Any) -> Table:
-    """Return pi_epsilon as a table."""
-    epsilon = float(knowledge.epsilon[0])
-    slow, fast, idle, states, actions = (int(part) for part in knowledge.roles)
-    table = np.zeros((states, actions))
-    table[:, slow] = 1 - epsilon
-    table[:, fast] += epsilon
-    table[idle] = 0.0
-    table[idle, slow] = 1.0
-    return table
-
-
-def inspect(knowledge: Any, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
-    """Return epsilon and what has been gathered."""
-    return {"epsilon": knowledge.epsilon.copy(), "gathered": knowledge.gathered.copy()}

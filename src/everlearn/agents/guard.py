@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import math
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
+from everlearn.agents.knowledge import arrays, copied
 from everlearn.blame import CAUGHT, blame, blamed, own, own_frames, shown_path
 from everlearn.errors import AgentError, EverlearnError, shown
 from everlearn.labels import kind_of, show
@@ -278,8 +279,8 @@ class WholeNumbers(np.ndarray[Any, Any]):
 
 def watched(knowledge: Knowledge) -> Knowledge:
     """Return knowledge whose arrays of whole numbers refuse fractions; they share memory with the given ones."""
-    arrays = {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
-    views = {name: array.view(WholeNumbers) for name, array in arrays.items() if array.dtype.kind in "iub"}
+    whole = {name: array for name, array in arrays(knowledge).items() if array.dtype.kind in "iub"}
+    views = {name: array.view(WholeNumbers) for name, array in whole.items()}
     return knowledge._replace(**views) if views else knowledge
 
 
@@ -297,21 +298,13 @@ class Draws:
         raise AttributeError(f"a stream has no {name}; draw with el.uniform(stream) or el.choose(stream, n)")
 
 
-def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:
-    """Return a copy of the arrays of knowledge; if rows are given, of these rows only."""
-    arrays = {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
-    chosen = slice(None) if rows is None else list(rows)
-    return knowledge._replace(**{name: np.array(array[chosen]) for name, array in arrays.items()})
-
-
 def _floats(knowledge: Knowledge) -> Iterator[tuple[str, NDArray[Any]]]:
-    for name, value in zip(knowledge._fields, knowledge, strict=True):
-        if isinstance(value, np.ndarray):
-            if value.dtype.kind == "f":
-                yield name, value
-            for field in value.dtype.names or ():
-                if value.dtype[field].base.kind == "f":
-                    yield f"{name}.{field}", value[field]
+    for name, array in arrays(knowledge).items():
+        if array.dtype.kind == "f":
+            yield name, array
+        for field in array.dtype.names or ():
+            if array.dtype[field].base.kind == "f":
+                yield f"{name}.{field}", array[field]
 
 
 def _is_wide(kind: np.dtype[Any]) -> bool:

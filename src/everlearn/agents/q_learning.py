@@ -5,7 +5,8 @@ Peter Dayan, "Q-learning", Machine Learning 8, 279-292, 1992.  If n is the numbe
 
     Q(s, a) += alpha_n (r + gamma max_a' Q(s', a') - Q(s, a)).
 
-The source leaves behaviour open; here it is epsilon-greedy.  :mod:`everlearn.agents` says what else differs.
+The source leaves behaviour open; here it is epsilon-greedy.  Its convergence theorem requires decreasing step sizes,
+which the defaults are not.  :mod:`everlearn.agents` says what else differs.
 """
 
 from __future__ import annotations

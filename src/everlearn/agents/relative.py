@@ -32,6 +32,22 @@ class Relative(NamedTuple):
     states: int
 
 
+def act(knowledge: Relative, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
+    """Act epsilon-greedily."""
+    return epsilon_greedy_action(knowledge.cells["value"], aleatoric_state, knowledge.epsilon, stream)
+
+
+def policy(knowledge: Relative) -> Table:
+    """Return the epsilon-greedy policy."""
+    return epsilon_greedy_policy(knowledge.cells["value"], knowledge.epsilon)
+
+
+def inspect(knowledge: Relative, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
+    """Return Q, and the average of the rewards that the agent learns from."""
+    latest = latest_rows(knowledge.cells["entered"][:, 0], knowledge.states)
+    return {"Q": knowledge.cells["value"].copy(), "average": knowledge.cells["average"][latest, 0]}
+
+
 def relative_design(
     name: str,
     learn: Learn,
@@ -53,19 +69,3 @@ def relative_design(
         return Relative(cells, step_size, average_step_size, epsilon, indexed.states)
 
     return Design(build, act, learn, policy, inspect=inspect, by_state=True, values=value_table, masks=True, name=name)
-
-
-def act(knowledge: Relative, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
-    """Act epsilon-greedily."""
-    return epsilon_greedy_action(knowledge.cells["value"], aleatoric_state, knowledge.epsilon, stream)
-
-
-def policy(knowledge: Relative) -> Table:
-    """Return the epsilon-greedy policy."""
-    return epsilon_greedy_policy(knowledge.cells["value"], knowledge.epsilon)
-
-
-def inspect(knowledge: Relative, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
-    """Return Q, and the average of the rewards that the agent learns from."""
-    latest = latest_rows(knowledge.cells["entered"][:, 0], knowledge.states)
-    return {"Q": knowledge.cells["value"].copy(), "average": knowledge.cells["average"][latest, 0]}

@@ -35,14 +35,6 @@ def records(shape: int | tuple[int, ...], **fields: int) -> NDArray[Any]:
     return np.zeros(shape, dtype=[(name, np.float64, (size,)) for name, size in fields.items()])
 
 
-def as_floats(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a table of records as the plain array that is stored; it shares memory.  Return other arrays unchanged."""
-    kinds = {array.dtype[name].base for name in array.dtype.names or ()}
-    if kinds != {np.dtype(np.float64)} or array.size == 0:
-        return array
-    return array.view(np.float64).reshape(*array.shape, -1)
-
-
 def latest_rows(entered: Table, states: int) -> NDArray[np.intp]:
     """Return the row that was entered last, for each of the runs that are stacked in ``entered``.
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.agent import arrays
 from everlearn.agents.clock import Block
-from everlearn.agents.guard import Guard, copied
+from everlearn.agents.guard import Guard
+from everlearn.agents.knowledge import arrays, copied
 from everlearn.errors import AgentError, EverlearnError
 from everlearn.protocol import Experience, Knowledge, ScheduleValues
 from everlearn.randomness import set_words, uniform, words

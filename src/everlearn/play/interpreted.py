@@ -13,7 +13,7 @@ import numpy as np
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.design import Design
-from everlearn.agents.guard import copied
+from everlearn.agents.knowledge import copied
 from everlearn.engine.curves import recording_times
 from everlearn.play.stream import LONGEST, Stream, Taken, known
 from everlearn.protocol import Experience, Label, ScheduleValues, Table

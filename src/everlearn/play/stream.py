@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from everlearn.agents.design import Design
-from everlearn.agents.guard import Guard, copied
+from everlearn.agents.guard import Guard
+from everlearn.agents.knowledge import copied
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.timeline import Timeline
