@@ -1,6 +1,8 @@
 # Everything that is done to this project, each from a fresh clone: set-up is part of every target.
 PYTHON ?= python3
 VENV := .venv
+# Without compiled modules every process that the tests start would compile the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 CONSTRAINTS := requirements/constraints.txt
 

@@ -164,7 +164,7 @@ def check_flipped_bits(path: Path, every: int) -> None:
 
 
 def test_flipped_bits_are_noticed(saved):
-    check_flipped_bits(saved, every=23)
+    check_flipped_bits(saved, every=59)
 
 
 @pytest.mark.soak

@@ -202,7 +202,7 @@ def test_what_was_committed_by_the_other_engine_is_begun_again(out, expected):
 
 
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
-@pytest.mark.parametrize("short", [1000, 1234])
+@pytest.mark.parametrize("short", [pytest.param(1000, marks=pytest.mark.soak), 1234])
 def test_extended_is_run_from_the_start(out, expected, engine, short):
     changes = {"agent": registered(), "runs": 2, "engine": engine}
     execute(described(steps=short, **changes), out)

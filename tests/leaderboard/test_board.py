@@ -113,6 +113,7 @@ def test_an_agent_alone_has_a_board(tmp_path):
     assert board.to_dict()["duels"] == []
 
 
+@pytest.mark.soak
 def test_killed_and_begun_again_it_comes_to_the_same(board, runner, tmp_path):
     named = [f"--agent={name}" for name in AGENTS] + [f"--task={name}" for name in TASKS]
     command = ["leaderboard", "--out", str(tmp_path / "out"), "--steps", "600", "--runs", "6", *named]

@@ -77,7 +77,7 @@ def whole(tmp_path_factory) -> Made:
 
 @pytest.fixture(scope="module")
 def resumed(tmp_path_factory, runner) -> Made:
-    """Killed while runs, tables and figures were being written, and told as text."""
+    """Killed while runs, tables and figures were being written, and resumed."""
     here = tmp_path_factory.mktemp("resumed")
     killed(runner, here, [2, 7, 20, 12], *arguments(here / "out"))
     return called(here / "out")
@@ -89,6 +89,7 @@ def test_every_figure_is_there_as_png_and_svg(whole):
         assert (whole.out / name).read_bytes().startswith(b"\x89PNG" if name.endswith("png") else b"<?xml")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", [*FILES, *TABLES, "report.html"])
 def test_killed_and_resumed_everything_is_the_same_to_the_last_byte(whole, resumed, name):
     assert (whole.out / name).read_bytes() == (resumed.out / name).read_bytes()
@@ -103,12 +104,13 @@ def test_json_has_everything(whole):
     assert list(document["seen"]) == list(NAMES)
 
 
-def test_text_says_what_is_to_be_seen_and_where_it_is(whole, resumed):
-    lines = resumed.printed.splitlines()
+def test_text_says_what_is_to_be_seen_and_where_it_is(whole):
+    printed = called(whole.out).printed
+    lines = printed.splitlines()
     named = [line.removeprefix("figure: ") for line in lines if line.startswith("figure: ")]
-    assert named == [str((resumed.out / name).resolve()) for name in FILES]
-    assert f"report: {(resumed.out / 'report.html').resolve()}" in lines
-    said = " ".join(resumed.printed.split())
+    assert named == [str((whole.out / name).resolve()) for name in FILES]
+    assert f"report: {(whole.out / 'report.html').resolve()}" in lines
+    said = " ".join(printed.split())
     assert all(" ".join(sentence.split()) in said for sentence in whole.document["seen"].values())
 
 
@@ -142,6 +144,7 @@ class Count(Watcher):
         self.taken += number
 
 
+@pytest.mark.soak
 def test_full_follows_the_schedule_of_the_theorem_further_and_runs_nothing_again(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(specs, "LONG_STEPS", 3000)
     monkeypatch.setattr(specs, "LONG_RUNS", 2)
