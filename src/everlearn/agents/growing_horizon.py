@@ -58,16 +58,18 @@ def act(knowledge: OffsetValues, aleatoric_state: int, now: ScheduleValues, stre
 
 
 def learn(knowledge: OffsetValues, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
-    """Lines 10 to 15, with u in place of Q."""
+    """Lines 10 to 15, with u = Q - c in place of Q; ``now`` has the results of Lines 4 to 7 and 13."""
     u = knowledge.cells["value"]
     s = experience.aleatoric_state
     a = experience.action
     n = count_visit(knowledge, s, a, now)  # Lines 7 and 10
     alpha = step_size(n, now.horizon, knowledge.step_weight)  # Line 11
-    target = experience.reward - now.drift + now.discount * largest(u, experience.next_aleatoric_state)  # Line 14
+    following = experience.next_aleatoric_state  # Line 12
+    gamma = now.discount  # Line 13
+    target = experience.reward - now.drift + gamma * largest(u, following)  # Line 14, where drift = c / tau
     target += bonus(knowledge, s, a, n, alpha, target, now)
     value = (1.0 - alpha) * u[s, a] + alpha * target  # exactly the target if alpha = 1
-    u[s, a] = min(value, now.ceiling)  # Line 15
+    u[s, a] = min(value, now.ceiling)  # Line 15, where ceiling = tau - c
     hold(knowledge, s, a, n)
 
 
