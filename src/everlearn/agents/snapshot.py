@@ -21,11 +21,9 @@ from everlearn.errors import SnapshotError
 from everlearn.files import UNREADABLE, as_path
 from everlearn.labels import as_label
 from everlearn.protocol import AgentState
+from everlearn.registry import MOST_STEPS
 
 SCHEMA = 1
-LATEST = 2**53
-"""The latest t at which t + 1 is another number in double precision."""
-
 _TEXT, _ARRAYS = "agent_state.json", "epistemic/"
 _ALGORITHMIC = ("t", "seed", "run", "pending", "stream", "clock")
 _CLOCK = {"block", "level", "level_error", "scale", "exponent"}
@@ -82,11 +80,11 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
 
 def check_algorithmic(state: dict[str, Any]) -> None:
     """Raise if no agent could have this algorithmic state."""
-    numbers = all(_is_whole(state[key]) for key in ("seed", "run")) and _is_whole(state["t"], LATEST)
+    numbers = all(_is_whole(state[key]) for key in ("seed", "run")) and _is_whole(state["t"], MOST_STEPS)
     four = isinstance(state["stream"], list) and len(state["stream"]) == 4
     words = four and all(_is_whole(word, 2**64) for word in state["stream"])
     clock = state["clock"]
-    whole_clock = isinstance(clock, dict) and set(clock) == _CLOCK and _is_whole(clock["block"], LATEST)
+    whole_clock = isinstance(clock, dict) and set(clock) == _CLOCK and _is_whole(clock["block"], MOST_STEPS)
     carried = whole_clock and all(_is_finite(clock[key]) for key in _CLOCK - {"block"}) and clock["scale"] != 0
     for key, valid in (("t, seed or run", numbers), ("stream", words), ("clock", carried)):
         if not valid:
