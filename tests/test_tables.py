@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import everlearn as el
+from everlearn import tables
 from everlearn.errors import InputError, RewardError, TableFull
 from everlearn.tables import UNSEEN, ArrayTable, PairTable, make_table
 from everlearn.tasks.registry import make_task
@@ -119,3 +120,44 @@ def test_what_cannot_be_tabulated_is_refused():
         ArrayTable(make_task("service-station"))
     with pytest.raises(RewardError, match="outside its range"):
         make_table(el.mdp([[[1.0]]], [[5.0]], reward_range=(0, 1)))
+
+
+def made_by(monkeypatch, *calls) -> int:
+    """Return how many tables are made while functions are called."""
+    made = []
+    monkeypatch.setattr(tables, "make_table", lambda *given: made.append(given) or make_table(*given))
+    monkeypatch.setattr(tables, "_SHARED", {})
+    for call in calls:
+        call()
+    return len(made)
+
+
+def run(task="t-maze", agent="always", **others) -> el.Result:
+    return el.run(task, agent, **{"steps": 2000, "runs": 4, **others})
+
+
+def test_runs_share_the_table_of_a_named_task(monkeypatch):
+    assert made_by(monkeypatch, run, lambda: run(agent="q-learning"), lambda: run(seed=1)) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"parameters": {"task.window": 1}}, {"max_pairs": 500}, {"steps": 100, "runs": 1}, {"task": make_task("t-maze")}],
+    ids=["parameters", "bound", "shorter", "the task itself"],
+)
+def test_runs_that_differ_in_what_a_table_is_made_of_share_none(monkeypatch, other):
+    assert made_by(monkeypatch, run, lambda: run(**other)) == 2
+
+
+def test_a_process_keeps_few_tables(monkeypatch):
+    monkeypatch.setattr(tables, "MOST_SHARED", 2)
+    runs = [lambda window=window: run(parameters={"task.window": window}) for window in (1, 2, 3, 1)]
+    assert made_by(monkeypatch, *runs) == 4
+    assert len(tables._SHARED) == 2
+
+
+def test_a_shared_table_changes_no_result(monkeypatch):
+    first = run(agent="growing-horizon", seed=3)
+    assert run(agent="growing-horizon", seed=3) == first
+    monkeypatch.setattr(tables, "_SHARED", {})
+    assert run(agent="growing-horizon", seed=3) == first

@@ -80,7 +80,8 @@ def run(
     refuse_beyond_memory([plan])
     pairs = whole(max_pairs, "max_pairs", least=1)
     workers = None if threads is None else whole(threads, "threads", least=1)
-    table = table_for(plan, engine, pairs)
+    identity = _identity(made_task, task)
+    table = table_for(plan, engine, pairs, identity)
     began = time.perf_counter()
     curves = simulate(plan, table, threads=workers, progress=progress)
     seconds = time.perf_counter() - began
@@ -102,20 +103,24 @@ def run(
         total_reward=curves.total_reward,
         policies=curves.policies,
         pairs=None if table is None else table.expanded,
-        references=References(made_task.references, partial(_best_averages, made_task, task)),
+        references=References(made_task.references, partial(_best_averages, made_task, identity)),
         seconds=seconds,
     )
 
 
-def _best_averages(task: Task, given: object) -> dict[str, float]:
-    """Return what the best policies earn on a task; what has a name here is computed once in a process."""
+def _identity(task: Task, given: object) -> str | None:
+    """Return a text that only equal tasks have, or None unless the task was given by its name in the registry."""
+    if not (isinstance(given, str) and given in TASKS):
+        return None
+    try:
+        return f"{given} {json.dumps(task.parameters, sort_keys=True)}"
+    except TypeError:  # a parameter that is an object
+        return None
+
+
+def _best_averages(task: Task, identity: str | None) -> dict[str, float]:
     from everlearn.experiments.references import reference_lines
 
-    try:
-        named = isinstance(given, str) and given in TASKS
-        identity = f"{given} {json.dumps(task.parameters, sort_keys=True)}" if named else None
-    except TypeError:  # a parameter that has no text of its own
-        identity = None
     return reference_lines(task, identity)
 
 

@@ -50,6 +50,11 @@ EAGER = 1 << 14
 SETTLED = 1 << 17
 """The largest number of pairs of a table that is completed to be identified or sent elsewhere, in a few seconds."""
 
+MOST_SHARED = 8
+"""How many complete tables a process keeps for further runs."""
+
+_SHARED: dict[tuple[str, bool, int, int], PairTable] = {}
+
 SMALL = 1 << 24
 """Up to this many bytes are allocated without asking how much memory is available."""
 
@@ -300,6 +305,21 @@ def draw_outcome(table: AnyTable, pair: int, action: int, draw: float) -> Any:
 def make_table(task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> PairTable | ArrayTable:
     """Return the table of a task: from its arrays if it has them, else from its model."""
     return PairTable(task, max_pairs, eager) if task.arrays is None else ArrayTable(task)
+
+
+def shared_table(task: Task, max_pairs: int, eager: int, identity: str | None) -> PairTable | ArrayTable:
+    """Return the table of a task, made once per process if it is complete and ``identity`` names the task."""
+    if identity is None:
+        return make_table(task, max_pairs, eager)
+    key = identity, task.reward.raw, max_pairs, eager
+    if key in _SHARED:
+        return _SHARED[key]
+    table = make_table(task, max_pairs, eager)
+    if isinstance(table, PairTable) and table.expanded == len(table.labels):
+        while len(_SHARED) >= MOST_SHARED:
+            _SHARED.pop(next(iter(_SHARED)), None)
+        _SHARED[key] = table
+    return table
 
 
 def settled_table(task: Task, max_pairs: int = MOST_PAIRS) -> AnyTable:

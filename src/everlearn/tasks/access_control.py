@@ -9,7 +9,7 @@ from everlearn.tasks.task import Task
 
 
 def access_control(*, servers: int = 10, priorities: int = 4, free_probability: float = 0.06) -> Task:
-    """Accept customers or turn them away: a server given to a poor one is not there for a rich one.
+    """Accept or reject customers who pay different prices: a busy server cannot serve a better one.
 
     With the numbers of the book the optimum is 2.747642 a step.  The book reports 2.31 after two million steps of
     differential semi-gradient Sarsa, which kept exploring one time in ten; its first edition, which had the same task

@@ -12,7 +12,7 @@ from everlearn.tasks.task import Task
 def aggregation(
     *, half: int = 50, reset: float = 0.1, slip: float = 0.1, gain: float = 0.1, penalty: float = 0.5
 ) -> Task:
-    """See 2N states through their parity: where fitted value iteration may choose the worst policy (Appendix D).
+    """Act on the parity of 2N states, where fitted value iteration may choose the worst policy (Appendix D).
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from everlearn.tasks.task import Task
 
 
 def alternating() -> Task:
-    """Do otherwise than just before, without knowing what that was (Appendix D).
+    """Take the action that was not taken last, without remembering which it was (Appendix D).
 
     There is one aleatoric state.  A policy over aleatoric states can alternate only by chance: the best takes either
     action with probability 1/2, and earns 1/2 a step where 1 is possible.
@@ -29,7 +29,7 @@ def alternating() -> Task:
         Reward(_observed, 0.0, 1.0),
         alternating_model(),
         name="alternating",
-        summary="do otherwise than just before, without knowing what that was (Appendix D)",
+        summary="take the action that was not taken last, without remembering which it was (Appendix D)",
         source="Dong, Van Roy and Zhou (2022), Appendix D",
         references={"optimum": 1.0, "either action at random": 0.5},
     )

@@ -25,7 +25,7 @@ def drifting(
     height: float = 0.8,
     wave: str = TRIANGLE,
 ) -> Task:
-    """Choose among options that are good in turn, as their chances of success slowly rise and fall.
+    """Choose among options whose chances of success slowly rise and fall in turn.
 
     Nothing that is done changes the phase, so that the optimum is the average over a period of the best chance.  Who
     keeps nothing of the past earns what the options earn on average, and no more.  Who knows the last option and its

@@ -27,7 +27,7 @@ def garnet(
     distortion: float = 0.0,
     seed: int = 0,
 ) -> Task:
-    """Find the way through a random Markov decision process (Garnet), of which memories may be lumped together.
+    """Act in a random Markov decision process (Garnet), whose memories may be lumped into groups.
 
     Each action in each aleatoric state leads to ``branching`` others, drawn without replacement, with probabilities cut
     from the unit interval at uniform places (Archibald, McKinnon and Thomas, 1995; Bhatnagar et al., 2009).  Rewards,

@@ -28,7 +28,7 @@ def inventory(
     most_ordered: int = 8,
     see: str = ALL,
 ) -> Task:
-    """Order stock that arrives some steps later, for a demand that does not wait: too much is held, too little is lost.
+    """Order stock that arrives some steps later: unsold stock costs, and so does demand that is not met.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def riverswim(
     left_reward: float = 0.005,
     right_reward: float = 1.0,
 ) -> Task:
-    """Swim against the current past states that pay nothing, or rest where a little is paid.
+    """Swim against the current, past states that pay nothing, to a large reward, or stay for a small one.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def riverswim_12(
     left_reward: float = 0.005,
     right_reward: float = 1.0,
 ) -> Task:
-    """Swim against the current as in riverswim, past twice as many states: where undirected exploration fails.
+    """Swim against the current past twice as many states as in riverswim; undirected exploration fails here.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _river(name: str, parameters: dict[str, Any]) -> Task:
     task = mdp([left, right], rewards, actions=ACTIONS, reward_range=(0.0, max(small, large)), name=name)
     return replace(
         task,
-        summary=f"swim against the current past {states - 2} states that pay nothing, or rest for a little",
+        summary=f"swim against the current past {states - 2} states that pay nothing, or stay for a small reward",
         source="Strehl and Littman (2008), with the numbers of Osband, Russo and Van Roy (2013)",
         parameters=parameters,
         references=_references(right, small, large),

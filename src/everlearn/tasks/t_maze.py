@@ -18,7 +18,7 @@ MOST_KEPT = 20_000_000
 
 
 def t_maze(*, length: int = 4, window: int = 5) -> Task:
-    """Remember at the end of a corridor the cue that was seen at its beginning (Bakker, 2002).
+    """Remember the cue from the beginning of a corridor until its end (Bakker, 2002).
 
     A trial takes ``length`` + 2 steps and earns at most 1, so that the optimum is 1 / (length + 2).  At the junction
     the cue lies ``length`` observations back.  A window of more than that contains it, determines the place and the
@@ -55,7 +55,7 @@ def t_maze(*, length: int = 4, window: int = 5) -> Task:
         Reward(_prize, 0.0, 1.0),
         model,
         name="t-maze",
-        summary="remember at the end of a corridor the cue at its beginning",
+        summary="remember the cue from the beginning of a corridor until its end",
         source="Bakker (2002); Osband et al. (2020)",
         parameters=parameters,
         references={
