@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
-    from everlearn.play.watching import watch
+    from everlearn.play.start import watch
     from everlearn.protocol import AgentState, Environment, Experience, ScheduleValues
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
@@ -80,7 +80,7 @@ _WHERE = {
     "to_gymnasium": "adapters.export",
     "tune": "api",
     "uniform": "randomness",
-    "watch": "play.watching",
+    "watch": "play.start",
     "window": "aleatoric.state",
 }
 

@@ -18,7 +18,7 @@ def test_help_names_the_options(call):
     [
         (("--port", "many"), "--port: 'many'; give a whole number"),
         (("--port", "70000"), "port: 70000; give a number from 0 to 65535"),
-        (("--host", "no.such.host.invalid"), "host and port: 'no.such.host.invalid:8090'; cannot be had"),
+        (("--host", "no.such.host.invalid"), "host and port: 'no.such.host.invalid:8090'; cannot be used"),
     ],
 )
 def test_an_address_that_cannot_be_is_refused(refused, arguments, message):

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from everlearn.figures.style import PALETTE
-from everlearn.play.chart import Curve, draw, merged, say
+from everlearn.play.chart import Curve, describe, draw, merge
 from everlearn.play.server import _STYLE
 
 LINES = {"optimum": 0.5, "always fast": 0.5, "always slow": 0.0909}
@@ -76,7 +76,7 @@ def test_names_that_do_not_fit_beside_each_other_stand_below_each_other(width, r
 
 
 def test_it_says_in_words_what_it_shows():
-    assert say([Curve("smooth", [1, 2000], [1.0, 0.25])], LINES) == (
+    assert describe([Curve("smooth", [1, 2000], [1.0, 0.25])], LINES) == (
         "Average reward so far over time. smooth: 0.25 after 2,000 steps. "
         "Known lines: optimum 0.5, always fast 0.5, always slow 0.0909."
     )
@@ -89,7 +89,7 @@ def test_it_can_be_drawn_before_anything_is_known():
 
 
 def test_lines_that_coincide_are_told_as_one():
-    assert merged(LINES) == [("optimum, always fast", 0.5), ("always slow", 0.0909)]
+    assert merge(LINES) == [(["optimum", "always fast"], 0.5), (["always slow"], 0.0909)]
 
 
 def test_the_agents_have_the_colours_of_every_other_figure():

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from everlearn.play import exports
+from everlearn.play.configuration import read_query
 from everlearn.play.race import Workshop
-from everlearn.play.reading import read_query
 
 
 @pytest.fixture(scope="module")
@@ -21,16 +21,16 @@ def race():
 
 
 def test_the_data_are_the_curves_to_the_last_bit(race):
-    heads, *rows = csv.reader(io.StringIO(exports.data(race)))
+    heads, *rows = csv.reader(io.StringIO(exports.write_csv(race)))
     assert heads == ["t", "growing-horizon, practical", "always"]
-    for column, stream in enumerate(race.streams, start=1):
-        times, averages = stream.recorded()
+    for column, run in enumerate(race.runs, start=1):
+        times, averages = run.recorded()
         assert [int(row[0]) for row in rows] == times
         assert [float(row[column]) for row in rows] == averages
 
 
 def test_the_picture_has_the_colours_of_the_curves(race):
-    image = Image.open(io.BytesIO(exports.png(race, {"optimum over all policies": 0.5}))).convert("RGB")
+    image = Image.open(io.BytesIO(exports.write_png(race, {"optimum over all policies": 0.5}))).convert("RGB")
     colours = {colour for _, colour in image.getcolors(1 << 20)}
     assert {(0x00, 0x72, 0xB2), (0xD5, 0x5E, 0x00)} <= colours
     assert image.width > 800
@@ -38,5 +38,5 @@ def test_the_picture_has_the_colours_of_the_curves(race):
 
 def test_nothing_run_yet_can_be_taken_away_too():
     race = Workshop().race(read_query("task=riverswim"))
-    assert exports.data(race).splitlines() == ['t,"growing-horizon, practical"']
-    assert exports.png(race, {})[:4] == b"\x89PNG"
+    assert exports.write_csv(race).splitlines() == ['t,"growing-horizon, practical"']
+    assert exports.write_png(race, {})[:4] == b"\x89PNG"

@@ -30,7 +30,7 @@ def test_a_task_that_is_too_large_keeps_the_lines_that_it_tells(monkeypatch):
     found = find_facts(task)
     assert found.facts == ()
     assert "100" in found.refusal
-    assert found.lines == facts.lines_of(task)
+    assert found.lines == facts.known_lines(task)
 
 
 @pytest.mark.parametrize("name", ["riverswim", "alternating"])
@@ -38,7 +38,7 @@ def test_an_optimum_says_over_which_policies_it_is(name):
     """Every name that speaks of an optimum or a best policy, before anything was computed and after."""
     task = make_task(name)
     found = find_facts(task)
-    names = [*facts.lines_of(task), *found.lines, *(fact.name for fact in found.facts)]
+    names = [*facts.known_lines(task), *found.lines, *(fact.name for fact in found.facts)]
     spoken = [one for one in names if "optimum" in one or "best" in one]
     assert spoken
     assert all("over all policies" in one or "over aleatoric states" in one for one in spoken)

@@ -8,34 +8,34 @@ from xml.etree import ElementTree
 import pytest
 
 from everlearn.agents.registry import AGENTS, make_design
-from everlearn.play.interpreted import Interpreted
-from everlearn.play.knowledge import MOST_ROWS, look, numbers, table
+from everlearn.play.knowledge import MOST_ROWS, draw_table, look, numbers
+from everlearn.play.run import ReferenceRun
 from everlearn.tasks.registry import make_task
 
 
-def watch(agent="growing-horizon", task="service-station", **parameters) -> Interpreted:
+def watch(agent="growing-horizon", task="service-station", **parameters) -> ReferenceRun:
     schedule = "smooth" if agent == "growing-horizon" else None
-    return Interpreted(make_task(task, parameters), make_design(agent, duration=1000, schedule=schedule), 1)
+    return ReferenceRun(make_task(task, parameters), make_design(agent, duration=1000, schedule=schedule), 1)
 
 
 def test_a_step_changes_one_count_and_marks_it():
-    stream = watch()
+    run = watch()
     for _ in range(40):
-        before = look(stream)
-        stream.advance(1)
-        text = table(stream, look(stream), before)
+        before = look(run)
+        run.advance(1)
+        text = draw_table(run, look(run), before)
         assert len(re.findall('class="count rose"', text)) == 1
         assert len(re.findall('class="count fell"', text)) == 0
-        s, a = stream.taken.experience.aleatoric_state, stream.taken.experience.action
+        s, a = run.latest.experience.aleatoric_state, run.latest.experience.action
         rows = re.findall(r"<tr.*?</tr>", text)[1:]
         cells = re.findall(r"<td>.*?</td>", rows[s])
         assert 'class="count rose"' in cells[a]
 
 
 def test_it_is_a_table_with_heads_that_says_where_the_agent_is():
-    stream = watch()
-    stream.advance(500)
-    root = ElementTree.fromstring(f"<div>{table(stream, look(stream), None)}</div>")
+    run = watch()
+    run.advance(500)
+    root = ElementTree.fromstring(f"<div>{draw_table(run, look(run), None)}</div>")
     assert [one.text for one in root.iter("th")] == ["state", "fast", "slow", "0: nobody", "1: customer"]
     assert [row.get("aria-current") for row in root.iter("tr")].count("true") == 1
     shown = [float(one.text.replace(",", "")) for one in root.iter("span") if one.get("class") == "count"]
@@ -43,27 +43,27 @@ def test_it_is_a_table_with_heads_that_says_where_the_agent_is():
 
 
 def test_nothing_is_marked_the_first_time_or_when_nothing_changed():
-    stream = watch()
-    stream.advance(10)
-    known = look(stream)
+    run = watch()
+    run.advance(10)
+    known = look(run)
     for before in (None, known):
-        assert "rose" not in table(stream, known, before)
+        assert "rose" not in draw_table(run, known, before)
 
 
 def test_of_many_states_those_about_the_present_one_are_shown():
-    stream = watch(task="garnet", states=300)
-    stream.advance(50)
-    known = look(stream)
+    run = watch(task="garnet", states=300)
+    run.advance(50)
+    known = look(run)
     assert len(known.states) == MOST_ROWS
-    assert stream.aleatoric_state in known.states
-    assert "276 more states are not shown" in table(stream, known, None)
+    assert run.aleatoric_state in known.states
+    assert "276 more states are not shown" in draw_table(run, known, None)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_agent_has_something_to_show(agent):
-    stream = watch(agent)
-    stream.advance(60)
-    text = table(stream, look(stream), look(stream))
+    run = watch(agent)
+    run.advance(60)
+    text = draw_table(run, look(run), look(run))
     ElementTree.fromstring(f"<div>{text}</div>")
     assert "<td>" in text or "<dd>" in text
 

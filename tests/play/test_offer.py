@@ -6,11 +6,10 @@ import sys
 
 import pytest
 
+from everlearn.agents.spec import AgentSpec, TaskSpec
 from everlearn.errors import InputError, UnknownName
-from everlearn.play.configuration import Configuration
-from everlearn.play.contender import Contender
-from everlearn.play.opening import open_with
-from everlearn.play.reading import read_query, read_text
+from everlearn.play.configuration import Configuration, read_query, read_toml
+from everlearn.play.start import open_workshop
 from tests.worlds import shop
 
 MODULE = '''
@@ -33,6 +32,12 @@ def agent(*, epsilon: float = 0.1, log: str = "none"):
     return always()
 
 
+def timed(*, duration: int | None = None):
+    from everlearn.agents.registry import make_design
+
+    return make_design("ucb-h", {"duration": duration})
+
+
 def schedule(*, horizon: float = 7.0):
     from everlearn.agents.schedule import fixed
 
@@ -51,35 +56,35 @@ def mine(tmp_path, monkeypatch):
 
 
 def test_what_the_page_was_started_with_is_offered_first_beside_the_registries(mine):
-    opening = open_with("mine:shop", "mine:agent")
-    offer = opening.workshop.offer
+    workshop = open_workshop("mine:shop", "mine:agent")
+    offer = workshop.offer
     assert offer.names("task")[:2] == ["mine:shop", "access-control"]
     assert offer.names("agent")[:2] == ["mine:agent", "growing-horizon"]
     assert offer.names("schedule")[0] == "smooth"
-    assert opening.configuration == Configuration("mine:shop", {}, (Contender("mine:agent", None),))
+    assert workshop.start == Configuration(TaskSpec("mine:shop"), (AgentSpec("mine:agent"),))
     assert offer.summary("mine:shop") == "Serve whoever comes."
 
 
 def test_an_address_carries_its_name_and_is_read_back(mine):
-    opening = open_with("mine:market", "growing-horizon", schedule="mine:schedule", parameters={"task.stalls": 5})
-    offer, shown = opening.workshop.offer, opening.configuration
+    workshop = open_workshop("mine:market", "growing-horizon", schedule="mine:schedule", parameters={"task.stalls": 5})
+    offer, shown = workshop.offer, workshop.start
     assert shown.query().startswith("task=mine:market&seed=1&agent=growing-horizon&schedule=mine:schedule")
     assert read_query(shown.query(), offer) == shown
     changed = read_query("task=mine:market&task.stalls=4&task.share=0.25&task.covered=yes", offer)
-    assert changed.task_parameters == {"task.covered": True, "task.share": 0.25, "task.stalls": 4}
+    assert changed.task.parameters == {"covered": True, "share": 0.25, "stalls": 4}
     assert read_query(changed.query(), offer) == changed
 
 
 def test_what_was_set_at_the_start_is_the_default_on_the_page(mine):
-    offer = open_with("mine:market", parameters={"task.stalls": "5", "task.file": "mine.csv"}).workshop.offer
-    shown = {"task.stalls": 5, "task.share": 0.5, "task.covered": False, "task.aleatoric": "natural"}
-    assert offer.settable("task", "mine:market") == shown
-    offer.task("mine:market", {})
+    offer = open_workshop("mine:market", parameters={"task.stalls": "5", "task.file": "mine.csv"}).offer
+    shown = {"stalls": 5, "share": 0.5, "covered": False, "aleatoric": "natural"}
+    assert offer.defaults("task", "mine:market") == shown
+    offer.task(TaskSpec("mine:market")).make()
     assert sys.modules["mine"].opened[-1] == "mine.csv"
 
 
 def test_an_address_sets_numbers_of_a_users_own_function_and_never_texts(mine):
-    offer = open_with("mine:market", "mine:agent", parameters={"agent.log": "kept"}).workshop.offer
+    offer = open_workshop("mine:market", "mine:agent", parameters={"agent.log": "kept"}).offer
     with pytest.raises(UnknownName, match=r"task.file.*known: task.aleatoric, task.covered, task.share, task.stalls"):
         read_query("task=mine:market&task.file=/etc/passwd", offer)
     with pytest.raises(UnknownName, match=r"agent.log.*known: agent.epsilon"):
@@ -91,28 +96,33 @@ def test_an_address_sets_numbers_of_a_users_own_function_and_never_texts(mine):
 def test_an_address_imports_nothing(mine, tmp_path, key):
     """Neither a module that nobody named, nor another attribute of the module that the page was started with."""
     (tmp_path / "planted.py").write_text("raise SystemExit('imported')")
-    offer = open_with("mine:shop").workshop.offer
+    offer = open_workshop("mine:shop").offer
     for name in ("planted:thing", "mine:market", "os:system", "gymnasium:FrozenLake-v1"):
         with pytest.raises(InputError, match="the page offers registered names and what it was started with"):
             read_query(f"{key}={name}", offer)
         spec = {"task": "riverswim", "agent": "growing-horizon", "schedule": "smooth", key: name}
         text = 'steps = 1\ntask = "{task}"\n[[agent]]\nname = "{agent}"\nschedule = "{schedule}"'.format(**spec)
         with pytest.raises(InputError, match="the page offers registered names and what it was started with"):
-            read_text(text, offer)
+            read_toml(text, offer)
     assert "planted" not in sys.modules
 
 
 def test_a_spec_repeats_it_from_the_command_line(mine):
     parameters = {"task.stalls": 5, "task.file": "mine.csv", "agent.epsilon": 0.2}
-    opening = open_with("mine:market", "mine:agent", parameters=parameters)
-    offer, shown = opening.workshop.offer, opening.configuration
+    workshop = open_workshop("mine:market", "mine:agent", parameters=parameters)
+    offer, shown = workshop.offer, workshop.start
     spec = shown.spec(100, offer)
     assert 'name = "mine:market"\nparameters.stalls = 5\nparameters.file = "mine.csv"' in spec
     assert 'name = "mine:agent"' in spec
-    assert read_text(spec, offer).contenders == shown.contenders
+    assert read_toml(spec, offer).agents == shown.agents
 
 
 def test_a_spec_of_something_that_was_passed_from_python_is_refused():
-    opening = open_with(shop())
+    workshop = open_workshop(shop())
     with pytest.raises(InputError, match="task: 'serve'; was passed from Python, and a spec"):
-        opening.configuration.spec(100, opening.workshop.offer)
+        workshop.start.spec(100, workshop.offer)
+
+
+def test_a_spec_repeats_the_duration_that_an_agent_was_started_with(mine):
+    workshop = open_workshop("riverswim", "mine:timed", parameters={"agent.duration": 500})
+    assert "parameters.duration = 500\n" in workshop.start.spec(100, workshop.offer)

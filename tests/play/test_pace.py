@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from everlearn.play.pace import FASTEST, LEAST, SECONDS_A_DECADE, SLICE, SPEEDS, Pace
+from everlearn.play.pace import FASTEST, LEAST, SECONDS_A_DECADE, SLICE, SPEEDS, Pace, describe
 
 
 @pytest.mark.parametrize("speed", [1, 3, 10, 30, 100, 1000])
@@ -50,3 +50,13 @@ def test_a_slow_start_is_not_taken_for_the_speed_of_the_engine():
         steps = pace.due(0, 1.0)
         pace.took(steps, 0.001 + 1e-6 * steps)
     assert pace.due(0, 1.0) > 0.9 * SLICE / 1e-6
+
+
+def test_speeds_are_said_in_words():
+    assert [describe(speed) for speed in (1, 1000)] == ["1 step per second", "1,000 steps per second"]
+    assert describe(FASTEST) == "as fast as it goes"
+
+
+def test_what_is_left_of_a_step_is_kept_for_the_next_time():
+    pace = Pace(speed=10)
+    assert [pace.due(t=0, seconds=0.15) for _ in range(4)] == [1, 2, 1, 2]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from everlearn.play.reading import read_query
+from everlearn.play.configuration import is_papers, read_query
 from tests.play.browser import Tab, wait_for
 from tests.play.measuring import shown, steps
 
@@ -125,7 +125,7 @@ def test_share_and_reopen_the_same_configuration(tab, page, browser):
     wait_for(lambda: "seed=11" in tab.evaluate("location.href"), "the seed in the address")
     address = tab.evaluate("location.href")
     shown = read_query(address.partition("?")[2])
-    assert (shown.task, shown.seed, shown.contenders[0].parameters) == ("riverswim", 11, {"schedule.horizon": 25.0})
+    assert (shown.task.given, shown.seed, shown.agents[0].settings) == ("riverswim", 11, {"schedule.horizon": 25.0})
     tab.evaluate("document.activeElement.blur()")
     for _ in range(12):
         tab.press(".", ".")
@@ -148,7 +148,7 @@ def test_compare_two_one_of_them_the_papers(tab, page):
     tab.click(".compare")
     wait_for(lambda: tab.evaluate("document.querySelectorAll('svg.drawing').length") == 2, "two stations")
     assert "the paper's" in tab.text(".scene.agent1")
-    assert read_query(tab.evaluate("location.search")).contenders[1].is_of_the_paper
+    assert is_papers(read_query(tab.evaluate("location.search")).agents[1])
     assert not tab.evaluate("!!document.querySelector('.compare')")
     tab.click(".run")
     wait_for(lambda: steps(tab) > 20_000, "20,000 steps")
@@ -357,7 +357,7 @@ def test_two_changes_in_a_row_are_both_kept(tab, page):
     wanted = {"schedule.horizon_scale": 3.0, "schedule.optimism_scale": 0.5}
 
     def carried() -> object:
-        return read_query(tab.evaluate("location.search")).contenders[0].parameters
+        return read_query(tab.evaluate("location.search")).agents[0].settings
 
     wait_for(lambda: carried() == wanted, f"{wanted} in the address")
     assert "horizon_scale 3, optimism_scale 0.5" in tab.text(".contender h3")

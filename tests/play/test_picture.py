@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from everlearn.play.configuration import read_query
 from everlearn.play.facts import Facts, find_facts
-from everlearn.play.picture import Painter, theory
+from everlearn.play.picture import Painter, write_theory
 from everlearn.play.race import Workshop
-from everlearn.play.reading import read_query
 from everlearn.tasks.registry import make_task
 
 
@@ -49,13 +49,13 @@ def test_the_update_is_written_out_with_its_numbers(workshop):
 
 def test_names_from_outside_are_escaped(workshop):
     race = workshop.race(read_query("agent=always&agent.policy=fast"))
-    race.configuration.contenders[0].parameters["agent.policy"] = "<script>"
+    race.configuration.agents[0].parameters["policy"] = "<script>"
     assert "<script>" not in Painter().paint(race)["chart"]
 
 
 def test_theory_says_what_it_found_or_why_not():
-    text = theory(find_facts(make_task("riverswim")))
+    text = write_theory(find_facts(make_task("riverswim")))
     for part in ("λ*, optimum over all policies", "0.428622", "right everywhere", "averaging time", "horizon 100"):
         assert part in text
-    assert "too large" in theory(Facts((), {}, "too large"))
-    assert "Computing" in theory(None)
+    assert "too large" in write_theory(Facts((), {}, "too large"))
+    assert "Computing" in write_theory(None)

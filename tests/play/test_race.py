@@ -6,8 +6,8 @@ import pytest
 
 import everlearn as el
 from everlearn.play import race as module
+from everlearn.play.configuration import read_query
 from everlearn.play.race import Workshop
-from everlearn.play.reading import read_query
 
 
 @pytest.fixture(scope="module")
@@ -21,17 +21,15 @@ def test_agents_that_do_the_same_meet_the_same_luck(workshop):
         read_query("agent=always&agent.policy=slow&2.agent=always&2.agent.policy=0=slow,1=slow&3.agent=growing-horizon")
     )
     race.advance(5000)
-    assert race.streams[0].recorded() == race.streams[1].recorded() != race.streams[2].recorded()
+    assert race.runs[0].recorded() == race.runs[1].recorded() != race.runs[2].recorded()
 
 
 def test_each_of_several_is_what_it_is_alone(workshop):
     race = workshop.race(read_query("seed=4&2.agent=q-learning"))
     race.advance(1000)
-    for stream, agent, schedule in zip(
-        race.streams, ("growing-horizon", "q-learning"), ("practical", None), strict=True
-    ):
+    for run, agent, schedule in zip(race.runs, ("growing-horizon", "q-learning"), ("practical", None), strict=True):
         alone = el.run("service-station", agent, schedule=schedule, steps=1000, seed=4)
-        assert stream.recorded()[1] == alone.average_reward.tolist()
+        assert run.recorded()[1] == alone.average_reward.tolist()
 
 
 def test_tasks_are_shared_and_not_kept_for_ever(workshop, monkeypatch):
@@ -41,4 +39,4 @@ def test_tasks_are_shared_and_not_kept_for_ever(workshop, monkeypatch):
     for states in (7, 8, 9):
         workshop.race(read_query(f"task=riverswim&task.states={states}"))
     assert workshop.race(read_query("task=riverswim")).task is not one.task
-    assert len(workshop._tasks) == 2
+    assert len(workshop._tasks) == len(workshop._tables) == 2

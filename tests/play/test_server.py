@@ -14,8 +14,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from everlearn.errors import InputError
+from everlearn.hosts import is_loopback
 from everlearn.play.server import Doors, listen
-from everlearn.service.settings import is_loopback
 from tests.play.browser import PATIENCE, ROOT, running_page, wait_for
 from tests.play.measuring import steps
 
@@ -74,7 +74,7 @@ def test_a_port_that_is_taken_is_refused_with_the_remedy():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=rf":{port}'; cannot be had: Address already in use; give another"):
+        with pytest.raises(InputError, match=rf":{port}'; cannot be used: Address already in use; give another"):
             listen("127.0.0.1", port)
 
 

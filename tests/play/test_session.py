@@ -12,11 +12,11 @@ import pytest
 
 import everlearn as el
 from everlearn.errors import ScheduleError
-from everlearn.play.opening import open_with
+from everlearn.play.configuration import read_query
 from everlearn.play.pace import FASTEST
 from everlearn.play.race import Workshop
-from everlearn.play.reading import read_query
 from everlearn.play.session import Session
+from everlearn.play.start import open_workshop
 from tests.worlds import pendulum
 
 PATIENCE = 120.0
@@ -65,7 +65,7 @@ def test_it_runs_pauses_steps_and_ends_up_where_a_run_of_that_length_does(worksh
     watcher, race = asyncio.run(scenario())
     other = workshop.race(FAST)
     other.advance(race.t)
-    assert other.streams[0].recorded() == race.streams[0].recorded()
+    assert other.runs[0].recorded() == race.runs[0].recorded()
     assert watcher.shown[-1]["time"] == f"{race.t:,}"
     assert len(watcher.shown) > 5
 
@@ -132,11 +132,11 @@ def count(knowledge, experience, now, stream):
 
 def test_a_users_own_agent_that_fails_later_stops_it_and_is_said_in_one_line():
     design = el.Design(lambda indexed: Nothing(np.zeros(1)), no_action_later, count, name="mine")
-    opening = open_with(pendulum(), design)
+    workshop = open_workshop(pendulum(), design)
 
     async def scenario():
-        watcher = Watcher(opening.workshop)
-        await watcher.session.open(replace(opening.configuration, speed=FASTEST))
+        watcher = Watcher(workshop)
+        await watcher.session.open(replace(workshop.start, speed=FASTEST))
         watcher.session.run()
         while watcher.session.running:
             await asyncio.sleep(0.01)
@@ -229,10 +229,10 @@ def test_run_before_it_is_opened_runs_as_soon_as_it_is(workshop):
 def test_a_page_that_goes_while_it_is_opened_leaves_nothing(workshop):
     async def scenario():
         watcher = Watcher(workshop)
-        opening = asyncio.create_task(watcher.session.open(FAST))
+        start = asyncio.create_task(watcher.session.open(FAST))
         await asyncio.sleep(0)
         await watcher.session.close()
-        await opening
+        await start
         assert (watcher.session.race, watcher.shown) == (None, [])
 
     asyncio.run(scenario())

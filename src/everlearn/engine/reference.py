@@ -40,6 +40,8 @@ class ReferenceLoop:
     def __init__(self, environment: Environment, agent: Agent, indexed: IndexedTask) -> None:
         self.environment, self.agent, self.indexed = environment, agent, indexed
         self.t, self.total_reward, self.aleatoric_state = 0, 0.0, indexed.start
+        self.latest = (0, 0)
+        """The indices of the latest action and observation, after the first step."""
 
     def advance(self, end: int) -> None:
         """Take steps until time ``end``."""
@@ -49,8 +51,8 @@ class ReferenceLoop:
             action = agent.act()
             observation = step(environment, action)
             agent.observe(observation)
-            indices = indexed.action(action), indexed.observation(observation)
-            self.aleatoric_state, reward = indexed.step(self.aleatoric_state, *indices)
+            self.latest = indexed.action(action), indexed.observation(observation)
+            self.aleatoric_state, reward = indexed.step(self.aleatoric_state, *self.latest)
             self.total_reward += reward
             self.t += 1
 
@@ -88,7 +90,7 @@ class ReferenceBatch:
     def _advance_run(self, row: int, end: int) -> None:
         """Advance one run to a time, and record at the recording times on the way."""
         agent, loop = self.agents[row], self.loops[row]
-        for column in range(*np.searchsorted(self.plan.times, (self.t, end), side="right")):
+        for column in range(*np.searchsorted(self.plan.times, (loop.t, end), side="right")):
             loop.advance(int(self.plan.times[column]))
             self.curves.record(row, column, loop.total_reward, None if self.curves.policies is None else agent.policy)
         loop.advance(end)

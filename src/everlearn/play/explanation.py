@@ -1,12 +1,12 @@
-"""The update of one step, written out with its numbers: which term came from where.
+"""The explanation of a step: its update, written out with its numbers.
 
 For the agent of the paper it is Line 14 of Algorithm 2 with the clip of Line 15, on the values as the paper has them:
 
     Q(s, a) <- min(tau, (1 - alpha) Q(s, a) + alpha (r + gamma max Q(s', .) + bonus))
 
-Nothing here is assumed of what the agent keeps.  Values and counts are those that it tells, before and after; the rest
-follows from the schedule, and is compared with what the agent really did.  Where the two differ, or for another agent,
-what changed is told and no more.
+Nothing is assumed about what the agent keeps.  Values and counts are those that it shows, before and after; the rest
+follows from the schedule, and is compared with what the agent did.  If the two differ, and for any other agent, the
+explanation says what changed and no more.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from everlearn.agents import growing_horizon
 from everlearn.agents.growing_horizon import step_size
 from everlearn.agents.schedule import Schedule
 from everlearn.labels import show
-from everlearn.play.interpreted import Watched
-from everlearn.play.stream import Taken, inspected
+from everlearn.play.run import WatchedRun, WatchedStep
 from everlearn.protocol import ScheduleValues, Table
 
 AGREE = 1e-9
-"""How far, relative to what is computed, the update written out may be from what the agent did."""
+"""How far the update written out may be from what the agent did, relative to its size."""
 
 
 class Change(NamedTuple):
-    """Something that the agent tells of the pair that was visited, before and after the step."""
+    """A number that the agent shows for the state and the action of the step, before and after."""
 
     name: str
     before: float
@@ -46,40 +45,35 @@ class Update:
     """max Q(s', .)"""
     bonus: float
     bonus_from: str
-    """How the bonus came about, with its numbers."""
+    """The formula of the bonus, with its numbers."""
     step_size: float
-    count: float
-    """N(s, a), this visit counted."""
-    horizon: float
-    optimism: float
-    shift: float
-    """foo3(t), which was added to every value before."""
     weight: float
     """w in the step size (1 + w tau) / (N + w tau)."""
+    count: float
+    """N(s, a), including this visit."""
+    horizon: float
+    shift: float
+    """foo3(t), which was added to every value before the update."""
     value: float
-    """Q(s, a) with foo3(t) added, before the update."""
+    """Q(s, a) before the update."""
     after: float
     """Q(s, a) after the update."""
 
     @property
-    def target(self) -> float:
-        """What the value is moved towards."""
-        return self.reward + self.discount * self.following + self.bonus
-
-    @property
     def unclipped(self) -> float:
         """The value before the clip."""
-        return (1.0 - self.step_size) * self.value + self.step_size * self.target
+        target = self.reward + self.discount * self.following + self.bonus
+        return (1.0 - self.step_size) * self.value + self.step_size * target
 
     @property
     def clipped(self) -> bool:
-        """Whether the clip at tau was what decided."""
+        """Whether the clip at tau changed the value."""
         return self.unclipped > self.horizon
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What happened in a step, by its labels, and what the agent made of it."""
+    """What happened in a step, by labels, and what the agent learned from it."""
 
     t: int
     aleatoric_state: str
@@ -93,78 +87,63 @@ class Explanation:
     changes: tuple[Change, ...]
 
 
-def explain(stream: Watched) -> Explanation | None:
-    """Return what happened in the step last taken, or None before any.
-
-    Examples
-    --------
-    >>> from everlearn.agents.registry import make_design
-    >>> from everlearn.play.interpreted import Interpreted
-    >>> from everlearn.tasks.registry import make_task
-    >>> stream = Interpreted(make_task("service-station"), make_design("growing-horizon", schedule="smooth"), 1)
-    >>> stream.advance(1)
-    >>> found = explain(stream)
-    >>> found.observation, found.update.step_size, found.update.reward, round(found.update.bonus, 4)
-    ('arrival', 1.0, 1.0, 0.3663)
-
-    """
-    taken, task = stream.taken, stream.task
-    if taken is None:
+def explain(run: WatchedRun) -> Explanation | None:
+    """Return the explanation of the latest step, or None before any."""
+    step, task = run.latest, run.task
+    if step is None:
         return None
-    seen = taken.experience
-    before, after = (
-        inspected(stream.design, stream.indexed, knowledge, taken.now) for knowledge in (taken.before, taken.after)
-    )
-    row = taken.rows.index(seen.aleatoric_state)
+    seen = step.experience
+    before, after = (run.inspect(knowledge, step.now) for knowledge in (step.before, step.after))
+    row = step.rows.index(seen.aleatoric_state)
     changes = tuple(
         Change(name, float(table[row, seen.action]), float(after[name][row, seen.action]))
         for name, table in before.items()
-        if table.shape == (len(taken.rows), len(task.actions))
+        if table.shape == (len(step.rows), len(task.actions))
     )
     return Explanation(
-        taken.now.t,
+        step.now.t,
         show(task.states[seen.aleatoric_state]),
         show(task.actions[seen.action]),
         show(task.observations[seen.observation]),
-        taken.reward,
+        step.reward,
         show(task.states[seen.next_aleatoric_state]),
-        _update(stream, taken, before, after),
+        _find_update(run.design.schedule, step, before, after) if run.design.learn is growing_horizon.learn else None,
         changes,
     )
 
 
-def _update(stream: Watched, taken: Taken, before: dict[str, Table], after: dict[str, Table]) -> Update | None:
-    """Write the update out; None where it is not the paper's, or the agent did something else."""
-    schedule = stream.design.schedule
-    if schedule is None or stream.design.learn is not growing_horizon.learn:
+def _find_update(
+    schedule: Schedule | None, step: WatchedStep, before: dict[str, Table], after: dict[str, Table]
+) -> Update | None:
+    """Return the update of the paper's agent; None if the agent did something else."""
+    if schedule is None:
         return None
-    seen, now = taken.experience, taken.now
-    row, next_row = (taken.rows.index(s) for s in (seen.aleatoric_state, seen.next_aleatoric_state))
-    count, value = float(after["N"][row, seen.action]), float(before["Q"][row, seen.action])
-    alpha = step_size(count, now.horizon, schedule.step_weight)
-    learned, following = seen.reward, float(before["Q"][next_row].max())
-    became = float(after["Q"][row, seen.action])
-    left = (became - (1.0 - alpha) * value) / alpha - learned - now.discount * following
+    seen, now = step.experience, step.now
+    row, next_row = (step.rows.index(s) for s in (seen.aleatoric_state, seen.next_aleatoric_state))
+    count, value, new_value = (float(table[row, seen.action]) for table in (after["N"], before["Q"], after["Q"]))
+    alpha, following = step_size(count, now.horizon, schedule.step_weight), float(before["Q"][next_row].max())
+    rest = (new_value - (1.0 - alpha) * value) / alpha - seen.reward - now.discount * following
     spread = float(after["sigma"][row, seen.action]) if "sigma" in after else None
-    bonus, source = _bonus(schedule, now, count, spread)
-    if schedule.doubt is not None and became < now.horizon and abs(left - bonus) > AGREE * max(1.0, abs(left)) / alpha:
-        bonus, source = left, "what is left of the move when all else is known"
-    found = Update(
-        reward=learned,
+    bonus, formula = _bonus(schedule, now, count, spread)
+    differs = abs(rest - bonus) > AGREE * max(1.0, abs(rest)) / alpha
+    if schedule.doubt is not None and new_value < now.horizon and differs:
+        bonus, formula = rest, "what is left of the move when all else is known"
+    update = Update(
+        reward=seen.reward,
         discount=now.discount,
         following=following,
         bonus=bonus,
-        bonus_from=source,
+        bonus_from=formula,
         step_size=alpha,
         count=count,
         horizon=now.horizon,
-        optimism=now.optimism,
         shift=schedule.value_shift(now.t),
         weight=schedule.step_weight,
         value=value,
-        after=became,
+        after=new_value,
     )
-    return found if _agrees(found) else None
+    error = abs(new_value - min(update.unclipped, now.horizon))
+    return update if error <= AGREE * max(1.0, abs(update.unclipped), now.horizon) else None
 
 
 def _bonus(schedule: Schedule, now: ScheduleValues, count: float, spread: float | None) -> tuple[float, str]:
@@ -174,9 +153,3 @@ def _bonus(schedule: Schedule, now: ScheduleValues, count: float, spread: float 
     bonus = now.optimism * ((doubt + spread) / math.sqrt(count) + rarity * now.horizon / count)
     inside = f"({doubt:.4g} + {spread:.4g}) / √{count:.6g} + {rarity:.4g} · {now.horizon:.4g} / {count:.6g}"
     return bonus, f"β ((doubt + σ) / √N + rarity τ / N) = {now.optimism:.4g} ({inside})"
-
-
-def _agrees(found: Update) -> bool:
-    """Tell whether the update written out is what the agent did."""
-    expected = min(found.unclipped, found.horizon)
-    return abs(found.after - expected) <= AGREE * max(1.0, abs(found.unclipped), found.horizon)

@@ -1,66 +1,103 @@
-"""What can be taken away from the page: the curve as a picture and as data."""
+"""Exports: the address, the curves as a picture and as data, and the spec of an experiment, which can be read back."""
 
 from __future__ import annotations
 
 import csv
 import io
 import threading
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
+from nicegui import events, ui
+
+from everlearn.errors import EverlearnError
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES, house_style
-from everlearn.play.chart import merged
+from everlearn.play.chart import merge
+from everlearn.play.components import Text, button
+from everlearn.play.configuration import label
 from everlearn.play.race import Race
+from everlearn.play.session import Session
 
-_PAINTING = threading.Lock()
-"""Matplotlib's settings are shared by all threads."""
+STEPS = 1_000_000
+"""The length of the experiment if no step was taken yet."""
+
+_PAINTING = threading.Lock()  # all threads share the settings of Matplotlib
+_READ = "(event) => event.target.files[0]?.text().then((text) => { event.target.value = ''; emit(text); })"
 
 
-def png(race: Race, lines: Mapping[str, float]) -> bytes:
-    r"""Return the curves as a picture, in the style of every other figure.
+def export_controls(
+    session: Callable[[], Session], read: Callable[[str], Awaitable[object]], refuse: Callable[[str], None]
+) -> None:
+    """Lay out the buttons for every export, and the field that reads a spec.
 
-    Examples
-    --------
-    >>> from everlearn.play.configuration import Configuration
-    >>> from everlearn.play.race import Workshop
-    >>> race = Workshop().race(Configuration("riverswim"))
-    >>> race.advance(100)
-    >>> png(race, {"optimum over all policies": 0.5})[:4]
-    b'\x89PNG'
-
+    ``read`` is called with the text of a spec, and ``refuse`` with the reason why an export is not possible.
     """
+
+    async def save(name: str, make: Callable[[Race], bytes | str]) -> None:
+        try:
+            content = await session().read(make)
+        except EverlearnError as error:
+            refuse(str(error))
+            return
+        if content is not None:
+            ui.download.content(content, f"everlearn.{name}")
+
+    def write_picture(race: Race) -> bytes:
+        return write_png(race, session().painter.lines)
+
+    def write_spec(race: Race) -> str:
+        return race.configuration.spec(race.t or STEPS, session().workshop.offer)
+
+    Text("p", "The address of this page carries everything that you chose: whoever opens it sees the same.")
+    with ui.element("div").classes("buttons"):
+        for icon, text, press in (
+            ("link", "Copy the address", _copy_address),
+            ("image", "Curve as PNG", lambda: save("png", write_picture)),
+            ("table_view", "Curve as CSV", lambda: save("csv", write_csv)),
+            ("description", "Experiment as TOML", lambda: save("toml", write_spec)),
+        ):
+            button(icon, text, press, text).props("outline")
+    Text("p", "Run the experiment with: everlearn experiment run everlearn.toml --out DIR").classes("quiet")
+
+    async def open_file(event: events.GenericEventArguments) -> None:
+        if isinstance(event.args, str):
+            await read(event.args)
+
+    with ui.element("label").classes("file"):
+        Text("span", "Show what an experiment describes: ")
+        field = ui.element("input").props('type=file accept=".toml" aria-label="Show what an experiment describes"')
+        field.on("change", open_file, js_handler=_READ)
+
+
+def _copy_address() -> None:
+    ui.run_javascript("navigator.clipboard && navigator.clipboard.writeText(location.href)")
+    ui.notify("The address is copied.", position="bottom")
+
+
+def write_png(race: Race, lines: Mapping[str, float]) -> bytes:
+    """Return the curves as a picture, in the style of every other figure."""
     from matplotlib.figure import Figure
 
     with _PAINTING, house_style():
         figure = Figure()
         axes = figure.add_subplot()
-        for one, stream, colour in zip(race.configuration.contenders, race.streams, PALETTE, strict=False):
-            axes.plot(*stream.recorded(), color=colour, label=one.label, linewidth=1.8)
-        for (label, value), style in zip(merged(lines), REFERENCE_STYLES * (len(lines) + 1), strict=False):
-            axes.axhline(value, color=REFERENCE_COLOUR, linestyle=style, linewidth=1.2, label=f"{label}: {value:.4g}")
-        axes.set(xscale="log", xlabel="time step", ylabel="cumulative average reward", title=race.configuration.task)
+        for agent, run, colour in zip(race.configuration.agents, race.runs, PALETTE, strict=False):
+            axes.plot(*run.recorded(), color=colour, label=label(agent), linewidth=1.8)
+        for (names, value), style in zip(merge(lines), REFERENCE_STYLES * (len(lines) + 1), strict=False):
+            name = f"{', '.join(names)}: {value:.4g}"
+            axes.axhline(value, color=REFERENCE_COLOUR, linestyle=style, linewidth=1.2, label=name)
+        title = race.configuration.task.given
+        axes.set(xscale="log", xlabel="time step", ylabel="cumulative average reward", title=title)
         figure.legend(loc="outside lower center", ncols=2)
-        written = io.BytesIO()
-        figure.savefig(written, format="png")
-    return written.getvalue()
+        file = io.BytesIO()
+        figure.savefig(file, format="png")
+    return file.getvalue()
 
 
-def data(race: Race) -> str:
-    """Return the curves as CSV: a row for each recorded time, a column for each agent.
-
-    Examples
-    --------
-    >>> from everlearn.play.configuration import Configuration
-    >>> from everlearn.play.race import Workshop
-    >>> race = Workshop().race(Configuration("riverswim"))
-    >>> race.advance(2)
-    >>> data(race).splitlines()
-    ['t,"growing-horizon, practical"', '1,0.005', '2,0.0025']
-
-    """
-    written = io.StringIO()
-    rows = csv.writer(written)
-    rows.writerow(["t", *(one.label for one in race.configuration.contenders)])
-    recorded = [stream.recorded() for stream in race.streams]
-    if recorded[0][0]:
-        rows.writerows(zip(recorded[0][0], *(averages for _, averages in recorded), strict=True))
-    return written.getvalue()
+def write_csv(race: Race) -> str:
+    """Return the curves as CSV: one row per recorded time, one column per agent."""
+    file = io.StringIO()
+    rows = csv.writer(file)
+    rows.writerow(["t", *(label(agent) for agent in race.configuration.agents)])
+    curves = [run.recorded() for run in race.runs]
+    rows.writerows(zip(curves[0][0], *(averages for _, averages in curves), strict=True))
+    return file.getvalue()

@@ -1,4 +1,4 @@
-"""What the page shows of a race, painted part by part as HTML and SVG; nothing here knows a browser."""
+"""The picture of a race, painted part by part as HTML and SVG, without a browser."""
 
 from __future__ import annotations
 
@@ -6,31 +6,21 @@ from collections.abc import Mapping
 from html import escape
 
 from everlearn.blame import blame
-from everlearn.play import chart, drawing, knowledge
+from everlearn.play import chart, knowledge, scene
 from everlearn.play.chart import Curve
+from everlearn.play.configuration import label
 from everlearn.play.explanation import Explanation, Update, explain
 from everlearn.play.facts import Facts
-from everlearn.play.interpreted import Watched
 from everlearn.play.knowledge import Known
 from everlearn.play.race import Race
+from everlearn.play.run import WatchedRun
 
 NARROWEST, WIDEST = 260.0, 2000.0
 HEIGHT, HEIGHT_NARROW = 340.0, 270.0
 
 
 class Painter:
-    """Paints a race; it remembers what the agents knew when it last did, to mark what changed.
-
-    Examples
-    --------
-    >>> from everlearn.play.configuration import Configuration
-    >>> from everlearn.play.race import Workshop
-    >>> race = Workshop().race(Configuration("riverswim"))
-    >>> painter = Painter()
-    >>> sorted(painter.paint(race))
-    ['chart', 'drawing0', 'explained0', 'known0', 'numbers0', 'score0', 'time']
-
-    """
+    """Paints a race; it remembers what the agents knew when it last did, to mark what changed."""
 
     def __init__(self, width: float = 720.0, lines: Mapping[str, float] | None = None) -> None:
         self.width, self.lines = width, dict(lines or {})
@@ -39,38 +29,31 @@ class Painter:
 
     def paint(self, race: Race) -> dict[str, str]:
         """Return every part of the picture by the name of its place."""
-        contenders = race.configuration.contenders
-        curves = [Curve(one.label, *stream.recorded()) for one, stream in zip(contenders, race.streams, strict=True)]
+        agents = race.configuration.agents
+        curves = [Curve(label(agent), *run.recorded()) for agent, run in zip(agents, race.runs, strict=True)]
         width = min(max(self.width, NARROWEST), WIDEST)
         height = HEIGHT_NARROW if width < chart.NARROW else HEIGHT
-        parts = {
-            "chart": chart.draw(curves, self.lines, width, height),
-            "time": f"{race.t:,}",
-        }
-        for number, stream in enumerate(race.streams):
-            parts |= {f"{name}{number}": text for name, text in self._of(number, stream).items()}
+        parts = {"chart": chart.draw(curves, self.lines, width, height), "time": f"{race.t:,}"}
+        for number, run in enumerate(race.runs):
+            with blame(f"agent {run.design.name!r}: what it shows"):  # arrays of a user's design may have any shape
+                parts |= {f"{name}{number}": text for name, text in self._paint_run(number, run).items()}
         return parts
 
-    def _of(self, number: int, stream: Watched) -> dict[str, str]:
-        with blame(f"agent {stream.design.name!r}: what it shows"):  # arrays of a user's own may have any shape
-            return self._painted(number, stream)
-
-    def _painted(self, number: int, stream: Watched) -> dict[str, str]:
-        told, known = explain(stream), knowledge.look(stream)
-        alpha = None if told is None or told.update is None else told.update.step_size
-        now = [] if stream.design.schedule is None else knowledge.numbers(stream.now, alpha)
-        score = f"{stream.total_reward / stream.t:.4f}" if stream.t else "–"
+    def _paint_run(self, number: int, run: WatchedRun) -> dict[str, str]:
+        explanation, known = explain(run), knowledge.look(run)
+        alpha = None if explanation is None or explanation.update is None else explanation.update.step_size
+        numbers = [] if run.design.schedule is None else knowledge.numbers(run.now, alpha)
         return {
-            "drawing": drawing.draw(stream, told),
-            "known": knowledge.table(stream, known, self._since(number, stream.t, known)),
+            "drawing": scene.draw(run, explanation),
+            "known": knowledge.draw_table(run, known, self._known_before(number, run.t, known)),
             "numbers": "".join(
-                f"<div><dt>{symbol} <span>{name}</span></dt><dd>{value}</dd></div>" for symbol, value, name in now
+                f"<div><dt>{symbol} <span>{name}</span></dt><dd>{value}</dd></div>" for symbol, value, name in numbers
             ),
-            "explained": write_out(told),
-            "score": score,
+            "explained": write_explanation(explanation),
+            "score": f"{run.total_reward / run.t:.4f}" if run.t else "–",
         }
 
-    def _since(self, number: int, t: int, known: Known) -> Known | None:
+    def _known_before(self, number: int, t: int, known: Known) -> Known | None:
         """Return what was known when this was last painted at another time."""
         t_latest, latest = self._latest.get(number, (t, known))
         if t_latest != t:
@@ -79,30 +62,30 @@ class Painter:
         return self._before.get(number)
 
 
-def write_out(told: Explanation | None) -> str:
-    """Return an explanation in HTML: what happened, the update with its numbers, and where each came from."""
-    if told is None:
+def write_explanation(step: Explanation | None) -> str:
+    """Return an explanation in HTML: what happened, the update with its numbers, and the source of each."""
+    if step is None:
         return "<p>Nothing has happened yet. Take a step.</p>"
     happened = (
-        f"<p>At step <b>{told.t:,}</b> the agent was in state <b>{escape(told.aleatoric_state)}</b>, did "
-        f"<b>{escape(told.action)}</b>, saw <b>{escape(told.observation)}</b>, earned <b>{told.reward:.4g}</b>, "
-        f"and is now in state <b>{escape(told.following)}</b>.</p>"
+        f"<p>At step <b>{step.t:,}</b> the agent was in state <b>{escape(step.aleatoric_state)}</b>, did "
+        f"<b>{escape(step.action)}</b>, saw <b>{escape(step.observation)}</b>, earned <b>{step.reward:.4g}</b>, "
+        f"and is now in state <b>{escape(step.following)}</b>.</p>"
     )
-    if told.update is not None:
-        return happened + _equation(told, told.update)
-    if not told.changes:
+    if step.update is not None:
+        return happened + _write_equation(step, step.update)
+    if not step.changes:
         return happened + "<p>This agent keeps no value for what it did.</p>"
     rows = "".join(
-        f"<tr><th scope='row'>{escape(one.name)}</th><td>{one.before:.6g}</td><td>{one.after:.6g}</td></tr>"
-        for one in told.changes
+        f"<tr><th scope='row'>{escape(change.name)}</th><td>{change.before:.6g}</td><td>{change.after:.6g}</td></tr>"
+        for change in step.changes
     )
     heads = "".join(f"<th scope='col'>{name}</th>" for name in ("", "before", "after"))
     changed = f"<table class='terms'><tr>{heads}</tr>{rows}</table>"
     return f"{happened}<p>What it changed for that state and action:</p>{changed}"
 
 
-def _equation(told: Explanation, update: Update) -> str:
-    pair = f"Q({escape(told.aleatoric_state)}, {escape(told.action)})"
+def _write_equation(step: Explanation, update: Update) -> str:
+    pair = f"Q({escape(step.aleatoric_state)}, {escape(step.action)})"
     alpha, tau = update.step_size, update.horizon
     symbols = (
         f"{pair} ← min( <i class='clip'>τ</i>, (1 − <i class='rate'>α</i>) · <i class='old'>Q</i> + "
@@ -118,7 +101,7 @@ def _equation(told: Explanation, update: Update) -> str:
     result = f"= min( {tau:.6g}, {update.unclipped:.6g} ) = <b>{update.after:.6g}</b>"
     rows = "".join(
         f"<tr><th scope='row'><i class='{kind}'>{symbol}</i></th><td>{value:.6g}</td><td>{escape(source)}</td></tr>"
-        for symbol, kind, value, source in _sources(told, update)
+        for symbol, kind, value, source in _sources(step, update)
     )
     heads = "<tr><th scope='col'>term</th><th scope='col'>value</th><th scope='col'>where it comes from</th></tr>"
     return (
@@ -127,7 +110,7 @@ def _equation(told: Explanation, update: Update) -> str:
     )
 
 
-def _sources(told: Explanation, update: Update) -> list[tuple[str, str, float, str]]:
+def _sources(step: Explanation, update: Update) -> list[tuple[str, str, float, str]]:
     w, n, tau = update.weight, update.count, update.horizon
     clip = "it decided: the value would have been above" if update.clipped else "not reached"
     return [
@@ -135,20 +118,20 @@ def _sources(told: Explanation, update: Update) -> list[tuple[str, str, float, s
         ("Q", "old", update.value, f"its value before; {update.shift:.3g} was just added to every value"),
         ("r", "reward", update.reward, "the reward of this step, as learned from"),
         ("γ", "next", update.discount, f"the discount 1 − 1/τ at horizon τ = {tau:.5g}"),
-        ("max Q′", "next", update.following, f"the value of the best action in state {told.following}"),
+        ("max Q′", "next", update.following, f"the value of the best action in state {step.following}"),
         ("bonus", "bonus", update.bonus, f"optimism: {update.bonus_from}"),
         ("τ", "clip", tau, f"no value may exceed the horizon; {clip}"),
     ]
 
 
-def theory(facts: Facts | None) -> str:
-    """Return what theory says of a task in HTML."""
+def write_theory(facts: Facts | None) -> str:
+    """Return what theory says of a task, in HTML."""
     if facts is None:
         return "<p>Computing…</p>"
     if facts.refusal:
         return f"<p>{escape(facts.refusal)}</p>"
     rows = "".join(
-        f"<tr><th scope='row'>{escape(one.name)}</th><td>{escape(one.value)}</td><td>{escape(one.meaning)}</td></tr>"
-        for one in facts.facts
+        f"<tr><th scope='row'>{escape(fact.name)}</th><td>{escape(fact.value)}</td><td>{escape(fact.meaning)}</td></tr>"
+        for fact in facts.facts
     )
     return f"<table class='terms theory'>{rows}</table>"

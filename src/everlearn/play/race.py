@@ -1,152 +1,140 @@
-"""Several agents on one task, in step, on common random numbers; and what a page needs to make such a race."""
+"""Races: several agents on one task, in step, on common random numbers; and what all pages share to make them."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from everlearn.agents.design import Design
+from everlearn.agents.spec import TaskSpec
 from everlearn.blame import blame
 from everlearn.engine.plan import Plan
 from everlearn.engine.runner import TRIED, choose_engine
 from everlearn.errors import CompilationError
 from everlearn.machine import cores
-from everlearn.play.configuration import Configuration
+from everlearn.play.configuration import Configuration, label
 from everlearn.play.facts import Facts, find_facts
-from everlearn.play.interpreted import Interpreted, Watched
-from everlearn.play.offer import REGISTERED, Offer
-from everlearn.play.stream import INTERPRETED, LONGEST, Stream
+from everlearn.play.offer import DURATION, REGISTERED, Offer
+from everlearn.play.run import LAST_STEP, CompiledRun, ReferenceRun, WatchedRun
 from everlearn.registry import plain
-from everlearn.tables import ArrayTable, PairTable, make_table
+from everlearn.tables import AnyTable, ArrayTable, PairTable, make_table
 from everlearn.tasks.task import Task
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 MOST_KEPT = 8
-"""How many tasks are kept with their tables and what is known of them, for all who look."""
+"""How many tasks, tables and facts to keep for all pages."""
 
-PREPARING = 4
-"""How many tasks are made or looked into at once; whoever watches another does not wait for that."""
+MOST_PREPARED = 4
+"""How many races and facts to prepare at once."""
 
-COMPILED = INTERPRETED + 2
-"""So many steps compile an agent, before anybody waits for it to run."""
-
-PAIRS = 300_000
+MOST_PAIRS = 300_000
 """How many pairs of a memory and an aleatoric state a task may be expanded to."""
+
+TRIAL = CompiledRun.few_steps + 2
+"""Take this many steps before a race begins, so that everything is compiled and first mistakes are found."""
 
 
 class Race:
-    """Streams that advance together.
+    """Runs that advance together; all have the same seed, and so the same luck."""
 
-    All have the same seed, and an environment draws one number per step, so all meet the same luck.
-
-    Examples
-    --------
-    >>> from everlearn.play.reading import read_query
-    >>> race = Workshop().race(read_query("task=riverswim&2.agent=always&2.agent.policy=right"))
-    >>> race.advance(1000)
-    >>> race.t, [stream.t for stream in race.streams]
-    (1000, [1000, 1000])
-
-    """
-
-    def __init__(self, configuration: Configuration, task: Task, streams: list[Watched], remark: str = "") -> None:
-        self.configuration, self.task, self.streams = configuration, task, streams
+    def __init__(self, configuration: Configuration, task: Task, runs: Sequence[WatchedRun], remark: str = "") -> None:
+        self.configuration, self.task, self.runs = configuration, task, runs
         self.remark = remark
-        """Why it does not run at full speed, if it does not."""
+        """Why the race does not run at full speed, if it does not."""
 
     @property
     def t(self) -> int:
-        """How many steps each has taken."""
-        return self.streams[0].t
+        """The number of steps that each run has taken."""
+        return self.runs[0].t
 
     @property
     def is_over(self) -> bool:
         """Whether there are no more steps."""
-        return self.t >= LONGEST
+        return self.t >= LAST_STEP
 
     def advance(self, steps: int) -> None:
-        """Take so many steps, each of them."""
-        for one, stream in zip(self.configuration.contenders, self.streams, strict=True):
-            with blame(f"{self.configuration.task}, {one.label}"):  # a user's own code may raise anything
-                stream.advance(steps)
-
-
-Tables: TypeAlias = dict[bool, PairTable | ArrayTable | None]
+        """Take a number of steps in each run."""
+        for agent, run in zip(self.configuration.agents, self.runs, strict=True):
+            with blame(f"{self.configuration.task.given}, {label(agent)}"):  # a user's code may raise anything
+                run.advance(steps)
 
 
 class Workshop:
-    """What all pages share: what can be chosen, threads, and tasks with their tables."""
+    """What all pages share: what can be chosen, what is shown first, threads, and caches of tasks and their tables."""
 
-    def __init__(self, offer: Offer = REGISTERED) -> None:
-        self.offer = offer
+    def __init__(self, offer: Offer = REGISTERED, start: Configuration | None = None) -> None:
+        self.offer, self.start = offer, (start or Configuration()).checked(offer)
         self.engine = ThreadPoolExecutor(cores(), thread_name_prefix="engine")
-        self.preparing = ThreadPoolExecutor(PREPARING, thread_name_prefix="preparing")
-        self._tasks: OrderedDict[Hashable, Any] = OrderedDict()
-        self._facts: OrderedDict[Hashable, Any] = OrderedDict()
-        self._lock, self._facts_lock = threading.Lock(), threading.Lock()
+        self.preparing = ThreadPoolExecutor(MOST_PREPARED, thread_name_prefix="preparing")
+        self._tasks, self._tables, self._facts = Cache[Task](), Cache[PairTable | ArrayTable](), Cache[Facts]()
 
     def race(self, configuration: Configuration) -> Race:
-        """Return a race from the beginning; raise for what cannot be made."""
-        task, tables = self._task(configuration)
-        designs = [one.design(self.offer) for one in configuration.contenders]
-        chosen = [tables[design.view(task).reward.raw] for design in designs]
-        reasons = [_not_compiled(task, design, table) for design, table in zip(designs, chosen, strict=True)]
-        trials, streams = (
+        """Return a race from the beginning; raise if it cannot be made, or if its first steps fail."""
+        task = self._task(configuration.task)
+        designs = [self.offer.agent(agent).make(DURATION) for agent in configuration.agents]
+        choices = [(design, *self._choose(configuration.task, task, design)) for design in designs]
+        trial, runs = (
             [
-                Stream(task, design, seed, table, self.engine)
-                if table is not None and not reason
-                else Interpreted(task, design, seed)
-                for design, table, reason in zip(designs, chosen, reasons, strict=True)
+                ReferenceRun(task, design, seed)
+                if table is None
+                else CompiledRun(task, design, seed, table, self.engine)
+                for design, table, _ in choices
             ]
             for seed in (0, configuration.seed)
         )
-        Race(configuration, task, trials).advance(COMPILED)
-        slow = "; it runs in the reference loop, which is slower"
-        return Race(configuration, task, streams, "".join(dict.fromkeys(f"{one}{slow}. " for one in reasons if one)))
+        Race(configuration, task, trial).advance(TRIAL)
+        reasons = dict.fromkeys(reason for _, _, reason in choices if reason)
+        slow = "it runs in the reference loop, which is slower"
+        return Race(configuration, task, runs, "".join(f"{reason}; {slow}. " for reason in reasons))
 
-    def facts(self, configuration: Configuration) -> Facts:
-        """Return what is known of the task, computed once for all who ask."""
-        task, _ = self._task(configuration)
-        with self._facts_lock:
-            return _kept(self._facts, _key(configuration), lambda: find_facts(task))
+    def facts(self, spec: TaskSpec) -> Facts:
+        """Return what theory says of a task."""
+        task = self._task(spec)
+        return self._facts.get(_key(spec), lambda: find_facts(task))
 
-    def _task(self, configuration: Configuration) -> tuple[Task, Tables]:
+    def _task(self, spec: TaskSpec) -> Task:
+        return self._tasks.get(_key(spec), lambda: self.offer.task(spec).make())
+
+    def _choose(self, spec: TaskSpec, task: Task, design: Design) -> tuple[AnyTable | None, str]:
+        """Return the table with which the compiled engine runs a design, or None and the reason why it cannot."""
+        plan = Plan(task, design, TRIED, 1, 0)
+        if task.model is None:
+            return None, f"the task {task.name!r} has no model"
+        with blame(f"task {spec.given!r}"):
+            key = f"{_key(spec)} {plan.task.reward.raw}"
+            table = self._tables.get(key, lambda: make_table(plan.task, MOST_PAIRS))
+        try:
+            choose_engine(plan, "compiled", table)
+        except CompilationError as error:
+            return None, str(error)
+        return table, ""
+
+
+class Cache(Generic[Value]):
+    """The values that were used last, by key; each is made once, while others who ask wait."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[str, Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: str, make: Callable[[], Value]) -> Value:
+        """Return the value of a key; make it if it is not kept."""
         with self._lock:
-            return _kept(self._tasks, _key(configuration), lambda: _tabulated(configuration, self.offer))
+            if key not in self._values:
+                self._values[key] = make()
+            self._values.move_to_end(key)
+            value = self._values[key]
+            if len(self._values) > MOST_KEPT:
+                self._values.popitem(last=False)
+            return value
 
 
-def _tabulated(configuration: Configuration, offer: Offer) -> tuple[Task, Tables]:
-    """Return a task, and its tables with raw rewards (True) and with scaled ones (False)."""
-    task = configuration.make_task(offer)
-    with blame(f"task {configuration.task!r}"):
-        views = {view.reward.raw: view for view in (task, task.scaled)}
-        return task, {raw: None if view.model is None else make_table(view, PAIRS) for raw, view in views.items()}
-
-
-def _not_compiled(task: Task, design: Design, table: PairTable | ArrayTable | None) -> str:
-    """Return why an agent cannot be compiled for a task, or nothing."""
-    if table is None:
-        return f"the task {task.name!r} has no model"
-    try:
-        choose_engine(Plan(task, design, TRIED, 1, 0), "compiled", table)
-    except CompilationError as error:
-        return str(error)
-    return ""
-
-
-def _key(configuration: Configuration) -> Hashable:
-    return configuration.task, str(plain(configuration.task_parameters))
-
-
-def _kept(kept: OrderedDict[Hashable, Any], key: Hashable, make: Callable[[], Found]) -> Found:
-    """Return what is kept under a key, made where it is not; what was not asked for the longest time goes."""
-    found: Found = kept[key] if key in kept else make()
-    kept[key] = found
-    kept.move_to_end(key)
-    if len(kept) > MOST_KEPT:
-        kept.popitem(last=False)
-    return found
+def _key(task: TaskSpec) -> str:
+    return f"{task.given} {plain(task.parameters)}"

@@ -1,4 +1,4 @@
-"""The server of the page: on loopback unless told otherwise, and for no more pages than it can bear."""
+"""The server of the page: by default on loopback, and for a limited number of pages."""
 
 from __future__ import annotations
 
@@ -12,28 +12,25 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI, Request
 from nicegui import Client, app, ui
 
 from everlearn.errors import EverlearnError, InputError, require
+from everlearn.hosts import foreign_header, is_loopback
 from everlearn.machine import cores
 from everlearn.play.components import Text
-from everlearn.play.configuration import Configuration
-from everlearn.play.opening import Opening
+from everlearn.play.configuration import read_query
 from everlearn.play.page import Page
 from everlearn.play.race import Workshop
-from everlearn.play.reading import read_query
 from everlearn.play.session import Session
-from everlearn.service.settings import is_loopback
 
 MOST_PAGES = 32
 """How many pages may be open at once."""
 
 RECONNECT = 5.0
-"""For how many seconds a page that lost its connection is waited for, before it is let go."""
+"""Seconds for which to wait for a page that lost its connection."""
 
 Scope: TypeAlias = MutableMapping[str, Any]
 _STYLE = Path(__file__).with_name("style.css")
@@ -43,8 +40,7 @@ _TITLE = "everlearn: watch it learn"
 class Doors:
     """Lets in what the page itself asks for, and nothing that another site asks for in somebody's browser.
 
-    Whoever opens a page of another site while this one runs should not find that site at work here: a request that
-    says it comes from elsewhere is refused, and on loopback also one that is addressed to another name.
+    A request that says it comes from elsewhere is refused; on loopback also one that is addressed to another name.
     """
 
     def __init__(self, inside: Callable[..., Awaitable[None]], local: bool) -> None:
@@ -52,19 +48,18 @@ class Doors:
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer, or refuse."""
-        if scope["type"] not in ("http", "websocket") or self._welcome(scope):
+        if scope["type"] not in ("http", "websocket") or not foreign_header(dict(scope["headers"]), self._is_own):
             await self.inside(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
             await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
-            await send({"type": "http.response.body", "body": b"everlearn: this is not where you came from\n"})
+            await send(
+                {"type": "http.response.body", "body": b"everlearn: pages of other sites may not use this page\n"}
+            )
 
-    def _welcome(self, scope: Scope) -> bool:
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"] if name in (b"host", b"origin")}
-        host, origin = headers.get(b"host", ""), headers.get(b"origin")
-        named = urlsplit(f"//{host}").hostname or ""
-        return (not self.local or is_loopback(named)) and (origin is None or urlsplit(origin).netloc == host)
+    def _is_own(self, name: str) -> bool:
+        return not self.local or is_loopback(name)
 
 
 def serve(
@@ -73,53 +68,46 @@ def serve(
     *,
     show: bool = True,
     say: Callable[[str], None] = print,
-    opening: Opening | None = None,
+    workshop: Workshop | None = None,
 ) -> None:
-    """Serve the page until interrupted; ``port`` 0 takes any that is free.
-
-    ``opening`` is what the page begins with, and what it offers beside everything that has a registered name.
-    """
-    listening = listen(host, port)
-    bound = listening.getsockname()[1]
-    address = f"http://{f'[{host}]' if ':' in host else host}:{bound}/"
+    """Serve the page until interrupted; ``port`` 0 takes any free port."""
+    listener = listen(host, port)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
     say(f"everlearn: the page is at {address}; end with Ctrl-C")
     if not is_loopback(host):
         say(f"everlearn: whoever can reach {host} can use it; it asks for no password")
     if show:
         threading.Timer(0.5, webbrowser.open, (address,)).start()
-    configured = uvicorn.Config(make_app(is_loopback(host), opening), log_level="warning", timeout_graceful_shutdown=1)
+    served = make_app(is_loopback(host), workshop or Workshop())
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
-        uvicorn.Server(configured).run(sockets=[listening])
+        uvicorn.Server(uvicorn.Config(served, log_level="warning", timeout_graceful_shutdown=1)).run(sockets=[listener])
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; an address that cannot be had is refused."""
+    """Return a socket that listens at an address; raise if that is not possible."""
     given: object = host
-    fine = isinstance(given, str) and given != ""  # which would be every address of this machine
-    require(fine, "host", host, "give an address, such as 127.0.0.1")
+    is_address = isinstance(given, str) and given != ""  # which would be every address of this machine
+    require(is_address, "host", host, "give an address, such as 127.0.0.1")
     require(0 <= port <= 65535, "port", port, "give a number from 0 to 65535")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((host, port))
-        listening.listen()
+        listener.bind((host, port))
+        listener.listen()
     except (OSError, ValueError) as error:
-        listening.close()
+        listener.close()
         number = getattr(error, "errno", None)
-        why = os.strerror(number) if number and number > 0 else str(error)
-        raise InputError("host and port", f"{host}:{port}", f"cannot be had: {why}; give another") from None
-    return listening
+        reason = os.strerror(number) if number and number > 0 else str(error)
+        raise InputError("host and port", f"{host}:{port}", f"cannot be used: {reason}; give another") from None
+    return listener
 
 
-def make_app(local: bool, opening: Opening | None = None) -> Any:
+def make_app(local: bool, workshop: Workshop) -> Any:
     """Return the application: one page, and what it is made of."""
-    opening = opening or Opening()
-    workshop, start = opening.workshop, opening.configuration
     threads = ThreadPoolExecutor(2 * cores() + 2, thread_name_prefix="page")
     pages: set[str] = set()
     inside = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    workshop.preparing.submit(_warm_up, workshop, start)
+    workshop.preparing.submit(_warm_up, workshop)
 
     @ui.page("/", title=_TITLE, dark=None, language="en-US")
     def index(request: Request, client: Client) -> None:
@@ -129,7 +117,7 @@ def make_app(local: bool, opening: Opening | None = None) -> Any:
             Text("p", f"No more than {at_once} may be open at once. Close one, and reload this one.").classes("alert")
             return
         pages.add(client.id)
-        _open(client, request.url.query, opening, threads, pages)
+        _open(client, request.url.query, workshop, threads, pages)
 
     ui.run_with(
         inside,
@@ -145,34 +133,33 @@ def make_app(local: bool, opening: Opening | None = None) -> Any:
     return Doors(inside, local)
 
 
-def _open(client: Client, query: str, opening: Opening, threads: ThreadPoolExecutor, pages: set[str]) -> None:
-    """Build a page for a browser, begin when it has connected, and let go when it has gone."""
-    start = opening.configuration
+def _open(client: Client, query: str, workshop: Workshop, threads: ThreadPoolExecutor, pages: set[str]) -> None:
+    """Build a page for a browser, begin when it has connected, and close the session when it is gone."""
+    refusal = ""
     try:
-        page = Page(client, read_query(query, opening.workshop.offer, start), start)
+        configuration = read_query(query, workshop.offer, workshop.start)
     except EverlearnError as error:
-        page = Page(client, start, start, str(error))
-    session = Session(opening.workshop, threads, page.show, page.said)
+        configuration, refusal = workshop.start, str(error)
+    page = Page(client, configuration, refusal)
+    session = Session(workshop, threads, page.show, page.report)
     page.build(session)
-
-    async def gone() -> None:
-        pages.discard(client.id)
-        await session.close()
-
     begun = False
 
-    async def connected() -> None:
+    async def begin() -> None:
         nonlocal begun
-        if not begun:
+        if not begun:  # it also connects again after a broken connection
             begun = True
             await page.begin()
 
-    client.on_connect(connected)
-    client.on_delete(gone)
+    async def close() -> None:
+        pages.discard(client.id)
+        await session.close()
+
+    client.on_connect(begin)
+    client.on_delete(close)
 
 
-def _warm_up(workshop: Workshop, start: Configuration) -> None:
-    """Compile the agent and expand the task that a newcomer sees first, while nobody waits."""
-    race = workshop.race(start)
-    race.advance(1000)
-    workshop.facts(start)
+def _warm_up(workshop: Workshop) -> None:
+    """Compile the agent and expand the task that a newcomer sees first."""
+    workshop.race(workshop.start).advance(1000)
+    workshop.facts(workshop.start.task)

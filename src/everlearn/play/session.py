@@ -1,4 +1,4 @@
-"""A race that somebody watches: it runs, pauses and steps, and is painted as often as somebody looks."""
+"""The session of one page: its race runs, pauses and steps, and is painted as often as the browser asks."""
 
 from __future__ import annotations
 
@@ -11,31 +11,22 @@ from typing import TypeAlias, TypeVar
 
 from everlearn.errors import EverlearnError
 from everlearn.play.configuration import Configuration
-from everlearn.play.facts import Facts, lines_of
+from everlearn.play.facts import Facts, known_lines
 from everlearn.play.pace import SLICE, Pace
 from everlearn.play.picture import Painter
 from everlearn.play.race import Race, Workshop
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 Parts: TypeAlias = Mapping[str, str]
 """What is shown, by the name of its place."""
 
 
 class Session:
-    """One page's race.  Everything long happens in threads; what is shown is painted between two slices of work.
+    """The race of one page.  Everything long happens in threads; the race is painted between two slices of work.
 
-    Parameters
-    ----------
-    workshop:
-        what all pages share
-    threads:
-        where slices are worked off, which must not be the threads of the engine
-    show:
-        called with the parts that changed
-    say:
-        called with the error that stopped it, or with nothing when it began or ended
-
+    ``threads`` must not be those of the engine.  ``show`` is called with the parts that changed, and ``say`` with the
+    error that stopped the race, and with an empty text when it has stopped.
     """
 
     def __init__(
@@ -50,36 +41,36 @@ class Session:
         self._sent: dict[str, str] = {}
         self._busy = asyncio.Lock()
         self._loop: asyncio.Task[None] | None = None
-        self._turn = 0  # whoever was told to pause ends, even where another has begun to run since
+        self._turn = 0  # a loop ends when its turn is over, even if another has begun since
 
     async def open(self, configuration: Configuration) -> None:
-        """Begin a race, in the place of the one that there was; refused, that one stays."""
+        """Begin a race in place of the present one, which stays if the new one cannot be made."""
         race = await self._in_thread(lambda: self.workshop.race(configuration), self.workshop.preparing)
         async with self._busy:
             if self.closed:
                 return
-            self.race, self.painter = race, Painter(self.painter.width, lines_of(race.task))
+            self.race, self.painter = race, Painter(self.painter.width, known_lines(race.task))
             self._sent = {}
         self.set_speed(configuration)
         await self.paint()
 
     def set_speed(self, configuration: Configuration) -> None:
-        """Go as fast as a configuration says."""
+        """Set the speed of a configuration."""
         self.pace.speed, self.pace.growing = configuration.speed, configuration.growing
 
     async def facts(self) -> Facts | None:
-        """Return what is known of the task, and draw its lines from now on."""
+        """Return what theory says of the task, and draw its lines from now on."""
         race = self.race
         if race is None:
             return None
-        found = await self._in_thread(lambda: self.workshop.facts(race.configuration), self.workshop.preparing)
+        facts = await self._in_thread(lambda: self.workshop.facts(race.configuration.task), self.workshop.preparing)
         if race is self.race:
-            self.painter.lines = dict(found.lines)
+            self.painter.lines = dict(facts.lines)
             await self.paint()
-        return found
+        return facts
 
     def run(self) -> None:
-        """Run until told to pause; not yet opened, as soon as it is."""
+        """Run until paused; if no race is open yet, begin as soon as one is."""
         if not self.running and not self.closed:
             self.running = True
             self._turn += 1
@@ -99,26 +90,26 @@ class Session:
         await self.paint()
 
     async def close(self) -> None:
-        """Stop, and let everything go."""
+        """Stop, and release the race."""
         self.closed = True
         await self.pause()
         self.race = None
 
     async def look(self, width: float | None = None) -> None:
-        """Show what is new, now or when there is something; the page says how wide it is."""
+        """Show what is new as soon as there is something; the browser calls this, and says how wide the chart is."""
         self.wanting = True
         if width is not None and abs(width - self.painter.width) >= 1:
             self.painter.width = width
             await self.paint()
 
-    async def read(self, work: Callable[[Race], Found]) -> Found | None:
-        """Return what is made of the race as it stands; it waits meanwhile."""
+    async def read(self, work: Callable[[Race], Value]) -> Value | None:
+        """Return what ``work`` makes of the race, which waits meanwhile; None if there is no race."""
         async with self._busy:
             race = self.race
             return None if race is None else await self._in_thread(lambda: work(race))
 
     def forget_shown(self) -> None:
-        """Show everything anew: the places were emptied."""
+        """Show everything again next time, since the places were emptied."""
         self._sent = {}
 
     async def paint(self) -> None:
@@ -147,12 +138,12 @@ class Session:
         if self._turn == turn:
             self.running = False
         if not self.closed:
-            with suppress(EverlearnError):  # if a user's own code fails here, it was told above
+            with suppress(EverlearnError):  # if a user's code fails here, it was said above
                 await self.paint()
             self._say("")
 
     async def _advance(self, steps: int) -> None:
-        """Take steps, and paint where somebody looks, in one go; nothing else may touch the race meanwhile."""
+        """Take steps, and paint if the browser asked for it; nothing else may touch the race meanwhile."""
         async with self._busy:
             race = self.race
             if race is None:
@@ -162,7 +153,7 @@ class Session:
                 began = time.perf_counter()
                 race.advance(steps)
                 self.pace.took(steps, time.perf_counter() - began)
-                return self.painter.paint(race) if self.wanting else None  # by now somebody may look again
+                return self.painter.paint(race) if self.wanting else None  # which may have changed by now
 
             parts = await self._in_thread(work)
         if parts is not None:
@@ -175,5 +166,5 @@ class Session:
             self.wanting = False
             self._show(changed)
 
-    async def _in_thread(self, work: Callable[[], Found], threads: Executor | None = None) -> Found:
+    async def _in_thread(self, work: Callable[[], Value], threads: Executor | None = None) -> Value:
         return await asyncio.get_running_loop().run_in_executor(threads or self.threads, work)

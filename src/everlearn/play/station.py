@@ -7,72 +7,57 @@ from html import escape
 from typing import Any
 
 from everlearn.environments.service_station import FAST, VACANT, ServiceStation, longest_service
-from everlearn.play.interpreted import Watched
+from everlearn.play.run import WatchedRun
 
 WIDTH, HEIGHT = 420, 310
+"""The size of every scene."""
+
 STREET, FLOOR = 178, 280
-"""Where people stand, and where the bars of what they remember do."""
+"""The heights at which people, and the bars of what they remember, stand."""
 
 BARS = (196, 408)
-"""From where to where the recent services are drawn."""
+"""The left and the right end of the recent services."""
 
 TALLEST = 5
 """Services of this many steps and more are drawn alike."""
 
 FIGURES = 5
-"""How many people stand at the street when everybody comes."""
+"""How many people stand at the street if the next customer is certain."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What can be seen of a station.
-
-    Parameters
-    ----------
-    present:
-        whether a customer is there
-    waited:
-        for how many steps
-    mode:
-        what the agent did last: ``fast``, ``slow``, or nothing yet
-    reward:
-        what came of it
-    longest:
-        W, the longest service among the last ``window`` customers
-    arrival:
-        the probability with which the next one comes
-    services:
-        how many customers ago, and how long, the long services were that people still talk about
-    window:
-        over how many customers they do
-
-    """
+    """What can be seen of a station."""
 
     present: bool
+    """Whether a customer is there."""
     waited: int
+    """For how many steps that customer has been there."""
     mode: str | None
-    reward: float | None
+    """What the agent did last: ``fast`` or ``slow``, or None before the first step."""
     longest: int
+    """W, the longest service among the last ``window`` customers."""
     arrival: float
+    """The probability of the next customer."""
     services: tuple[tuple[int, int], ...]
+    """The long services that people remember: how many customers ago, and how many steps."""
     window: int
+    """The number of customers whose service is remembered."""
 
 
-def read(stream: Watched) -> Condition | None:
+def read(run: WatchedRun) -> Condition | None:
     """Return the condition of a station, or None for any other task."""
-    station = getattr(stream.task.model and stream.task.model.rho, "__self__", None)
+    station = getattr(run.task.model and run.task.model.rho, "__self__", None)
     if not isinstance(station, ServiceStation):
         return None
-    memory: Any = stream.memory
+    memory: Any = run.memory
     clock, ages = memory
-    taken = stream.taken
-    mode = None if taken is None else str(stream.task.actions[taken.experience.action])
+    mode = None if run.latest is None else str(run.task.actions[run.latest.experience.action])
     longest = longest_service(ages)
     return Condition(
         clock != VACANT,
         max(clock, 0),
         mode,
-        None if taken is None else taken.reward,
         longest,
         station.arrival_probability(longest),
         tuple({age: steps for steps, age in enumerate(ages, start=2) if age > 0}.items()),
@@ -80,50 +65,33 @@ def read(stream: Watched) -> Condition | None:
     )
 
 
-def say(condition: Condition) -> str:
-    """Return in words what the drawing shows.
-
-    Examples
-    --------
-    >>> say(Condition(True, 2, "slow", 0.0, 1, 1.0, (), 12))
-    'The service station works slow. A customer has been there for 2 steps. The longest of the last 12 services took
-    1 step, so the next customer comes with probability 1.'
-
-    """
+def describe(condition: Condition) -> str:
+    """Return in words what the drawing shows."""
     mode = "has not begun" if condition.mode is None else f"works {condition.mode}"
-    steps = f"{condition.waited} step{'' if condition.waited == 1 else 's'}"
-    there = f"A customer has been there for {steps}" if condition.present else "Nobody is there"
-    longest = f"{condition.longest} step{'' if condition.longest == 1 else 's'}"
+    there = f"A customer has been there for {_steps(condition.waited)}" if condition.present else "Nobody is there"
     return (
-        f"The service station {mode}. {there}. The longest of the last {condition.window} services took {longest}, "
-        f"so the next customer comes with probability {condition.arrival:.3g}."
+        f"The service station {mode}. {there}. The longest of the last {condition.window} services took "
+        f"{_steps(condition.longest)}, so the next customer comes with probability {condition.arrival:.3g}."
     )
 
 
 def draw(condition: Condition) -> str:
-    """Return the station as SVG.
-
-    Examples
-    --------
-    >>> svg = draw(Condition(False, 0, "fast", 0.5, 2, 0.1, ((3, 2),), 12))
-    >>> "nobody" in svg, svg.count('class="bar"')
-    (True, 1)
-
-    """
+    """Return the station as SVG."""
     return "".join(
         (
-            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(say(condition))}" class="drawing">',
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="drawing" ',
+            f'aria-label="{escape(describe(condition))}">',
             f'<line class="street" x1="8" x2="{WIDTH - 8}" y1="{STREET}" y2="{STREET}"/>',
-            *_building(condition),
-            *_customer(condition),
-            *_crowd(condition),
-            *_reputation(condition),
+            *_draw_building(condition),
+            *_draw_customer(condition),
+            *_draw_crowd(condition),
+            *_draw_reputation(condition),
             "</svg>",
         )
     )
 
 
-def _building(condition: Condition) -> list[str]:
+def _draw_building(condition: Condition) -> list[str]:
     """Draw a roof on two posts, the sign with the mode, and the counter with who serves behind it."""
     mode = condition.mode or "closed"
     kind = f"sign {condition.mode or 'idle'}"
@@ -132,46 +100,42 @@ def _building(condition: Condition) -> list[str]:
         *(f'<line class="post" x1="{x}" x2="{x}" y1="60" y2="{STREET}"/>' for x in (28, 264)),
         f'<rect class="{kind}" x="96" y="68" width="100" height="30" rx="15"/>',
         f'<text class="mode" x="146" y="88" text-anchor="middle">{escape(mode.upper())}</text>',
-        *_person(82, STREET - 42, "server", scale=1.2, half=True),
+        *_draw_person(82, STREET - 42, "server", scale=1.2, half=True),
         f'<rect class="counter" x="46" y="{STREET - 44}" width="72" height="44" rx="4"/>',
-        *(_speed_lines() if condition.mode == FAST else ()),
+        *(
+            f'<line class="dash" x1="{46 + 4 * k}" x2="{60 + 4 * k}" y1="{112 + 9 * k}" y2="{112 + 9 * k}"/>'
+            for k in range(3 if condition.mode == FAST else 0)
+        ),
     ]
 
 
-def _speed_lines() -> list[str]:
-    """Draw haste behind the one who serves."""
-    return [
-        f'<line class="dash" x1="{46 + 4 * k}" x2="{60 + 4 * k}" y1="{112 + 9 * k}" y2="{112 + 9 * k}"/>'
-        for k in range(3)
-    ]
-
-
-def _customer(condition: Condition) -> list[str]:
+def _draw_customer(condition: Condition) -> list[str]:
     word = "nobody"
     if condition.present:
-        word = f"{condition.waited} step{'' if condition.waited == 1 else 's'}" if condition.waited else "just came"
+        word = _steps(condition.waited) if condition.waited else "just came"
     kind = "customer" if condition.present else "gone"
     return [
-        *_person(164, STREET, kind, scale=1.45),
+        *_draw_person(164, STREET, kind, scale=1.45),
         f'<text class="small" x="187" y="{STREET - 16}">{word}</text>',
     ]
 
 
-def _crowd(condition: Condition) -> list[str]:
-    """Draw the people at the street: as many as the next customer is probable."""
+def _draw_crowd(condition: Condition) -> list[str]:
+    """Draw people at the street: the more, the more probable the next customer is."""
     number = round(FIGURES * condition.arrival) or 1
     parts = []
     for place in range(FIGURES):
         kind = "passer" if place < number else "passer away"
-        parts += _person(297 + 25 * place, STREET, kind, scale=0.95)
-    shown = f"{condition.arrival:.0%}"
+        parts += _draw_person(297 + 25 * place, STREET, kind, scale=0.95)
     parts.append(f'<text class="small" x="347" y="{STREET - 70}" text-anchor="middle">next customer</text>')
-    parts.append(f'<text class="told" x="347" y="{STREET - 52}" text-anchor="middle">{shown} likely</text>')
+    parts.append(
+        f'<text class="told" x="347" y="{STREET - 52}" text-anchor="middle">{condition.arrival:.0%} likely</text>'
+    )
     return parts
 
 
-def _person(x: float, y: float, kind: str, *, scale: float = 1.0, half: bool = False) -> list[str]:
-    """Draw a head and shoulders that stand at y; only what is above a counter, where half."""
+def _draw_person(x: float, y: float, kind: str, *, scale: float = 1.0, half: bool = False) -> list[str]:
+    """Draw a person who stands at y; if half, only what is above a counter."""
     tall = 14 if half else 27
     head, body = y - (tall + 12) * scale, y - tall * scale
     wide = 12 * scale
@@ -182,29 +146,32 @@ def _person(x: float, y: float, kind: str, *, scale: float = 1.0, half: bool = F
     ]
 
 
-def _reputation(condition: Condition) -> list[str]:
-    """Draw what people remember: the long services, each at as many customers ago as it was, until it is forgotten."""
+def _draw_reputation(condition: Condition) -> list[str]:
+    """Draw what people remember: the long services among those of the last customers, the latest first."""
     left, right = BARS
     mood = "good" if condition.arrival > 0.5 else "bad"
-    steps = f"{condition.longest} step{'' if condition.longest == 1 else 's'}"
     parts = [
         f'<text class="told" x="14" y="{FLOOR - 52}">Reputation: <tspan class="{mood}">{mood}</tspan></text>',
         f'<text class="small" x="14" y="{FLOOR - 28}">longest of the last</text>',
-        f'<text class="small" x="14" y="{FLOOR - 10}">{condition.window} services: {steps}</text>',
+        f'<text class="small" x="14" y="{FLOOR - 10}">{condition.window} services: {_steps(condition.longest)}</text>',
         f'<line class="street" x1="{left}" x2="{right}" y1="{FLOOR}" y2="{FLOOR}"/>',
         f'<text class="small" x="{left}" y="{FLOOR + 20}">last customer</text>',
         f'<text class="small" x="{right}" y="{FLOOR + 20}" text-anchor="end">{condition.window} ago</text>',
     ]
     remembered, pitch = dict(condition.services), (right - left) / condition.window
     places = range(1, condition.window + 1)
-    return parts + [_service(left + pitch * (ago - 0.5), pitch, remembered.get(ago)) for ago in places]
+    return parts + [_draw_service(left + pitch * (ago - 0.5), pitch, remembered.get(ago)) for ago in places]
 
 
-def _service(x: float, pitch: float, steps: int | None) -> str:
-    """Draw a service that is remembered as a bar as tall as it was long, any other as a dot."""
+def _draw_service(x: float, pitch: float, steps: int | None) -> str:
+    """Draw a long service as a bar, the taller the longer it was, and any other as a dot."""
     if steps is None:
         return f'<circle class="short" cx="{x:.1f}" cy="{FLOOR - 6}" r="{min(3.0, pitch / 3):.1f}"/>'
     height, wide = 10 + 11 * min(steps, TALLEST), max(2.0, pitch * 0.62)
     return (
         f'<rect class="bar" x="{x - wide / 2:.1f}" y="{FLOOR - height}" width="{wide:.1f}" height="{height}" rx="2"/>'
     )
+
+
+def _steps(number: int) -> str:
+    return f"{number} step{'' if number == 1 else 's'}"

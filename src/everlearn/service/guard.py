@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from everlearn.hosts import foreign_header
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import MOST_DEPTH, Settings
 
@@ -81,12 +82,11 @@ class Guard:
             self.metrics.requested(operation, answer.status, time.perf_counter() - began)
 
     def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        host = headers.get(b"host", b"").decode("latin-1")
         hosts = self.settings.hosts
-        if hosts is not None and without_port(host) not in hosts:
+        foreign = foreign_header(headers, lambda name: hosts is None or name in hosts)
+        if foreign == "host":
             raise Refused(421, "host", "this service does not go by that name; see --allow-host")
-        origin = headers.get(b"origin")
-        if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
+        if foreign == "origin":
             raise Refused(403, "origin", "pages of other sites may not use this service")
         if self.settings.tokens and scope["path"] not in OPEN:
             given = headers.get(b"authorization", b"").decode("latin-1")
@@ -179,20 +179,6 @@ def is_deep(body: bytes, most: int = MOST_DEPTH) -> bool:
         elif match[0] in b"]}":
             depth -= 1
     return False
-
-
-def without_port(host: str) -> str:
-    """Return the name in a Host header.
-
-    Examples
-    --------
-    >>> without_port("localhost:8321"), without_port("[::1]:8321"), without_port("127.0.0.1")
-    ('localhost', '::1', '127.0.0.1')
-
-    """
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
 
 
 class _Answer:

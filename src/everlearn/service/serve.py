@@ -15,12 +15,13 @@ import uvicorn
 from everlearn._version import __version__
 from everlearn.errors import InputError
 from everlearn.files import refuse_unwritable
+from everlearn.hosts import is_loopback
 from everlearn.service.agents import Agents
 from everlearn.service.app import make_app
 from everlearn.service.committer import Committer
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
-from everlearn.service.settings import Settings, is_loopback
+from everlearn.service.settings import Settings
 
 KEEP_ALIVE = 75
 """Seconds for which a connection may lie idle."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from everlearn.errors import InputError, require
+from everlearn.hosts import is_loopback
 from everlearn.service.tokens import Tokens
 
 MOST_DEPTH = 16
@@ -96,18 +96,3 @@ class Settings:
         if not is_loopback(self.host):
             return self.allowed_hosts or None
         return ("127.0.0.1", "::1", "localhost", *self.allowed_hosts)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether an address can be reached from this machine alone.
-
-    Examples
-    --------
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, True, False)
-
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

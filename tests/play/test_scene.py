@@ -8,31 +8,31 @@ import pytest
 
 from everlearn.agents.registry import make_design
 from everlearn.labels import show
-from everlearn.play.drawing import draw, say
 from everlearn.play.explanation import explain
-from everlearn.play.interpreted import Interpreted
+from everlearn.play.run import ReferenceRun
+from everlearn.play.scene import describe, draw
 from everlearn.tasks.registry import TASKS, make_task
 from tests.worlds import shop
 
 
 def test_few_states_have_their_names_below_them():
-    drawn = draw(Interpreted(shop().finish(), make_design("growing-horizon"), 1), None)
+    drawn = draw(ReferenceRun(shop().finish(), make_design("growing-horizon"), 1), None)
     assert all(f">{name}</text>" in drawn for name in ("start", "idle", "busy"))
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_is_drawn_and_says_where_the_agent_is(name):
     task = make_task(name)
-    stream = Interpreted(task, make_design("growing-horizon"), 1)
+    run = ReferenceRun(task, make_design("growing-horizon"), 1)
     for steps in (0, 1, 30):
-        stream.advance(steps)
-        root = ElementTree.fromstring(draw(stream, explain(stream)))
+        run.advance(steps)
+        root = ElementTree.fromstring(draw(run, explain(run)))
         assert root.get("role") == "img"
         assert root.get("aria-label")
         assert all(0 <= float(one.get("cx", 0)) <= 420 for one in root.iter())
     if name != "service-station":
         drawn = "".join(root.itertext())
-        taken = stream.taken.experience
-        assert f"aleatoric state {show(task.states[stream.aleatoric_state])}." in say(stream, explain(stream))
-        assert show(task.actions[taken.action])[:10] in drawn
+        seen = run.latest.experience
+        assert f"aleatoric state {show(task.states[run.aleatoric_state])}." in describe(run, explain(run))
+        assert show(task.actions[seen.action])[:10] in drawn
         assert sum("here" in one.get("class", "") and one.tag == "circle" for one in root.iter()) in (0, 1)

@@ -1,6 +1,6 @@
-"""What the environment looks like now, as SVG with a text alternative: for any task where the agent is and what it did.
+"""The scene: the environment as it is now, as SVG with a text alternative.
 
-A task of its own kind may have a drawing of its own; the station has.
+It shows where the agent is and what it did, for any task.  The service station has a scene of its own.
 """
 
 from __future__ import annotations
@@ -10,42 +10,37 @@ from html import escape
 from everlearn.labels import show
 from everlearn.play import station
 from everlearn.play.explanation import Explanation
-from everlearn.play.interpreted import Watched
+from everlearn.play.run import WatchedRun
+from everlearn.play.station import HEIGHT, WIDTH
 
 MOST_NODES, FEW_NODES = 120, 5
-"""Up to how many aleatoric states each is drawn, and up to how many there is room for a name below each."""
+"""Draw each aleatoric state up to this many, with a name below each up to this many."""
 
-WIDTH, HEIGHT = 420, 310
 LONGEST_TEXT = 26
 
 
-def draw(stream: Watched, explained: Explanation | None) -> str:
-    """Return the present condition of a stream as SVG."""
-    condition = station.read(stream)
+def draw(run: WatchedRun, explained: Explanation | None) -> str:
+    """Return the scene of a run as SVG: where the agent is among the aleatoric states, and what it did."""
+    condition = station.read(run)
     if condition is not None:
         return station.draw(condition)
-    return generic(stream, explained)
-
-
-def generic(stream: Watched, explained: Explanation | None) -> str:
-    """Return where the agent is among the aleatoric states, what it did and what came of it."""
-    here, number = stream.aleatoric_state, len(stream.task.states)
-    name = show(stream.task.states[here])
+    here, number = run.aleatoric_state, len(run.task.states)
+    name = show(run.task.states[here])
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="drawing" ',
-        f'aria-label="{escape(say(stream, explained))}">',
-        *(_nodes(stream) if number <= MOST_NODES else _strip(here, number)),
+        f'aria-label="{escape(describe(run, explained))}">',
+        *(_draw_nodes(run) if number <= MOST_NODES else _draw_strip(here, number)),
         f'<text class="caption" x="{WIDTH / 2}" y="{HEIGHT - 78}" text-anchor="middle">'
         f"state {escape(_short(name))}</text>",
-        *_told(explained),
+        *_draw_latest(explained),
         "</svg>",
     ]
     return "".join(parts)
 
 
-def say(stream: Watched, explained: Explanation | None) -> str:
-    """Return in words where the agent is and how it came there."""
-    name = show(stream.task.states[stream.aleatoric_state])
+def describe(run: WatchedRun, explained: Explanation | None) -> str:
+    """Return in words where the agent is and how it got there."""
+    name = show(run.task.states[run.aleatoric_state])
     if explained is None:
         return f"The agent is in aleatoric state {name}; nothing has happened yet."
     return (
@@ -54,9 +49,9 @@ def say(stream: Watched, explained: Explanation | None) -> str:
     )
 
 
-def _nodes(stream: Watched) -> list[str]:
+def _draw_nodes(run: WatchedRun) -> list[str]:
     """Draw a circle for each aleatoric state, in rows; the present one is filled."""
-    number, here = len(stream.task.states), stream.aleatoric_state
+    number, here = len(run.task.states), run.aleatoric_state
     columns = number if number <= 8 else min(20, max(8, round((number * 2.2) ** 0.5)))
     rows = -(-number // columns)
     pitch = min(76.0 if number <= FEW_NODES else 48.0, (WIDTH - 40) / columns, (HEIGHT - 120) / rows)
@@ -67,7 +62,7 @@ def _nodes(stream: Watched) -> list[str]:
         kind = "node here" if s == here else "node"
         radius = min(pitch * 0.36, 20.0)
         parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>')
-        text = show(stream.task.states[s])
+        text = show(run.task.states[s])
         if len(text) > 3 and number <= FEW_NODES:
             below = f'x="{x:.1f}" y="{y + radius + 18:.1f}" text-anchor="middle"'
             parts.append(f'<text class="small" {below}>{escape(_short(text, 10))}</text>')
@@ -79,7 +74,7 @@ def _nodes(stream: Watched) -> list[str]:
     return parts
 
 
-def _strip(here: int, number: int) -> list[str]:
+def _draw_strip(here: int, number: int) -> list[str]:
     """Draw where a state lies among many."""
     x = 20 + (WIDTH - 40) * here / max(number - 1, 1)
     return [
@@ -90,13 +85,13 @@ def _strip(here: int, number: int) -> list[str]:
     ]
 
 
-def _told(explained: Explanation | None) -> list[str]:
-    """Draw what was done, seen and earned, side by side."""
-    told = ("–", "–", "–")
+def _draw_latest(explained: Explanation | None) -> list[str]:
+    """Draw what was done, seen and earned in the latest step, side by side."""
+    texts = ("–", "–", "–")
     if explained is not None:
-        told = explained.action, explained.observation, f"{explained.reward:+.4g}"
+        texts = explained.action, explained.observation, f"{explained.reward:+.4g}"
     parts = []
-    for place, (head, text) in enumerate(zip(("did", "saw", "earned"), told, strict=True)):
+    for place, (head, text) in enumerate(zip(("did", "saw", "earned"), texts, strict=True)):
         x = WIDTH * (place + 0.5) / 3
         parts.append(f'<text class="small" x="{x:.0f}" y="{HEIGHT - 40}" text-anchor="middle">{head}</text>')
         parts.append(

@@ -1,0 +1,137 @@
+"""The start of the page: ``el.watch``, and the workshop for a task and an agent of the user's own."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from everlearn.agents.agent import whole
+from everlearn.agents.registry import make_design, make_schedule
+from everlearn.agents.spec import AgentSpec, TaskSpec, read_specs
+from everlearn.errors import InputError
+from everlearn.play.configuration import Configuration
+from everlearn.play.offer import DURATION, REGISTRIES, Entry, Offer
+from everlearn.play.picture import Painter
+from everlearn.play.race import Workshop
+from everlearn.registry import locate
+from everlearn.tasks.registry import PREFIXES, make_task
+
+
+def open_workshop(
+    task: object = None,
+    agent: object = None,
+    *,
+    schedule: object = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: object = None,
+) -> Workshop:
+    """Return a workshop whose pages show this first, and offer whatever is not registered under its own name.
+
+    The first steps of a user's own are taken here, so that a mistake is raised before anything is served.
+    """
+    blank, own = Configuration(), dict[tuple[str, object], Entry]()
+
+    def name(kind: str, given: object, chosen: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
+        """Return the name and the parameters of something on the page; offer it there if it is not registered."""
+        if given is None or (isinstance(given, str) and given in REGISTRIES[kind]):
+            return given, chosen
+        shown = given if isinstance(given, str) else _name(kind, given, chosen)
+        thing = _locate(kind, given) if isinstance(given, str) else given
+        own[kind, shown] = Entry(given, thing, chosen, own=True)
+        return shown, {}
+
+    task_spec, agent_spec = read_specs(task, agent, schedule, parameters)
+    task_name, task_parameters = name("task", task, task_spec.parameters)
+    agent_name, agent_parameters = name("agent", agent, agent_spec.parameters)
+    schedule_name, schedule_parameters = name("schedule", schedule, agent_spec.schedule_parameters)
+    configuration = Configuration(
+        TaskSpec(task_name or blank.task.given, task_parameters),
+        (AgentSpec(agent_name or blank.agents[0].given, schedule_name, agent_parameters, schedule_parameters),),
+        blank.seed if seed is None else whole(seed, "seed"),
+    )
+    workshop = Workshop(Offer(own), configuration)
+    if own:
+        race = workshop.race(workshop.start)
+        race.advance(1)
+        Painter().paint(race)
+    return workshop
+
+
+def _name(kind: str, given: object, chosen: Mapping[str, Any]) -> str:
+    """Return the name of something that was passed from Python, which differs from registered names."""
+    if kind == "task":
+        name = make_task(given, chosen).name
+    elif kind == "agent":
+        name = make_design(given, chosen, duration=DURATION).name
+    else:
+        name = make_schedule(given, chosen).name
+    return f"{name} (yours)" if name in REGISTRIES[kind] else name
+
+
+def _locate(kind: str, name: str) -> object:
+    """Return what a name stands for; this is where a user's module is imported."""
+    prefix = name.partition(":")[0]
+    if kind == "task" and prefix in PREFIXES:
+        return locate(prefix, PREFIXES, kind)
+    return locate(name, REGISTRIES[kind], kind)
+
+
+def watch(
+    task: object = None,
+    agent: object = None,
+    *,
+    schedule: object = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: object = None,
+    host: str = "127.0.0.1",
+    port: object = 8090,
+    show: bool = True,
+    say: Callable[[str], None] | None = None,
+) -> None:
+    """Open a page in the browser on which you watch an agent learn; it is served until you interrupt it with Ctrl-C.
+
+    Parameters
+    ----------
+    task, agent, schedule:
+        registry names, ``module:attribute``, or the things themselves; the page offers what is not registered under its
+        own name, beside everything that is.  By default the page begins as ``everlearn play`` does.
+    parameters:
+        of task, agent and schedule, as in :func:`everlearn.run`
+    seed:
+        the seed of the first race
+    host, port:
+        where the page is served; ``port`` 0 takes any free port
+    show:
+        whether to open a browser
+    say:
+        called with each line about the server; by default they are printed to standard error
+
+    Examples
+    --------
+    >>> watch("riverswim", "q-learnin")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.UnknownName: agent: 'q-learnin'; known: ... (did you mean q-learning?); ...
+
+    """
+    number = whole(port, "port")
+    if _in_a_loop():
+        raise InputError("watch", task, "an event loop runs here, as in a notebook; run a script, or everlearn play")
+    for name in ("nicegui", "uvicorn"):
+        if importlib.util.find_spec(name) is None:
+            raise InputError("watch", name, "is not installed; install it with: pip install 'everlearn[play]'")
+    workshop = open_workshop(task, agent, schedule=schedule, parameters=parameters, seed=seed)
+    from everlearn.play.server import serve
+
+    serve(host, number, show=show, say=say or (lambda text: print(text, file=sys.stderr)), workshop=workshop)  # noqa: T201
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
