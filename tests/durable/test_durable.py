@@ -19,6 +19,7 @@ from everlearn.errors import (
     Held,
     InputError,
     LiveError,
+    ObservationError,
     RewardError,
     SnapshotError,
     TaskError,
@@ -260,7 +261,7 @@ def test_a_step_told_again_changes_nothing(tmp_path):
         reward = agent.observe("arrival", step=1)
         before = whole(agent.core)
         assert agent.observe("arrival", step=1) == agent.observe("arrival", "fast", step=1) == reward
-        with pytest.raises(Conflict, match=r"step 1 is recorded with observation 'arrival', and 'nothing'") as caught:
+        with pytest.raises(Conflict, match="content: observation 'arrival', not 'nothing'") as caught:
             agent.observe("nothing", step=1)
         assert caught.value.recorded["observation"] == "arrival"
         assert caught.value.expected == 2
@@ -268,6 +269,8 @@ def test_a_step_told_again_changes_nothing(tmp_path):
             agent.observe("arrival", "slow", step=1)
         with pytest.raises(Conflict, match="step 3 is not due"):
             agent.observe("arrival", "slow", step=3)
+        with pytest.raises(ObservationError):
+            agent.observe("departed", step=1)
         assert whole(agent.core) == before
 
 

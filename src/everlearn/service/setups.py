@@ -1,6 +1,6 @@
-"""A setup that came over HTTP: only names that are registered, and bounded before anything is made of it.
+"""Check a setup that arrived over HTTP: it may use registered names only, and its size is bounded.
 
-In Python a setup may name ``module:attribute``.  From a request that would be running code that a stranger chose.
+In Python a setup may name ``module:attribute``.  In a request that would let a stranger run code of their choice.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def test_narrowed_to_what_the_setup_forbids_there_is_nothing_to_do():
         with pytest.raises(InputError):
             core.act(wrong)
     assert core.act(["a", "b"]) == "a"
-    with pytest.raises(InputError, match="was not so when this step was asked for"):
+    with pytest.raises(InputError, match="differs from the call of act that is pending"):
         core.act(["b", "a", "c"])
 
 
