@@ -96,7 +96,7 @@ class AgentState(NamedTuple):
     Examples
     --------
     >>> import everlearn as el
-    >>> state = el.Agent("service-station").take()
+    >>> state = el.Agent("service-station").snapshot()
     >>> state.aleatoric, sorted(state.epistemic), state.algorithmic["t"]
     (0, ['cells'], 0)
 

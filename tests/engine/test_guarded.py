@@ -14,7 +14,7 @@ from everlearn.agents.growing_horizon import act as paper_act
 from everlearn.agents.registry import make_design
 from everlearn.engine.copies import copied, unsafe
 from everlearn.errors import AgentError, CompilationError, EverlearnError
-from everlearn.randomness import KEY, WORDS, begin, choose, kept, uniform
+from everlearn.randomness import KEY, WORDS, choose, seed_words, stream_of, uniform
 from everlearn.sources import callees, fingerprint
 
 
@@ -155,8 +155,8 @@ class Bulk(NamedTuple):
 
 def test_numbered_streams_are_checked():
     def act(k, s, now, stream):
-        begin(k.room, k.key, now.t)
-        return choose(kept(k.room), 2)
+        seed_words(k.room, k.key, now.t)
+        return choose(stream_of(k.room), 2)
 
     def made(words):
         return el.Design(lambda _i: Bulk(np.zeros(KEY), np.zeros(words, dtype=np.uint64)), act, lambda *_: None)

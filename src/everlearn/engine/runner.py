@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from everlearn.agents.own import Guard, build_knowledge
+from everlearn.agents.guard import Guard, build_knowledge
 from everlearn.engine.curves import Curves, concatenate
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
