@@ -1,4 +1,4 @@
-"""The compiled engine says of a user's agent what the reference loop says, in the same words, and nothing crashes."""
+"""The compiled engine says of a user's agent what the reference engine says, in the same words, and nothing crashes."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_what_cannot_be_checked_is_not_compiled(function):
     design = el.Design(build, function, lambda *_: None, name="mine")
     with pytest.raises(CompilationError, match="cannot be compiled"):
         el.run("riverswim", design, steps=100, engine="compiled")
-    with pytest.warns(UserWarning, match="running in the reference loop"):
+    with pytest.warns(UserWarning, match="running in the reference engine"):
         assert el.run("riverswim", design, steps=100).engine == "reference"
 
 

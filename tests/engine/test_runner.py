@@ -1,4 +1,4 @@
-"""Runs, each with its own streams, in the reference loop."""
+"""Runs, each with its own streams, in the reference engine."""
 
 from __future__ import annotations
 

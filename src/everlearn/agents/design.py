@@ -2,7 +2,7 @@
 
 An agent's knowledge is a NamedTuple of arrays; ``act`` and ``learn`` are functions of it, written in the subset of
 Python that Numba compiles: indices, arithmetic, loops and calls of functions like themselves.  One source serves the
-reference loop, the agent that is driven step by step, and compilation.
+reference engine, the agent that is driven step by step, and compilation.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
 
 @dataclass(frozen=True)
 class Schedule:
-    """foo1 to foo4.  Each takes t, a whole number from 1, and returns a number.
+    """A schedule: the paper's functions foo1 to foo4. Each takes an integer t >= 1 and returns a number.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def practical(
     persistence: float = 0.2,
     persistence_most: float = 50.0,
 ) -> Schedule:
-    """Grow the horizon as in smooth, be optimistic where outcomes vary, and keep to what was chosen for a while.
+    """Grow the horizon as in smooth, be optimistic where outcomes vary, and repeat a choice for several visits.
 
     foo1 to foo4 are those of :func:`smooth` with other constants.  Three things that the paper fixes are different, and
     rewards are scaled to [0, 1] in every task.

@@ -118,7 +118,7 @@ def inspect(knowledge: Plausible, now: ScheduleValues) -> dict[str, Table]:  # n
 
 
 def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.0, sweeps: int = 10_000) -> Design:
-    """Plan optimistically within confidence bounds, an episode ending where counts double (UCRL2).
+    """Plan optimistically within confidence bounds, starting a new episode when a count has doubled (UCRL2).
 
     Parameters
     ----------

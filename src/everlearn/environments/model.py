@@ -53,7 +53,7 @@ class Model:
     memory:
         the memory of the empty history
     rho:
-        from (memory, action), each (observation, probability, next memory) that can happen
+        function of (memory, action) that yields every possible (observation, probability, next memory)
 
     Examples
     --------

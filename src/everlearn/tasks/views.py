@@ -42,17 +42,17 @@ class Arrow(NamedTuple):
 
 
 def seen_through(task: object, aleatoric: object) -> Task:
-    """Return a task seen through another aleatoric state.
+    """Return the same task with another aleatoric state.
 
     Parameters
     ----------
     task:
         a task, or the name of one
     aleatoric:
-        ``natural``: as it is; ``memory``: the natural state and memory itself; ``window:3``: the natural state and the
-        last three observations, ``window:3+actions`` with the actions before them; an :class:`AleatoricState`, which is
-        kept beside the natural one; a function from memories to labels, an aggregation; or the name of one of these two
-        as ``module:attribute``
+        ``natural``: the task's own aleatoric state, unchanged; ``memory``: that state together with the memory;
+        ``window:3``: the natural state and the last three observations, ``window:3+actions`` with the actions before
+        them; an :class:`AleatoricState`, which is combined with the task's own; a function that maps memories to labels
+        (an aggregation); or either of the last two as ``module:attribute``
 
     Examples
     --------

@@ -55,7 +55,7 @@ class PolicyTheory:
 
 
 class Theory:
-    """What can be computed exactly of a task with a model.
+    """Exact quantities of a task with a model.
 
     Parameters
     ----------
