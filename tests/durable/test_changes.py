@@ -329,7 +329,7 @@ def test_rows_before_a_wider_range_are_learned_from_with_the_narrow_one(tmp_path
         opened(place, wide, own=False, accept_changes=True).close()
         with opened(place, wide, own=False) as agent:
             drive(agent, 5)
-            found.append(agent.core.agent.take().epistemic["cells"].tolist())
+            found.append(agent.core.agent.snapshot().epistemic["cells"].tolist())
     assert found[0] == found[1]
 
 

@@ -32,7 +32,7 @@ def second(tmp_path) -> Path:
 
 def is_as_it_was(agent: el.Live) -> bool:
     """See that an agent is what it was, up to the last bits: rows are replayed, and processors differ in these."""
-    state, expected = agent.core.agent.take(), json.loads((agent.store.directory / "expected.json").read_text())
+    state, expected = agent.core.agent.snapshot(), json.loads((agent.store.directory / "expected.json").read_text())
     for name, values in expected.pop("epistemic").items():
         np.testing.assert_allclose(state.epistemic[name], values, rtol=1e-9)
     found = {

@@ -25,19 +25,19 @@ def to_gymnasium(
 ) -> TaskEnvironment:
     """Return a task as a Gymnasium environment over Discrete spaces.
 
-    Actions and what is shown are numbered in the order of the task's labels, and ``info`` tells the labels.  Rewards
-    are in the task's own units.  ``reset(seed=n)`` begins the stream of the environment that ``everlearn.run`` with
-    seed n gives to its first run; ``reset()`` begins another stream.
+    Actions and Gymnasium observations are numbered in the order of the task's labels; ``info`` contains the labels.
+    Rewards are in the task's own units. ``reset(seed=n)`` starts the same random stream as the environment of the first
+    run of ``everlearn.run`` with seed n; ``reset()`` starts a new stream.
 
     Parameters
     ----------
     task:
         a task, or the name of one
     show:
-        ``observation`` for what the environment shows, the last number standing for nothing yet; ``aleatoric`` for the
-        aleatoric state
+        what ``reset`` and ``step`` return: ``observation`` for the task's observation, with the last index meaning "no
+        observation yet"; ``aleatoric`` for the aleatoric state
     parameters:
-        of the task, where it is named
+        parameters of the task, if it is passed by name
 
     Examples
     --------

@@ -19,7 +19,7 @@ What happens to it on the way:
   that was not declared is an error.
 - *Randomness*: the environment is seeded from the stream of its run, once; later resets go on from there.
 - *A model* is made where there is a transition table (:mod:`everlearn.adapters.transitions`).  Without one a task runs
-  in the reference loop, and cannot be stopped and resumed.
+  in the reference engine, and cannot be stopped and resumed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def from_gymnasium(
     trial_steps: int = 1000,
     raw: bool = False,
 ) -> Task:
-    """Make a task of a Gymnasium environment: its episodes follow each other on one endless stream.
+    """Make a task from a Gymnasium environment. Its episodes are concatenated into one endless stream.
 
     Parameters
     ----------
@@ -81,27 +81,29 @@ def from_gymnasium(
     options:
         of the environment itself: a mapping, ``is_slippery=false,map_name=8x8``, or JSON
     model:
-        whether to make a model of its transition table: ``auto`` where there is one of a manageable size, true or false
+        whether to build a model from the environment's transition table: true, false, or ``auto`` (build one if there
+        is a table of manageable size)
     time_limit:
-        after how many steps an episode is truncated: ``own`` for what the environment is registered with, or none
+        number of steps after which an episode is truncated; ``own`` for the limit that the environment is registered
+        with; None for no limit
     rewards:
         every reward that it pays, as in ``-1,20``
     reward_levels:
-        to how many levels within ``reward_range`` rewards are rounded instead
+        instead of ``rewards``: number of levels within ``reward_range`` to which rewards are rounded
     reward_range:
-        the least and the greatest reward that it pays; those of the list unless given
+        the smallest and the largest reward; by default those of ``rewards``
     termination_reward:
-        what is added to the reward where an episode is terminated; negative where that is to be avoided
+        added to the reward when an episode terminates; use a negative value if termination should be avoided
     discretiser:
         for boxes: ``uniform``, ``quantile``, ``tiles``, or a :class:`~everlearn.adapters.discretisers.Discretiser`
     bins:
-        how many for each coordinate of a box, or one number for all; one with 1 is not looked at
+        number of bins per coordinate of a box, or one number for all; a coordinate with 1 bin is ignored
     low, high:
-        the ends of each coordinate of a box, or one number for all; where none is given, the box's own
+        bounds of each coordinate of a box, or one number for all; by default the box's own bounds
     tilings:
         how many, for ``tiles``
     trial_steps:
-        how long the environment is tried out, for rewards or quantiles that are not known otherwise
+        number of trial steps used to estimate rewards or quantiles that are not given
     raw:
         whether the learner sees rewards as they are; otherwise they are scaled to [0, 1]
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from everlearn.agents.own import build_knowledge
+from everlearn.agents.guard import build_knowledge
 from everlearn.agents.spec import AgentSpec
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState

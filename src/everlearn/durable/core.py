@@ -15,7 +15,7 @@ from types import EllipsisType
 from typing import Any
 
 from everlearn.agents.agent import Agent
-from everlearn.agents.snapshot import parse
+from everlearn.agents.snapshot import unpack
 from everlearn.durable.choice import greedy, mask_of, packed, proposal, unpacked
 from everlearn.durable.drift import Gauge
 from everlearn.durable.entry import MODES, Accepted, Checkpoint, Entry, Kind, Mode, Outcome, checksum, first_check
@@ -197,13 +197,13 @@ class Core:
 
         The aleatoric state and the pending action stay as they are, since the world has not gone back.
         """
-        self.copy().agent.restore(state, "snapshot")
+        self.copy().agent.from_bytes(state, "snapshot")
         return self.entry(Kind.ROLLBACK, self.step, payload=state)
 
     def import_state(self, state: bytes) -> Entry:
         """Return the entry of an import of an agent state, its aleatoric state included."""
         copy = self.copy()
-        copy.agent.restore(state, "agent state")
+        copy.agent.from_bytes(state, "agent state")
         return self.entry(Kind.IMPORT, self.step, following=copy.agent.situation, payload=state)
 
     def change(self, changes: list[str], relearned_since: int | None) -> Entry:
@@ -213,7 +213,7 @@ class Core:
 
     def export_state(self) -> bytes:
         """Return the agent state, as ``everlearn.Agent.save`` writes it."""
-        return self.agent.dump()
+        return self.agent.to_bytes()
 
     def entry(
         self,
@@ -288,7 +288,7 @@ class Core:
 
     def _adopt(self, entry: Entry) -> None:
         pending = self.agent.pending
-        self.agent.restore(entry.payload or b"", f"journal row {entry.seq}")
+        self.agent.from_bytes(entry.payload or b"", f"journal row {entry.seq}")
         self.agent.move(entry.following)
         self.agent.pending = pending
         self._snapshot_step = -self.setup.snapshot_every  # the next snapshot is due, so that replay starts after this
@@ -296,7 +296,7 @@ class Core:
     def snapshot(self) -> Checkpoint:
         """Return everything that it is."""
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
-        return Checkpoint(self.seq, {**more, "gauge": self.gauge.snapshot()}, self.agent.dump())
+        return Checkpoint(self.seq, {**more, "gauge": self.gauge.snapshot()}, self.agent.to_bytes())
 
     def note_snapshot(self) -> None:
         """Note that a snapshot of the present state is on disk."""
@@ -306,9 +306,9 @@ class Core:
         """Resume from what :meth:`snapshot` returned, here or (if not ``exact``) by a core with another setup."""
         seq, more, state = checkpoint
         if exact:
-            self.agent.restore(state, "snapshot")
+            self.agent.from_bytes(state, "snapshot")
         else:
-            self.agent.put(parse(state, "snapshot")[0])
+            self.agent.restore(unpack(state, "snapshot")[0])
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
         self.gauge.restore(more["gauge"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import product
 from typing import Any
@@ -13,6 +12,7 @@ from everlearn.errors import AleatoricStateError, InputError, LabelError, requir
 from everlearn.labels import as_label, check_label, few, show
 from everlearn.protocol import Label, RewardFunction
 from everlearn.tasks.task import Task
+from everlearn.windows import LONGEST_WINDOW, Window
 
 Triple = tuple[Label, Label, Label]
 Sets = tuple[tuple[Label, ...], tuple[Label, ...]]
@@ -23,8 +23,6 @@ GIVEN = "given"
 
 FUNCTION = {"function": True}
 """What stands in a document for a function or an object, which only Python can give."""
-
-LONGEST_WINDOW = 100
 
 
 def is_missing(value: object) -> bool:
@@ -74,16 +72,15 @@ def stay(aleatoric_state: Label, _action: Label, _observation: Label) -> Label:
 
 
 def _window(kind: object, sets: Sets) -> AleatoricState:
-    parts = re.fullmatch(r"window:(\d{1,3})(\+actions)?", kind) if isinstance(kind, str) else None
-    if parts is None or not 1 <= int(parts[1]) <= LONGEST_WINDOW:
+    named = Window.read(kind)
+    if named is None or not 1 <= named.length <= LONGEST_WINDOW:
         remedy = f"give last, window:K or window:K+actions (K from 1 to {LONGEST_WINDOW}), given, or a table"
         raise InputError("aleatoric", kind, remedy)
-    length, actions = int(parts[1]), parts[2] is not None
-    each = len(sets[1]) * (len(sets[0]) if actions else 1)
-    contents = sum(each**kept for kept in range(length + 1))
+    each = len(sets[1]) * (len(sets[0]) if named.actions else 1)
+    contents = sum(each**kept for kept in range(named.length + 1))
     if contents > MOST_STATES:
         raise AleatoricStateError("aleatoric", kind, f"has {contents:,} contents, at most {MOST_STATES:,}; keep less")
-    return window(length, actions=actions)
+    return window(named.length, actions=named.actions)
 
 
 def _reward(kind: Any, states: tuple[Label, ...], sets: Sets, low: float) -> RewardFunction:

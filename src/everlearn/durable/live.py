@@ -61,7 +61,7 @@ def live(
     Parameters
     ----------
     directory:
-        where it is kept; one process at a time holds it
+        directory of the agent; only one process at a time can open it
     task:
         a task, or the name of one; it brings actions, observations, aleatoric state and reward
     actions, observations:
@@ -71,7 +71,7 @@ def live(
         (the caller passes the state that followed), a table {state: {action: {observation: next}}} or rows
         [state, action, observation, next], or an :class:`everlearn.AleatoricState`
     states, start:
-        the states that will be given, and the one to begin in
+        for ``aleatoric="given"``: the set of states and the initial state
     reward:
         ``given`` with each observation (the default), a table like that of the aleatoric state, or a function of
         (aleatoric state, action, observation)
@@ -108,7 +108,7 @@ def live(
 
 
 class Live:
-    """A durable agent, made by ``everlearn.live``.  Calls from several threads wait for each other.
+    """A durable agent, created by ``everlearn.live``. It is thread-safe: concurrent calls are serialised.
 
     Examples
     --------

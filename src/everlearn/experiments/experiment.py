@@ -42,9 +42,9 @@ def check_figure_formats(formats: Sequence[str]) -> None:
 
 
 class Experiment:
-    """An experiment in a directory, as :func:`everlearn.experiment` and ``everlearn experiment run`` write it.
+    """An experiment directory, as written by :func:`everlearn.experiment` and ``everlearn experiment run``.
 
-    Only the directory is needed to read it, neither the tasks nor the agents.
+    To read it you need only the directory, not the code of its tasks or agents.
 
     Examples
     --------

@@ -36,7 +36,9 @@ class Arrays(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Task:
-    """What an agent is set to do.  Most are made with :func:`everlearn.task` or :func:`everlearn.mdp`.
+    """A task: an environment with an aleatoric state, a reward and a name.
+
+    Most tasks are created with :func:`everlearn.task` or :func:`everlearn.mdp`.
 
     Parameters
     ----------
@@ -49,16 +51,16 @@ class Task:
     model:
         the environment, where rho is known
     environment:
-        a function that makes the environment, where it is not; a task with neither serves an agent that is driven
-        from outside
+        a function that returns the environment, if rho is not known. A task with neither can be used only with an agent
+        that you drive yourself
     name, summary, source:
         what it is called, what it is, and where it comes from
     arrays:
-        for a task that was made from arrays, these: they are tabulated at once
+        the arrays, for a task made from arrays; no enumeration is needed
     parameters:
         what it was made with
     references:
-        average rewards that are known for it, by name: lines to draw beside a learning curve
+        known average rewards by name, drawn as lines in the plot of a learning curve
 
     Examples
     --------

@@ -25,11 +25,9 @@ from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
 from everlearn.tasks.task import Task
+from everlearn.windows import LONGEST_WINDOW, Window
 
 WAYS = "natural, memory, window:K, window:K+actions, or your own as module:attribute"
-
-LONGEST = 100
-"""The longest window that can be asked for by name."""
 
 
 class Arrow(NamedTuple):
@@ -44,17 +42,17 @@ class Arrow(NamedTuple):
 
 
 def seen_through(task: object, aleatoric: object) -> Task:
-    """Return a task seen through another aleatoric state.
+    """Return the same task with another aleatoric state.
 
     Parameters
     ----------
     task:
         a task, or the name of one
     aleatoric:
-        ``natural``: as it is; ``memory``: the natural state and memory itself; ``window:3``: the natural state and the
-        last three observations, ``window:3+actions`` with the actions before them; an :class:`AleatoricState`, which is
-        kept beside the natural one; a function from memories to labels, an aggregation; or the name of one of these two
-        as ``module:attribute``
+        ``natural``: the task's own aleatoric state, unchanged; ``memory``: that state together with the memory;
+        ``window:3``: the natural state and the last three observations, ``window:3+actions`` with the actions before
+        them; an :class:`AleatoricState`, which is combined with the task's own; a function that maps memories to labels
+        (an aggregation); or either of the last two as ``module:attribute``
 
     Examples
     --------
@@ -100,14 +98,11 @@ def _whatever_is_seen(task: Task) -> dict[str, float]:
 def _named(name: str) -> object:
     if name in ("natural", "memory"):
         return name
-    kind, _, rest = name.partition(":")
-    if kind == "window":
-        length, plus, extra = rest.partition("+")
-        if length.isdecimal() and extra == ("actions" if plus else ""):
-            fits = len(length) <= len(str(LONGEST)) and 1 <= int(length) <= LONGEST
-            require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST} observations")
-            return window(int(length), actions=bool(plus))
-    elif ":" in name:
+    if (kept := Window.read(name)) is not None:
+        fits = 1 <= kept.length <= LONGEST_WINDOW
+        require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST_WINDOW} observations")
+        return window(kept.length, actions=kept.actions)
+    if ":" in name and not name.startswith("window:"):
         return locate(name, {}, "task.aleatoric")
     raise InputError("task.aleatoric", name, f"give {WAYS}")
 
