@@ -139,22 +139,23 @@ def differing():
 def test_a_worker_whose_arithmetic_differs_is_refused(cluster, brief, tmp_path):
     from distributed import Client
 
+    spec = read_spec(document(1e6))  # so many legs that every worker has some
     with Client(cluster) as client:
         client.wait_for_workers(2)
         other = sorted(client.nthreads())[0]
         client.run(differing(), "another", workers=[other])
         try:
             with pytest.warns(UserWarning, match=f"worker {other} is not used: its arithmetic differs"):
-                execute(read_spec(document()), tmp_path / "some", workforce=Cluster(cluster.scheduler_address))
+                execute(spec, tmp_path / "some", workforce=Cluster(cluster.scheduler_address))
             client.run(differing(), "another")
             with (
                 pytest.warns(UserWarning, match="is not used"),
                 pytest.raises(EverlearnError, match="no worker is left that would give the same results"),
             ):
-                execute(read_spec(document()), tmp_path / "none", workforce=Cluster(cluster.scheduler_address))
+                execute(spec, tmp_path / "none", workforce=Cluster(cluster.scheduler_address))
         finally:
             client.run(differing(), arithmetic())
-    execute(read_spec(document()), tmp_path / "threads")
+    execute(spec, tmp_path / "threads")
     assert tables(tmp_path / "some") == tables(tmp_path / "threads")
 
 
