@@ -217,13 +217,13 @@ class Committer(Generic[K]):
         if not prepared:
             return []
         began = time.perf_counter()
-        _, error = _attempt(keeper.append, [one.entry for _, one in prepared])
+        _, error = _attempt(keeper.append, [entry.entry for _, entry in prepared])
         if error is None:
             self.healthy = True
             self.metrics.committed(len(prepared), time.perf_counter() - began)
-            return [(job.future, *_attempt(lambda then: then(), one.then)) for job, one in prepared]
+            return [(job.future, *_attempt(lambda then: then(), entry.then)) for job, entry in prepared]
         if len(prepared) > 1:
-            return [answer for one in prepared for answer in self._commit(keeper, [one])]
+            return [answer for pair in prepared for answer in self._commit(keeper, [pair])]
         self.healthy = False
         self.metrics.failed_commits += 1
         log(logging.ERROR, "commit failed", agent=prepared[0][0].agent, error=repr(error))

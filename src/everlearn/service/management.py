@@ -11,7 +11,7 @@ from everlearn.service.agents import Agents, Missing
 def list_agents(agents: Agents) -> dict[str, Any]:
     """Return every agent by name; step and mode are None for an agent that is not loaded yet."""
     cores = agents.cores
-    found = [
+    listed = [
         {
             "name": name,
             "step": cores[name].step if name in cores else None,
@@ -19,7 +19,7 @@ def list_agents(agents: Agents) -> dict[str, Any]:
         }
         for name in sorted(agents.names)
     ]
-    return {"agents": found}
+    return {"agents": listed}
 
 
 def inspect(agents: Agents, name: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def snapshots(agents: Agents, name: str) -> dict[str, Any]:
 def roll_back(agents: Agents, name: str, step: int) -> dict[str, Any]:
     """Restore what an agent knew at a snapshot."""
     core = agents.core(name)
-    if step not in {one["step"] for one in agents.store.snapshots(core.number)}:
+    if step not in {snapshot["step"] for snapshot in agents.store.snapshots(core.number)}:
         raise Missing(f"there is no snapshot of step {step}")
     agents.write(core, agents.store.roll_back(core, step))
     return inspect(agents, name)

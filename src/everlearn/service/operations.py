@@ -1,4 +1,4 @@
-"""What requests do, in the committer's thread: each is a function of the agents and of what was sent.
+"""What controllers request, done in the committer's thread: act, observe, step.
 
 **Exactly once.**  ``Core.recall`` recognises a step that is reported again.  The answer is made of its row alone, so
 that it is the same after a restart.
@@ -31,37 +31,37 @@ def act(agents: Agents, name: str, body: ActIn) -> dict[str, Any]:
 
 
 def observe(agents: Agents, name: str, body: ObserveIn) -> dict[str, Any] | Prepared:
-    """Take in what happened at a step."""
+    """Record what happened at a step."""
     core = agents.core(name)
     repeated = _repeated(agents, core, body)
     if repeated is not None:
-        return told(core, repeated)
+        return recorded_answer(core, repeated)
     entry = _entry(core, body)
 
     def then() -> dict[str, Any]:
         agents.apply(core, entry)
-        return told(core, entry)
+        return recorded_answer(core, entry)
 
     return Prepared((core.number, entry), then)
 
 
 def step(agents: Agents, name: str, body: StepIn) -> dict[str, Any] | Prepared:
-    """Take in what happened at a step, and return the action for the next."""
+    """Record what happened at a step, and return the action for the next."""
     core = agents.core(name)
     repeated = _repeated(agents, core, body)
     if repeated is not None:
-        return {**told(core, repeated), "next": _after(agents, core, body)}
+        return {**recorded_answer(core, repeated), "next": _after(agents, core, body)}
     entry = _entry(core, body)
     _check_next(core, entry, body.next_allowed)
 
     def then() -> dict[str, Any]:
         agents.apply(core, entry)
-        return {**told(core, entry), "next": _proposed(core, body.next_allowed)}
+        return {**recorded_answer(core, entry), "next": _proposed(core, body.next_allowed)}
 
     return Prepared((core.number, entry), then)
 
 
-def told(core: Core, entry: Entry) -> dict[str, Any]:
+def recorded_answer(core: Core, entry: Entry) -> dict[str, Any]:
     """Return the answer to an observation, from its row."""
     task = core.agent.task
     return {
@@ -122,7 +122,7 @@ def _entry(core: Core, body: ObserveIn) -> Entry:
 
 
 def _check_next(core: Core, entry: Entry, allowed: list[Any] | None) -> None:
-    """See, before anything is written, that the question that comes with it can be answered."""
+    """Check, before anything is written, that the next action can be chosen."""
     if allowed is not None:
         may = core.setup.allowed.get(entry.following, -1)
         require(

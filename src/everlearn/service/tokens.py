@@ -53,10 +53,10 @@ class Tokens:
             return True
         scheme, _, given = (authorization or "").partition(" ")
         digest = _digest(given.strip())
-        found = False
+        accepted = False
         for known in self._digests:
-            found |= hmac.compare_digest(known, digest)
-        return found and scheme.lower() == "bearer"
+            accepted |= hmac.compare_digest(known, digest)
+        return accepted and scheme.lower() == "bearer"
 
 
 def _digest(token: str) -> bytes:
