@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 import everlearn as el
 from everlearn import tables
+from everlearn.agents.registry import make_design
+from everlearn.engine.compiled import CompiledBatch
+from everlearn.engine.plan import Plan
 from everlearn.errors import InputError, RewardError, TableFull
 from everlearn.tables import UNSEEN, ArrayTable, PairTable, make_table
 from everlearn.tasks.registry import make_task
+from tests.refusal import refusal
 from tests.worlds import pendulum, random_mdp
 
 
@@ -161,3 +168,30 @@ def test_a_shared_table_changes_no_result(monkeypatch):
     assert run(agent="growing-horizon", seed=3) == first
     monkeypatch.setattr(tables, "_SHARED", {})
     assert run(agent="growing-horizon", seed=3) == first
+
+
+def test_a_view_of_the_users_own_is_tabulated_anew(monkeypatch):
+    module = types.ModuleType("views_of_mine")
+    monkeypatch.setitem(sys.modules, "views_of_mine", module)
+    seen = {"parameters": {"task.aleatoric": "views_of_mine:phi"}, "task": "alternating", "agent": "growing-horizon"}
+    module.phi = lambda last: 0
+    coarse = run(**seen)
+    module.phi = lambda last: last
+    fine = run(**seen)
+    assert fine.final["mean"] > coarse.final["mean"] + 0.2  # now it can alternate
+
+
+def test_a_task_that_the_user_registered_is_tabulated_anew(monkeypatch):
+    module = types.ModuleType("tasks_of_mine")
+    monkeypatch.setitem(sys.modules, "tasks_of_mine", module)
+    monkeypatch.setitem(el.TASKS, "mine", "tasks_of_mine:task")
+    module.task = random_mdp(1)
+    first = run("mine")
+    module.task = random_mdp(2)
+    assert run("mine").total_reward.tolist() != first.total_reward.tolist()
+
+
+def test_the_engine_refuses_the_table_of_a_task_with_other_labels():
+    plan = Plan(make_task("t-maze"), make_design("always"), 10, 1, 0)
+    with pytest.raises(InputError, check=refusal("table", "t-maze")):
+        CompiledBatch(plan, make_table(make_task("t-maze", {"window": 1})), [0], 1)

@@ -24,6 +24,7 @@ from everlearn.results.result import Result
 from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.registry import TASKS
 from everlearn.tasks.task import Task
+from everlearn.windows import Window
 
 if TYPE_CHECKING:
     from everlearn.experiments.execute import Watcher
@@ -113,8 +114,14 @@ def run(
 
 
 def _identity(task: Task, given: object) -> str | None:
-    """Return a text that only equal tasks have, or None unless the task was given by its name in the registry."""
-    if not (isinstance(given, str) and given in TASKS):
+    """Return a text that only equal tasks have, or None if a user's code may be part of the task.
+
+    A user may register a task of their own, or see one through a function of their own, and change it later.
+    """
+    if not (isinstance(given, str) and TASKS.get(given, "").startswith("everlearn.")):
+        return None
+    view = task.parameters.get("aleatoric", "natural")
+    if view not in ("natural", "memory") and Window.read(view) is None:
         return None
     try:
         return f"{given} {json.dumps(task.parameters, sort_keys=True)}"

@@ -54,6 +54,7 @@ MOST_SHARED = 8
 """How many complete tables a process keeps for further runs."""
 
 _SHARED: dict[tuple[str, bool, int, int], PairTable] = {}
+_SHARING = threading.Lock()
 
 SMALL = 1 << 24
 """Up to this many bytes are allocated without asking how much memory is available."""
@@ -312,14 +313,15 @@ def shared_table(task: Task, max_pairs: int, eager: int, identity: str | None) -
     if identity is None:
         return make_table(task, max_pairs, eager)
     key = identity, task.reward.raw, max_pairs, eager
-    if key in _SHARED:
+    with _SHARING:
+        if key not in _SHARED:
+            table = make_table(task, max_pairs, eager)
+            if not isinstance(table, PairTable) or table.expanded < len(table.labels):
+                return table
+            while len(_SHARED) >= MOST_SHARED:
+                del _SHARED[next(iter(_SHARED))]
+            _SHARED[key] = table
         return _SHARED[key]
-    table = make_table(task, max_pairs, eager)
-    if isinstance(table, PairTable) and table.expanded == len(table.labels):
-        while len(_SHARED) >= MOST_SHARED:
-            _SHARED.pop(next(iter(_SHARED)), None)
-        _SHARED[key] = table
-    return table
 
 
 def settled_table(task: Task, max_pairs: int = MOST_PAIRS) -> AnyTable:

@@ -183,7 +183,7 @@ def test_the_bound_on_pairs_is_kept():
 
 def test_a_schedule_that_leaves_its_domain_stops_the_run():
     parameters = {"schedule.horizon_scale": 10, "schedule.horizon_power": -0.5}
-    with pytest.raises(ScheduleError, check=refusal("horizon at t = 101", 0.9950371902099892)):
+    with pytest.raises(ScheduleError, check=refusal("horizon at t = 101")):
         el.run("service-station", parameters=parameters, steps=5000, engine="compiled")
 
 

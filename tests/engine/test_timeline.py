@@ -51,7 +51,7 @@ def test_far_in_the_future_too(first, name):
 
 def test_the_first_step_outside_the_domain_is_named():
     shrinking = make_schedule("smooth", {"horizon_scale": 10, "horizon_power": -0.5})
-    with pytest.raises(ScheduleError, check=refusal("horizon at t = 101", 0.9950371902099892)):
+    with pytest.raises(ScheduleError, check=refusal("horizon at t = 101")):
         Timeline(shrinking).next(1000)
 
 

@@ -158,7 +158,7 @@ def test_a_schedule_outside_its_domain_is_refused_at_once(pool):
 
 def test_a_schedule_that_leaves_its_domain_later_is_refused_then(pool):
     run = begin(pool, schedule="smooth", schedule_chosen={"horizon_power": -0.1})
-    with pytest.raises(ScheduleError, check=refusal("horizon at t = 58", 0.9994209747533787)):
+    with pytest.raises(ScheduleError, check=refusal("horizon at t = 58")):
         run.advance(100_000)
 
 

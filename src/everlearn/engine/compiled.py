@@ -80,6 +80,9 @@ class CompiledBatch:
     ) -> None:
         if table.task.reward.raw != plan.task.reward.raw:
             raise InputError("table", table.task.name, "has other rewards than the plan; make it of plan.task")
+        labels = (plan.task.states, plan.task.actions, plan.task.observations)
+        if labels != (table.task.states, table.task.actions, table.task.observations):
+            raise InputError("table", table.task.name, "has other labels than the plan; make it of plan.task")
         self.plan, self.table = plan, table
         self.runs = tuple(runs)
         self.t, self.carry = 0, Carry()
