@@ -181,13 +181,21 @@ def test_a_view_of_the_users_own_is_tabulated_anew(monkeypatch):
     assert fine.final["mean"] > coarse.final["mean"] + 0.2  # now it can alternate
 
 
+def coin(heads: float) -> el.Task:
+    task = el.task(actions=["toss"], observations=["heads", "tails"], memory=0, name="coin")(
+        lambda memory, action: [("heads", heads, 0), ("tails", 1 - heads, 0)]
+    )
+    task.reward(lambda s, action, observation: float(observation == "heads"))
+    return task.finish()
+
+
 def test_a_task_that_the_user_registered_is_tabulated_anew(monkeypatch):
     module = types.ModuleType("tasks_of_mine")
     monkeypatch.setitem(sys.modules, "tasks_of_mine", module)
     monkeypatch.setitem(el.TASKS, "mine", "tasks_of_mine:task")
-    module.task = random_mdp(1)
+    module.task = coin(0.9)
     first = run("mine")
-    module.task = random_mdp(2)
+    module.task = coin(0.1)
     assert run("mine").total_reward.tolist() != first.total_reward.tolist()
 
 
