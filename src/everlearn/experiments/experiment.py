@@ -166,19 +166,14 @@ class Experiment:
         self, out: str | Path | None = None, *, formats: Sequence[str] = ("png", "svg"), measure: str = "final"
     ) -> list[Path]:
         """Draw average reward, regret if the optimum is known, and sweeps; return the paths of the figures."""
-        from everlearn.figures.multiples import average_rewards, regrets
+        from everlearn.figures.gallery import draw_figures
         from everlearn.figures.saving import save_figure
-        from everlearn.figures.sweep import heat_maps, swept
 
         folder = self._output_path(out, "figures")
         refuse_unwritable(folder)
         known_measure(measure)
         check_figure_formats(formats)
-        figures = {"average-reward": average_rewards(self.arms)}
-        if any(arm.optimum is not None for arm in self.arms):
-            figures["regret"] = regrets(self.arms)
-        if swept(self.arms):
-            figures[f"sweep-{measure.replace(' ', '-')}"] = heat_maps(self.arms, measure)
+        figures = draw_figures(self.arms, measure)
         return [save_figure(figure, folder / f"{name}.{form}") for name, figure in figures.items() for form in formats]
 
     def to_arrow(self) -> pa.Table:
