@@ -34,14 +34,6 @@ class blame:  # noqa: N801 - reads as what it does
     at:
         where it was called, as in ``step 12``
 
-    Examples
-    --------
-    >>> with blame("the reward of task 'shop'"):
-    ...     {}["busy"]
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.UserCodeError: the reward of task 'shop' raised KeyError: 'busy'...
-
     """
 
     def __init__(self, what: str, at: str = "") -> None:
@@ -57,14 +49,7 @@ class blame:  # noqa: N801 - reads as what it does
 
 
 def blamed(error: BaseException, what: str, at: str = "") -> UserCodeError:
-    """Return the error that reports an exception raised by a user's function.
-
-    Examples
-    --------
-    >>> str(blamed(KeyError("busy"), "agent 'mine:agent': act", "step 12"))
-    "agent 'mine:agent': act raised KeyError at step 12: 'busy'"
-
-    """
+    """Return the error that reports an exception raised by a user's function."""
     frames = own_frames(error.__traceback__)
     place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     raised = f"raised {type(error).__name__}" + (f" at {at}" if at else "")
@@ -101,13 +86,6 @@ def _is_own(filename: str) -> bool:
 
 
 def shown_path(filename: str) -> str:
-    """Return a file name as a user would type it: relative where it is below the current directory.
-
-    Examples
-    --------
-    >>> shown_path(str(Path.cwd() / "mine.py")), shown_path("<stdin>")
-    ('mine.py', '<stdin>')
-
-    """
+    """Return a file name as a user would type it: relative where it is below the current directory."""
     here = str(Path.cwd()) + os.sep
     return filename.removeprefix(here) if sys.platform != "win32" else filename

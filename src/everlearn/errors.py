@@ -87,14 +87,7 @@ class InputError(EverlearnError, ValueError):
 
 
 def shown(value: object, write: Callable[[Any], str] = repr) -> str:
-    """Return a value in one line, cut where it is long; its type if it cannot be written.
-
-    Examples
-    --------
-    >>> shown(["idle"]), shown(10**5000)
-    ("['idle']", '<int that cannot be shown>')
-
-    """
+    """Return a value in one line, cut where it is long; its type if it cannot be written."""
     try:
         text = write(value)
     except Exception:  # whatever a user's own method raises, and a number of too many digits
@@ -307,12 +300,6 @@ def _again(kind: type[InputError], message: str, data: dict[str, Any]) -> InputE
 
 
 def require(condition: bool, argument: str, value: object, remedy: str) -> None:
-    """Raise :class:`InputError` unless the condition holds.
-
-    Examples
-    --------
-    >>> require(3 > 2, "three", 3, "give a larger number")
-
-    """
+    """Raise :class:`InputError` unless the condition holds."""
     if not condition:
         raise InputError(argument, value, remedy)

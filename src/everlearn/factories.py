@@ -18,16 +18,6 @@ def refuse_needy(factory: Any, given: object, argument: str, wanted: str, kinds:
     """Refuse a function that needs arguments, and name what could be meant in the module that it is from.
 
     ``wanted`` says what is expected in its place, and ``kinds`` are the types of that.
-
-    Examples
-    --------
-    >>> def act(knowledge, aleatoric_state, now, stream): ...
-    >>> refuse_needy(act, "mine:act", "agent", "a design", ())
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.InputError: agent: 'mine:act'; is a function of (knowledge, aleatoric_state, now, stream), not an
-    agent; give a design...
-
     """
     article = "an" if argument[0] in "aeiou" else "a"
     names = needed(factory)
@@ -43,15 +33,7 @@ def refuse_needy(factory: Any, given: object, argument: str, wanted: str, kinds:
 
 
 def needed(factory: Callable[..., Any]) -> list[str] | None:
-    """Return the arguments that a factory must be called with beside its parameters; None where it does not tell.
-
-    Examples
-    --------
-    >>> def shop(rng, *, price: float = 2.5): ...
-    >>> needed(shop), needed(max)
-    (['rng'], None)
-
-    """
+    """Return the arguments that a factory must be called with beside its parameters; None where it does not tell."""
     try:
         every = inspect.signature(factory).parameters.values()
     except (TypeError, ValueError):  # what is written in C may not tell
@@ -61,18 +43,7 @@ def needed(factory: Callable[..., Any]) -> list[str] | None:
 
 
 def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], given: object, argument: str) -> Any:
-    """Call a factory with its parameters; what a user's own raises is reported in one line.
-
-    Examples
-    --------
-    >>> def shop(*, price: float = 2.5):
-    ...     return {}[price]
-    >>> call_factory(shop, {"price": 1}, "mine:shop", "task")
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.UserCodeError: task 'mine:shop' raised KeyError: 1...
-
-    """
+    """Call a factory with its parameters; what a user's own raises is reported in one line."""
     if is_ours(factory):
         return factory(**arguments)  # its faults are not the user's
     with blame(f"{argument} {name_of(given)!r}"):
@@ -80,14 +51,7 @@ def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], give
 
 
 def name_of(given: object) -> object:
-    """Return what to call something in a message: the text by which it was given, or its own name.
-
-    Examples
-    --------
-    >>> name_of("mine:agent"), name_of(name_of), name_of(3)
-    ('mine:agent', 'name_of', 3)
-
-    """
+    """Return what to call something in a message: the text by which it was given, or its own name."""
     return given if isinstance(given, str) else getattr(plain_function(given), "__qualname__", given)
 
 

@@ -30,16 +30,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def as_path(given: object) -> Path:
-    """Return the path of a file, or say that it is none.
-
-    Examples
-    --------
-    >>> as_path(5)
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.InputError: path: 5; give the name of a file
-
-    """
+    """Return the path of a file, or say that it is none."""
     fine = isinstance(given, str | os.PathLike) and "\0" not in str(given)
     require(fine, "path", given, "give the name of a file")
     return Path(given)  # type: ignore[arg-type]  # a path
@@ -50,16 +41,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Write to a temporary file beside ``path``; synced and renamed at the end, removed on an error.
 
     Folders above ``path`` are made where there are none.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "note"
-    >>> with replacing(target) as file:
-    ...     _ = file.write(b"whole")
-    >>> target.read_bytes()
-    b'whole'
-
     """
     target = as_path(path)
     if not target.name or target.is_dir():
@@ -84,17 +65,6 @@ def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files that :func:`replacing` left in a folder and below it when processes were killed.
 
     Only for whoever is alone there: a file that somebody is writing would be removed too.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> (folder / ".note.0123456789abcdef").touch()
-    >>> (folder / ".lock").touch()
-    >>> remove_leftovers(folder)
-    >>> [path.name for path in folder.iterdir()]
-    ['.lock']
-
     """
     for path in folder.rglob(".*"):
         if _TEMPORARY.fullmatch(path.name):
@@ -102,17 +72,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, so that a power cut does not lose the way to what is then written there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp()) / "deeper" / "still"
-    >>> make_folder(folder)
-    >>> folder.is_dir()
-    True
-
-    """
+    """Make a folder and those above it, so that a power cut does not lose the way to what is then written there."""
     if folder.exists():
         if not folder.is_dir():
             raise StoreError(f"{folder}: is a file; give a directory")
@@ -124,20 +84,7 @@ def make_folder(folder: Path) -> None:
 
 
 def refuse_unwritable(folder: str | os.PathLike[str]) -> None:
-    """Refuse a folder that cannot be made or written to, before anything is done that belongs there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> refuse_unwritable(folder / "deeper" / "still")
-    >>> (folder / "file").touch()
-    >>> refuse_unwritable(folder / "file" / "deeper")
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.StoreError: .../file/deeper: .../file is a file; give a directory
-
-    """
+    """Refuse a folder that cannot be made or written to, before anything is done that belongs there."""
     if not os.fspath(folder):
         raise StoreError("out: is empty; give a directory")
     path = Path(folder)

@@ -25,17 +25,6 @@ def working(directory: Path, shard: str | None = None) -> Iterator[None]:
     """Hold a directory while working in it: alone, or as a shard beside other shards.
 
     Whoever is alone there removes what processes that were killed left half written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> directory = Path(tempfile.mkdtemp())
-    >>> with working(directory), working(directory):
-    ...     pass
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.Held: ...: this process has it open already; close it first
-
     """
     with _opened(directory / _LOCK) as whole:
         _take(whole, fcntl.LOCK_EX if shard is None else fcntl.LOCK_SH, directory)

@@ -13,33 +13,13 @@ from everlearn.errors import InputError
 
 
 def look_in(folder: str | Path) -> None:
-    """Look for modules in a folder of the user's too, last of all: a file of theirs hides no library.
-
-    Examples
-    --------
-    >>> look_in(Path.cwd())
-    >>> str(Path.cwd()) in sys.path
-    True
-
-    """
+    """Look for modules in a folder of the user's too, last of all: a file of theirs hides no library."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
 
 def import_own(name: str, argument: str, given: str) -> types.ModuleType:
-    """Import a module that a user names as a part of an argument.
-
-    Examples
-    --------
-    >>> import_own("math", "agent", "math:agent").__name__
-    'math'
-    >>> import_own("no_such_module", "agent", "no_such_module:agent")
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.InputError: agent: 'no_such_module:agent'; there is no module 'no_such_module' here or among what
-    is installed
-
-    """
+    """Import a module that a user names as a part of an argument."""
     _refuse_hidden(name.partition(".")[0], argument, given)
     with blame(f"{argument} {given!r}: importing {name}"):
         try:

@@ -28,14 +28,7 @@ BITS = 9007199254740992.0
 
 
 def stream(seed: int, run: int, whose: int) -> np.random.Generator:
-    """Return the stream of a run's environment or agent.
-
-    Examples
-    --------
-    >>> float(stream(seed=1, run=0, whose=AGENT).random()) == float(stream(1, 0, AGENT).random())
-    True
-
-    """
+    """Return the stream of a run's environment or agent."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(run, whose))))
 
 

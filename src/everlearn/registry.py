@@ -32,16 +32,7 @@ class Parameter(NamedTuple):
 
 
 def locate(name: str, known: Mapping[str, str], argument: str) -> Any:
-    """Return what a registry name or ``module:attribute`` stands for.
-
-    Examples
-    --------
-    >>> locate("root", {"root": "math:sqrt"}, "function")(9)
-    3.0
-    >>> locate("math:sqrt", {}, "function")(9)
-    3.0
-
-    """
+    """Return what a registry name or ``module:attribute`` stands for."""
     if name in known:
         module, _, attribute = known[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
@@ -63,14 +54,7 @@ def _attribute(path: str, argument: str) -> Any:
 
 
 def defined(module: types.ModuleType) -> dict[str, Any]:
-    """Return what a module defines, by name: neither what it imports nor what it hides.
-
-    Examples
-    --------
-    >>> [name for name in defined(types) if name.startswith("Dynamic")]
-    ['DynamicClassAttribute']
-
-    """
+    """Return what a module defines, by name: neither what it imports nor what it hides."""
     return {
         name: value
         for name, value in vars(module).items()
@@ -81,27 +65,12 @@ def defined(module: types.ModuleType) -> dict[str, Any]:
 
 
 def summary(factory: object) -> str:
-    """Return the first line of a docstring.
-
-    Examples
-    --------
-    >>> summary(summary)
-    'Return the first line of a docstring.'
-
-    """
+    """Return the first line of a docstring."""
     return (inspect.getdoc(factory) or "").partition("\n")[0].strip()
 
 
 def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
-    """Return the keyword-only arguments of a factory.
-
-    Examples
-    --------
-    >>> def shop(*, price: float = 2.5): ...
-    >>> parameters(shop)
-    {'price': Parameter(name='price', default=2.5, kind=<class 'float'>)}
-
-    """
+    """Return the keyword-only arguments of a factory."""
     hints = _hints(factory)
     return {
         name: Parameter(name, found.default, hints.get(name, _kind_of_default(found.default)))
@@ -131,13 +100,6 @@ def settings(
     """Return every parameter with its value, given or default; refuse what the factory does not know.
 
     ``unlisted`` are parameters that are not for users to set by name.
-
-    Examples
-    --------
-    >>> def shop(*, price: float = 2.5, shelves: int = 3): ...
-    >>> settings(shop, {"shelves": "1e2"}, "task")
-    {'price': 2.5, 'shelves': 100}
-
     """
     known = parameters(factory)
     for name in given:
@@ -157,14 +119,7 @@ def settings(
 
 
 def convert(value: Any, kind: Any, argument: str) -> Any:
-    """Turn a text, or a number of another type, into what a parameter takes.
-
-    Examples
-    --------
-    >>> convert("2e5", int, "agent.phase"), convert("yes", bool, "task.raw"), convert("none", float | None, "x")
-    (200000, True, None)
-
-    """
+    """Turn a text, or a number of another type, into what a parameter takes."""
     kinds = typing.get_args(kind) if _is_union(kind) else (kind,)
     if isinstance(value, str) and value.lower() == "none" and type(None) in kinds:
         return None
@@ -180,14 +135,7 @@ def convert(value: Any, kind: Any, argument: str) -> Any:
 
 
 def whole(value: Any, argument: str, least: int = 0, most: int | None = None) -> int:
-    """Return a whole number from ``least`` to ``most``; 1e6 is one.
-
-    Examples
-    --------
-    >>> whole(1e6, "steps"), whole("2e3", "steps")
-    (1000000, 2000)
-
-    """
+    """Return a whole number from ``least`` to ``most``; 1e6 is one."""
     number: int = convert(value, int, argument)
     if number < least:
         raise InputError(argument, value, f"give a whole number of at least {least}")
@@ -197,14 +145,7 @@ def whole(value: Any, argument: str, least: int = 0, most: int | None = None) ->
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON would give it back; what JSON cannot hold as it is shown, or else by its type.
-
-    Examples
-    --------
-    >>> plain({"policy": (0.5, 0.5), "phase": 10})
-    {'policy': [0.5, 0.5], 'phase': 10}
-
-    """
+    """Return a value as JSON would give it back; what JSON cannot hold as it is shown, or else by its type."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if hasattr(value, "tolist"):
@@ -218,14 +159,7 @@ def plain(value: Any) -> Any:
 
 
 def settings_text(parameters: Mapping[str, Any], most: int = 100) -> str:
-    """Return parameters as a person writes them, in not too many letters.
-
-    Examples
-    --------
-    >>> settings_text({"phase": 10, "policy": (0.5, 0.5)}), settings_text({"policy": range(100)}, most=20)
-    ('phase=10, policy=[0.5, 0.5]', 'policy=range(0, 100...')
-
-    """
+    """Return parameters as a person writes them, in not too many letters."""
     text = ", ".join(f"{name}={plain(value)}" for name, value in parameters.items())
     return text if len(text) <= most else f"{text[:most]}..."
 

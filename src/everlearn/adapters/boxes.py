@@ -30,12 +30,6 @@ class Boxes:
     points:
         returns points of the environment, for quantiles
 
-    Examples
-    --------
-    >>> from gymnasium.spaces import Box
-    >>> Boxes("uniform", "2,4", None, None, 1, list).discretiser(Box(0, 1, (2,))).edges
-    ((0.5,), (0.25, 0.5, 0.75))
-
     """
 
     kind: str | Discretiser

@@ -47,15 +47,7 @@ class Discretiser(Protocol):
 
 @dataclass(frozen=True)
 class Grid:
-    """Cuts each coordinate at its edges; a label is the number of a bin for each coordinate.
-
-    Examples
-    --------
-    >>> grid = Grid(((0.0, 1.0), (0.5,)))
-    >>> grid([-3.0, 0.5]), grid([0.0, 0.2]), len(grid.labels)
-    ((0, 1), (1, 0), 6)
-
-    """
+    """Cuts each coordinate at its edges; a label is the number of a bin for each coordinate."""
 
     edges: Edges
 
@@ -80,17 +72,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Tiles:
-    """Several grids over the same box; a label is the number of a tile in each of them.
-
-    Examples
-    --------
-    >>> two = Tiles((Grid(((1.0,),)), Grid(((0.5, 1.5),))))
-    >>> [two([x]) for x in (0.2, 0.7, 1.2, 1.7)]
-    [(0, 0), (0, 1), (1, 1), (1, 2)]
-    >>> two.labels
-    ((0, 0), (0, 1), (1, 1), (1, 2))
-
-    """
+    """Several grids over the same box; a label is the number of a tile in each of them."""
 
     grids: tuple[Grid, ...]
 

@@ -35,16 +35,7 @@ def gymnasium(wanted: object) -> ModuleType:
 
 
 def read_options(given: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the options of an environment, given as a mapping, as ``name=value,...``, or as JSON.
-
-    Examples
-    --------
-    >>> read_options("is_slippery=false,map_name=8x8,success_rate=0.9")
-    {'is_slippery': False, 'map_name': '8x8', 'success_rate': 0.9}
-    >>> read_options('{"desc": ["SF", "FG"]}')
-    {'desc': ['SF', 'FG']}
-
-    """
+    """Return the options of an environment, given as a mapping, as ``name=value,...``, or as JSON."""
     if given is None or isinstance(given, Mapping):
         return dict(given or {})
     require(isinstance(given, str), "task.options", given, "write name=value,..., or give a mapping")
@@ -72,14 +63,7 @@ def _value(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes the same environment again and again: one for each run, one for a trial.
-
-    Examples
-    --------
-    >>> Maker("FrozenLake-v1", {"is_slippery": False}, 20).make()
-    <TimeLimit<OrderEnforcing<FrozenLakeEnv<FrozenLake-v1>>>>
-
-    """
+    """Makes the same environment again and again: one for each run, one for a trial."""
 
     environment: str | Callable[[], Any]
     options: Mapping[str, Any]
@@ -157,28 +141,13 @@ def refusing(environment: str, what: str, remedy: str = "") -> Iterator[None]:
 
 
 def identity(environment: Any) -> str:
-    """Return what tells an environment from an edited one of the same name: its source, its wrappers and its entry.
-
-    Examples
-    --------
-    >>> lake, other = (Maker("FrozenLake-v1", {"map_name": size}, OWN).make() for size in ("4x4", "8x8"))
-    >>> identity(lake) == identity(lake), identity(lake) == identity(other)
-    (True, False)
-
-    """
+    """Return what tells an environment from an edited one of the same name: its source, its wrappers and its entry."""
     kinds = [type(one) for one in (*wrappers(environment), environment.unwrapped)]
     return " ".join([*map(source_of, kinds), source_of(environment.spec)])
 
 
 def time_limit(environment: Any) -> int | None:
-    """Return after how many steps a wrapper truncates an episode, if there is one.
-
-    Examples
-    --------
-    >>> time_limit(Maker("FrozenLake-v1", {}, OWN).make()), time_limit(Maker("FrozenLake-v1", {}, None).make())
-    (100, None)
-
-    """
+    """Return after how many steps a wrapper truncates an episode, if there is one."""
     from gymnasium.wrappers import TimeLimit
 
     limits = [one._max_episode_steps for one in wrappers(environment) if isinstance(one, TimeLimit)]

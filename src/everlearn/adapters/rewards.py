@@ -41,17 +41,6 @@ class Rewards:
     tried:
         whether they were found in a trial, which may have missed some
 
-    Examples
-    --------
-    >>> rewards = listed([-1, 20, -10])
-    >>> rewards.texts, rewards.text(-10.0), rewards.paid["20"]
-    (('-10', '-1', '20'), '-10', 20.0)
-    >>> rewards.text(0.5)
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.RewardError: reward: 0.5; not among those declared: -10, -1, 20; add it, as in
-    task.rewards=-10,-1,0.5,20, or round with task.reward_levels=21 and task.reward_range=-10,20
-
     """
 
     values: tuple[float, ...]
@@ -113,15 +102,7 @@ def is_close(one: float, other: float) -> bool:
 
 
 def found(counts: Counter[float]) -> Rewards:
-    """Return the rewards that a trial found, those that are the same but for rounding once.
-
-    Examples
-    --------
-    >>> from collections import Counter
-    >>> found(Counter([0.3, 0.1 + 0.2, -1.0])).texts
-    ('-1', '0.3')
-
-    """
+    """Return the rewards that a trial found, those that are the same but for rounding once."""
     kept: list[float] = []
     for value in sorted(counts):
         if not kept or not is_close(value, kept[-1]):
@@ -149,15 +130,7 @@ def listed(values: Iterable[float]) -> Rewards:
 
 
 def levels(number: int, low: float, high: float) -> Rewards:
-    """Return rewards that are rounded to one of so many levels between two ends.
-
-    Examples
-    --------
-    >>> rounded = levels(5, -1, 1)
-    >>> rounded.texts, rounded.text(0.3), rounded.error
-    (('-1', '-0.5', '0', '0.5', '1'), '0.5', 0.25)
-
-    """
+    """Return rewards that are rounded to one of so many levels between two ends."""
     fine = 2 <= number <= MOST_LEVELS
     require(fine, "task.reward_levels", number, f"give at least 2, and at most {MOST_LEVELS:,}")
     step = (high - low) / (number - 1)
@@ -168,14 +141,7 @@ def levels(number: int, low: float, high: float) -> Rewards:
 
 
 def read_numbers(given: object, argument: str, remedy: str = "give numbers, as in -1,20") -> list[float] | None:
-    """Return numbers that were given as a text, ``-1,20``, or as a sequence, or as one number.
-
-    Examples
-    --------
-    >>> read_numbers("-1, 20", "task.rewards"), read_numbers(3, "task.bins")
-    ([-1.0, 20.0], [3.0])
-
-    """
+    """Return numbers that were given as a text, ``-1,20``, or as a sequence, or as one number."""
     if given is None:
         return None
     try:
@@ -187,14 +153,7 @@ def read_numbers(given: object, argument: str, remedy: str = "give numbers, as i
 
 
 def parts_of(given: Any) -> list[Any]:
-    """Return the parts of a text, of a sequence, or one thing alone.
-
-    Examples
-    --------
-    >>> parts_of("3,none"), parts_of((1, 2)), parts_of(5)
-    (['3', 'none'], [1, 2], [5])
-
-    """
+    """Return the parts of a text, of a sequence, or one thing alone."""
     if isinstance(given, str):
         return [part.strip() for part in given.split(",")]
     return [given] if np.ndim(given) == 0 and not isinstance(given, set | frozenset) else list(given)

@@ -22,20 +22,7 @@ class Reading(NamedTuple):
 
 
 def actions_of(space: Any) -> tuple[int, ...]:
-    """Return the actions of a discrete space, as the environment numbers them.
-
-    Examples
-    --------
-    >>> from gymnasium.spaces import Box, Discrete
-    >>> actions_of(Discrete(3, start=-1))
-    (-1, 0, 1)
-    >>> actions_of(Box(0, 1))
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.InputError: action space: Box(0.0, 1.0, (1,), float32); only Discrete actions can be taken; wrap
-    the environment so that its actions are numbered
-
-    """
+    """Return the actions of a discrete space, as the environment numbers them."""
     from gymnasium.spaces import Discrete
 
     remedy = "only Discrete actions can be taken; wrap the environment so that its actions are numbered"
@@ -44,17 +31,7 @@ def actions_of(space: Any) -> tuple[int, ...]:
 
 
 def reading(space: Any, discretise: Callable[[Any], Discretiser]) -> Reading:
-    """Return the labels of a space of observations; ``discretise`` is asked about boxes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gymnasium.spaces import Discrete, MultiDiscrete, Tuple
-    >>> both = reading(Tuple((Discrete(2), MultiDiscrete([2, 3]))), discretise=None)
-    >>> len(both.labels), both.read((1, np.array([0, 2])))
-    (12, (1, (0, 2)))
-
-    """
+    """Return the labels of a space of observations; ``discretise`` is asked about boxes."""
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):

@@ -28,16 +28,6 @@ class GymnasiumStream:
 
     Where an episode ends the environment is reset within the same step: the observation is then the first of the next
     episode, with the last reward of the one that ended.
-
-    Examples
-    --------
-    >>> from everlearn.adapters.rewards import listed
-    >>> maker = Maker("FrozenLake-v1", {"is_slippery": False}, 3)
-    >>> stream = GymnasiumStream(maker.make(), Reading(tuple(range(16)), int), listed([0, 1]))
-    >>> stream.start(np.random.default_rng(1))
-    >>> [stream.step(action) for action in (2, 0, 2, 2, 1)]
-    [(1, '0', ''), (0, '0', ''), (0, '0', 'truncated'), (1, '0', ''), (0, '0', 'terminated')]
-
     """
 
     def __init__(self, environment: Any, observed: Reading, rewards: Rewards) -> None:
@@ -100,14 +90,7 @@ class Step(NamedTuple):
 
 
 def trial(maker: Maker, steps: int) -> Iterator[Step]:
-    """Try actions at random, with a seed of its own, and yield what happens.
-
-    Examples
-    --------
-    >>> {step.reward for step in trial(Maker("FrozenLake-v1", {}, 100), 2000)} == {0.0, 1.0}
-    True
-
-    """
+    """Try actions at random, with a seed of its own, and yield what happens."""
     environment = maker.make()
     try:
         environment.action_space.seed(SEED)

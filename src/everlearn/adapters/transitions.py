@@ -28,17 +28,7 @@ _BEYOND_THE_TABLE = ("fickle_passenger",)
 
 @dataclass(frozen=True)
 class Transitions:
-    """A transition table, how episodes begin, and when they are cut off.
-
-    Examples
-    --------
-    >>> from everlearn.adapters.making import OWN, Maker
-    >>> from everlearn.adapters.rewards import listed
-    >>> lake = transitions(Maker("FrozenLake-v1", {"is_slippery": False}, OWN).make())
-    >>> list(lake.outcomes(lake.first, 2, listed([0, 1])))
-    [((1, '0', ''), 1.0, (1, 1))]
-
-    """
+    """A transition table, how episodes begin, and when they are cut off."""
 
     table: Any
     starts: tuple[tuple[int, float], ...]

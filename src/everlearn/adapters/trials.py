@@ -22,15 +22,7 @@ LONGER = 20
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial of an environment; made anew whenever it is asked for, always the same, and never kept.
-
-    Examples
-    --------
-    >>> from everlearn.adapters.making import OWN
-    >>> Trial(Maker("Blackjack-v1", {}, OWN), 500).rewards().texts
-    ('-1', '0', '1')
-
-    """
+    """A trial of an environment; made anew whenever it is asked for, always the same, and never kept."""
 
     maker: Maker
     steps: int

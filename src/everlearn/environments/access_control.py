@@ -73,12 +73,5 @@ class AccessControl:
 
 
 def occupies(memory: tuple[int, int], action: str) -> bool:
-    """Tell whether the customer at the head gets a server.
-
-    Examples
-    --------
-    >>> occupies((3, 8), "accept"), occupies((0, 8), "accept"), occupies((3, 8), "reject")
-    (True, False, False)
-
-    """
+    """Tell whether the customer at the head gets a server."""
     return action == ACCEPT and memory[0] > 0

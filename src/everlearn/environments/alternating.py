@@ -17,15 +17,7 @@ NONE = 0
 
 
 def alternating_model() -> Model:
-    """Return the environment.
-
-    Examples
-    --------
-    >>> model = alternating_model()
-    >>> [outcome.observation for outcome in model.outcomes(1, 2)], model.outcomes(NONE, 2)[0].observation
-    ([1], 0)
-
-    """
+    """Return the environment."""
     return Model(ACTIONS, OBSERVATIONS, NONE, _rho)
 
 

@@ -130,14 +130,6 @@ def demand_law(mean: float, largest_stock: int) -> tuple[float, ...]:
 
     Here b is ``largest_stock``, or a lesser demand that is exceeded with a probability of less than 1e-12.  The tail is
     put onto b and one greater value.
-
-    Examples
-    --------
-    >>> [round(probability, 4) for probability in demand_law(1.0, 2)]
-    [0.3679, 0.3679, 0.1606, 0.1036]
-    >>> [len(demand_law(5.0, stock)) for stock in (20, 50, 200)]
-    [22, 29, 29]
-
     """
     chances = [math.exp(-mean)]
     while len(chances) <= max(largest_stock, mean) or chances[-1] > 0:

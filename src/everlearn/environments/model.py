@@ -130,16 +130,7 @@ class Model:
         return Outcome(observation, probability, following)
 
     def after(self, history: History) -> Model:
-        """Return the same environment, begun after a history.
-
-        Examples
-        --------
-        >>> def count(memory, action):
-        ...     yield "tick", 1.0, memory + 1
-        >>> Model(("wait",), ("tick",), 0, count).after([("wait", "tick")] * 3).memory
-        3
-
-        """
+        """Return the same environment, begun after a history."""
         memory = self.memory
         for action, observation in history:
             if action not in self.actions:
@@ -175,19 +166,7 @@ def _check_memory_is_told_by_observation(found: list[Outcome], memory: Label, ac
 
 
 class ModelEnvironment:
-    """Samples a model, with exactly one uniform draw a step.
-
-    Examples
-    --------
-    >>> def coin(memory, action):
-    ...     yield "heads", 0.5, 0
-    ...     yield "tails", 0.5, 0
-    >>> environment = ModelEnvironment(Model(("toss",), ("heads", "tails"), 0, coin))
-    >>> environment.start(np.random.default_rng(1))
-    >>> [environment.step("toss") for _ in range(3)]
-    ['tails', 'tails', 'heads']
-
-    """
+    """Samples a model, with exactly one uniform draw a step."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -45,11 +45,6 @@ class Pure:
     check:
         what is called with the first value and the arguments before the function is called again; returns the result
 
-    Examples
-    --------
-    >>> Pure(lambda s, a, o: 0.5, "reward", "(s, action, observation)", "sample elsewhere")("idle", "wait", "busy")
-    0.5
-
     """
 
     def __init__(
@@ -109,26 +104,12 @@ class Pure:
 
 
 def is_own(function: Any) -> bool:
-    """Tell whether a function is a user's, not of this package.
-
-    Examples
-    --------
-    >>> is_own(is_own), is_own(len)
-    (False, True)
-
-    """
+    """Tell whether a function is a user's, not of this package."""
     return not is_ours(function)
 
 
 def as_number(value: Any) -> float | None:
-    """Return what a function returned as a number, or None where it is none; a text is none.
-
-    Examples
-    --------
-    >>> as_number(True), as_number("1")
-    (1.0, None)
-
-    """
+    """Return what a function returned as a number, or None where it is none; a text is none."""
     if type(value) is float:
         return value
     if isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and value.ndim > 0):
@@ -158,16 +139,6 @@ def check_environment(kind: type) -> None:
 
     Clocks are allowed, since an environment may be a real system.  So is a generator with a seed in ``__init__``, which
     may draw the world itself; in ``start`` or ``step`` it would give all runs the same luck.
-
-    Examples
-    --------
-    >>> class Coin:
-    ...     def start(self, rng):
-    ...         self.rng = rng
-    ...     def step(self, action):
-    ...         return int(self.rng.random() < 0.5)
-    >>> check_environment(Coin)
-
     """
     for name, method in _members(kind):
         function = plain_function(method)

@@ -102,12 +102,5 @@ class ServiceStation:
 
 
 def longest_service(ages: tuple[int, ...]) -> int:
-    """Return W_t, the longest of the recent service times, at most the cap.
-
-    Examples
-    --------
-    >>> longest_service((0, 0, 0, 0)), longest_service((1, 7, 0, 0))
-    (1, 3)
-
-    """
+    """Return W_t, the longest of the recent service times, at most the cap."""
     return 1 + sum(age > 0 for age in ages)

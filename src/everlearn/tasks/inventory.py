@@ -88,12 +88,6 @@ def enough(lead_time: int, mean_demand: float, fractile: float) -> int:
 
     Where demand waits, it is best to order up to a level: the quantile at penalty / (holding cost + penalty), the
     fractile, of the demand in the step of the order and the ``lead_time`` after it.  Where it is lost, less is wanted.
-
-    Examples
-    --------
-    >>> [enough(lead_time, 5.0, 0.9) for lead_time in (1, 2, 3, 4)]
-    [20, 20, 26, 32]
-
     """
     mean = (1 + max(1, min(lead_time, LONGEST))) * max(0.0, min(mean_demand, MOST_DEMAND))
     level, chance, total = 0, math.exp(-mean), math.exp(-mean)

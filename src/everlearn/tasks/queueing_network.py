@@ -140,15 +140,6 @@ def birth_death_average(network: QueueingNetwork, mode: str, revenue: float, cos
 
     Each is a birth and death chain, M/M/s/K: the weight of a length n is that of n - 1 times the arrival rate over
     that of departures from n.  Uniformisation leaves the stationary distribution as it is.
-
-    Examples
-    --------
-    Empty half of the time, when half of the steps bring a customer.
-
-    >>> one = QueueingNetwork(queues=1, capacity=1, window=0, fast_rate=2)
-    >>> birth_death_average(one, "fast", 1.0, 0.25)
-    0.125
-
     """
     arrival = (network.floor + network.height) / network.queues
     rate = network.fast_rate if mode == FAST else network.slow_rate

@@ -83,14 +83,7 @@ def service_station(
 
 
 def presence(present: int, _action: str, observation: str) -> int:
-    """Return f: whether a customer is present.
-
-    Examples
-    --------
-    >>> presence(1, "slow", "departure"), presence(1, "slow", "arrival+departure"), presence(1, "slow", "nothing")
-    (0, 1, 1)
-
-    """
+    """Return f: whether a customer is present."""
     if observation in (ARRIVAL, BOTH):
         return 1
     return 0 if observation == DEPARTURE else present

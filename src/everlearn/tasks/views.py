@@ -194,13 +194,6 @@ def reached(model: Model, aleatoric: AleatoricState) -> tuple[Label, ...]:
     """Return the aleatoric states that can happen, in the order in which they are found.
 
     Without a model all that f can reach is listed; with one, a window has far fewer states than there are sequences.
-
-    Examples
-    --------
-    >>> from everlearn.environments.alternating import alternating_model
-    >>> reached(alternating_model(), window(1))
-    ((), (0,), (1,))
-
     """
     return tuple(dict.fromkeys((aleatoric.start, *(arrow.following for arrow in _arrows(model, aleatoric)))))
 
