@@ -1,7 +1,7 @@
-"""Labels: what actions, observations, memories and aleatoric states may be, and how they are written down.
+"""Labels of actions, observations, memories and aleatoric states: check, encode and show them.
 
-A label is an int, a str, or a tuple of labels.  That is enough for any finite description, it hashes, and it
-has one encoding as JSON, in which tuples are lists.  NumPy's integers and strings are converted where they are met.
+A label is an int, a str, or a tuple of labels.  That is enough for any finite description, it is hashable, and it has
+one encoding as JSON, in which tuples are lists.  Integers and strings of NumPy are converted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from everlearn.protocol import Label
 
 
 def check_label(label: object, argument: str) -> Label:
-    """Return the label, with what is NumPy's converted, or say what is wrong with its type."""
+    """Return a label with the values of NumPy converted, or raise if a type is not supported."""
     if is_label(label):
         return label  # type: ignore[return-value]  # checked part by part
     converted = _converted(label)
@@ -40,11 +40,11 @@ def _complaint(part: object) -> str:
 
 
 def is_label(value: Any) -> bool:
-    """Tell whether a value is a label."""
+    """Return whether a value is a label."""
     kind = type(value)
     if kind is not tuple:
         return kind is int or kind is str
-    for part in value:  # a loop, since every memory of a table passes through here
+    for part in value:  # a plain loop is fastest, and every memory of a table is checked
         kind = type(part)
         if kind is not int and kind is not str and not is_label(part):
             return False
@@ -83,7 +83,7 @@ def encode(label: Label) -> str:
 
 
 def decode(text: str) -> Label:
-    """Read what :func:`encode` wrote."""
+    """Read a label that :func:`encode` wrote."""
     return check_label(as_label(json.loads(text)), "label")
 
 
@@ -98,7 +98,7 @@ def show(label: Label) -> str:
 
 
 def kind_of(value: object) -> str:
-    """Name the type of a value, with its article, for an error message."""
+    """Return the type of a value with an article, for messages."""
     if value is None:
         return "None"
     name = "array" if type(value).__name__ == "ndarray" else type(value).__name__
@@ -106,17 +106,17 @@ def kind_of(value: object) -> str:
 
 
 def few(labels: Sequence[Label], most: int = 12) -> str:
-    """Write labels for a person, not too many of them."""
+    """Write at most ``most`` labels for a person."""
     return ", ".join(show(label) for label in labels[:most]) + (", ..." if len(labels) > most else "")
 
 
 def counted(number: int, noun: str) -> str:
-    """Write how many there are of something."""
+    """Return a number with a noun, in the plural unless it is 1."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def find(text: object, labels: Iterable[Label], argument: str) -> Label:
-    """Return the label that a person means: the label itself, or one that is shown so."""
+    """Return the label that a person means: the label itself, or the one that :func:`show` writes so."""
     known = list(labels)
     for label in known:
         if text == label or text == show(label):

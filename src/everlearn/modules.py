@@ -1,4 +1,4 @@
-"""Import the module that a user names, and say in one line what is wrong with it."""
+"""Import the modules that users name, and report their errors in one line."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from everlearn.errors import InputError
 
 
 def look_in(folder: str | Path) -> None:
-    """Look for modules in a folder of the user's too, last of all: a file of theirs hides no library."""
+    """Append a folder of the user's to the import path, so that its files do not hide libraries."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
 
 def import_own(name: str, argument: str, given: str) -> types.ModuleType:
-    """Import a module that a user names as a part of an argument."""
+    """Import a module that is part of an argument of the user's."""
     _refuse_hidden(name.partition(".")[0], argument, given)
     with blame(f"{argument} {given!r}: importing {name}"):
         try:
@@ -33,14 +33,14 @@ def import_own(name: str, argument: str, given: str) -> types.ModuleType:
 
 
 def _place(error: SyntaxError, name: str) -> str:
-    """Return where a file cannot be read as Python: the file, the line and its text, as far as they are known."""
+    """Return the place of a syntax error: the file, and the line and its text if they are known."""
     line = "" if error.lineno is None else f", line {error.lineno}"
     text = f", {error.text.strip()!r}" if error.text and error.text.strip() else ""
     return f"{shown_path(error.filename or name)}{line}{text}"
 
 
 def _refuse_hidden(top: str, argument: str, given: str) -> None:
-    """Refuse a file of the user's in place of which another module of that name is, or would be, imported."""
+    """Raise if a file of the user's has the name of another module, which would be imported instead."""
     own = [Path(path) for path in map(str, sys.path) if not (path + os.sep).startswith(LIBRARIES)]
     files = [file for folder in (Path.cwd(), *own) if (file := _file_of(top, folder)) is not None]
     origin = _origin(top)
@@ -48,7 +48,7 @@ def _refuse_hidden(top: str, argument: str, given: str) -> None:
         return
     if top in sys.stdlib_module_names:
         what = "of Python's own library"
-    elif origin is None:  # it is found nowhere, which importing it will tell
+    elif origin is None:  # there is no such module, which the import will report
         return
     else:
         installed = "site-packages" in origin.parts or str(origin).startswith(LIBRARIES)
@@ -58,7 +58,7 @@ def _refuse_hidden(top: str, argument: str, given: str) -> None:
 
 
 def _origin(top: str) -> Path | None:
-    """Return the file from which a module of this name is imported, or was."""
+    """Return the file from which a module of this name was or would be imported."""
     loaded = sys.modules.get(top)
     spec = importlib.util.find_spec(top) if loaded is None else None
     origin = getattr(loaded, "__file__", None) if spec is None else spec.origin
@@ -66,7 +66,7 @@ def _origin(top: str) -> Path | None:
 
 
 def _file_of(name: str, folder: str | Path) -> Path | None:
-    """Return what a module or a package of this name would be read from in a folder, or None."""
+    """Return the file of a module or a package in a folder, or None."""
     places = Path(folder) / name / "__init__.py", Path(folder) / f"{name}.py"
     return next((place for place in places if place.is_file()), None)
 
@@ -86,7 +86,7 @@ def _no_module(name: str, given: str) -> str:
 
 
 def _failed_import(error: ImportError) -> str:
-    """Return which import failed, and the user's line that asked for it."""
+    """Return which import failed, and the line of the user's that caused it."""
     frames = own_frames(error.__traceback__)
     place = f"{shown_path(frames[-1].filename)}, line {frames[-1].lineno}, {frames[-1].line!r}: " if frames else ""
     return f"{place}{' '.join(str(error).split())}"

@@ -1,11 +1,10 @@
-"""Randomness: which streams there are, and the draws that an agent may make from one.
+"""Random streams, and the draws that an agent may make from them.
 
 Run i has a stream for its environment and a stream for its agent.  The environment draws exactly one uniform
-number a step, so that agents are compared on common random numbers; an agent draws what it needs.
+number per step, so that agents are compared on common random numbers; an agent draws as many as it needs.
 
-An agent that draws in bulk, as one that samples a whole model does, begins a stream of its own for each such occasion,
-numbered under a key that it drew once.  What is drawn there then depends on the run and the number alone, and not on
-how many draws were made before.
+An agent that draws many numbers at once, such as a whole model, begins a new stream each time, which is determined by a
+key that the agent drew once and by a number.  So these draws do not depend on how many others were made before.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from numpy.typing import NDArray
 ENVIRONMENT, AGENT = 0, 1
 
 KEY, WORDS = 3, 4
-"""How many numbers a key has, and how many words a stream."""
+"""The lengths of a key and of the state of a stream."""
 
 MIXING = 12
-"""How many draws NumPy discards when it seeds SFC64, and so do we."""
+"""The number of draws that are discarded when SFC64 is seeded, as in NumPy."""
 
 BITS = 9007199254740992.0
 """2 ** 53: a draw times this is a whole number."""
@@ -33,13 +32,13 @@ def stream(seed: int, run: int, whose: int) -> np.random.Generator:
 
 
 def words(generator: np.random.Generator) -> NDArray[np.uint64]:
-    """Return the four words that determine all that a stream will draw."""
+    """Return the four words of the state of a stream, which determine all further draws."""
     state: dict[str, Any] = generator.bit_generator.state  # type: ignore[assignment]
     return np.array(state["state"]["state"], dtype=np.uint64)
 
 
 def put_words(generator: np.random.Generator, four: NDArray[np.uint64]) -> None:
-    """Restore a stream from what :func:`words` returned."""
+    """Set the state of a stream to what :func:`words` returned."""
     state: dict[str, Any] = generator.bit_generator.state  # type: ignore[assignment]
     state["state"]["state"] = np.asarray(four, dtype=np.uint64)
     generator.bit_generator.state = state
@@ -70,7 +69,7 @@ def choose(stream: Any, number: int) -> int:
 
 
 def draw_key(key: NDArray[np.float64], stream: Any) -> None:
-    """Fill a key, under which numbered streams can be begun, with three draws."""
+    """Fill a key, which determines numbered streams, with three draws."""
     for place in range(KEY):
         key[place] = uniform(stream)
 
