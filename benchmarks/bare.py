@@ -19,8 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from everlearn.durable.database import connect
-from everlearn.durable.schema import INSERT_ROW, begin
+from everlearn.durable.database import INSERT_ROW, connect, create_tables
 
 
 class Step(BaseModel):
@@ -37,7 +36,7 @@ class Writer:
     def __init__(self, directory: Path) -> None:
         self.waiting: queue.SimpleQueue[tuple[tuple[Any, ...], asyncio.Future[None]]] = queue.SimpleQueue()
         self.connection: sqlite3.Connection = connect(directory / "bare.db")
-        begin(self.connection)
+        create_tables(self.connection)
         threading.Thread(target=self.work, daemon=True).start()
 
     def work(self) -> None:

@@ -1,4 +1,4 @@
-"""Every registered agent: compiled, one thread, against the same agent in the reference loop."""
+"""Every registered agent: compiled, one thread, against the same agent in the reference engine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def by_design(steps: int = 500_000, runs: int = 16, reference_steps: int = 10_00
             {
                 "agent": name,
                 "compiled, ns a step": f"{1e9 * each:.1f}",
-                "reference loop, ns a step": f"{1e9 * reference:,.0f}",
+                "reference engine, ns a step": f"{1e9 * reference:,.0f}",
                 "times faster": f"{reference / each:,.0f}",
             }
         )

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import everlearn as el
-from everlearn.durable.database import connect
+from everlearn.durable.database import INSERT_ROW, connect, create_tables
 from everlearn.durable.entry import Entry
-from everlearn.durable.schema import INSERT_ROW, begin
 from everlearn.durable.store import Store
 
 ROUNDS, STEPS = 60, 200
@@ -44,7 +43,7 @@ def durable() -> list[dict[str, str]]:
 def _rates(folder: Path) -> list[dict[str, str]]:
     """Alternate rounds of bare commits and of act and observe; the disk varies, so that the medians are compared."""
     bare = connect(folder / "bare.db")
-    begin(bare)
+    create_tables(bare)
     seconds: dict[str, list[float]] = {"bare": [], "live": [], "memory": []}
     with el.live(folder / "live", "service-station", schedule="smooth", seed=1) as agent:
         plain = el.Agent("service-station", schedule="smooth", seed=1)

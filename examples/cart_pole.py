@@ -2,7 +2,7 @@
 
 CartPole pays 1 at every step, whatever happens.  On an endless stream that is nothing to learn from, so a fall costs
 what a step pays.  What is observed are four numbers; each is cut into bins, which lose a little of what it takes to
-balance.  There is no model: it runs in the reference loop.
+balance.  There is no model: it runs in the reference engine.
 
 As a script:            python cart_pole.py
 

@@ -1,6 +1,6 @@
-"""Drive an agent step by step in front of a system, save it, and go on another day.
+"""Drive an agent step by step on a real system, save it, and resume on another day.
 
-As a script: python drive.py.  The agent's file is written where it is run.
+As a script: python drive.py.  The agent is saved in the current directory.
 """
 
 import sys
@@ -16,7 +16,7 @@ def worth(_s, action, observation):
     return (observation in ("low", "high")) - 0.3 * (action == "on")
 
 
-tank = el.Task(  # no environment: the system itself is one
+tank = el.Task(  # no environment: the real system is the environment
     actions=("off", "on"),
     observations=("dry", "low", "high", "full"),
     aleatoric=el.last_observation(),
@@ -26,7 +26,7 @@ tank = el.Task(  # no environment: the system itself is one
 
 
 class System:
-    """Stands for the real thing: a tank, a pump, and a safety switch that overrules the agent."""
+    """A stand-in for the real system: a tank, a pump, and a safety switch that overrides the agent."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -55,7 +55,7 @@ def main(steps: float = 5000) -> None:
     agent = el.Agent(tank, "growing-horizon", schedule="smooth", seed=1)
     for day in range(1, 5):
         if path.exists():
-            agent = el.Agent(tank, "growing-horizon", schedule="smooth")  # a new process would begin so
+            agent = el.Agent(tank, "growing-horizon", schedule="smooth")  # as a new process would start
             agent.load(path)
         print(f"day {day}: {work(agent, system, int(steps)):.3f} a step, {agent.t} steps in all")
         agent.save(path)

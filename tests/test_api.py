@@ -20,7 +20,7 @@ def test_a_run_is_agent_and_environment_in_turn():
     result = run(runs=3, seed=5)
     for number in range(3):
         agent = el.Agent("service-station", seed=5, run=number)
-        agent._stream = agent_stream(5, number)
+        agent.stream = agent_stream(5, number)
         environment = agent.task.start(environment_stream(5, number))
         rewards = [agent.observe(environment.step(agent.act())) for _ in range(300)]
         assert result.total_reward[number].tolist() == [float(np.cumsum(rewards)[t - 1]) for t in result.times]

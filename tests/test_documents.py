@@ -300,10 +300,10 @@ def constant(path: str) -> Any:
         ("README.md", r"^- (\d+) \[tasks\]", "tasks"),
         ("README.md", r"^- (\d+) \[agents\]", "agents"),
         ("README.md", r"^- (\d+) schedules:", "schedules"),
-        ("README.md", r"computes (\d+) of its claims", "claims"),
+        ("README.md", r"checks (\d+) of the paper's claims", "claims"),
         ("docs/command-line.md", r"learns on (\d+) tasks", "tasks on the board"),
         ("docs/index.md", r"learns on (\d+) tasks", "tasks on the board"),
-        ("docs/own-agent.md", r"the (\d+) tasks of \[the board\]", "tasks on the board"),
+        ("docs/own-agent.md", r"the (\d+) tasks of the \[leaderboard\]", "tasks on the board"),
         ("docs/leaderboard.md", r"^(?:\d+) agents on (\d+) tasks", "tasks on the board"),
         ("docs/leaderboard.md", r"^(\d+) agents on", "agents on the board"),
         ("docs/play.md", r"Up to ([\d,]+) pages", "pages at once"),
@@ -311,8 +311,8 @@ def constant(path: str) -> Any:
         ("docs/experiments.md", r"block of up to ([\d,]+) runs", "runs in a cell"),
         ("docs/experiments.md", r"no more than\s+([\d,]+) pairs", "pairs of a table"),
         ("docs/experiments.md", r"with replacement ([\d,]+) times", "bootstrap resamples"),
-        ("docs/experiments.md", r"beyond, ([\d,]+) of them", "permutations"),
-        ("docs/live.md", r"Every ([\d,]+) observations", "steps between snapshots"),
+        ("docs/experiments.md", r"with more, ([\d,]+) random ones", "permutations"),
+        ("docs/live.md", r"every ([\d,]+) observations", "steps between snapshots"),
         ("docs/live.md", r"batches of ([\d,]+) steps", "steps in a batch"),
         ("docs/theory.md", r"at most ([\d,]+) of them", "policies that are tried"),
     ],
@@ -395,3 +395,11 @@ def test_make_targets_that_are_named_exist():
     for document in DOCUMENTS:
         named = set(re.findall(r"`make ([a-z]+)", document.read_text()))
         assert named <= targets, document.name
+
+
+def test_the_walks_pass_through_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    walks = text.split("## Three walks through the code")[1].split("## Add a task")[0]
+    named = [re.findall(r"`([a-z_/]+\.py)`", walk) for walk in walks.split("\n**")[1:]]
+    assert [name for walk in named for name in walk if not (ROOT / "src/everlearn" / name).exists()] == []
+    assert [len(walk) <= most for walk, most in zip(named, (15, 12, 25), strict=True)] == [True, True, True]

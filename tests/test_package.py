@@ -55,7 +55,7 @@ agent = everlearn.Agent("service-station", "growing-horizon", seed=1)
 for observation in ("arrival", "nothing", "departure"):
     agent.act()
     agent.observe(observation)
-agent.inspect(), agent.policy, agent.take()
+agent.inspect(), agent.policy, agent.snapshot()
 """
 
 

@@ -20,7 +20,7 @@ def test_a_model_can_be_restored_and_anything_with_two_methods_is_an_environment
 
 
 def test_an_agent_state_has_the_three_parts_of_the_paper():
-    state = el.Agent("service-station").take()
+    state = el.Agent("service-station").snapshot()
     assert state._fields == ("aleatoric", "epistemic", "algorithmic")
     assert state.aleatoric == 0
     assert set(state.algorithmic) == {"t", "seed", "run", "pending", "stream", "clock"}

@@ -11,12 +11,12 @@ from everlearn.randomness import (
     ENVIRONMENT,
     KEY,
     WORDS,
-    begin,
     choose,
     draw_key,
-    kept,
-    put_words,
+    seed_words,
+    set_words,
     stream,
+    stream_of,
     uniform,
     words,
 )
@@ -39,7 +39,7 @@ def test_a_stream_put_back_goes_on_as_it_was(seed, drawn):
     one, other = stream(seed, 0, AGENT), stream(0, 0, AGENT)
     for _ in range(drawn):
         uniform(one)
-    put_words(other, words(one))
+    set_words(other, words(one))
     assert [uniform(one) for _ in range(5)] == [uniform(other) for _ in range(5)]
     assert words(one).tolist() == words(other).tolist()
 
@@ -53,8 +53,8 @@ def test_choosing_takes_one_uniform(seed, number):
 
 def _numbered(key: np.ndarray, number: int, draws: int = 20) -> list[float]:
     room = np.zeros(WORDS, dtype=np.uint64)
-    begin(room, key, number)
-    return [uniform(kept(room)) for _ in range(draws)]
+    seed_words(room, key, number)
+    return [uniform(stream_of(room)) for _ in range(draws)]
 
 
 @given(seed=st.integers(0, 2**64), number=st.integers(0, 2**40))
@@ -63,7 +63,7 @@ def test_a_numbered_stream_is_numpys_from_the_same_words(seed, number):
     draw_key(key, stream(seed, 0, AGENT))
     oracle = np.random.Generator(np.random.SFC64(0))
     first, second, third = (int(draw * 2**53) for draw in key)
-    put_words(oracle, np.array([first, second, third + number, 1], dtype=np.uint64))
+    set_words(oracle, np.array([first, second, third + number, 1], dtype=np.uint64))
     oracle.random(12)  # as NumPy does when it seeds
     assert _numbered(key, number) == oracle.random(20).tolist()
 

@@ -114,7 +114,7 @@ def test_sparse_arrays_keep_only_what_can_happen():
 
 
 def test_what_cannot_be_tabulated_is_refused():
-    with pytest.raises(InputError, match=r"has no model to tabulate.*; run it in the reference loop"):
+    with pytest.raises(InputError, match=r"has no model to tabulate.*; run it in the reference engine"):
         PairTable(pendulum().finish())
     with pytest.raises(InputError, match="was not made from arrays"):
         ArrayTable(make_task("service-station"))

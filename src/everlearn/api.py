@@ -50,19 +50,20 @@ def run(
     Parameters
     ----------
     task, agent, schedule:
-        registry names, ``module:attribute``, or the things themselves
+        registry names, ``module:attribute``, or objects; the default agent is ``growing-horizon``, the default schedule
+        ``practical``
     steps, runs, seed:
-        how long, how often, and from which seed
+        number of steps per run, number of independent runs, and the random seed
     engine:
         ``reference``, ``compiled``, or ``auto`` for the fastest that can do it
     threads:
-        how many threads the compiled engine uses; as many as there are cores unless given.  It changes no result.
+        number of threads of the compiled engine; by default the number of cores. Results do not depend on it.
     max_pairs:
         how many pairs of a memory and an aleatoric state the compiled engine may expand
     parameters:
         of task, agent and schedule, as in ``{"task.window": 6, "agent.phase": 1e4, "schedule.horizon_scale": 3}``
     progress:
-        called now and then with the number of steps done since it was last called
+        function that is called repeatedly with the number of steps since the last call
 
     Examples
     --------
@@ -142,16 +143,17 @@ def experiment(
     Parameters
     ----------
     tasks, agents:
-        one or a list: names, ``module:attribute``, the things themselves, or mappings with the keys of a spec, as in
+        one or a list of: names, ``module:attribute``, objects, or mappings with the keys of a spec, as in
         ``{"name": "growing-horizon", "schedule": ["smooth", "change-points"], "label": "ours"}``
     steps, runs, seed:
         how long, how often, and from which seed
     out:
-        a directory to keep it in; given again, the same directory is resumed, and only what is new runs
+        directory to store the experiment in. If you pass the same directory again, the experiment is resumed and only
+        new parts run
     threads, cluster:
-        how many threads, or which cluster does the work; neither changes a result
+        number of threads, or the cluster to use; results do not depend on either
     watcher:
-        told how it goes
+        object that receives progress reports
     others:
         further keys of a spec: ``name``, ``recording``, ``engine``, ``max_pairs``
 
@@ -194,10 +196,9 @@ def tune(
     Parameters
     ----------
     spec:
-        a TOML file, or a mapping with the keys of one: ``agent``, ``task``, ``search``, ``steps``, and what may be left
-        out
+        a TOML file, or a mapping with the keys of one: ``agent``, ``task``, ``search``, ``steps``, and optional keys
     out:
-        a directory to keep it in; with the same directory it goes on where it was, and nothing is done again
+        a directory to keep it in; if you pass the same directory again, the search is resumed and nothing is repeated
     threads, cluster:
         how many threads, or which cluster does the work; neither changes a result
     watcher:

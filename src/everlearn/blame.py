@@ -26,13 +26,7 @@ CAUGHT = (Exception, SystemExit)
 class blame:  # noqa: N801 - a context manager
     """Turn an exception inside the block, which calls a user's function, into a :exc:`UserCodeError`.
 
-    Parameters
-    ----------
-    what:
-        the function, as the user knows it, as in ``the reward of task 'shop'``
-    at:
-        where it was called, as in ``step 12``
-
+    ``what`` names the function, as in ``the reward of task 'shop'``, and ``at`` the call, as in ``step 12``.
     """
 
     def __init__(self, what: str, at: str = "") -> None:

@@ -27,7 +27,8 @@ def import_own(name: str, argument: str, given: str) -> types.ModuleType:
         except SyntaxError as error:
             raise InputError(argument, given, f"{_place(error, name)}: {error.msg}") from None
         except ImportError as error:
-            if isinstance(error, ModuleNotFoundError) and _is_of(name, error.name):
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            if missing is not None and f"{name}.".startswith(f"{missing}."):
                 raise InputError(argument, given, _no_module(name, given)) from None
             raise InputError(argument, given, _failed_import(error)) from None
 
@@ -69,10 +70,6 @@ def _file_of(name: str, folder: str | Path) -> Path | None:
     """Return the file of a module or a package in a folder, or None."""
     places = Path(folder) / name / "__init__.py", Path(folder) / f"{name}.py"
     return next((place for place in places if place.is_file()), None)
-
-
-def _is_of(name: str, missing: str | None) -> bool:
-    return missing is not None and (name + ".").startswith(missing + ".")
 
 
 def _no_module(name: str, given: str) -> str:

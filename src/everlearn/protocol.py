@@ -96,7 +96,7 @@ class AgentState(NamedTuple):
     Examples
     --------
     >>> import everlearn as el
-    >>> state = el.Agent("service-station").take()
+    >>> state = el.Agent("service-station").snapshot()
     >>> state.aleatoric, sorted(state.epistemic), state.algorithmic["t"]
     (0, ['cells'], 0)
 
@@ -117,11 +117,11 @@ class AgentState(NamedTuple):
 
 
 class ScheduleValues(NamedTuple):
-    """The time, and the values of the schedule at that time; everything here depends on t alone.
+    """The time t and the values of the schedule at t. All fields depend only on t.
 
     The paper's agent keeps its values in offset form: u = Q - c, where c = 1 + foo3(1) + ... + foo3(t) is
-    what has been added to every value.  ``drift`` and ``ceiling`` are the functions of c that this form needs.
-    Likewise a count N is kept as N / product of foo4, and the product as ``scale * 2 ** exponent``.
+    what has been added to every value. ``drift`` and ``ceiling`` are the quantities derived from c that this form
+    needs.  Likewise a count N is kept as N / product of foo4, and the product as ``scale * 2 ** exponent``.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class ScheduleValues(NamedTuple):
 
 
 class Experience(NamedTuple):
-    """One step as the agent sees it, in indices: S_t, A_t, O_{t+1}, the reward as learned from, S_{t+1}.
+    """One step as passed to ``learn``, in indices: S_t, A_t, O_{t+1}, the reward after scaling, S_{t+1}.
 
     Examples
     --------

@@ -3,8 +3,9 @@
 Run i has a stream for its environment and a stream for its agent.  The environment draws exactly one uniform
 number per step, so that agents are compared on common random numbers; an agent draws as many as it needs.
 
-An agent that draws many numbers at once, such as a whole model, begins a new stream each time, which is determined by a
-key that the agent drew once and by a number.  So these draws do not depend on how many others were made before.
+An agent that draws in bulk, for example to sample a whole model, seeds a stream of its own each time, numbered under a
+key that it drew once.  What it draws there depends on the run and the number alone, not on how many draws it made
+before.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def words(generator: np.random.Generator) -> NDArray[np.uint64]:
     return np.array(state["state"]["state"], dtype=np.uint64)
 
 
-def put_words(generator: np.random.Generator, four: NDArray[np.uint64]) -> None:
-    """Set the state of a stream to what :func:`words` returned."""
+def set_words(generator: np.random.Generator, four: NDArray[np.uint64]) -> None:
+    """Restore a stream from what :func:`words` returned."""
     state: dict[str, Any] = generator.bit_generator.state  # type: ignore[assignment]
     state["state"]["state"] = np.asarray(four, dtype=np.uint64)
     generator.bit_generator.state = state
@@ -69,49 +70,49 @@ def choose(stream: Any, number: int) -> int:
 
 
 def draw_key(key: NDArray[np.float64], stream: Any) -> None:
-    """Fill a key, which determines numbered streams, with three draws."""
+    """Fill a key, under which numbered streams can be seeded, with three draws."""
     for place in range(KEY):
         key[place] = uniform(stream)
 
 
-def begin(room: NDArray[np.uint64], key: NDArray[np.float64], number: int) -> None:
-    """Begin the stream of a number under a key; its four words are kept in ``room``.
+def seed_words(words: NDArray[np.uint64], key: NDArray[np.float64], number: int) -> None:
+    """Fill an array with the four words of the stream that has a number under a key.
 
     Examples
     --------
-    >>> key, room = np.zeros(KEY), np.zeros(WORDS, dtype=np.uint64)
+    >>> key, words = np.zeros(KEY), np.zeros(WORDS, dtype=np.uint64)
     >>> draw_key(key, stream(1, 0, AGENT))
-    >>> begin(room, key, 1)
-    >>> first = uniform(kept(room))
-    >>> begin(room, key, 2)
-    >>> first == uniform(kept(room))
+    >>> seed_words(words, key, 1)
+    >>> first = uniform(stream_of(words))
+    >>> seed_words(words, key, 2)
+    >>> first == uniform(stream_of(words))
     False
 
     """
-    room[0] = int(key[0] * BITS)
-    room[1] = int(key[1] * BITS)
-    room[2] = int(key[2] * BITS) + number
-    room[3] = 1
+    words[0] = int(key[0] * BITS)
+    words[1] = int(key[1] * BITS)
+    words[2] = int(key[2] * BITS) + number
+    words[3] = 1
     for _ in range(MIXING):
-        uniform(kept(room))
+        uniform(stream_of(words))
 
 
-def kept(room: NDArray[np.uint64]) -> Any:
-    """Return the stream whose words are kept in an array of what an agent knows; drawing from it moves them on."""
-    return _Kept(room)
+def stream_of(words: NDArray[np.uint64]) -> Any:
+    """Return the stream whose four words are in an array of what an agent knows; a draw updates the words."""
+    return _WordStream(words)
 
 
-class _Kept:
-    """SFC64 stepped on words in an array, in plain Python; compiled code steps them where they are."""
+class _WordStream:
+    """SFC64 stepped on words in an array, in plain Python; compiled code steps the words in place."""
 
-    def __init__(self, room: NDArray[np.uint64]) -> None:
-        self.room = room[:WORDS]
+    def __init__(self, words: NDArray[np.uint64]) -> None:
+        self.words = words[:WORDS]
 
     def random(self) -> float:
-        a, b, c, counter = map(int, self.room.tolist())
+        a, b, c, counter = map(int, self.words.tolist())
         drawn = (a + b + counter) & _MASK
         rotated = (c << 24 | c >> 40) & _MASK
-        self.room[:] = (b ^ b >> 11, (c + (c << 3)) & _MASK, (rotated + drawn) & _MASK, (counter + 1) & _MASK)
+        self.words[:] = (b ^ b >> 11, (c + (c << 3)) & _MASK, (rotated + drawn) & _MASK, (counter + 1) & _MASK)
         return (drawn >> 11) * 2.0**-53
 
 

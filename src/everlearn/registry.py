@@ -120,7 +120,8 @@ def settings(
 
 def convert(value: Any, kind: Any, argument: str) -> Any:
     """Convert a text, or a number of another type, to the type of a parameter."""
-    kinds = typing.get_args(kind) if _is_union(kind) else (kind,)
+    is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    kinds = typing.get_args(kind) if is_union else (kind,)
     if isinstance(value, str) and value.lower() == "none" and type(None) in kinds:
         return None
     for number, wanted in ((bool, "true or false"), (int, "a whole number"), (float, "a number")):
@@ -162,10 +163,6 @@ def settings_text(parameters: Mapping[str, Any], most: int = 100) -> str:
     """Return parameters as a person writes them, in at most ``most`` characters."""
     text = ", ".join(f"{name}={plain(value)}" for name, value in parameters.items())
     return text if len(text) <= most else f"{text[:most]}..."
-
-
-def _is_union(kind: Any) -> bool:
-    return typing.get_origin(kind) in (typing.Union, types.UnionType)
 
 
 def _number(value: Any, kind: type) -> Any:

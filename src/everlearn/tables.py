@@ -74,7 +74,7 @@ class PairTable:
 
     def __init__(self, task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> None:
         if task.model is None:
-            remedy = "has no model to tabulate, so that nothing can be computed exactly; run it in the reference loop"
+            remedy = "has no model to tabulate, so that nothing can be computed exactly; run it in the reference engine"
             raise InputError("task", task.name, remedy)
         self.task = task
         self.model = task.model

@@ -29,7 +29,7 @@ def check_it_stays_slow(name: str, phase: int, seed: int) -> None:
 
 
 def check_every_run_stays_slow(name: str, runs: int, seed: int) -> None:
-    """With the default phase, in the compiled engine, which is the reference loop bit for bit."""
+    """With the default phase, in the compiled engine, which is the reference engine bit for bit."""
     result = el.run("service-station", name, steps=PHASES[name] * 200_000, runs=runs, seed=seed)
     assert result.parameters["agent.phase"] == 200_000
     assert result.policies[:, -1, 1].tolist() == [[0, 1]] * runs

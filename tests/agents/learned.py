@@ -1,4 +1,4 @@
-"""What an agent knows after runs that are too long for the reference loop."""
+"""What an agent knows after runs that are too long for the reference engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from everlearn.tasks.registry import make_task
 def learned(
     task: object, agent: str, *, steps: int, runs: int, seed: int, parameters: dict[str, Any] | None = None
 ) -> list[dict[str, np.ndarray]]:
-    """What each run tells of itself at its end, in the compiled engine, which is the reference loop bit for bit."""
+    """What each run tells of itself at its end, in the compiled engine, which is the reference engine bit for bit."""
     chosen = split(parameters or {})
     made, design = make_task(task, chosen["task"]), make_design(agent, chosen["agent"], duration=steps)
     plan = Plan(made, design, steps, runs, seed)

@@ -31,7 +31,7 @@ def compare(agent: el.Agent, literal: Any, seed: int, steps: int) -> np.ndarray:
             other = _floats(getattr(literal, name))
             close = np.abs(table - other) <= TOLERANCE * np.maximum(1.0, np.abs(other))
             assert close.all(), f"another {name} at t = {t}: {table}, {other}"
-    assert draw() == agent._stream.random(), "another number of draws"
+    assert draw() == agent.stream.random(), "another number of draws"
     return visited
 
 

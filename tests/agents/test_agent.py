@@ -50,7 +50,7 @@ def test_it_takes_definitions_and_designs_and_schedules_themselves():
 
 def test_seed_and_run_name_its_stream():
     agent = el.Agent("service-station", seed=7, run=3)
-    assert agent._stream.random() == agent_stream(7, 3).random()
+    assert agent.stream.random() == agent_stream(7, 3).random()
 
 
 @pytest.mark.parametrize("seed", [2**53 + 1, 2**64 - 1, 10**30 + 1])
@@ -61,7 +61,7 @@ def test_large_seeds_are_kept_to_the_last_digit(seed):
 
 def test_a_state_taken_is_a_copy():
     agent = el.Agent("service-station")
-    taken = agent.take()
+    taken = agent.snapshot()
     agent.observe("nothing", executed="slow")
     assert not any(table.any() for table in taken.epistemic.values())
     assert taken.algorithmic["t"] == 0

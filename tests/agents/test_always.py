@@ -19,7 +19,7 @@ def test_one_action_everywhere_without_a_draw(action):
     for observation in ("arrival", "nothing", "departure"):
         assert agent.act() == action
         agent.observe(observation)
-    assert agent._stream.random() == agent_stream().random()
+    assert agent.stream.random() == agent_stream().random()
 
 
 def test_an_action_for_each_state():
@@ -43,11 +43,11 @@ def test_it_is_uniform_unless_told():
 
 def test_it_never_learns():
     agent = station_agent([[0.25, 0.75], [1.0, 0.0]])
-    before = {name: table.copy() for name, table in agent.take().epistemic.items()}
+    before = {name: table.copy() for name, table in agent.snapshot().epistemic.items()}
     for _ in range(50):
         agent.act()
         agent.observe("nothing")
-    after = agent.take().epistemic
+    after = agent.snapshot().epistemic
     assert all(np.array_equal(before[name], after[name]) for name in before)
     assert agent.inspect() == {}
 

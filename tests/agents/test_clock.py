@@ -45,7 +45,7 @@ def test_wound_to_the_block_of_a_step_it_tells_of_that_step_and_the_next(name):
     before, after = whole.at(2 * BLOCK), whole.at(2 * BLOCK + 1)
     index, carry = whole.carry(2 * BLOCK)
     assert index == 1
-    again.wind(index, carry)
+    again.start_at(index, carry)
     assert (again.at(2 * BLOCK), again.at(2 * BLOCK + 1)) == (before, after)
 
 
@@ -131,7 +131,7 @@ def test_a_wound_clock_tells_identical_rows(name, t):
     whole.at(t)
     index, carry = whole.carry(t)
     saved = json.loads(json.dumps({"index": index, **carry._asdict()}))
-    resumed.wind(saved.pop("index"), Carry(**saved))
+    resumed.start_at(saved.pop("index"), Carry(**saved))
     for later in (t, t + 1, t + BLOCK, t + 2 * BLOCK):
         assert resumed.at(later) == whole.at(later)
 
@@ -145,7 +145,7 @@ def test_a_clock_can_be_asked_about_the_past():
 
 def test_a_clock_without_a_schedule_tells_the_time_alone():
     clock = Clock(None)
-    clock.wind(0, Carry())
+    clock.start_at(0, Carry())
     assert clock.at(7).t == 7
     assert clock.at(7).optimism == 0.0
 

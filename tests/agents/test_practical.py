@@ -101,7 +101,7 @@ def test_without_its_additions_it_is_the_papers_agent():
 def test_the_papers_schedules_keep_nothing_more():
     for name, columns in (("smooth", 2 * 2), ("fixed", 2 * 2), ("change-points", 3 * 2), ("practical", 4 * 2 + 2)):
         agent = el.Agent("service-station", schedule=name)
-        assert agent.take().epistemic["cells"].shape == (2, columns), name
+        assert agent.snapshot().epistemic["cells"].shape == (2, columns), name
 
 
 def test_optimism_that_follows_what_varies_goes_with_counts_that_are_scaled():
@@ -112,7 +112,7 @@ def test_optimism_that_follows_what_varies_goes_with_counts_that_are_scaled():
     ]
     np.testing.assert_array_equal(runs[0].total_reward, runs[1].total_reward)
     agent = el.Agent("service-station", growing_horizon(schedule=forgetting))
-    assert agent.take().epistemic["cells"].shape == (2, 10)
+    assert agent.snapshot().epistemic["cells"].shape == (2, 10)
     assert set(agent.inspect()) == {"Q", "N", "sigma"}
 
 

@@ -52,10 +52,10 @@ def edited(path: Path, change: Any) -> None:
 def refused(path: Path, agent: el.Agent | None = None) -> str:
     """The message with which a file is refused, without its name; the agent is left as it was."""
     agent = agent or el.Agent("service-station")
-    before = agent.take()
+    before = agent.snapshot()
     with pytest.raises(SnapshotError) as caught:
         agent.load(path)
-    assert same(agent.take(), before)
+    assert same(agent.snapshot(), before)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     return message.removeprefix(f"{path}: ")
@@ -64,7 +64,7 @@ def refused(path: Path, agent: el.Agent | None = None) -> str:
 def test_a_file_is_read_back_to_the_last_bit(saved):
     agent = el.Agent("service-station")
     agent.load(saved)
-    assert same(agent.take(), worked().take())
+    assert same(agent.snapshot(), worked().snapshot())
     assert agent.seed == 1
 
 
@@ -152,7 +152,7 @@ def check_a_damaged_file(path: Path, content: bytes) -> None:
         agent.load(path)
     except SnapshotError:
         return
-    assert same(agent.take(), worked().take())
+    assert same(agent.snapshot(), worked().snapshot())
 
 
 def check_flipped_bits(path: Path, every: int) -> None:
@@ -223,7 +223,7 @@ def test_a_file_of_an_agent_with_other_parameters_is_refused(tmp_path):
 def test_arrays_of_another_shape_are_refused():
     agent, other = el.Agent("service-station"), el.Agent(random_mdp(1))
     with pytest.raises(SnapshotError, match=r"the agent state has arrays .*, the design 'growing-horizon' has"):
-        agent.put(other.take())
+        agent.restore(other.snapshot())
 
 
 @pytest.mark.parametrize("q_init", [[[1.0, 2.0], [3.0, 4.0]], np.array([[1.0, 2.0], [3.0, 4.0]]), 3])
@@ -233,7 +233,7 @@ def test_parameters_that_are_arrays_are_recognised(tmp_path, q_init):
     agent.save(tmp_path / "agent.npz")
     other = el.Agent("service-station", "discounted-subroutine", parameters=parameters)
     other.load(tmp_path / "agent.npz")
-    assert same(agent.take(), other.take())
+    assert same(agent.snapshot(), other.snapshot())
 
 
 def test_labels_that_are_tuples_are_read_back(tmp_path):

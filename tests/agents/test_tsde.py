@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.experienced import REWARD
+from everlearn.agents.counts import REWARD
 from everlearn.agents.sampling import fill_log_gamma, normalise
 from everlearn.errors import InputError
-from everlearn.randomness import KEY, WORDS, begin, draw_key, kept
+from everlearn.randomness import KEY, WORDS, draw_key, seed_words, stream_of
 from tests.agents.episodic import Tsde
 from tests.worlds import agent_stream, environment_stream, random_mdp
 
@@ -25,13 +25,13 @@ def model_drawer(seed: int, mean: bool):
 
     def draw(k, counts, earned):
         room = np.zeros(WORDS, dtype=np.uint64)
-        begin(room, key, k)
+        seed_words(room, key, k)
         P, R = counts + PRIOR, np.zeros_like(earned)
         for s, a in np.ndindex(earned.shape):
             bad_and_good = np.array([1 + counts[s, a].sum() - earned[s, a], 1 + earned[s, a]])
             R[s, a] = bad_and_good[1] / bad_and_good.sum()
             for row in (P[s, a], bad_and_good):
-                fill_log_gamma(row, kept(room))
+                fill_log_gamma(row, stream_of(room))
                 normalise(row)
             R[s, a] = R[s, a] if mean else bad_and_good[1]
         return P, R

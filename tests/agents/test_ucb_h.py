@@ -48,7 +48,7 @@ def test_it_is_the_literal_form(H, scale):
         for name, table in agent.inspect().items():
             expected = np.array(getattr(other, name), dtype=float).swapaxes(0, 1)
             np.testing.assert_allclose(table, expected, rtol=1e-9, err_msg=f"{name} at t = {t}")
-    assert draw() == agent._stream.random()
+    assert draw() == agent.stream.random()
 
 
 def test_three_steps_by_hand():

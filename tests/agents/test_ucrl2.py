@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.experienced import REWARD
+from everlearn.agents.counts import REWARD
 from everlearn.errors import InputError
 from tests.agents.episodic import Ucrl2
 from tests.worlds import corridor, environment_stream, random_mdp

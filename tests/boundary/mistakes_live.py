@@ -185,7 +185,7 @@ MISTAKES: list[Mistake] = [
     declared(
         "no reward where rewards are given",
         'agent.observe("busy")',
-        "reward: None; the setup has rewards given: tell the reward, a number",
+        "reward: None; the setup has rewards given: pass the reward, a number",
     ),
     declared(
         "a reward outside the range",
@@ -200,7 +200,7 @@ MISTAKES: list[Mistake] = [
     declared(
         "a step told again with other content",
         'agent.observe("busy", reward=1, step=1)\nagent.observe("idle", reward=1, step=1)',
-        "step 1 is recorded with observation 'busy', and 'idle' is told now; step 2 is due",
+        "step 1 is recorded with other content: observation 'busy', not 'idle'; step 2 is due",
     ),
     declared(
         "a snapshot that there is not",

@@ -23,7 +23,7 @@ def drive(agent: el.Agent, steps: int = STEPS, seed: int = 0) -> list:
 
 
 def same_state(one: el.Agent, other: el.Agent) -> bool:
-    first, second = one.take(), other.take()
+    first, second = one.snapshot(), other.snapshot()
     return (first.aleatoric, first.algorithmic) == (second.aleatoric, second.algorithmic) and all(
         np.array_equal(first.epistemic[name], second.epistemic[name]) for name in first.epistemic
     )
@@ -63,11 +63,11 @@ def test_it_acts_as_its_policy_says(world, agent_name):
 def test_what_it_tells_of_itself_is_finite_and_a_copy(world, agent_name):
     agent = make_agent(world, agent_name)
     drive(agent)
-    before = agent.take()
+    before = agent.snapshot()
     for table in [*agent.inspect().values(), agent.policy]:
         assert np.isfinite(table).all()
         table[...] = -1
-    assert all(np.array_equal(table, before.epistemic[name]) for name, table in agent.take().epistemic.items())
+    assert all(np.array_equal(table, before.epistemic[name]) for name, table in agent.snapshot().epistemic.items())
 
 
 def test_the_same_seed_gives_the_same_result(world, agent_name):
@@ -78,7 +78,7 @@ def test_the_same_seed_gives_the_same_result(world, agent_name):
 
 def test_runs_have_streams_of_their_own(agent_name):
     streams = [
-        make_agent("service-station", agent_name, seed, run).take().algorithmic["stream"]
+        make_agent("service-station", agent_name, seed, run).snapshot().algorithmic["stream"]
         for seed in range(3)
         for run in range(3)
     ]
@@ -114,7 +114,7 @@ def test_what_was_executed_is_what_it_learns_from(agent_name, executed):
         observation = environment.step(executed)
         assert asked.observe(observation, executed=executed) == told.observe(observation, executed=executed)
     assert asked.aleatoric_state == told.aleatoric_state
-    first, second = asked.take().epistemic, told.take().epistemic
+    first, second = asked.snapshot().epistemic, told.snapshot().epistemic
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
@@ -122,7 +122,7 @@ def test_a_state_taken_can_be_put_into_another(world, agent_name):
     one, other = make_agent(world, agent_name, seed=7), make_agent(world, agent_name, seed=8, run=2)
     drive(one, 60)
     drive(other, 13)
-    other.put(one.take())
+    other.restore(one.snapshot())
     assert same_state(one, other)
     assert drive(one, 60, seed=9) == drive(other, 60, seed=9)
     assert same_state(one, other)
@@ -137,8 +137,8 @@ def test_scaled_rewards_are_learned_from_like_rewards_in_the_unit_interval(agent
     for (action, reward), (same_action, large_reward) in zip(drive(one), drive(other), strict=True):
         assert action == same_action
         assert large_reward == pytest.approx(-5e5 + 2e6 * reward)
-    for name, table in one.take().epistemic.items():
-        np.testing.assert_allclose(other.take().epistemic[name], table, atol=1e-7)
+    for name, table in one.snapshot().epistemic.items():
+        np.testing.assert_allclose(other.snapshot().epistemic[name], table, atol=1e-7)
 
 
 def test_it_is_run_by_name(agent_name):

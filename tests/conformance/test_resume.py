@@ -28,7 +28,7 @@ def step(agent: el.Agent, environment: ModelEnvironment) -> tuple:
 
 def same(one: el.Agent, other: el.Agent) -> bool:
     """Whether two agents are in the same state to the last bit; comparing bytes tells -0.0 from 0.0."""
-    first, second = one.take(), other.take()
+    first, second = one.snapshot(), other.snapshot()
     return (first.aleatoric, first.algorithmic) == (second.aleatoric, second.algorithmic) and all(
         first.epistemic[name].tobytes() == second.epistemic[name].tobytes() for name in first.epistemic
     )

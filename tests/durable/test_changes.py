@@ -13,8 +13,8 @@ import everlearn as el
 from everlearn.durable import fingerprint
 from everlearn.durable import store as storing
 from everlearn.durable.audit import export
+from everlearn.durable.changes import reopen
 from everlearn.durable.checking import check
-from everlearn.durable.reopening import reopened
 from everlearn.durable.repair import repair
 from everlearn.durable.setup import make_setup
 from everlearn.errors import Changed, Corrupt, SnapshotError
@@ -240,7 +240,7 @@ def test_a_name_and_the_object_that_it_names_are_the_same(tmp_path, made, place)
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_every_named_task_is_the_same_again(name):
     made = make_setup(task=name)
-    again = reopened(made.encoded(), made.face(), {"task": name})
+    again = reopen(made.encoded(), made.face(), {"task": name})
     assert (again.changes, again.recorded) == ([], True)
 
 
@@ -329,7 +329,7 @@ def test_rows_before_a_wider_range_are_learned_from_with_the_narrow_one(tmp_path
         opened(place, wide, own=False, accept_changes=True).close()
         with opened(place, wide, own=False) as agent:
             drive(agent, 5)
-            found.append(agent.core.agent.take().epistemic["cells"].tolist())
+            found.append(agent.core.agent.snapshot().epistemic["cells"].tolist())
     assert found[0] == found[1]
 
 

@@ -151,7 +151,7 @@ def test_a_damaged_snapshot_is_passed_over_and_said_so(closed, truth, tmp_path, 
     place = copy(closed, tmp_path)
     execute(place, "UPDATE snapshots SET state = zeroblob(10) WHERE seq = ?", STEPS)
     assert opened(place) == truth[STEPS]
-    assert "table snapshots: agent 1: the snapshot at step 300 is damaged; an older one is used" in caplog.text
+    assert "table snapshots: agent 1: the snapshot after row 300 is damaged; an older one is used" in caplog.text
     (finding,) = check(place).findings
     assert str(finding) == "everlearn.db: table snapshots: agent agent: row 300: is damaged"
     repair(place)
@@ -185,7 +185,7 @@ def test_a_changed_row_is_named(closed, truth, tmp_path, change):
     place = copy(closed, tmp_path)
     execute(place, "DELETE FROM snapshots WHERE seq = ?", STEPS)
     execute(place, f"UPDATE journal SET {change} WHERE seq = ?", 277)
-    with pytest.raises(Corrupt, match=r"everlearn.db: table journal: agent 1: journal row 277: it is damaged"):
+    with pytest.raises(Corrupt, match=r"everlearn.db: table journal: agent 1: row 277: is damaged"):
         el.live(place)
     named = [str(finding) for finding in check(place).findings]
     assert "everlearn.db: table journal: agent agent: row 277: is damaged" in named
@@ -197,7 +197,7 @@ def test_a_missing_row_is_named(closed, truth, tmp_path):
     place = copy(closed, tmp_path)
     execute(place, "DELETE FROM snapshots WHERE seq = ?", STEPS)
     execute(place, "DELETE FROM journal WHERE seq = ?", 260)
-    with pytest.raises(Corrupt, match="journal row 261: it is damaged, or a row before it is missing"):
+    with pytest.raises(Corrupt, match="row 260: is missing, up to 260"):
         el.live(place)
     assert any("row 260: is missing" in str(finding) for finding in check(place).findings)
     repair(place)
@@ -260,7 +260,7 @@ def test_a_damaged_log_is_refused_and_repaired(crashed, truth, tmp_path, share):
     place = copy(crashed, tmp_path)
     log = place / "everlearn.db-wal"
     damage(log, int(share * log.stat().st_size) + 20)
-    with pytest.raises(Corrupt, match=r"everlearn.db-wal: .* cannot be read; to go on with what is left"):
+    with pytest.raises(Corrupt, match=r"everlearn.db-wal: .* cannot be read; to resume from what is left"):
         el.live(place)
     assert any(finding.file == "everlearn.db-wal" for finding in check(place).findings)
     kept = log.read_bytes()

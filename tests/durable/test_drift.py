@@ -120,9 +120,9 @@ def test_it_goes_on_from_its_condition_in_json_to_the_last_bit():
     whole = fed(Gauge(batch=3, rarity=5), values)
     half = fed(Gauge(batch=3, rarity=5), values[:401])
     resumed = Gauge(batch=3, rarity=5)
-    resumed.restore(json.loads(json.dumps(half.dump())))
+    resumed.restore(json.loads(json.dumps(half.snapshot())))
     fed(resumed, values[401:], 402)
-    assert resumed.dump() == whole.dump()
+    assert resumed.snapshot() == whole.snapshot()
     assert resumed.last == whole.last
     assert whole.alarms > 0
 

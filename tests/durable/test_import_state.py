@@ -72,8 +72,8 @@ def document(state: bytes = STATE) -> dict:
         return json.loads(bytes(archive["agent_state.json"]))
 
 
-CELLS = CORE.agent.take().epistemic["cells"]
-QUICK_CELLS = QUICK.agent.take().epistemic["cells"]
+CELLS = CORE.agent.snapshot().epistemic["cells"]
+QUICK_CELLS = QUICK.agent.snapshot().epistemic["cells"]
 
 
 def test_what_was_exported_is_taken():
@@ -156,9 +156,9 @@ def test_an_agent_that_was_asked_at_the_end_of_a_block_is_saved_so_that_it_can_b
     for _ in range(BLOCK):
         agent.observe("nothing", executed="slow")
     agent.act()
-    assert agent.take().algorithmic["clock"]["block"] == 0
+    assert agent.snapshot().algorithmic["clock"]["block"] == 0
     other = el.Agent("service-station")
-    other.restore(agent.dump())
+    other.from_bytes(agent.to_bytes())
     assert other.now == agent.now
     assert other.upcoming == agent.upcoming
 
@@ -184,4 +184,4 @@ def test_what_is_compressed_is_refused():
 def test_the_state_of_another_task_or_design_is_refused():
     for task, design in (("riverswim", "growing-horizon"), ("service-station", "q-learning")):
         with pytest.raises(SnapshotError, match="it was saved with"):
-            CORE.copy().import_state(el.Agent(task, design).dump())
+            CORE.copy().import_state(el.Agent(task, design).to_bytes())

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 
 import pytest
 
 import everlearn as el
+from everlearn.durable.changes import reopen
 from everlearn.durable.core import Core
-from everlearn.durable.reopening import reopened, stored_setup
-from everlearn.durable.setup import Setup, make_setup
+from everlearn.durable.setup import KEYS, Setup, make_setup
 from everlearn.errors import InputError
+from everlearn.service.models import SetupIn
 
 BASE = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": [0, 1]}
 SMALL = {
@@ -36,6 +38,11 @@ def test_ways_to_keep_the_past(more, states):
     again = Setup(json.loads(made.encoded()))
     assert (again.document, again.task.states) == (made.document, states)
     assert made.is_declared
+
+
+def test_every_key_can_be_given_in_python_and_over_http():
+    arguments = [name for name in signature(el.live).parameters if name not in ("directory", "accept_changes")]
+    assert sorted(arguments) == sorted(SetupIn.model_fields) == sorted(KEYS)
 
 
 def test_a_table_is_what_it_says():
@@ -104,16 +111,16 @@ def test_objects_are_marked_in_the_document_and_given_again():
     assert document["aleatoric"] == document["reward"] == document["schedule"] == {"function": True}
     for missing in ("aleatoric", "reward", "schedule"):
         with pytest.raises(InputError, match=f"{missing}: None; was given as a function or an object; give it again"):
-            reopened(made.encoded(), made.face(), {key: value for key, value in given.items() if key != missing})
+            reopen(made.encoded(), made.face(), {key: value for key, value in given.items() if key != missing})
     with pytest.raises(InputError, match="design or schedule was given as an object; give it again"):
-        stored_setup(made.encoded(), made.face()).agent()
-    again = reopened(made.encoded(), made.face(), given)
+        Setup(json.loads(made.encoded()), json.loads(made.face())).agent()
+    again = reopen(made.encoded(), made.face(), given)
     assert (again.setup.document, again.changes, again.recorded) == (made.document, [], True)
 
 
 def test_to_look_no_function_is_needed():
     made = make_setup(**BASE, reward=lambda s, a, o: 0.5, aleatoric="window:2")
-    looking = stored_setup(made.encoded(), made.face())
+    looking = Setup(json.loads(made.encoded()), json.loads(made.face()))
     assert looking.task.states == made.task.states
     assert looking.agent().identity == made.agent().identity
     assert make_setup(**BASE).face() is None

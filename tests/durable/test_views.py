@@ -10,7 +10,7 @@ import everlearn as el
 from everlearn.agents.registry import AGENTS
 from everlearn.durable.core import Core
 from everlearn.durable.setup import make_setup
-from everlearn.durable.views import described, gauges, inspect, policy_table
+from everlearn.durable.views import gauges, inspect, policy_table
 from everlearn.registry import locate
 from everlearn.registry import parameters as known_parameters
 from tests.durable.worlds import advance
@@ -20,7 +20,7 @@ from tests.durable.worlds import advance
 def test_every_design_can_be_looked_at(design):
     told = "duration" in known_parameters(locate(design, AGENTS, "agent"))
     core = Core(make_setup(task="service-station", agent=design, parameters={"agent.duration": 100} if told else None))
-    row = described(core.agent.task, core.prepare("arrival", "fast"))
+    row = core.prepare("arrival", "fast").described(core.agent.task)
     for view in (inspect(core), policy_table(core), gauges(core), row):
         json.dumps(view, allow_nan=False)
     assert [row["state"] for row in policy_table(core)["actions"]] == [0, 1]

@@ -25,7 +25,7 @@ def advance(agent: Live, steps: int, seed: int = 0) -> None:
 
 def whole(core: Core) -> dict[str, Any]:
     """Return all that an agent is, to the last bit; not when it was made, nor what depends on that."""
-    more, state = core.dump()
+    _, more, state = core.snapshot()
     del more["check"]
     seen = {"mode": core.mode, "t": core.t, "step": core.step, "asked": core.asked, "pending": core.agent.pending}
     return {**more, **seen, "state": state, "seq": core.seq}

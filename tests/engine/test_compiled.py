@@ -1,4 +1,4 @@
-"""The compiled engine equals the reference loop bit for bit, whatever the threads, lanes, stretches and batches."""
+"""The compiled engine equals the reference engine bit for bit, whatever the threads, lanes, stretches and batches."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def uncompilable() -> el.Design:
 
 
 def test_an_agent_that_cannot_be_compiled_is_interpreted_with_a_warning():
-    with pytest.warns(UserWarning, match="the agent 'odd' cannot be compiled: .*; running in the reference loop"):
+    with pytest.warns(UserWarning, match="the agent 'odd' cannot be compiled: .*; running in the reference engine"):
         result = el.run("service-station", uncompilable(), steps=10)
     assert result.engine == "reference"
     with pytest.raises(CompilationError, match="the agent 'odd' cannot be compiled"):

@@ -1,4 +1,4 @@
-"""The compiled engine says of a user's agent what the reference loop says, in the same words, and nothing crashes."""
+"""The compiled engine says of a user's agent what the reference engine says, in the same words, and nothing crashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from everlearn.agents.growing_horizon import act as paper_act
 from everlearn.agents.registry import make_design
 from everlearn.engine.copies import copied, unsafe
 from everlearn.errors import AgentError, CompilationError, EverlearnError
-from everlearn.randomness import KEY, WORDS, begin, choose, kept, uniform
+from everlearn.randomness import KEY, WORDS, choose, seed_words, stream_of, uniform
 from everlearn.sources import callees, fingerprint
 
 
@@ -155,8 +155,8 @@ class Bulk(NamedTuple):
 
 def test_numbered_streams_are_checked():
     def act(k, s, now, stream):
-        begin(k.room, k.key, now.t)
-        return choose(kept(k.room), 2)
+        seed_words(k.room, k.key, now.t)
+        return choose(stream_of(k.room), 2)
 
     def made(words):
         return el.Design(lambda _i: Bulk(np.zeros(KEY), np.zeros(words, dtype=np.uint64)), act, lambda *_: None)
@@ -200,7 +200,7 @@ def test_what_cannot_be_checked_is_not_compiled(function):
     design = el.Design(build, function, lambda *_: None, name="mine")
     with pytest.raises(CompilationError, match="cannot be compiled"):
         el.run("riverswim", design, steps=100, engine="compiled")
-    with pytest.warns(UserWarning, match="running in the reference loop"):
+    with pytest.warns(UserWarning, match="running in the reference engine"):
         assert el.run("riverswim", design, steps=100).engine == "reference"
 
 

@@ -1,4 +1,4 @@
-"""The reference loop: any environment, any agent."""
+"""The reference engine: any environment, any agent."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from everlearn.engine.kernels import make_callable
 from everlearn.engine.sfc64 import step, stream_at
-from everlearn.randomness import KEY, WORDS, begin, choose, draw_key, kept, uniform, words
+from everlearn.randomness import KEY, WORDS, choose, draw_key, seed_words, stream_of, uniform, words
 
-for function in (begin, choose, draw_key):
+for function in (seed_words, choose, draw_key):
     make_callable(function)
 
 
@@ -54,8 +54,8 @@ def test_an_agents_draws_are_the_interpreted_ones(number):
 
 def numbered(stream, key, room, number):
     draw_key(key, stream)
-    begin(room, key, number)
-    return uniform(kept(room)), choose(kept(room), 1000), uniform(stream)
+    seed_words(room, key, number)
+    return uniform(stream_of(room)), choose(stream_of(room), 1000), uniform(stream)
 
 
 make_callable(numbered)

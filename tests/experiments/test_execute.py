@@ -17,7 +17,7 @@ from everlearn.experiments.directory import Directory
 from everlearn.experiments.execute import Shard, Threads, execute, extend
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.merge import merge
-from everlearn.randomness import put_words, words
+from everlearn.randomness import set_words, words
 from everlearn.results.provenance import arithmetic
 from everlearn.tables import PairTable
 from tests.experiments.small import (
@@ -469,7 +469,7 @@ class Saved(Pendulum):
 
     def restore(self, snapshot):
         self.side = snapshot["side"]
-        put_words(self.rng, snapshot["stream"])
+        set_words(self.rng, snapshot["stream"])
 
 
 def saved_pendulum() -> el.Task:

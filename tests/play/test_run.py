@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.agent import arrays, stored_arrays
+from everlearn.agents.knowledge import arrays, stored_arrays
 from everlearn.agents.registry import AGENTS, SCHEDULES, make_design
 from everlearn.errors import AgentError, ScheduleError, UserCodeError
 from everlearn.play.explanation import explain

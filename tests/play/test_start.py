@@ -49,7 +49,7 @@ def test_a_race_of_ones_own_is_the_run_of_it():
 def test_a_task_without_a_model_is_watched_in_the_reference_loop():
     workshop = open_workshop(pendulum())
     race = workshop.race(workshop.start)
-    assert race.remark.startswith("the task 'pendulum' has no model; it runs in the reference loop")
+    assert race.remark.startswith("the task 'pendulum' has no model; it runs in the reference engine")
     race.advance(500)
     assert race.runs[0].recorded()[1] == el.run(pendulum(), steps=500, seed=1).average_reward.tolist()
     assert "has no model" in workshop.facts(workshop.start.task).refusal

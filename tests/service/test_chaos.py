@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.snapshot import parse
+from everlearn.agents.snapshot import unpack
 from everlearn.client import Client
 from everlearn.tasks.registry import make_task
 from tests.boundary.runner import Runner
@@ -101,7 +101,7 @@ def undisturbed(directory: Path, seed: int, steps: int) -> bytes:
 
 def assert_same_state(one: bytes, other: bytes) -> None:
     """See that two agent states are the same to the last bit."""
-    (first, identity), (second, of_other) = parse(one, "one"), parse(other, "other")
+    (first, identity), (second, of_other) = unpack(one, "one"), unpack(other, "other")
     assert identity == of_other
     assert first.aleatoric == second.aleatoric
     assert first.epistemic.keys() == second.epistemic.keys()

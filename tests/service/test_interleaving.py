@@ -61,7 +61,7 @@ def interleave(directory: Path, told, order, ordered) -> None:
             twin.act()
             core.act()
             assert core.step == len(told[name])
-            assert core.export_state() == twin.dump()
+            assert core.export_state() == twin.to_bytes()
     finally:
         again.close()
 

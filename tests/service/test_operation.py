@@ -75,7 +75,7 @@ class TestStart:
         assert service.call("GET", "/readyz").status == 200
 
     def test_the_extra_is_missing(self, refused, tmp_path):
-        line = refused("--data", str(tmp_path / "data"), before="import sys; sys.modules['fastapi'] = None")
+        line = refused("--data", str(tmp_path / "data"), before="import sys; sys.modules['starlette'] = None")
         assert line.endswith("the service needs more packages: pip install 'everlearn[service]'")
 
     @pytest.mark.parametrize(
@@ -255,13 +255,13 @@ class TestFullDisk:
     def test_the_same_where_the_database_may_not_grow(self, start):
         """Needs no mount: SQLite says of its own bound what it says of a full disk."""
         before = """
-import everlearn.durable.database as module, everlearn.durable.store as store
+import everlearn.durable.database as module
 kept = module.connect
 def connect(path):
     connection = kept(path)
     connection.execute("PRAGMA max_page_count = 14")
     return connection
-store.connect = connect
+module.connect = connect
 """
         service = start(before=before)
         service.create("station")

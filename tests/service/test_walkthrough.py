@@ -6,7 +6,7 @@ import doctest
 import re
 import subprocess
 
-from everlearn.service.responses import FAILURES
+from everlearn.service.problems import FAILURES
 from tests.test_documents import DOCS, OPTIONS, blocks, comparable
 
 PAGE = DOCS / "service.md"

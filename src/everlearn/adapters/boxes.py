@@ -20,16 +20,9 @@ KINDS = ("uniform", "quantile", "tiles")
 class Boxes:
     """The arguments of :func:`everlearn.from_gymnasium` that concern boxes.
 
-    Parameters
-    ----------
-    kind:
-        the name of a discretiser, or a discretiser
-    bins, low, high, tilings:
-        its parameters; ``bins``, ``low`` and ``high`` are one number for all coordinates, or one per coordinate, where
-        ``none`` stands for the bound of the box; a coordinate with one bin, or without width, is ignored
-    points:
-        returns points of the environment, for quantiles
-
+    ``bins``, ``low`` and ``high`` are one number for all coordinates, or one per coordinate, where ``none`` stands for
+    the bound of the box.  A coordinate with one bin, or without width, is ignored.  ``points`` returns points of the
+    environment, for quantiles.
     """
 
     kind: str | Discretiser

@@ -26,19 +26,19 @@ def to_gymnasium(
 ) -> TaskEnvironment:
     """Return a task as a Gymnasium environment over Discrete spaces.
 
-    Actions and observations are numbered in the order of the task's labels, and ``info`` contains the labels.  Rewards
-    are in the task's own units.  ``reset(seed=n)`` begins the same stream as the first run of ``everlearn.run`` with
-    seed n; ``reset()`` begins another stream.
+    Actions and Gymnasium observations are numbered in the order of the task's labels; ``info`` contains the labels.
+    Rewards are in the task's own units. ``reset(seed=n)`` starts the same random stream as the environment of the first
+    run of ``everlearn.run`` with seed n; ``reset()`` starts a new stream.
 
     Parameters
     ----------
     task:
         a task, or the name of one
     show:
-        what the environment returns: ``observation`` (the last number means that there is none yet), or ``aleatoric``
-        for the aleatoric state
+        what ``reset`` and ``step`` return: ``observation`` for the task's observation, with the last index meaning "no
+        observation yet"; ``aleatoric`` for the aleatoric state
     parameters:
-        those of the task, if it is given by name
+        parameters of the task, if it is passed by name
 
     Examples
     --------

@@ -29,17 +29,10 @@ MOST_TRIED = 100
 
 @dataclass(frozen=True)
 class Rewards:
-    """A finite list of rewards, and a text for each.
+    """A finite list of rewards, in increasing order, and a text for each.
 
-    Parameters
-    ----------
-    values:
-        the rewards, in increasing order
-    step:
-        the distance between two levels if rewards are rounded to the nearest level, else zero
-    tried:
-        whether the rewards are those of a trial, which may have missed some
-
+    ``step`` is the distance between two levels if rewards are rounded to the nearest level, else zero.  Rewards that
+    were ``tried`` are those of a trial, which may have missed some.
     """
 
     values: tuple[float, ...]

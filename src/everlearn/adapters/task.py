@@ -17,7 +17,7 @@
   declared is an error.
 - *Randomness*: the environment is seeded once, from the stream of its run; later resets do not seed it again.
 - *A model* is built if there is a transition table (:mod:`everlearn.adapters.transitions`).  A task without a model
-  runs in the reference loop, and cannot be stopped and resumed.
+  runs in the reference engine, and cannot be stopped and resumed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def from_gymnasium(
     trial_steps: int = 1000,
     raw: bool = False,
 ) -> Task:
-    """Make a task from a Gymnasium environment: its episodes follow each other on one endless stream.
+    """Make a task from a Gymnasium environment. Its episodes are concatenated into one endless stream.
 
     Parameters
     ----------
@@ -79,27 +79,29 @@ def from_gymnasium(
     options:
         those of the environment itself: a mapping, ``is_slippery=false,map_name=8x8``, or JSON
     model:
-        whether to build a model from the transition table: true, false, or ``auto`` if there is one of manageable size
+        whether to build a model from the environment's transition table: true, false, or ``auto`` (build one if there
+        is a table of manageable size)
     time_limit:
-        after how many steps an episode is truncated: a number, none, or ``own`` for the limit that is registered
+        number of steps after which an episode is truncated; ``own`` for the limit that the environment is registered
+        with; None for no limit
     rewards:
         every reward that the environment pays, as in ``-1,20``
     reward_levels:
-        the number of levels within ``reward_range`` to which rewards are rounded instead
+        instead of ``rewards``: number of levels within ``reward_range`` to which rewards are rounded
     reward_range:
-        the least and the greatest reward; by default those of the list
+        the smallest and the largest reward; by default those of ``rewards``
     termination_reward:
-        added to the reward if an episode is terminated; negative if termination should be avoided
+        added to the reward when an episode terminates; use a negative value if termination should be avoided
     discretiser:
         for boxes: ``uniform``, ``quantile``, ``tiles``, or a :class:`~everlearn.adapters.discretisers.Discretiser`
     bins:
-        the number of bins per coordinate of a box, or one number for all; a coordinate with one bin is ignored
+        number of bins per coordinate of a box, or one number for all; a coordinate with 1 bin is ignored
     low, high:
-        the bounds of each coordinate of a box, or one number for all; by default those of the box
+        bounds of each coordinate of a box, or one number for all; by default the box's own bounds
     tilings:
         the number of tilings, for ``tiles``
     trial_steps:
-        the length of the trial from which unknown rewards and quantiles are taken
+        number of trial steps used to estimate rewards or quantiles that are not given
     raw:
         whether the agent learns from rewards as they are; otherwise they are scaled to [0, 1]
 

@@ -1,4 +1,4 @@
-"""The agent that is driven step by step: ask it to act, tell it what was observed, save it, go on for ever."""
+"""The agent that is driven step by step: ask it to act, tell it what was observed, save it and resume it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
-from everlearn.agents.own import Guard, build_knowledge
-from everlearn.agents.records import as_floats
-from everlearn.agents.snapshot import check_algorithmic, check_arrays, dump, parse, read, write
+from everlearn.agents.guard import Guard, build_knowledge
+from everlearn.agents.knowledge import stored_arrays
+from everlearn.agents.snapshot import check_algorithmic, check_arrays, pack, read_file, unpack
 from everlearn.agents.spec import read_specs
 from everlearn.errors import InputError, SnapshotError
+from everlearn.files import replacing
 from everlearn.labels import as_label, encode
-from everlearn.protocol import AgentState, Experience, Knowledge, Label, ScheduleValues, Table
-from everlearn.randomness import AGENT, put_words, stream, words
+from everlearn.protocol import AgentState, Experience, Label, ScheduleValues, Table
+from everlearn.randomness import AGENT, set_words, stream, words
 from everlearn.registry import plain
 from everlearn.registry import whole as whole
 from everlearn.tasks.indexed import IndexedTask
@@ -27,7 +27,7 @@ from everlearn.tasks.task import Task
 
 
 class Agent:
-    """An agent at work on a task: X_t = (S_t, P_t, Z_t), and what moves it on.
+    """An agent at work on a task: its state X_t = (S_t, P_t, Z_t), and the functions that advance it.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Agent:
     schedule:
         for designs that take one
     seed, run:
-        name the random stream; run i of a simulation has ``run=i``
+        select the random stream; run i of a simulation has ``run=i``
     parameters:
         of the design and the schedule, as in ``{"agent.phase": 1000, "schedule.horizon_scale": 3}``
 
@@ -49,7 +49,7 @@ class Agent:
     'fast'
     >>> agent.observe("arrival")
     1.0
-    >>> agent.observe("nothing", executed="slow")  # what was really done, where that was not what was asked
+    >>> agent.observe("nothing", executed="slow")  # the action that was really executed, if it was another
     0.0
     >>> agent.t
     2
@@ -69,38 +69,41 @@ class Agent:
         task_spec, agent_spec = read_specs(task, agent, schedule, parameters)
         self.task, self.design = task_spec.make(), agent_spec.make()
         self.indexed = IndexedTask(self.task)
-        self._reward = self.design.view(self.task).reward
         self.knowledge = build_knowledge(self.design, self.indexed)
         self.seed, self.run = whole(seed, "seed"), whole(run, "run")
-        self._guard = Guard(self.design, self.indexed, self.run) if self.design.own else None
         self.t = 0
-        self._aleatoric_state = self.indexed.start
+        self.situation = self.indexed.start
+        """The index of S_t."""
+        self.pending: int | None = None
+        """The index of the action that ``act`` returned, until it is followed by an observation."""
+        self.stream = stream(self.seed, self.run, AGENT)
+        """The random stream that the agent draws from."""
+        self._functions: Any = Guard(self.design, self.indexed, self.run) if self.design.own else self.design
+        self._reward = self.design.view(self.task).reward
         self._clock = Clock(self.design.schedule)
-        self._soon: ScheduleValues | None = None
-        self._stream = stream(self.seed, self.run, AGENT)
-        self._pending: int | None = None
+        self._upcoming: ScheduleValues | None = None
 
     def __repr__(self) -> str:
         """Return one line: the design, the task and the time."""
         return f"Agent({self.design.name!r} on {self.task.name!r}, t = {self.t:,})"
 
     def act(self) -> Label:
-        """Return the action for the next step.  Asked again before ``observe``, it returns the same."""
-        if self._pending is None:
-            self._pending = self.choose()
-        return self.task.actions[self._pending]
+        """Return the action for the next step.  Called again before ``observe``, it returns the same action."""
+        if self.pending is None:
+            self.pending = self.choose()
+        return self.task.actions[self.pending]
 
     def observe(self, observation: Label, executed: Label | None = None) -> float:
-        """Take in an observation, learn from it, and return the reward in the task's own units.
+        """Learn from an observation, and return the reward in the task's own units.
 
-        ``executed`` is the action that was really executed, where it was not the one that ``act`` returned.
+        ``executed`` is the action that was really executed, if it was not the one that ``act`` returned.
         """
-        action = self._pending if executed is None else self.indexed.action(executed)
+        action = self.pending if executed is None else self.indexed.action(executed)
         if action is None:
             raise InputError("executed", executed, "nothing was asked for; call act() first, or name what was executed")
         index = self.indexed.observation(observation)
-        following, reward = self.indexed.step(self._aleatoric_state, action, index)
-        self.learn(Experience(self._aleatoric_state, action, index, self.learned(reward), following))
+        following, reward = self.indexed.step(self.situation, action, index)
+        self.learn(Experience(self.situation, action, index, self.learned(reward), following))
         return reward
 
     def learned(self, reward: float) -> float:
@@ -108,74 +111,52 @@ class Agent:
         return self._reward.learned(reward)
 
     def choose(self) -> int:
-        """Return the index of the action that the design chooses now; asked again, it chooses anew."""
-        decide = self.design.act if self._guard is None else self._guard.act
-        return int(decide(self.knowledge, self._aleatoric_state, self.upcoming, self._stream))
+        """Return the index of the action that the design chooses now; called again, it chooses anew."""
+        return int(self._functions.act(self.knowledge, self.situation, self.upcoming, self.stream))
 
     def learn(self, experience: Experience) -> None:
-        """Learn from one step in indices, for those who evaluate f and r themselves."""
-        learn = self.design.learn if self._guard is None else self._guard.learn
-        learn(self.knowledge, experience, self.upcoming, self._stream)
+        """Learn from one step in indices, for callers that evaluate f and r themselves."""
+        self._functions.learn(self.knowledge, experience, self.upcoming, self.stream)
         self.move(experience.next_aleatoric_state)
         self.t += 1
 
     def move(self, following: int) -> None:
-        """Go to another aleatoric state and learn nothing; the clock stands still."""
-        self._aleatoric_state, self._pending = following, None
+        """Move to another aleatoric state without learning; the time stays the same."""
+        self.situation, self.pending = following, None
 
     @property
     def aleatoric_state(self) -> Label:
         """S_t."""
-        return self.task.states[self._aleatoric_state]
-
-    @property
-    def situation(self) -> int:
-        """The index of S_t."""
-        return self._aleatoric_state
-
-    @property
-    def pending(self) -> int | None:
-        """The index of the action that was asked for and not yet followed by an observation."""
-        return self._pending
-
-    @pending.setter
-    def pending(self, action: int | None) -> None:
-        self._pending = action
-
-    @property
-    def stream(self) -> np.random.Generator:
-        """What the agent draws from."""
-        return self._stream
+        return self.task.states[self.situation]
 
     @property
     def now(self) -> ScheduleValues:
-        """What the schedule says of the step last taken (of the first, before any)."""
+        """The schedule's values at the step that was taken last (at the first step, before any)."""
         return self._clock.at(max(self.t, 1))
 
     @property
     def upcoming(self) -> ScheduleValues:
-        """What the schedule says of the step that comes next."""
+        """The schedule's values at the next step."""
         t = self.t + 1
-        if self._soon is None or self._soon.t != t:
-            self._soon = self._clock.at(t)
-        return self._soon
+        if self._upcoming is None or self._upcoming.t != t:
+            self._upcoming = self._clock.at(t)
+        return self._upcoming
 
     @property
     def policy(self) -> Table:
-        """The probability of each action in each aleatoric state, were it to act there now."""
+        """The probability of each action in each aleatoric state, if the agent acted there now."""
         if self.design.policy is None:
             raise InputError("policy", self.design.name, "this design does not tell its policy")
-        return self.design.policy(self.knowledge) if self._guard is None else self._guard.policy(self.knowledge)
+        policy: Table = self._functions.policy(self.knowledge)
+        return policy
 
     @property
     def values(self) -> Table | None:
         """The values by which the design chooses, which can be written to; None if it has none."""
-        if self.design.values is None:
-            return None
-        return self.design.values(self.knowledge) if self._guard is None else self._guard.values(self.knowledge)
+        return None if self.design.values is None else self._functions.values(self.knowledge)
 
     def inspect(self) -> dict[str, Table]:
-        """Return what the agent knows, for people to look at: for the paper's agent Q and N.
+        """Return what the agent knows, for people to look at: Q and N for the paper's agent.
 
         Examples
         --------
@@ -184,84 +165,81 @@ class Agent:
         {'Q': [[2.5, 2.5], [2.5, 2.5]], 'N': [[0.0, 0.0], [0.0, 0.0]]}
 
         """
-        if self._guard is not None:
-            return self._guard.inspect(self.knowledge, self.now)
-        return {} if self.design.inspect is None else self.design.inspect(self.knowledge, self.now)
+        return {} if self.design.inspect is None else self._functions.inspect(self.knowledge, self.now)
 
-    def take(self) -> AgentState:
+    def snapshot(self) -> AgentState:
         """Return a copy of the whole agent state."""
         block, carry = self._clock.carry(max(self.t, 1))
         algorithmic = {
             "t": self.t,
             "seed": self.seed,
             "run": self.run,
-            "pending": None if self._pending is None else self.task.actions[self._pending],
-            "stream": [int(word) for word in words(self._stream)],
+            "pending": None if self.pending is None else self.task.actions[self.pending],
+            "stream": [int(word) for word in words(self.stream)],
             "clock": {"block": block, **carry._asdict()},
         }
         epistemic = {name: array.copy() for name, array in stored_arrays(self.knowledge).items()}
         return AgentState(self.aleatoric_state, epistemic, algorithmic)
 
-    def put(self, state: AgentState) -> None:
-        """Put the agent into a state that :meth:`take` returned, here or elsewhere; refused, nothing is changed."""
+    def restore(self, state: AgentState) -> None:
+        """Continue from a state that :meth:`snapshot` returned.  If it does not fit, raise and change nothing."""
         fields = stored_arrays(self.knowledge)
         shapes = {name: array.shape for name, array in fields.items()}
-        if (found := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
-            raise SnapshotError(f"the agent state has arrays {found}, the design {self.design.name!r} has {shapes}")
+        if (given := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
+            raise SnapshotError(f"the agent state has arrays {given}, the design {self.design.name!r} has {shapes}")
         check_arrays(state.epistemic, fields)
         algorithmic = state.algorithmic
         check_algorithmic(algorithmic)
-        clock = self._wound(algorithmic["t"], dict(algorithmic["clock"]))
+        clock = self._make_clock(algorithmic["t"], dict(algorithmic["clock"]))
         pending = algorithmic["pending"]
-        aleatoric_state = self.indexed.state(state.aleatoric)
-        self._pending = None if pending is None else self.indexed.action(as_label(pending))
+        situation = self.indexed.state(state.aleatoric)
+        self.pending = None if pending is None else self.indexed.action(as_label(pending))
         for name, array in fields.items():
             array[...] = state.epistemic[name]
-        self._aleatoric_state, self._clock, self._soon = aleatoric_state, clock, None
+        self.situation, self._clock, self._upcoming = situation, clock, None
         self.t, self.seed, self.run = algorithmic["t"], algorithmic["seed"], algorithmic["run"]
-        put_words(self._stream, np.array(algorithmic["stream"], dtype=np.uint64))
+        set_words(self.stream, np.array(algorithmic["stream"], dtype=np.uint64))
 
-    def _wound(self, t: int, carried: dict[str, Any]) -> Clock:
+    def _make_clock(self, t: int, carried: dict[str, Any]) -> Clock:
         clock, block = Clock(self.design.schedule), carried.pop("block")
         near = (max(t, 1) - 1) // BLOCK, t // BLOCK
         if self.design.schedule is not None and block not in near:
             raise SnapshotError(f"the agent state has block {block} of its clock at t = {t}; it would be {near[0]}")
-        clock.wind(block, Carry(**carried))
+        clock.start_at(block, Carry(**carried))
         return clock
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole agent state to a file, whole or not at all.
+        """Write the whole agent state to a file, atomically.
 
         Examples
         --------
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "agent.npz"
-        >>> one, other = Agent("service-station", seed=1), Agent("service-station")
-        >>> one.save(path); other.load(path)
-        >>> one.act() == other.act()
+        >>> agent, resumed = Agent("service-station", seed=1), Agent("service-station")
+        >>> agent.save(path); resumed.load(path)
+        >>> agent.act() == resumed.act()
         True
 
         """
-        write(path, self.take(), self.identity)
-
-    def dump(self) -> bytes:
-        """Return what :meth:`save` writes."""
-        return dump(self.take(), self.identity)
+        with replacing(path) as file:
+            file.write(self.to_bytes())
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Go on from a file that :meth:`save` wrote, exactly as if never stopped."""
-        self._restore(*read(path), os.fspath(path))
+        """Continue from a file that :meth:`save` wrote, exactly as if never stopped."""
+        self.from_bytes(read_file(path), os.fspath(path))
 
-    def restore(self, data: bytes, name: str = "agent state") -> None:
-        """Go on from what :meth:`dump` returned; ``name`` is what it is called in errors."""
-        self._restore(*parse(data, name), name)
+    def to_bytes(self) -> bytes:
+        """Return the whole agent state as :meth:`save` writes it."""
+        return pack(self.snapshot(), self.identity)
 
-    def _restore(self, state: AgentState, identity: dict[str, Any], name: str) -> None:
+    def from_bytes(self, data: bytes, name: str = "agent state") -> None:
+        """Continue from what :meth:`to_bytes` returned; errors call it ``name``."""
+        state, identity = unpack(data, name)
         for key, value in self.identity.items():
             if identity.get(key) != value:
-                found = identity.get(key)
-                raise SnapshotError(f"{name}: it was saved with {key} {found!r}; this agent has {value!r}")
-        self.put(state)
+                saved = identity.get(key)
+                raise SnapshotError(f"{name}: it was saved with {key} {saved!r}; this agent has {value!r}")
+        self.restore(state)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -278,13 +256,3 @@ class Agent:
             "schedule": None if schedule is None else schedule.name,
             "schedule_parameters": None if schedule is None else plain(dict(schedule.parameters)),
         }
-
-
-def arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
-    """Return the arrays of what a design knows, by name; the rest never changes."""
-    return {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
-
-
-def stored_arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
-    """Return the arrays of what a design knows as they are stored: tables of records as plain numbers."""
-    return {name: as_floats(array) for name, array in arrays(knowledge).items()}

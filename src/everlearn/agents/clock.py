@@ -1,8 +1,8 @@
-"""The clock of an agent: what its schedule says of each step, evaluated in blocks and checked.
+"""The clock of an agent: the values of its schedule at each step, evaluated in blocks and checked.
 
-A schedule depends on t alone, so a block is evaluated once and serves every run.  Every value is computed from its own
-t by scalar arithmetic, so that nothing depends on where a block begins.  What accumulates over time, the sum of foo3
-and the product of foo4, is carried from block to block.
+A schedule depends on t alone, so a block is evaluated once and serves every run.  Each value is computed from its own t
+by scalar arithmetic, so that nothing depends on where a block begins.  The sum of foo3 and the product of foo4 are
+carried from block to block.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ BLOCK = 4096
 """Steps in a block."""
 
 FORGET = 1 << 26
-"""How far the exponent falls where foo4 is zero: any count times 2 ** -FORGET is zero.
+"""How far the exponent falls if foo4 is zero: any count times 2 ** -FORGET is zero.
 
-Large, so that no growth after it brings a count back; small enough for 2 ** 27 zeros to stay exact in a double."""
+It is so large that no later growth restores a count, and so small that 2 ** 27 zeros stay exact in a double."""
 
 
 class Carry(NamedTuple):
     """What has accumulated before a block.
 
     c = 1 + the sum of foo3, as a rounded sum and its error; the product of foo4, as a mantissa and a binary exponent,
-    which neither vanishes nor underflows.
+    so that it does not underflow.
     """
 
     level: float = 1.0
@@ -42,7 +42,7 @@ class Carry(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """foo1, foo2 and foo4 at consecutive steps, and foo3 where the ceiling is not known."""
+    """foo1, foo2 and foo4 at consecutive steps, and foo3 if the ceiling is not known."""
 
     horizon: Table
     optimism: Table
@@ -65,63 +65,53 @@ class Block(NamedTuple):
 
 
 def evaluate(schedule: Schedule, steps: range, carry: Carry) -> tuple[Block, Carry]:
-    """Evaluate a schedule at consecutive steps; return that, and what is carried on to the step after.
-
-    Examples
-    --------
-    >>> from everlearn.agents.schedule import smooth
-    >>> block, _ = evaluate(smooth(), range(1, 33), Carry())
-    >>> float(block.horizon[31]), float(block.ceiling[31])
-    (3.0, -1.0)
-
-    """
+    """Evaluate a schedule at consecutive steps; return the block, and what is carried to the step after it."""
     return assemble(schedule, steps[0], sample(schedule, steps), carry)
 
 
 def sample(schedule: Schedule, steps: range) -> Samples:
     """Evaluate foo1 to foo4 step by step, and check them."""
     if schedule.formula is not None and schedule.ceiling is not None:
-        rows = np.array([_formula_at(schedule, schedule.formula, t) for t in steps])
-        columns: list[Table | None] = [*rows.T.copy(), None]
+        rows = np.array([_call_formula(schedule, schedule.formula, t) for t in steps])
+        horizon, optimism, count_scale = rows.T.copy()
+        samples = Samples(horizon, optimism, count_scale, None)
     else:
         functions = (schedule.horizon, schedule.optimism, schedule.count_scale, schedule.value_shift)
-        known = schedule.ceiling is not None
-        columns = [_called(schedule, function, name, steps) for function, name in zip(functions, NAMES, strict=True)]
-        columns[3] = None if known else columns[3]
-    samples = Samples(*columns)  # type: ignore[arg-type]  # only the last may be None
+        horizon, optimism, count_scale, value_shift = (
+            _call(schedule, function, name, steps) for function, name in zip(functions, LEAST, strict=True)
+        )
+        samples = Samples(horizon, optimism, count_scale, None if schedule.ceiling is not None else value_shift)
     check(samples, steps[0])
     return samples
 
 
-NAMES = ("horizon", "optimism", "count scale", "value shift")
-LEAST = (1.0, 0.0, 0.0, -math.inf)
+LEAST = {"horizon": 1.0, "optimism": 0.0, "count scale": 0.0, "value shift": -math.inf}
+"""The least value of each field of :class:`Samples`."""
 
 
 def check(samples: Samples, first: int) -> None:
-    """Refuse values outside their domain, at the first step at which there is one."""
-    worst: tuple[int, str, float, float] | None = None
-    for values, name, least in zip(samples, NAMES, LEAST, strict=True):
-        if values is None:
-            continue
-        wrong = np.flatnonzero(~(np.isfinite(values) & (values >= least)))
-        if wrong.size and (worst is None or wrong[0] < worst[0]):
-            worst = int(wrong[0]), name, float(values[wrong[0]]), least
-    if worst is not None:
-        position, name, value, least = worst
+    """Raise if a value is outside its domain, for the first step at which one is."""
+    mistakes = []
+    for values, (name, least) in zip(samples, LEAST.items(), strict=True):
+        if values is not None:
+            wrong = np.flatnonzero(~(np.isfinite(values) & (values >= least)))
+            mistakes += [(int(position), name, float(values[position]), least) for position in wrong[:1]]
+    if mistakes:
+        position, name, value, least = min(mistakes, key=lambda mistake: mistake[0])
         remedy = f"must be at least {least:g}" if math.isfinite(value) else "must be finite"
         raise ScheduleError(name, value, remedy, first + position)
 
 
-def _formula_at(schedule: Schedule, formula: Formula, t: int) -> tuple[float, float, float]:
+def _call_formula(schedule: Schedule, formula: Formula, t: int) -> tuple[float, float, float]:
     constants: Any = schedule.constants
     with blame(f"schedule {schedule.name!r}: formula", f"t = {t}"):
         try:
             return formula(t, constants)
-        except OverflowError:  # where compiled code has infinity; either is refused
+        except OverflowError:  # compiled code has infinity here; check raises for both
             return math.inf, math.inf, math.inf
 
 
-def _called(schedule: Schedule, function: Callable[[int], float], name: str, steps: range) -> Table:
+def _call(schedule: Schedule, function: Callable[[int], float], name: str, steps: range) -> Table:
     values = np.empty(len(steps))
     for position, t in enumerate(steps):
         with blame(f"schedule {schedule.name!r}: {name.replace(' ', '_')}", f"t = {t}"):
@@ -141,7 +131,7 @@ def _called(schedule: Schedule, function: Callable[[int], float], name: str, ste
 
 
 def assemble(schedule: Schedule, first: int, samples: Samples, carry: Carry) -> tuple[Block, Carry]:
-    """Make a block from samples, with what accumulates over time; return it, and what is carried on."""
+    """Make a block from samples and what has accumulated; return it, and what is carried to the next."""
     horizon = samples.horizon
     if samples.value_shift is None:
         ceiling = np.full(len(horizon), schedule.ceiling)
@@ -156,7 +146,7 @@ def assemble(schedule: Schedule, first: int, samples: Samples, carry: Carry) -> 
 
 
 def _summed(shift: Table, horizon: Table, carry: Carry) -> tuple[Table, float, float]:
-    """Return tau - c at each step, with c summed by Neumaier's method, and the sum with its error."""
+    """Return tau - c at each step, where c is summed by Neumaier's method, and the sum with its error."""
     ceiling = np.empty(len(shift))
     level, error = carry.level, carry.level_error
     for position, (added, tau) in enumerate(zip(shift.tolist(), horizon.tolist(), strict=True)):
@@ -179,74 +169,57 @@ def _product(count_scale: Table, carry: Carry) -> tuple[Table, Table]:
 
 
 def multiplied(mantissa: float, power: float, factor: float) -> tuple[float, float]:
-    """Multiply mantissa 2^power by a factor, the mantissa staying in [1, 2); a factor of zero drops the power.
-
-    Examples
-    --------
-    >>> multiplied(1.5, 0.0, 0.5), multiplied(1.5, 0.0, 0.0)
-    ((1.5, -1.0), (1.0, -67108864.0))
-
-    """
+    """Multiply mantissa 2^power by a factor; the mantissa stays in [1, 2), and a factor of zero lowers the power."""
     if factor == 0.0:
         return 1.0, power - FORGET
-    half, moved = math.frexp(factor)  # apart from the mantissa, so that no product under- or overflows
+    half, moved = math.frexp(factor)  # split first, so that no product underflows or overflows
     again, moved_again = math.frexp(mantissa * half)
     return 2.0 * again, power + moved + moved_again - 1.0
 
 
 class Clock:
-    """Tells what a schedule says at any step, best asked in order.
-
-    Examples
-    --------
-    >>> from everlearn.agents.schedule import smooth
-    >>> clock = Clock(smooth())
-    >>> clock.at(32).horizon, clock.at(32).discount
-    (3.0, 0.6666666666666667)
-
-    """
+    """Returns the values of a schedule at any step, fastest in order; it keeps the current block and the one before."""
 
     def __init__(self, schedule: Schedule | None) -> None:
         self.schedule = schedule
         self._index = -1
-        self._carry = self._next = self._last = Carry()
+        self._carry = self._next_carry = self._last_carry = Carry()
         self._rows: list[ScheduleValues] = []
-        self._before: list[ScheduleValues] = []
+        self._last_rows: list[ScheduleValues] = []
 
     def at(self, t: int) -> ScheduleValues:
-        """Return what is known of step t."""
+        """Return the values at step t."""
         if self.schedule is None:
             return ScheduleValues(t, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
         index = (t - 1) // BLOCK
-        if index == self._index - 1 and self._before:
-            return self._before[t - self._before[0].t]
+        if index == self._index - 1 and self._last_rows:
+            return self._last_rows[t - self._last_rows[0].t]
         if index < self._index:
-            self.wind(0, Carry())
+            self.start_at(0, Carry())
         while self._index < index:
-            self._turn(self.schedule)
+            self._advance(self.schedule)
         return self._rows[t - self._rows[0].t]
 
     def carry(self, t: int) -> tuple[int, Carry]:
         """Return the index of the block of step t, which is the current one or the one before, and its carry.
 
-        Wound there, the clock tells of t and of all that follows.
+        A clock that is started there has the values at t and at all later steps.
         """
-        if self._before and (t - 1) // BLOCK == self._index - 1:
-            return self._index - 1, self._last
+        if self._last_rows and (t - 1) // BLOCK == self._index - 1:
+            return self._index - 1, self._last_carry
         return max(self._index, 0), self._carry
 
-    def wind(self, index: int, carry: Carry) -> None:
+    def start_at(self, index: int, carry: Carry) -> None:
         """Set the clock to the beginning of a block."""
-        self._index, self._next, self._rows, self._before = index - 1, carry, [], []
+        self._index, self._next_carry, self._rows, self._last_rows = index - 1, carry, [], []
         if self.schedule is not None:
-            self._turn(self.schedule)
+            self._advance(self.schedule)
 
-    def _turn(self, schedule: Schedule) -> None:
-        begin = (self._index + 1) * BLOCK + 1
-        block, following = evaluate(schedule, range(begin, begin + BLOCK), self._next)
-        self._last, self._carry, self._next, self._index = self._carry, self._next, following, self._index + 1
-        steps = range(begin, begin + BLOCK)
-        self._before = self._rows
-        self._rows = [
-            ScheduleValues(*row) for row in zip(steps, *(column.tolist() for column in block[1:]), strict=True)
-        ]
+    def _advance(self, schedule: Schedule) -> None:
+        first = (self._index + 1) * BLOCK + 1
+        steps = range(first, first + BLOCK)
+        block, following = evaluate(schedule, steps, self._next_carry)
+        self._last_carry, self._carry, self._next_carry = self._carry, self._next_carry, following
+        self._index += 1
+        columns = (column.tolist() for column in block[1:])
+        self._last_rows, self._rows = self._rows, [ScheduleValues(*row) for row in zip(steps, *columns, strict=True)]

@@ -1,8 +1,8 @@
 """The third baseline, of Appendix B: it extrapolates the average reward by its first two derivatives.
 
-Three phases, under pi_0, pi_epsilon and pi_2epsilon, give both derivatives at 0 by finite differences; from then on it
-applies the epsilon in [0, 1] that maximises the quadratic.  A small epsilon leaves the second derivative to noise,
-which enters divided by epsilon^2.
+Three phases, with pi_0, pi_epsilon and pi_2epsilon, give both derivatives at 0 by finite differences.  From then on the
+agent applies the epsilon in [0, 1] that maximises the quadratic.  With a small epsilon noise dominates the second
+derivative, since it is divided by epsilon^2.
 """
 
 from __future__ import annotations
@@ -12,45 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents import mixture
+from everlearn.agents.baseline import baseline_design
+from everlearn.agents.checks import check_fraction
 from everlearn.agents.design import Design
 from everlearn.protocol import Experience, ScheduleValues, Table
-from everlearn.tasks.indexed import IndexedTask
 
 
 class Extrapolation(NamedTuple):
-    """The sums of rewards of the three phases."""
+    """What the third baseline knows; it gathers the sums of rewards of the three phases."""
 
     roles: NDArray[np.int64]
     epsilon: Table
     gathered: Table
     phase: NDArray[np.int64]
     spacing: Table
-
-
-def curvature(
-    *, phase: int = 200_000, epsilon: float = 0.25, slow: str | None = None, fast: str | None = None
-) -> Design:
-    """Estimate two derivatives of average reward and maximise the quadratic on [0, 1] (third baseline, Appendix B).
-
-    Parameters
-    ----------
-    phase:
-        for how many steps it tries each epsilon
-    epsilon:
-        the spacing of the three it tries: 0, epsilon and twice epsilon
-    slow, fast:
-        which actions these are; those so called unless given
-
-    """
-    mixture.check_phase(phase)
-    mixture.check_epsilon(epsilon, 0.5)
-
-    def build(indexed: IndexedTask) -> Extrapolation:
-        roles = mixture.roles(indexed, slow, fast)
-        return Extrapolation(roles, np.zeros(1), np.zeros(3), np.array([phase]), np.array([epsilon]))
-
-    return Design(build, mixture.act, learn, mixture.policy, inspect=mixture.inspect, name="curvature")
 
 
 def learn(knowledge: Extrapolation, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
@@ -70,17 +45,31 @@ def learn(knowledge: Extrapolation, experience: Experience, now: ScheduleValues,
 
 
 def best_epsilon(at_zero: float, at_one: float, at_two: float, spacing: float) -> float:
-    """Return the maximiser on [0, 1] of the quadratic through the averages at 0, ``spacing`` and twice ``spacing``.
-
-    Examples
-    --------
-    >>> best_epsilon(0.0, 0.1875, 0.25, 0.25), best_epsilon(0.1, 0.09, 0.08, 0.1), best_epsilon(0.0, 0.1, 0.3, 0.1)
-    (0.5, 0.0, 1.0)
-
-    """
+    """Return the maximiser on [0, 1] of the quadratic through the averages at 0, ``spacing`` and twice ``spacing``."""
     first = (4.0 * at_one - 3.0 * at_zero - at_two) / (2.0 * spacing)
     half_second = (at_zero - 2.0 * at_one + at_two) / (2.0 * spacing * spacing)
     best = 1.0 if first + half_second > 0.0 else 0.0
     if half_second < 0.0:
         best = min(1.0, max(0.0, -first / (2.0 * half_second)))
     return best
+
+
+def curvature(
+    *, phase: int = 200_000, epsilon: float = 0.25, slow: str | None = None, fast: str | None = None
+) -> Design:
+    """Estimate two derivatives of average reward and maximise the quadratic on [0, 1] (third baseline, Appendix B).
+
+    Parameters
+    ----------
+    phase:
+        the number of steps for which it tries each epsilon
+    epsilon:
+        the spacing of the three that it tries: 0, epsilon and twice epsilon
+    slow, fast:
+        the slow and the fast action; default: the actions of these names
+
+    """
+    check_fraction(most=0.5, epsilon=epsilon)
+    return baseline_design(
+        "curvature", learn, Extrapolation, gathered=3, phase=phase, constants=[epsilon], slow=slow, fast=fast
+    )

@@ -1,8 +1,8 @@
 """The design of an agent: data plus two pure functions.
 
-What an agent knows is a NamedTuple of arrays; ``act`` and ``learn`` are functions over it, written in the subset of
+An agent's knowledge is a NamedTuple of arrays; ``act`` and ``learn`` are functions of it, written in the subset of
 Python that Numba compiles: indices, arithmetic, loops and calls of functions like themselves.  One source serves the
-reference loop, the agent that is driven step by step, and compilation.
+reference engine, the agent that is driven step by step, and compilation.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from everlearn.tasks.task import Task
 
 @dataclass(frozen=True)
 class Design:
-    """An agent before it has met a task.
+    """An agent before it meets a task.
 
     Parameters
     ----------
     build:
-        from the task in indices, what the agent knows at the beginning: a NamedTuple of arrays, and of numbers and
-        tuples of numbers, which never change
+        from the task in indices, the initial knowledge: a NamedTuple of arrays, and of numbers and tuples of numbers,
+        which never change
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`
     learn:
         ``learn(knowledge, experience, now, stream)`` changes the arrays in place
     policy:
-        from what it knows, the probability of each action in each aleatoric state
+        from the knowledge, the probability of each action in each aleatoric state
     schedule:
-        what ``now`` tells beside the time
+        what ``now`` contains beside the time
     inspect:
-        from what it knows and ``now``, named arrays for people to look at, such as Q and N
+        from the knowledge and ``now``, named arrays for people to look at, such as Q and N
     by_state:
-        whether the first axis of every array is the aleatoric state, and both functions touch no rows but those of the
-        states they are given; several runs can then be advanced side by side, which is faster.  For the built-in
-        agents: nobody has proved it of a design of your own, whose runs are kept apart.
+        whether the first axis of every array is the aleatoric state, and both functions touch only the rows of the
+        states they are given; several runs can then be advanced side by side, which is faster.  It applies to the
+        built-in agents only; runs of a design of your own are kept apart.
     infinite:
-        whether infinity is among what the agent may know; in a design of your own it is refused unless this is set
+        whether the knowledge may contain infinity; in a design of your own infinity is refused unless this is set
     unit:
-        whether it always learns from rewards scaled to [0, 1], also from those of a task that is declared raw
+        whether it always learns from rewards scaled to [0, 1], even if the task is raw
     values:
-        from what it knows, the table of values by which it chooses: one row per aleatoric state and one column per
+        from the knowledge, the table of values by which it chooses: one row per aleatoric state and one column per
         action, a view that can be written to
     masks:
-        whether it never chooses an action whose value is minus infinity, and leaves it out of every maximum
+        whether it never chooses an action whose value is minus infinity, and ignores it in every maximum
     plans:
         whether a step may take long, because it plans over all aleatoric states
     duration:
-        the number of steps that the agent was told it will run for, where it was told one
+        the number of steps that the agent was told it will run for, if it was told
 
     Examples
     --------
@@ -93,9 +93,9 @@ class Design:
 
     @cached_property
     def own(self) -> bool:
-        """Whether it is the user's own: some function of it is not from this package, and so it runs with checks."""
+        """Whether it is the user's own: a function of it is not from this package, so it runs with checks."""
         functions = (self.build, self.act, self.learn, self.policy, self.inspect, self.values)
-        return any(not is_ours(one) for one in functions if one is not None)
+        return any(not is_ours(function) for function in functions if function is not None)
 
     def __repr__(self) -> str:
         """Return one line: the name, the parameters and the schedule."""
@@ -104,11 +104,11 @@ class Design:
         return f"Design({self.name!r}{': ' if settings else ''}{settings}{schedule})"
 
     def scaling(self, reward: Reward) -> str:
-        """Say in words what it learns from."""
+        """Return in words the rewards that it learns from."""
         if (reward.low, reward.high) == (0, 1):
             return "rewards as they are, from 0 to 1"
         return replace(reward, raw=reward.raw and not self.unit).scaling
 
     def view(self, task: Task) -> Task:
-        """Return a task as this design learns from it: with scaled rewards, if it asks for these."""
+        """Return a task as this design learns from it: with scaled rewards, if ``unit`` is set."""
         return task.scaled if self.unit else task

@@ -1,30 +1,37 @@
-"""Differential Q-learning: the error of the values moves the average reward too.
+"""Differential Q-learning: one error moves both the values and the average reward.
 
-Yi Wan, Abhishek Naik and Richard S. Sutton, "Learning and Planning in Average-Reward Markov Decision
-Processes", Proceedings of the 38th International Conference on Machine Learning (ICML), PMLR 139, 2021; arXiv
-2006.16318.  Its tabular control algorithm, Differential Q-learning:
+Yi Wan, Abhishek Naik and Richard S. Sutton, "Learning and Planning in Average-Reward Markov Decision Processes", ICML,
+PMLR 139, 2021; arXiv 2006.16318.  The tabular control algorithm:
 
     delta = R - average + max_a Q(S', a) - Q(S, A);   Q(S, A) += alpha delta;   average += eta alpha delta.
 
-What differs from the source:
-
-- Rewards are scaled to [0, 1] by the declared range.  From initial values of zero all that is learned scales
-  with them, so the actions stay the same.
-- The step size is a constant, as in the experiments of the source; its theorem is about decreasing ones.
-- The aleatoric state is treated as if it were a Markov state.
-- Behaviour, which the source leaves open, is epsilon-greedy as in its experiments, ties broken uniformly.
+What differs from the source, beside what :mod:`everlearn.agents.relative` says: the step size is constant, as in the
+experiments of the source; its theorem is about decreasing step sizes.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from everlearn.agents.checks import check_fraction, check_positive
 from everlearn.agents.design import Design
-from everlearn.agents.greedy import largest
-from everlearn.agents.relative import Rates, Relative, check_step_size, relative_design
+from everlearn.agents.relative import Relative, relative_design
+from everlearn.agents.tabular import largest
 from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues
+
+
+def learn(knowledge: Relative, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
+    """Move the value and the average by the same error."""
+    q = knowledge.cells["value"]
+    average = knowledge.cells["average"]
+    s = experience.aleatoric_state
+    a = experience.action
+    following = experience.next_aleatoric_state
+    delta = experience.reward - average[s, 0] + largest(q, following) - q[s, a]
+    q[s, a] += knowledge.step_size * delta
+    average[following, 0] = average[s, 0] + knowledge.average_step_size * delta
+    knowledge.cells["entered"][following, 0] = now.t
 
 
 def differential_q(
@@ -42,31 +49,25 @@ def differential_q(
     Parameters
     ----------
     step_size:
-        alpha, of the values
+        alpha, the step size of the values
     eta:
-        the average reward learns with step size eta alpha, which is at most 1
+        the step size of the average reward is eta alpha, which must be at most 1
     epsilon:
-        the probability of an action at random
+        the probability of a random action
     initial_value, initial_average:
-        what every value and the average reward are at first
+        the initial value of every pair, and the initial average reward
 
     """
-    check_step_size(step_size, "agent.step_size")
-    require(0 < eta < math.inf, "agent.eta", eta, "give a finite number above 0")
+    check_fraction(step_size=step_size)
+    check_positive(eta=eta)
     remedy = f"give at most {1 / step_size:g}, so that eta times step_size is at most 1"
     require(eta * step_size <= 1, "agent.eta", eta, remedy)
-    rates = Rates(step_size, eta * step_size, epsilon, initial_value, initial_average)
-    return relative_design(learn, rates, "differential-q")
-
-
-def learn(knowledge: Relative, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
-    """Move the value and the average by the same error."""
-    q = knowledge.cells["value"]
-    average = knowledge.cells["average"]
-    s = experience.aleatoric_state
-    a = experience.action
-    following = experience.next_aleatoric_state
-    delta = experience.reward - average[s, 0] + largest(q, following) - q[s, a]
-    q[s, a] += knowledge.step_size * delta
-    average[following, 0] = average[s, 0] + knowledge.average_step_size * delta
-    knowledge.cells["entered"][following, 0] = now.t
+    return relative_design(
+        "differential-q",
+        learn,
+        step_size=step_size,
+        average_step_size=eta * step_size,
+        epsilon=epsilon,
+        initial_value=initial_value,
+        initial_average=initial_average,
+    )

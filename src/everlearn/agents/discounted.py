@@ -1,7 +1,7 @@
-"""Algorithm 1, ``discounted_q_learning``: one horizon, a duration known beforehand.
+"""Algorithm 1, ``discounted_q_learning``: one horizon, and a duration known beforehand.
 
-It is Algorithm 2 under the schedule ``fixed``: values begin at tau, which foo3(1) = tau - 1 sees to, and N, which the
-paper does not initialise, at 0.  Past its duration it goes on unchanged.
+It is Algorithm 2 with the schedule ``fixed``: foo3(1) = tau - 1 raises the values to tau, and N, which the paper does
+not initialise, begins at 0.  After its duration the agent continues unchanged.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from everlearn.agents.checks import check_at_least, check_duration
 from everlearn.agents.design import Design
 from everlearn.agents.growing_horizon import growing_horizon
 from everlearn.agents.schedule import fixed
-from everlearn.errors import require
 
 
 def discounted(*, horizon: float = 10.0, duration: int | None = None) -> Design:
@@ -23,7 +23,7 @@ def discounted(*, horizon: float = 10.0, duration: int | None = None) -> Design:
     horizon:
         tau, the effective planning horizon
     duration:
-        T, the number of steps that the agent is told it will run for; that of the run unless given
+        T, the number of steps that the agent is told it will run for; default: the steps of the run
 
     """
     constants = {"horizon": horizon, "optimism": fixed_optimism(horizon, duration)}
@@ -32,15 +32,7 @@ def discounted(*, horizon: float = 10.0, duration: int | None = None) -> Design:
 
 
 def fixed_optimism(horizon: float, duration: int | None) -> float:
-    """Return beta = 4 tau^(3/2) sqrt(log(2 T^2)), Line 2 of Algorithm 1.
-
-    Examples
-    --------
-    >>> round(fixed_optimism(4, 1000), 6)
-    121.888742
-
-    """
-    require(1 <= horizon < math.inf, "agent.horizon", horizon, "give a finite number of at least 1")
-    if duration is None or duration < 1:
-        require(False, "agent.duration", duration, "give the number of steps that the agent will run for")
-    return math.pow(horizon, 1.5) * 4.0 * math.sqrt(math.log(2.0 * float(duration or 1) ** 2))
+    """Return beta = 4 tau^(3/2) sqrt(log(2 T^2)), Line 2 of Algorithm 1."""
+    check_at_least(1, horizon=horizon)
+    steps = check_duration(duration)
+    return math.pow(horizon, 1.5) * 4.0 * math.sqrt(math.log(2.0 * float(steps) ** 2))

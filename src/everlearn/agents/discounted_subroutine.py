@@ -1,7 +1,7 @@
 """Algorithm 3, the discounted Q-learning subroutine of the proofs (Appendix C.3), as written.
 
-It begins from any values Q_init and, with :meth:`everlearn.Task.after`, from any history.  The text calls it identical
-to Algorithm 1 apart from that; it is not: it clips V and not Q.
+It begins from any values Q_init and, with :meth:`everlearn.Task.after`, from any history.  The text calls it otherwise
+identical to Algorithm 1, but it is not: it clips V and not Q.
 """
 
 from __future__ import annotations
@@ -12,79 +12,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from everlearn.agents.checks import check_at_least
 from everlearn.agents.design import Design
 from everlearn.agents.discounted import fixed_optimism
-from everlearn.agents.greedy import greedy_action, greedy_policy, kept_values, largest
-from everlearn.agents.records import records
+from everlearn.agents.tabular import greedy_action, greedy_policy, largest, records, value_table
 from everlearn.errors import InputError, require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
 
 class Subroutine(NamedTuple):
-    """What Algorithm 3 keeps."""
+    """Q, N and V."""
 
     cells: NDArray[Any]
     """One record per aleatoric state: Q and N of each action."""
     best: Table
     """V, for each aleatoric state."""
     constants: Table
-    """gamma, beta and tau = 1 / (1 - gamma), for each aleatoric state the same."""
-
-
-def discounted_subroutine(
-    *,
-    horizon: float = 10.0,
-    duration: int | None = None,
-    optimism: float | None = None,
-    q_init: ArrayLike | None = None,
-) -> Design:
-    """Discounted Q-learning from any values and any history, V clipped rather than Q (Algorithm 3).
-
-    Parameters
-    ----------
-    horizon:
-        tau; gamma = 1 - 1 / tau
-    duration:
-        T, from which the optimism follows; that of the run unless given
-    optimism:
-        beta; 4 tau^(3/2) sqrt(log(2 T^2)) unless given
-    q_init:
-        the values to begin with, a number or one for each aleatoric state and action; tau unless given
-
-    """
-    require(1 <= horizon < math.inf, "agent.horizon", horizon, "give a finite number of at least 1")
-    beta = fixed_optimism(horizon, duration) if optimism is None else optimism
-    require(0 <= beta < math.inf, "agent.optimism", beta, "give a finite number of at least 0")
-
-    def build(indexed: IndexedTask) -> Subroutine:
-        shape = (indexed.states, indexed.actions)
-        value = _initial(horizon if q_init is None else q_init, shape)
-        cells = records(indexed.states, value=indexed.actions, count=indexed.actions)
-        cells["value"] = value
-        constants = np.tile([1.0 - 1.0 / horizon, beta, horizon], (indexed.states, 1))
-        return Subroutine(cells, value.max(axis=1), constants)
-
-    return Design(
-        build,
-        act,
-        learn,
-        policy,
-        inspect=inspect,
-        by_state=True,
-        values=kept_values,
-        name="discounted-subroutine",
-        duration=duration,
-    )
-
-
-def _initial(given: ArrayLike, shape: tuple[int, int]) -> Table:
-    try:
-        value = np.broadcast_to(np.asarray(given, dtype=np.float64), shape)
-    except (TypeError, ValueError):
-        raise InputError("agent.q_init", given, f"give a number, or an array of shape {shape}") from None
-    require(bool(np.isfinite(value).all()), "agent.q_init", given, "give finite values")
-    return value
+    """gamma, beta and tau = 1 / (1 - gamma), the same for each aleatoric state."""
 
 
 def act(knowledge: Subroutine, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -115,8 +60,59 @@ def policy(knowledge: Subroutine) -> Table:
 
 def inspect(knowledge: Subroutine, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return Q, N and V."""
-    return {
-        "Q": knowledge.cells["value"].copy(),
-        "N": knowledge.cells["count"].copy(),
-        "V": knowledge.best.copy(),
-    }
+    cells = knowledge.cells
+    return {"Q": cells["value"].copy(), "N": cells["count"].copy(), "V": knowledge.best.copy()}
+
+
+def discounted_subroutine(
+    *,
+    horizon: float = 10.0,
+    duration: int | None = None,
+    optimism: float | None = None,
+    q_init: ArrayLike | None = None,
+) -> Design:
+    """Discounted Q-learning from any values and any history, V clipped rather than Q (Algorithm 3).
+
+    Parameters
+    ----------
+    horizon:
+        tau; gamma = 1 - 1 / tau
+    duration:
+        T, which determines the optimism; default: the steps of the run
+    optimism:
+        beta; default: 4 tau^(3/2) sqrt(log(2 T^2))
+    q_init:
+        the initial values, one number or one per aleatoric state and action; default: tau
+
+    """
+    check_at_least(1, horizon=horizon)
+    beta = fixed_optimism(horizon, duration) if optimism is None else optimism
+    check_at_least(0, optimism=beta)
+
+    def build(indexed: IndexedTask) -> Subroutine:
+        value = _initial_values(horizon if q_init is None else q_init, (indexed.states, indexed.actions))
+        cells = records(indexed.states, value=indexed.actions, count=indexed.actions)
+        cells["value"] = value
+        constants = np.tile([1.0 - 1.0 / horizon, beta, horizon], (indexed.states, 1))
+        return Subroutine(cells, value.max(axis=1), constants)
+
+    return Design(
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        by_state=True,
+        values=value_table,
+        name="discounted-subroutine",
+        duration=duration,
+    )
+
+
+def _initial_values(given: ArrayLike, shape: tuple[int, int]) -> Table:
+    try:
+        value = np.broadcast_to(np.asarray(given, dtype=np.float64), shape)
+    except (TypeError, ValueError):
+        raise InputError("agent.q_init", given, f"give a number, or an array of shape {shape}") from None
+    require(bool(np.isfinite(value).all()), "agent.q_init", given, "give finite values")
+    return value

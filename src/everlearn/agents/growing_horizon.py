@@ -1,21 +1,19 @@
 """Algorithm 2, ``growing_horizon_q_learning``: optimistic Q-learning over a horizon that grows with time.
 
 The algorithm as written adds foo3(t) to every value and multiplies every count by foo4(t) at each step, which costs
-|S| |A|.  Here both are kept in forms in which that costs nothing, whatever the schedule:
+|S| |A| operations.  Here both are stored in forms in which that costs nothing:
 
-- u = Q - c, with c = 1 + foo3(1) + ... + foo3(t).  Since (1 - gamma) tau = 1, the update of Line 14 becomes
-  u += alpha (r - c / tau + gamma max u' - u + beta / sqrt(N)), and the clip of Line 15 u = min(u, tau - c).
-- N = visits * scale * 2 ** (exponent - stamp), where scale * 2 ** exponent is the product of foo4 so far (in ``now``),
-  visits is the count at the pair's last visit divided by the scale at that time, and the stamp the exponent then.
+- u = Q - c, where c = 1 + foo3(1) + ... + foo3(t).  Since (1 - gamma) tau = 1, the update of Line 14 becomes
+  u += alpha (r - c / tau + gamma max u' - u + beta / sqrt(N)), and the clip of Line 15 becomes u = min(u, tau - c).
+- N = visits * scale * 2 ** (exponent - stamp), where scale * 2 ** exponent is the product of foo4 so far, visits is the
+  count at the last visit of the pair divided by the scale at that time, and the stamp is the exponent at that time.
 
-A schedule may ask for optimism that follows what varies.  Then the mean and the variance of the targets of a pair are
-kept too, as running averages with the step size of Line 11, and the bonus of Line 14 is foo2 ((doubt + sigma) / sqrt(N)
-+ rarity tau / N).  It may also ask that an action be kept for some visits of a state once it is chosen; then the action
-and the visits left are kept for each state.  With the schedules of the paper nothing of this is there, and the agent is
-the paper's.
+This form is also exact where it matters: two clipped values are equal, as on paper.  In the literal form, rounding
+would break such ties and change the actions.
 
-It is also the numerically right form: two clipped values are exactly equal, as on paper, where rounding in the literal
-form would break ties and change what the agent does.
+A schedule may ask for optimism that follows the variance of targets, which is then tracked with the step size of Line
+11, and for actions that are held for some visits of a state (:class:`everlearn.Schedule`).  The schedules of the paper
+ask for neither, and with them the agent is the paper's.
 """
 
 from __future__ import annotations
@@ -27,24 +25,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.agents.greedy import greedy_action, greedy_policy, kept_values, largest
-from everlearn.agents.records import records
 from everlearn.agents.schedule import Schedule
+from everlearn.agents.tabular import greedy_action, greedy_policy, largest, records, value_table
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
 VANISHED = -2000
 """A power of two so small that any count times it is zero.  A zero of foo4 lowers the exponent by 2 ** 26; only scales
-that after it multiply to more than 2 ** (2 ** 26) could bring back what it forgot."""
+that multiply to more than 2 ** (2 ** 26) afterwards could bring back what it forgot."""
 
 
-class Values(NamedTuple):
-    """P_t in offset form."""
+class OffsetValues(NamedTuple):
+    """Q and N in offset form."""
 
     cells: NDArray[Any]
     """One record per aleatoric state.  For each action it has ``value``, its u; ``count``, its visits; ``stamp``, if
     foo4 scales counts; ``mean`` and ``variance`` of its targets, if optimism follows them.  If actions are held it
-    has ``held``, the action, and ``left``, for how many more visits.  A field that is not needed has no entries."""
+    has ``held``, the action, and ``left``, the number of visits left.  A field that is not needed has no entries."""
     step_weight: float
     doubt: float
     rarity: float
@@ -52,54 +49,7 @@ class Values(NamedTuple):
     persistence_most: float
 
 
-def growing_horizon(*, schedule: Schedule) -> Design:
-    """Optimistic Q-learning over a growing horizon, the agent of the paper (Algorithm 2).
-
-    Parameters
-    ----------
-    schedule:
-        foo1 to foo4
-
-    """
-
-    def build(indexed: IndexedTask) -> Values:
-        return nothing_known(indexed, schedule)
-
-    return Design(
-        build,
-        act,
-        learn,
-        policy,
-        schedule,
-        inspect,
-        by_state=True,
-        unit=schedule.unit,
-        values=kept_values,
-        masks=True,
-        name="growing-horizon",
-    )
-
-
-def nothing_known(indexed: IndexedTask, schedule: Schedule) -> Values:
-    """Begin with Q = 1 (u = 0, c = 1) and N = 0 everywhere."""
-    actions = indexed.actions
-    varies = actions if schedule.doubt is not None else 0
-    holds = 1 if schedule.persistence > 0 else 0
-    cells = records(
-        indexed.states,
-        value=actions,
-        count=actions,
-        stamp=actions if schedule.scales_counts else 0,
-        mean=varies,
-        variance=varies,
-        held=holds,
-        left=holds,
-    )
-    constants = schedule.step_weight, schedule.doubt or 0.0, schedule.rarity
-    return Values(cells, *constants, schedule.persistence, schedule.persistence_most)
-
-
-def act(knowledge: Values, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
+def act(knowledge: OffsetValues, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Line 8: sample from the greedy actions, which the offset c does not change; or repeat the action that is held."""
     left = knowledge.cells["left"]
     if left.shape[1] > 0 and left[aleatoric_state, 0] >= 1.0:
@@ -107,20 +57,23 @@ def act(knowledge: Values, aleatoric_state: int, now: ScheduleValues, stream: An
     return greedy_action(knowledge.cells["value"], aleatoric_state, stream)
 
 
-def learn(knowledge: Values, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
-    """Lines 10 to 15."""
+def learn(knowledge: OffsetValues, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
+    """Lines 10 to 15, with u = Q - c in place of Q; ``now`` has the results of Lines 4 to 7 and 13."""
     u = knowledge.cells["value"]
     s = experience.aleatoric_state
     a = experience.action
-    n = count_visit(knowledge, s, a, now)
-    alpha = step_size(n, now.horizon, knowledge.step_weight)
-    target = experience.reward - now.drift + now.discount * largest(u, experience.next_aleatoric_state)
+    n = count_visit(knowledge, s, a, now)  # Lines 7 and 10
+    alpha = step_size(n, now.horizon, knowledge.step_weight)  # Line 11
+    following = experience.next_aleatoric_state  # Line 12
+    gamma = now.discount  # Line 13
+    target = experience.reward - now.drift + gamma * largest(u, following)  # Line 14, where drift = c / tau
     target += bonus(knowledge, s, a, n, alpha, target, now)
-    u[s, a] = min((1.0 - alpha) * u[s, a] + alpha * target, now.ceiling)  # exactly the target where alpha = 1
+    value = (1.0 - alpha) * u[s, a] + alpha * target  # exactly the target if alpha = 1
+    u[s, a] = min(value, now.ceiling)  # Line 15, where ceiling = tau - c
     hold(knowledge, s, a, n)
 
 
-def count_visit(knowledge: Values, s: int, a: int, now: ScheduleValues) -> float:
+def count_visit(knowledge: OffsetValues, s: int, a: int, now: ScheduleValues) -> float:
     """Lines 7 and 10: count a visit, and return N."""
     count = knowledge.cells["count"]
     stamp = knowledge.cells["stamp"]
@@ -133,8 +86,8 @@ def count_visit(knowledge: Values, s: int, a: int, now: ScheduleValues) -> float
     return n
 
 
-def bonus(knowledge: Values, s: int, a: int, n: float, alpha: float, target: float, now: ScheduleValues) -> float:
-    """Return the bonus of Line 14: foo2 / sqrt(N), unless the schedule asks for optimism that follows the variance."""
+def bonus(knowledge: OffsetValues, s: int, a: int, n: float, alpha: float, target: float, now: ScheduleValues) -> float:
+    """Return the bonus of Line 14: foo2 / sqrt(N), unless optimism follows the variance."""
     mean = knowledge.cells["mean"]
     variance = knowledge.cells["variance"]
     if mean.shape[1] == 0:
@@ -147,8 +100,8 @@ def bonus(knowledge: Values, s: int, a: int, n: float, alpha: float, target: flo
     )
 
 
-def hold(knowledge: Values, s: int, a: int, n: float) -> None:
-    """Count down while the held action is taken; another action is held from now on."""
+def hold(knowledge: OffsetValues, s: int, a: int, n: float) -> None:
+    """Count down while the held action is taken; hold another action from now on."""
     held = knowledge.cells["held"]
     left = knowledge.cells["left"]
     if left.shape[1] > 0:
@@ -160,12 +113,12 @@ def hold(knowledge: Values, s: int, a: int, n: float) -> None:
 
 
 def step_size(count: float, horizon: float, weight: float = 2.0) -> float:
-    """Line 11: (1 + 2 tau) / (N + 2 tau), with the weight that a schedule gives in the place of 2."""
+    """Line 11: (1 + 2 tau) / (N + 2 tau), with the weight of the schedule in place of 2."""
     return (1.0 + weight * horizon) / (count + weight * horizon)
 
 
 def scaled_count(visits: float, stamp: float, scale: float, exponent: float) -> float:
-    """Line 7, lazily: what the count has become since its stamp."""
+    """Line 7, applied late: scale a count by all of foo4 since its stamp."""
     n = visits * scale
     if stamp == exponent:
         return n
@@ -173,7 +126,7 @@ def scaled_count(visits: float, stamp: float, scale: float, exponent: float) -> 
 
 
 def shifted(n: float, power: float) -> float:
-    """Return n 2^power, in two factors, since 2^power alone may overflow or vanish where the product does not."""
+    """Return n 2^power, in two factors, since 2^power alone may overflow or vanish when the product does not."""
     if power < VANISHED or n == 0.0:
         return 0.0
     if power > -VANISHED:
@@ -182,8 +135,8 @@ def shifted(n: float, power: float) -> float:
     return float(n) * math.ldexp(1.0, half) * math.ldexp(1.0, int(power) - half)
 
 
-def policy(knowledge: Values) -> Table:
-    """Return the greedy policy, except where an action is held."""
+def policy(knowledge: OffsetValues) -> Table:
+    """Return the greedy policy; where an action is held, that action."""
     probabilities = greedy_policy(knowledge.cells["value"])
     if knowledge.cells["left"].shape[1] > 0:
         held = knowledge.cells["left"][:, 0] >= 1.0
@@ -191,11 +144,54 @@ def policy(knowledge: Values) -> Table:
     return probabilities
 
 
-def inspect(knowledge: Values, now: ScheduleValues) -> dict[str, Table]:
-    """Return Q and N as the algorithm has them at the end of step ``now.t``, and sigma where that is kept."""
+def inspect(knowledge: OffsetValues, now: ScheduleValues) -> dict[str, Table]:
+    """Return Q and N of the algorithm at the end of step ``now.t``, and sigma if it is tracked."""
     cells = knowledge.cells
     counts = cells["count"].copy()
     for place, stamp in np.ndenumerate(cells["stamp"]):
         counts[place] = scaled_count(float(counts[place]), float(stamp), now.scale, now.exponent)
     tables = {"Q": cells["value"] + (now.horizon - now.ceiling), "N": counts}
     return {**tables, "sigma": np.sqrt(cells["variance"])} if cells["variance"].size else tables
+
+
+def growing_horizon(*, schedule: Schedule) -> Design:
+    """Optimistic Q-learning over a growing horizon, the agent of the paper (Algorithm 2).
+
+    Parameters
+    ----------
+    schedule:
+        foo1 to foo4
+
+    """
+
+    def build(indexed: IndexedTask) -> OffsetValues:
+        """Lines 1 and 2: Q = 1 (u = 0, c = 1) and N = 0."""
+        actions = indexed.actions
+        varies = actions if schedule.doubt is not None else 0
+        holds = 1 if schedule.persistence > 0 else 0
+        cells = records(
+            indexed.states,
+            value=actions,
+            count=actions,
+            stamp=actions if schedule.scales_counts else 0,
+            mean=varies,
+            variance=varies,
+            held=holds,
+            left=holds,
+        )
+        constants = schedule.step_weight, schedule.doubt or 0.0, schedule.rarity
+        return OffsetValues(cells, *constants, schedule.persistence, schedule.persistence_most)
+
+    return Design(
+        build,
+        act,
+        learn,
+        policy,
+        schedule,
+        inspect,
+        by_state=True,
+        unit=schedule.unit,
+        values=value_table,
+        masks=True,
+        name="growing-horizon",
+    )

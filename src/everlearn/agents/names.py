@@ -1,4 +1,4 @@
-"""The names of the agents and schedules, and where each is made; apart from the registry, which imports NumPy."""
+"""The names of the agents and schedules, and the factory of each; this module imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -1,28 +1,23 @@
 """Optimistic Q-learning for the average reward, over one long discounted horizon.
 
-Chen-Yu Wei, Mehdi Jafarnia-Jahromi, Haipeng Luo, Hiteshi Sharma and Rahul Jain, "Model-free Reinforcement
-Learning in Infinite-horizon Average-reward Markov Decision Processes", Proceedings of the 37th International
-Conference on Machine Learning (ICML), PMLR 119, 2020; arXiv 1910.07072.  Its Algorithm 1, with
-gamma = 1 - 1 / H:
+Chen-Yu Wei, Mehdi Jafarnia-Jahromi, Haipeng Luo, Hiteshi Sharma and Rahul Jain, "Model-free Reinforcement Learning in
+Infinite-horizon Average-reward Markov Decision Processes", ICML, PMLR 119, 2020; arXiv 1910.07072.  Algorithm 1, with
+gamma = 1 - 1 / H, where n is how often a was taken in s and sp bounds the span of the optimal bias:
 
-    alpha_n = (H + 1) / (H + n),   b_n = 4 sp sqrt(H log(2 T / delta) / n),
+    alpha_n = (H + 1) / (H + n),   b_n = 4 sp sqrt(H log(2 T / delta) / n),   Q = Qhat = H at first,
     Q(s, a) = (1 - alpha_n) Q(s, a) + alpha_n (r + gamma V(s') + b_n),
-    Qhat(s, a) = min(Qhat(s, a), Q(s, a)),   V(s) = max_a Qhat(s, a),
+    Qhat(s, a) = min(Qhat(s, a), Q(s, a)),   V(s) = max_a Qhat(s, a).
 
-n being how often a was taken in s, sp a bound on the span of the optimal bias, and Q = Qhat = H at first.  It
-acts greedily in Qhat.  Its regret is of order T^(2/3), up to logarithms, with
+It acts greedily in Qhat.  Its regret is of order T^(2/3), up to logarithms, with
 
     H = min(sqrt(sp T / (S A)), (T / (S A log(4 T / delta)))^(1/3)).
 
-What differs from the source:
+What differs from the source, beside what :mod:`everlearn.agents` says:
 
-- H is 2 where that formula gives less; the source asks for at least 2.
-- A scale multiplies the bonus, 1 unless given, since the bonus of the source keeps values at H for very long.
-- Past its duration it goes on unchanged.
-- Rewards are scaled to [0, 1] by the declared range, which is what the source assumes; the span is in these
-  units.
-- The aleatoric state is treated as if it were a Markov state.
-- Ties, which the source leaves open, are broken uniformly.
+- H is at least 2, which the source requires, even if that formula gives less.
+- A scale multiplies the bonus, 1 by default, since the bonus of the source keeps values at H for very long.
+- After its duration the agent continues unchanged.
+- The span is that of rewards scaled to [0, 1].
 """
 
 from __future__ import annotations
@@ -32,11 +27,10 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from everlearn.agents.checks import MOST_COUNTED, check_at_least, check_confidence, check_duration, check_positive
 from everlearn.agents.design import Design
-from everlearn.agents.greedy import greedy_action, greedy_policy, largest
-from everlearn.agents.records import records
-from everlearn.agents.ucb_h import check_bonus, step_size, told_duration
-from everlearn.errors import require
+from everlearn.agents.tabular import greedy_action, greedy_policy, largest, records, show_fields
+from everlearn.agents.ucb_h import step_size
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -52,80 +46,6 @@ class Optimistic(NamedTuple):
     horizon: float
     discount: float
     optimism: float
-
-
-def optimistic_q(
-    *,
-    span: float = 1.0,
-    horizon: float | None = None,
-    duration: int | None = None,
-    confidence: float = 0.05,
-    scale: float = 1.0,
-) -> Design:
-    """Optimistic Q-learning for the average reward (Wei, Jafarnia-Jahromi, Luo, Sharma and Jain, 2020).
-
-    Parameters
-    ----------
-    span:
-        a bound on the span of the optimal bias, in rewards scaled to [0, 1]
-    horizon:
-        H; the best for the regret bound, from the duration, unless given
-    duration:
-        T, the number of steps that the agent is told it will run for; that of the run unless given
-    confidence:
-        delta, the probability with which the bound of the source may fail
-    scale:
-        multiplies the bonus; 1 is the source
-
-    """
-    require(0 < span < math.inf, "agent.span", span, "give a finite number above 0")
-    steps = told_duration(duration)
-    check_bonus(confidence, scale)
-    if horizon is not None:
-        require(SHORTEST <= horizon < math.inf, "agent.horizon", horizon, "give a finite number of at least 2")
-
-    def build(indexed: IndexedTask) -> Optimistic:
-        pairs = indexed.states * indexed.actions
-        chosen = best_horizon(pairs, steps, span, confidence) if horizon is None else horizon
-        actions = indexed.actions
-        cells = records(indexed.states, bound=actions, value=actions, count=actions)
-        cells["bound"] = cells["value"] = chosen
-        optimism = scale * 4.0 * span * math.sqrt(chosen * math.log(2.0 * steps / confidence))
-        return Optimistic(cells, chosen, 1.0 - 1.0 / chosen, optimism)
-
-    return Design(
-        build,
-        act,
-        learn,
-        policy,
-        inspect=inspect,
-        by_state=True,
-        values=bounds,
-        masks=True,
-        name="optimistic-q",
-        duration=duration,
-    )
-
-
-def best_horizon(pairs: int, duration: int, span: float, confidence: float) -> float:
-    """Return H = min(sqrt(sp T / (S A)), (T / (S A log(4 T / delta)))^(1/3)), at least 2.
-
-    Examples
-    --------
-    >>> round(best_horizon(4, 1_000_000, 1.0, 0.05), 6)
-    23.950199
-    >>> best_horizon(4, 10, 1.0, 0.05)
-    2.0
-
-    """
-    share = duration / pairs
-    by_bonus = math.pow(share / math.log(4.0 * duration / confidence), 1.0 / 3.0)
-    return max(SHORTEST, min(math.sqrt(span * share), by_bonus))
-
-
-def bounds(knowledge: Optimistic) -> Table:
-    """Return Qhat."""
-    return knowledge.cells["bound"]
 
 
 def act(knowledge: Optimistic, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -149,12 +69,71 @@ def learn(knowledge: Optimistic, experience: Experience, now: ScheduleValues, st
     bound[s, a] = min(bound[s, a], q[s, a])
 
 
+def bounds(knowledge: Optimistic) -> Table:
+    """Return Qhat."""
+    return knowledge.cells["bound"]
+
+
 def policy(knowledge: Optimistic) -> Table:
     """Return the greedy policy."""
     return greedy_policy(bounds(knowledge))
 
 
-def inspect(knowledge: Optimistic, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
-    """Return Qhat, Q and N."""
-    names = {"Qhat": "bound", "Q": "value", "N": "count"}
-    return {name: knowledge.cells[field].copy() for name, field in names.items()}
+def optimistic_q(
+    *,
+    span: float = 1.0,
+    horizon: float | None = None,
+    duration: int | None = None,
+    confidence: float = 0.05,
+    scale: float = 1.0,
+) -> Design:
+    """Optimistic Q-learning for the average reward (Wei, Jafarnia-Jahromi, Luo, Sharma and Jain, 2020).
+
+    Parameters
+    ----------
+    span:
+        a bound on the span of the optimal bias, in rewards scaled to [0, 1]
+    horizon:
+        H; default: the best for the regret bound, computed from the duration
+    duration:
+        T, the number of steps that the agent is told it will run for; default: the steps of the run
+    confidence:
+        delta, the probability with which the bound of the source may fail
+    scale:
+        multiplies the bonus; 1 is the source
+
+    """
+    check_positive(span=span)
+    steps = check_duration(duration, MOST_COUNTED)
+    check_confidence(confidence)
+    check_at_least(0, scale=scale)
+    if horizon is not None:
+        check_at_least(SHORTEST, horizon=horizon)
+
+    def build(indexed: IndexedTask) -> Optimistic:
+        actions = indexed.actions
+        chosen = best_horizon(indexed.states * actions, steps, span, confidence) if horizon is None else horizon
+        cells = records(indexed.states, bound=actions, value=actions, count=actions)
+        cells["bound"] = cells["value"] = chosen
+        optimism = scale * 4.0 * span * math.sqrt(chosen * math.log(2.0 * steps / confidence))
+        return Optimistic(cells, chosen, 1.0 - 1.0 / chosen, optimism)
+
+    return Design(
+        build,
+        act,
+        learn,
+        policy,
+        inspect=show_fields(Qhat="bound", Q="value", N="count"),
+        by_state=True,
+        values=bounds,
+        masks=True,
+        name="optimistic-q",
+        duration=duration,
+    )
+
+
+def best_horizon(pairs: int, duration: int, span: float, confidence: float) -> float:
+    """Return the H of the source, at least 2."""
+    share = duration / pairs
+    by_bonus = math.pow(share / math.log(4.0 * duration / confidence), 1.0 / 3.0)
+    return max(SHORTEST, min(math.sqrt(span * share), by_bonus))

@@ -1,11 +1,11 @@
 """Planning for the average reward: value iteration on a known model, and on every model within confidence bounds.
 
-Both iterate from values v, one for each aleatoric state, until the change of the values in a sweep is almost the same
-in all states.  Where the changes are c(s), the policy that is greedy with respect to v has an average reward of at
-least min c, and none has more than max c (Puterman, 1994, Section 8.5).  So their middle is the gain, to within half
+Both iterate over values v, one per aleatoric state, until the change of the values in a sweep is almost the same in all
+states.  If the changes are c(s), the policy that is greedy with respect to v has an average reward of at least min c,
+and no policy has more than max c (Puterman, 1994, Section 8.5).  So the middle of the two is the gain, to within half
 the spread.
 
-Compiled and interpreted these do the same arithmetic in the same order, so that no bit depends on how they are run.
+Compiled and interpreted code do the same arithmetic in the same order, so that both give the same bits.
 """
 
 from __future__ import annotations
@@ -18,43 +18,20 @@ from numpy.typing import NDArray
 from everlearn.protocol import Table
 
 DAMPING = 0.9
-"""The part of a change that is made: it keeps a model that is almost periodic from oscillating (the same Section)."""
+"""The share of a change that is applied, so that values do not oscillate on an almost periodic model (Section 8.5)."""
 
 TIE = 1e-10
-"""Optimistic values that are equal on paper differ by rounding; closer ones than this count as equal."""
+"""Optimistic values that are equal on paper differ by rounding; values closer than this count as equal."""
 
 
 def relative_value_iteration(
     model: Table, rewards: Table, v: Table, change: Table, chosen: NDArray[np.int64], precision: float, sweeps: int
 ) -> None:
-    """Find a policy of a known model whose average reward is within ``precision`` of the best.
+    """Find a policy of the model P[s, a, s'] and r[s, a] whose average reward is within ``precision`` of the best.
 
-    Parameters
-    ----------
-    model, rewards:
-        P[s, a, s'] and r[s, a]
-    v:
-        the values to begin from; those reached, the least of them 0, are left here
-    change:
-        room for the change of each value in the last sweep, whose :func:`middle` is the gain
-    chosen:
-        room for the policy, an action for each state
-    precision:
-        stop where the spread of the changes is less
-    sweeps:
-        stop after so many, precise or not
-
-    Examples
-    --------
-    One may stay in state 1 for a reward of 1, or leave it; state 0 can only be left:
-
-    >>> model = np.array([[[0.0, 1.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]])
-    >>> rewards, v, change = np.array([[0.0, 0.0], [1.0, 1.0]]), np.zeros(2), np.zeros(2)
-    >>> chosen = np.zeros(2, dtype=np.int64)
-    >>> relative_value_iteration(model, rewards, v, change, chosen, precision=1e-9, sweeps=1000)
-    >>> round(middle(change), 6), chosen.tolist(), v.round(6).tolist()
-    (1.0, [0, 0], [0.0, 1.0])
-
+    Iterate from the values ``v`` until the spread of the changes is less than ``precision``, or for ``sweeps`` sweeps.
+    Write the values (the least is 0) to ``v``, their last changes, whose :func:`middle` is the gain, to ``change``, and
+    the action of each state to ``chosen``.
     """
     for _ in range(sweeps):
         sweep(model, rewards, v, change, chosen)
@@ -67,7 +44,7 @@ def relative_value_iteration(
 
 
 def sweep(model: Table, rewards: Table, v: Table, change: Table, chosen: NDArray[np.int64]) -> None:
-    """Find max_a r(s, a) + sum P(s'|s, a) v(s') for each state, how far it is from v(s), and the first such action."""
+    """Find max_a r(s, a) + sum P(s'|s, a) v(s') for each state, its distance from v(s), and the first such action."""
     for s in range(len(v)):
         best = -math.inf
         for a in range(rewards.shape[1]):
@@ -94,30 +71,10 @@ def extended_value_iteration(
 ) -> None:
     """Find a policy for the best of all models within confidence bounds (Jaksch, Ortner, Auer, 2010, Section 3.1).
 
-    The rows of such a model are within ``radius`` of the frequencies ``transitions / visits``, as sums of absolute
-    differences.  It begins from values of 0.
-
-    Parameters
-    ----------
-    transitions, visits:
-        counts for (s, a, s') and for (s, a); the row of a pair that was never visited is any distribution
-    rewards, radius:
-        for (s, a), the greatest plausible reward, and the bound of the differences
-    v, change, order, chosen:
-        room for the values, their changes, the states from the best value to the worst, and the policy
-    precision, sweeps:
-        as there
-
-    Examples
-    --------
-    Nothing is known, so the best model stays in the better state for ever:
-
-    >>> none, rewards, radius = np.zeros((2, 1, 2)), np.array([[0.25], [0.75]]), np.full((2, 1), 2.0)
-    >>> v, change, order, chosen = np.zeros(2), np.zeros(2), np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
-    >>> extended_value_iteration(none, none[:, :, 0], rewards, radius, v, change, order, chosen, 0.01, 100)
-    >>> middle(change), v.tolist()
-    (0.75, [0.0, 0.5])
-
+    The rows of such a model are within ``radius[s, a]`` of the frequencies ``transitions / visits``, as sums of
+    absolute differences; the row of a pair that was never visited is any distribution.  ``rewards[s, a]`` is the
+    greatest plausible reward.  Iterate from values of 0, and write results as :func:`relative_value_iteration` does,
+    and the states from the best value to the worst to ``order``.
     """
     for s in range(len(v)):
         v[s] = 0.0
@@ -145,9 +102,9 @@ def optimistic_sweep(
 ) -> None:
     """Do a sweep with the most favourable row of each pair (Figure 2).
 
-    That row moves half the radius to the best state, and takes it from the worst ones.  What the best has left is
-    dealt out from the next best on: where nothing is left, no rounding keeps two such rows from being equal.  Equally
-    good actions are often equally unknown; the one that was visited least is chosen, and of these the first.
+    That row moves half the radius to the best state, and takes it from the worst states.  The code distributes what is
+    left from the second best state on; if nothing is left, rounding cannot make two such rows differ.  Equally good
+    actions are often equally unknown; the action that was visited least is chosen, and among these the first.
     """
     best_state = order[0]
     for s in range(len(v)):
@@ -170,16 +127,7 @@ def optimistic_sweep(
 
 
 def arrange(order: NDArray[np.int64], v: Table) -> None:
-    """Sort states from the best value to the worst, by insertion: from one sweep to the next little changes.
-
-    Examples
-    --------
-    >>> order = np.arange(3)
-    >>> arrange(order, np.array([0.5, 2.0, 1.0]))
-    >>> order.tolist()
-    [1, 2, 0]
-
-    """
+    """Sort states from the best value to the worst, by insertion, since little changes from sweep to sweep."""
     for place in range(1, len(order)):
         moved = order[place]
         to = place
@@ -206,7 +154,7 @@ def middle(change: Table) -> float:
 
 
 def settle(v: Table) -> None:
-    """Lower all values so that the least is 0, which changes no policy and keeps them from growing for ever."""
+    """Lower all values so that the least is 0; this changes no policy and keeps them from growing without bound."""
     least, _ = extremes(v)
     for s in range(len(v)):
         v[s] -= least

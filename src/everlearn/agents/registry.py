@@ -1,4 +1,4 @@
-"""Make an agent or a schedule from what a user may give: a name, a function or the thing itself."""
+"""Make an agent or a schedule from what a user passes: a name, a factory or the object itself."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from everlearn.agents.design import Design
+from everlearn.agents.guard import check_design
 from everlearn.agents.names import AGENTS as AGENTS
 from everlearn.agents.names import DEFAULT_SCHEDULE as DEFAULT_SCHEDULE
 from everlearn.agents.names import SCHEDULES as SCHEDULES
-from everlearn.agents.own import check_design
 from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName, UserCodeError
 from everlearn.factories import call_factory, name_of, refuse_needy
@@ -26,46 +26,36 @@ WANTED_SCHEDULE = "a schedule, as in el.Schedule(...), or a function without req
 
 
 def make_schedule(given: object, chosen: Mapping[str, Any] | None = None) -> Schedule:
-    """Return a schedule from what a user may give: a schedule, a factory, or the name of one of these.
-
-    Examples
-    --------
-    >>> make_schedule("smooth", {"horizon_scale": 3}).horizon(1)
-    3.0
-
-    """
+    """Return a schedule from a schedule, a factory, or the name of one of these."""
     chosen = dict(chosen or {})
-    found = locate(given, SCHEDULES, "schedule") if isinstance(given, str) else given
-    if isinstance(found, Schedule):
+    factory = locate(given, SCHEDULES, "schedule") if isinstance(given, str) else given
+    if isinstance(factory, Schedule):
         if chosen:
             raise UnknownName("parameter", f"schedule.{next(iter(chosen))}", [])
-        return _pure(replace(found, name=given) if isinstance(given, str) else found)
-    if not callable(found):
+        return _check_schedule(replace(factory, name=given) if isinstance(given, str) else factory)
+    if not callable(factory):
         raise InputError("schedule", name_of(given), "is neither a schedule nor a function that makes one")
-    refuse_needy(found, given, "schedule", WANTED_SCHEDULE, (Schedule,))
-    values = settings(found, chosen, "schedule")
-    schedule = call_factory(found, values, given, "schedule")
+    refuse_needy(factory, given, "schedule", WANTED_SCHEDULE, (Schedule,))
+    values = settings(factory, chosen, "schedule")
+    schedule = call_factory(factory, values, given, "schedule")
     if not isinstance(schedule, Schedule):
-        raise InputError(
-            "schedule",
-            name_of(given),
-            f"returned {kind_of(schedule)}, not a schedule; return one, as in el.Schedule(...)",
-        )
+        remedy = f"returned {kind_of(schedule)}, not a schedule; return one, as in el.Schedule(...)"
+        raise InputError("schedule", name_of(given), remedy)
     name = given if isinstance(given, str) else schedule.name
-    return _pure(replace(schedule, name=name, parameters=values))
+    return _check_schedule(replace(schedule, name=name, parameters=values))
 
 
-def _pure(schedule: Schedule) -> Schedule:
-    """Return a schedule whose functions depend on t alone, as far as can be told without calling them."""
+def _check_schedule(schedule: Schedule) -> Schedule:
+    """Raise if a function of a schedule visibly depends on more than t."""
     for name in ("horizon", "optimism", "value_shift", "count_scale", "formula"):
         function = getattr(schedule, name)
         if function is None and name == "formula":
             continue
         if not callable(function):
             raise InputError(f"{name} of the schedule", function, "give a function of t")
-        for found in () if is_ours(function) else impurities(function):
-            said = f"schedule {schedule.name!r}: {name} uses {found.name} ({found.place})"
-            raise UserCodeError(f"{said}; a schedule is a function of t alone")
+        for impurity in () if is_ours(function) else impurities(function):
+            problem = f"schedule {schedule.name!r}: {name} uses {impurity.name} ({impurity.place})"
+            raise UserCodeError(f"{problem}; a schedule is a function of t alone")
     return schedule
 
 
@@ -77,71 +67,50 @@ def make_design(
     schedule_chosen: Mapping[str, Any] | None = None,
     duration: int | None = None,
 ) -> Design:
-    """Return a design from what a user may give: a design, a factory, or the name of one of these.
+    """Return a design from a design, a factory, or the name of one of these.
 
     ``schedule`` is for agents that take one.  ``duration`` is the length of the run, for agents that must be told.
-
-    Examples
-    --------
-    >>> make_design("growing-horizon", schedule="change-points").schedule.name
-    'change-points'
-
     """
     chosen = dict(chosen or {})
-    found = locate(given, AGENTS, "agent") if isinstance(given, str) else given
-    if isinstance(found, Task | Definition):
+    factory = locate(given, AGENTS, "agent") if isinstance(given, str) else given
+    if isinstance(factory, Task | Definition):
         raise InputError("agent", name_of(given), "is a task; the agent comes second, as in el.run(task, agent)")
-    if callable(found) and not isinstance(found, Design):
-        refuse_needy(found, given, "agent", WANTED_AGENT, (Design,))
-    known = parameters(found) if callable(found) else {}
-    if "schedule" not in known:
-        _refuse_schedule(given, schedule, schedule_chosen)
-    if isinstance(found, Design):
+    if callable(factory) and not isinstance(factory, Design):
+        refuse_needy(factory, given, "agent", WANTED_AGENT, (Design,))
+    known = parameters(factory) if callable(factory) else {}
+    if "schedule" not in known and (schedule is not None or schedule_chosen):
+        value = schedule if schedule is not None else f"schedule.{next(iter(schedule_chosen or ()))}"
+        raise InputError("schedule", value, f"the agent {given!r} takes no schedule; leave it out")
+    if isinstance(factory, Design):
         if chosen:
             remedy = "this design is made already; pass the function that makes it, which takes parameters"
             raise InputError("parameter", f"agent.{next(iter(chosen))}", remedy)
-        return _checked(replace(found, name=given) if isinstance(given, str) else found)
-    if not callable(found):
+        return _check_own(replace(factory, name=given) if isinstance(given, str) else factory)
+    if not callable(factory):
         raise InputError("agent", name_of(given), "is neither a design nor a function that makes one")
     if "duration" in known and chosen.get("duration") is None:
         chosen["duration"] = duration
     if "schedule" in known:
         chosen["schedule"] = make_schedule(schedule or chosen.get("schedule") or DEFAULT_SCHEDULE, schedule_chosen)
-    values = settings(found, chosen, "agent", unlisted=("schedule",))
-    design = call_factory(found, values, given, "agent")
+    values = settings(factory, chosen, "agent", unlisted=("schedule",))
+    design = call_factory(factory, values, given, "agent")
     if not isinstance(design, Design):
-        raise InputError(
-            "agent",
-            name_of(given),
-            f"returned {kind_of(design)}, not a design; return one, as in el.Design(build, act, learn)",
-        )
+        remedy = f"returned {kind_of(design)}, not a design; return one, as in el.Design(build, act, learn)"
+        raise InputError("agent", name_of(given), remedy)
     values.pop("schedule", None)
     name = given if isinstance(given, str) else design.name
-    return _checked(replace(design, name=name, parameters=values))
+    return _check_own(replace(design, name=name, parameters=values))
 
 
-def _checked(design: Design) -> Design:
+def _check_own(design: Design) -> Design:
     if design.own:
         check_design(design)
         if design.schedule is not None:
-            _pure(design.schedule)
+            _check_schedule(design.schedule)
     return design
 
 
 def takes_schedule(given: object) -> bool:
-    """Tell whether an agent takes a schedule.
-
-    Examples
-    --------
-    >>> takes_schedule("growing-horizon"), takes_schedule("always")
-    (True, False)
-
-    """
-    found = locate(given, AGENTS, "agent") if isinstance(given, str) else given
-    return callable(found) and "schedule" in parameters(found)
-
-
-def _refuse_schedule(given: object, schedule: object, chosen: Mapping[str, Any] | None) -> None:
-    if schedule is not None or chosen:
-        value = schedule if schedule is not None else f"schedule.{next(iter(chosen or ()))}"
-        raise InputError("schedule", value, f"the agent {given!r} takes no schedule; leave it out")
+    """Tell whether an agent takes a schedule."""
+    factory = locate(given, AGENTS, "agent") if isinstance(given, str) else given
+    return callable(factory) and "schedule" in parameters(factory)

@@ -1,22 +1,22 @@
-"""Values relative to an average reward learned beside them, as in differential Q-learning and R-learning.
+"""Values relative to an average reward that is learned with them: what differential Q-learning and R-learning share.
 
-Both keep Q and one estimate of the average reward and act epsilon-greedily; they differ in how the estimate is
-learned.  It belongs to the run and not to a state, and is handed on as :mod:`everlearn.agents.baton` says.
+Both keep Q and one estimate of the average reward, and act epsilon-greedily.  They differ in how they learn the
+estimate.
+
+The sources leave behaviour open; here it is epsilon-greedy, as in their experiments.  If all initial values are zero,
+everything that is learned scales with the rewards, so that scaling them to [0, 1] does not change the actions.
+:mod:`everlearn.agents` says what else differs.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from everlearn.agents.baton import bearers
+from everlearn.agents.checks import check_finite, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.epsilon_greedy import check_epsilon, epsilon_greedy_action, epsilon_greedy_policy
-from everlearn.agents.greedy import kept_values
-from everlearn.agents.records import records
-from everlearn.errors import require
+from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy, latest_rows, records, value_table
 from everlearn.protocol import Learn, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -25,48 +25,11 @@ class Relative(NamedTuple):
     """Q, the average reward, and the constants of learning."""
 
     cells: NDArray[Any]
-    """One record per aleatoric state: Q of each action, the average reward, and when that was put there."""
+    """One record per aleatoric state: Q of each action, the average reward, and the time when that was written."""
     step_size: float
     average_step_size: float
     epsilon: float
     states: int
-
-
-class Rates(NamedTuple):
-    """The constants of learning, and what is believed at first."""
-
-    step_size: float
-    average_step_size: float
-    epsilon: float
-    initial_value: float
-    initial_average: float
-
-
-def relative_design(learn: Learn, rates: Rates, name: str) -> Design:
-    """Return a design that keeps relative values and learns them with ``learn``."""
-    check_epsilon(rates.epsilon)
-    for argument in ("initial_value", "initial_average"):
-        value = getattr(rates, argument)
-        require(math.isfinite(value), f"agent.{argument}", value, "give a finite number")
-
-    def build(indexed: IndexedTask) -> Relative:
-        cells = records(indexed.states, value=indexed.actions, average=1, entered=1)
-        cells["value"] = rates.initial_value
-        cells["average"] = rates.initial_average
-        return Relative(cells, rates.step_size, rates.average_step_size, rates.epsilon, indexed.states)
-
-    return Design(build, act, learn, policy, inspect=inspect, by_state=True, values=kept_values, masks=True, name=name)
-
-
-def check_step_size(step_size: float, argument: str) -> None:
-    """Refuse a step size outside (0, 1].
-
-    Examples
-    --------
-    >>> check_step_size(0.5, "agent.step_size")
-
-    """
-    require(0 < step_size <= 1, argument, step_size, "give a number above 0, at most 1")
 
 
 def act(knowledge: Relative, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -80,6 +43,29 @@ def policy(knowledge: Relative) -> Table:
 
 
 def inspect(knowledge: Relative, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
-    """Return Q, and the average reward as the learner sees rewards."""
-    latest = bearers(knowledge.cells["entered"][:, 0], knowledge.states)
+    """Return Q, and the average of the rewards that the agent learns from."""
+    latest = latest_rows(knowledge.cells["entered"][:, 0], knowledge.states)
     return {"Q": knowledge.cells["value"].copy(), "average": knowledge.cells["average"][latest, 0]}
+
+
+def relative_design(
+    name: str,
+    learn: Learn,
+    *,
+    step_size: float,
+    average_step_size: float,
+    epsilon: float,
+    initial_value: float,
+    initial_average: float,
+) -> Design:
+    """Return a design that keeps relative values and learns them with ``learn``."""
+    check_probability(epsilon=epsilon)
+    check_finite(initial_value=initial_value, initial_average=initial_average)
+
+    def build(indexed: IndexedTask) -> Relative:
+        cells = records(indexed.states, value=indexed.actions, average=1, entered=1)
+        cells["value"] = initial_value
+        cells["average"] = initial_average
+        return Relative(cells, step_size, average_step_size, epsilon, indexed.states)
+
+    return Design(build, act, learn, policy, inspect=inspect, by_state=True, values=value_table, masks=True, name=name)

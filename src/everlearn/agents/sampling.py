@@ -1,8 +1,7 @@
-"""Draws from the normal, gamma, beta and Dirichlet distributions, made of uniform ones.
+"""Draws from the normal, gamma, beta and Dirichlet distributions, made from uniform draws.
 
-Gamma variates are returned as logarithms: with a shape near zero, as in a sparse Dirichlet prior, most of them are less
-than any number that a computer holds, and their ratios are what counts.  Streams are those of
-:mod:`everlearn.randomness`; compiled and interpreted, the same draws give the same bits.
+Gamma variates are returned as logarithms: with a shape near zero, as in a sparse Dirichlet prior, most of them
+underflow, and only their ratios matter.  Compiled and interpreted code give the same bits.
 """
 
 from __future__ import annotations
@@ -15,36 +14,20 @@ from everlearn.protocol import Table
 from everlearn.randomness import uniform
 
 LEAST = 2.0**-54
-"""Half the least uniform number above 0, in the place of 0 where a logarithm is taken."""
-
+"""Half the least uniform number above 0, used in place of 0 before a logarithm is taken."""
 
 LEAST_SHAPE, MOST_SHAPE = 1e-300, 1e300
 """Between these the logarithm of a gamma variate is finite, and so is the sum of two shapes."""
 
 
 def check_shape(shape: float, argument: str) -> None:
-    """Refuse a shape of which no gamma variate can be drawn.
-
-    Examples
-    --------
-    >>> check_shape(0.1, "agent.prior")
-
-    """
+    """Require a shape of which a gamma variate can be drawn."""
     remedy = f"give a number from {LEAST_SHAPE:g} to {MOST_SHAPE:g}"
     require(LEAST_SHAPE <= shape <= MOST_SHAPE, argument, shape, remedy)
 
 
 def normal(stream: Any) -> float:
-    """Draw from the standard normal distribution, by the polar method (Marsaglia and Bray, 1964).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> stream = np.random.default_rng(1)
-    >>> abs(sum(normal(stream) for _ in range(1000)) / 1000) < 0.1
-    True
-
-    """
+    """Draw from the standard normal distribution, by the polar method (Marsaglia and Bray, 1964)."""
     square = 2.0
     x = 0.0
     while square >= 1.0 or square == 0.0:
@@ -55,21 +38,12 @@ def normal(stream: Any) -> float:
 
 
 def log_gamma_variate(stream: Any, shape: float) -> float:
-    """Draw the logarithm of a gamma variate of scale 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> stream = np.random.default_rng(1)
-    >>> abs(sum(math.exp(log_gamma_variate(stream, 2.5)) for _ in range(1000)) / 1000 - 2.5) < 0.2
-    True
-
-    """
+    """Draw the logarithm of a gamma variate of scale 1."""
     return log_gamma_of_large_shape(stream, shape) if shape >= 1.0 else log_gamma_of_small_shape(stream, shape)
 
 
 def log_gamma_of_large_shape(stream: Any, shape: float) -> float:
-    """Transform a normal variate and reject few (Marsaglia and Tsang, 2000), for shapes of at least 1."""
+    """Transform a normal variate, with few rejections (Marsaglia and Tsang, 2000), for shapes of at least 1."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     drawn = math.nan
@@ -85,7 +59,7 @@ def log_gamma_of_large_shape(stream: Any, shape: float) -> float:
 
 
 def log_gamma_of_small_shape(stream: Any, shape: float) -> float:
-    """Draw below 1 from a power, above from an exponential, and reject few (Ahrens and Dieter, 1974, GS)."""
+    """Draw from a power below 1 and from an exponential above, with few rejections (Ahrens and Dieter, 1974, GS)."""
     b = 1.0 + shape / math.e
     drawn = math.nan
     while math.isnan(drawn):
@@ -101,26 +75,13 @@ def log_gamma_of_small_shape(stream: Any, shape: float) -> float:
 
 
 def fill_log_gamma(row: Table, stream: Any) -> None:
-    """Replace shapes by logarithms of gamma variates."""
+    """Replace shapes by the logarithms of gamma variates."""
     for place in range(len(row)):
         row[place] = log_gamma_variate(stream, row[place])
 
 
 def normalise(row: Table) -> None:
-    """Make a distribution of logarithms of weights; of gamma variates, a draw from the Dirichlet distribution.
-
-    Examples
-    --------
-    A beta variate is the first of two:
-
-    >>> import numpy as np
-    >>> row = np.array([0.01, 4.0])
-    >>> fill_log_gamma(row, np.random.default_rng(1))
-    >>> normalise(row)
-    >>> bool(0 <= row[0] <= 1), round(float(row.sum()), 12)
-    (True, 1.0)
-
-    """
+    """Make a distribution of logarithms of weights; of gamma variates, a draw from the Dirichlet distribution."""
     most = -math.inf
     for place in range(len(row)):
         most = max(most, row[place])

@@ -9,9 +9,8 @@ foo3       ``value_shift``   added to every action value                        
 foo4       ``count_scale``   multiplies every count                              finite, not negative
 =========  ================  ==================================================  =====================
 
-The paper invites others (Sections 4.3 and 5).  Beside foo1 to foo4 a schedule may say what Lines 11 and 14 take as
-given: how heavily the horizon weighs in the step size, whether optimism follows what varies, and for how long an action
-is kept once chosen (:class:`Schedule`).
+The paper invites other schedules (Sections 4.3 and 5).  Beside foo1 to foo4 a schedule may set what the paper fixes:
+the weight of the horizon in the step size, the form of the bonus, and how long an action is held once chosen.
 """
 
 from __future__ import annotations
@@ -25,40 +24,41 @@ from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.registry import settings_text
 
-MOST_STEPS = 1 << 62
-"""More steps than there will be."""
+FOREVER = 1 << 62
+"""More steps than any run can have."""
 
 Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
-"""From t and constants: foo1, foo2 and foo4.  Like an agent's functions, written so that it can be compiled."""
+"""From t and constants: foo1, foo2 and foo4.  Like an agent's functions, it must be such that it can be compiled."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """foo1 to foo4.  Each takes t, a whole number from 1, and returns a number.
+    """A schedule: the paper's functions foo1 to foo4. Each takes an integer t >= 1 and returns a number.
 
     Parameters
     ----------
     horizon, optimism, value_shift, count_scale:
         foo1 to foo4
     ceiling:
-        foo1(t) - (1 + foo3(1) + ... + foo3(t)), where that is the same for every t and known; else it is summed up.
-        A known one is exact, so that values clipped at different times are exactly equal, as on paper.
+        foo1(t) - (1 + foo3(1) + ... + foo3(t)), if that is known and the same for every t; otherwise it is summed up.
+        A known ceiling is exact, so that values clipped at different times are exactly equal, as on paper.
     scales_counts:
-        whether foo4 is ever anything but 1; an agent need not keep what it takes to scale counts where it is not
+        whether foo4 is ever anything but 1; if not, an agent need not store what it takes to scale counts
+    formula, constants:
+        foo1, foo2 and foo4 at once, for schedules that compiled code evaluates; requires ``ceiling``
     steady:
-        for how many steps from t, t included, foo1 and foo2 stay as at t, and foo4 is 1 after t; goes with ``formula``
+        the number of steps from t on, t included, for which foo1 and foo2 stay as at t, and foo4 is 1 after t; requires
+        ``formula``
     step_weight:
         w in the step size (1 + w tau) / (N + w tau); Line 11 has 2
     doubt, rarity:
-        None for the bonus of the paper, foo2 / sqrt(N); else the bonus is foo2 ((doubt + sigma) / sqrt(N) + rarity tau
-        / N), sigma being the standard deviation of what a value was moved towards
+        None for the bonus of the paper, foo2 / sqrt(N); otherwise the bonus is foo2 ((doubt + sigma) / sqrt(N) + rarity
+        tau / N), where sigma is the standard deviation of the targets of a value
     persistence, persistence_most:
-        an action that was chosen in a state is kept for the next min(persistence N, persistence_most) visits of that
-        state, N being its count; with 0 for the former, as in the paper, every visit chooses anew
+        an action that was chosen in a state is held for the next min(persistence N, persistence_most) visits of that
+        state, where N is its count; with a persistence of 0, as in the paper, every visit chooses anew
     unit:
-        whether rewards are brought into [0, 1] by their declared range also where a task is learned from raw ones
-    formula, constants:
-        foo1, foo2 and foo4 at once, for schedules that are also to be evaluated in compiled code; goes with ``ceiling``
+        whether rewards are scaled to [0, 1] by their declared range even if the task is raw
 
     Examples
     --------
@@ -102,7 +102,7 @@ def smooth(
     """Grow the horizon at every step and never forget (Section 4.3).
 
     foo1 = horizon_scale t^horizon_power, foo2 = optimism_scale t^optimism_power sqrt(log(2 t^2)), foo3 the growth of
-    foo1, foo4 = 1.  Since foo3(1) is the whole of foo1(1), values begin 1 above the clip; unvisited pairs stay there.
+    foo1, foo4 = 1.  Since foo3(1) = foo1(1), values begin 1 above the clip; unvisited pairs stay there.
 
     Examples
     --------
@@ -132,31 +132,23 @@ def practical(
     persistence: float = 0.2,
     persistence_most: float = 50.0,
 ) -> Schedule:
-    """Grow the horizon as in smooth, be optimistic where outcomes vary, and keep to what was chosen for a while.
+    """Grow the horizon as in smooth, be optimistic where outcomes vary, and repeat a choice for several visits.
 
-    foo1 to foo4 are those of :func:`smooth` with other constants.  Three things that the paper keeps fixed are not.
+    foo1 to foo4 are those of :func:`smooth` with other constants.  Three things that the paper fixes are different, and
+    rewards are scaled to [0, 1] in every task.
 
-    - The bonus of Line 14 is foo2 ((doubt + sigma) / sqrt(N) + rarity tau / N), where sigma is the standard deviation
-      of the targets of a pair, tracked with the same step size: what hardly varies is not explored for long.
-    - The step size of Line 11 is (1 + w tau) / (N + w tau) with another w than 2.
-    - An action that Line 8 chose in a state is kept for the next min(persistence N, persistence_most) visits of that
-      state.  Where what an action does shows late, as at the service station, whose customers take a while to come
-      back, trying it for a single visit teaches nothing.
-
-    Rewards are brought into [0, 1] in every task.
+    - The bonus of Line 14 follows the standard deviation of the targets of a pair: what hardly varies is not explored
+      for long.
+    - The horizon has another weight in the step size of Line 11.
+    - An action that Line 8 chose in a state is held for some visits of that state.  If the effect of an action shows
+      late, as at the service station, whose customers take a while to come back, a single trial teaches nothing.
 
     Parameters
     ----------
     horizon_scale, horizon_power, optimism_scale, optimism_power:
         as in :func:`smooth`
-    step_weight:
-        w
-    doubt:
-        what is added to sigma: what would be explored if outcomes did not vary at all
-    rarity:
-        what is added for pairs that were visited rarely, whatever their outcomes
-    persistence, persistence_most:
-        for how many visits an action is kept: a share of how often it was taken, and at most so many
+    step_weight, doubt, rarity, persistence, persistence_most:
+        as in :class:`Schedule`
 
     Examples
     --------
@@ -165,30 +157,23 @@ def practical(
     (12.0, -1.0, True)
 
     """
-    added = {
-        "step_weight": step_weight,
-        "doubt": doubt,
-        "rarity": rarity,
-        "persistence": persistence,
-        "persistence_most": persistence_most,
+    settings = {
+        "step_weight": float(step_weight),
+        "doubt": float(doubt),
+        "rarity": float(rarity),
+        "persistence": float(persistence),
+        "persistence_most": float(persistence_most),
     }
-    for name, value in added.items():
+    for name, value in settings.items():
         require(0 <= value < math.inf, f"schedule.{name}", value, "give a finite number of at least 0")
-    like = smooth(
+    paper = smooth(
         horizon_scale=horizon_scale,
         horizon_power=horizon_power,
         optimism_scale=optimism_scale,
         optimism_power=optimism_power,
     )
-    return replace(
-        like,
-        step_weight=float(step_weight),
-        doubt=float(doubt),
-        rarity=float(rarity),
-        persistence=float(persistence),
-        persistence_most=float(persistence_most),
-        unit=True,
-    )
+    changes: dict[str, Any] = {**settings, "unit": True}
+    return replace(paper, **changes)
 
 
 def smooth_formula(t: int, constants: Table) -> tuple[float, float, float]:
@@ -211,7 +196,7 @@ def change_points(
 
     The change points are T_0 = 1 and T_k = first growth^(k - 1).  With T the most recent, foo1 = horizon_scale
     T^horizon_power, foo2 = optimism_scale T^optimism_power sqrt(log(2 T^2)), foo3 the growth of foo1, and foo4 is 0 at
-    a change point and 1 elsewhere.  k_0 = 0, so that t = 1 is no change, except that a horizon_scale beyond 1 is added
+    a change point and 1 elsewhere.  k_0 = 0, so t = 1 is no change point, except that a horizon_scale above 1 is added
     to the values there.
 
     Examples
@@ -235,7 +220,7 @@ def change_points(
         following = constants[0]
         while following <= t:
             following *= constants[1]
-        return math.ceil(following) - t if following < MOST_STEPS else MOST_STEPS
+        return math.ceil(following) - t if following < FOREVER else FOREVER
 
     plain = _from_formula(change_points_formula, constants, value_shift, ceiling=0.0, scales_counts=True)
     return replace(plain, steady=steady)
@@ -270,7 +255,7 @@ def fixed(*, horizon: float = 10.0, optimism: float = 1.0) -> Schedule:
         return horizon - 1 if t == 1 else 0.0
 
     plain = _from_formula(fixed_formula, (horizon, optimism), value_shift, ceiling=0.0, scales_counts=False)
-    return replace(plain, steady=lambda _t: MOST_STEPS)
+    return replace(plain, steady=lambda _t: FOREVER)
 
 
 def fixed_formula(t: int, constants: Table) -> tuple[float, float, float]:  # noqa: ARG001

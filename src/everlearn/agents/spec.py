@@ -1,4 +1,4 @@
-"""Specs: a task and an agent by name and parameters, as the command line, TOML, JSON and Python give them."""
+"""Specs: a task and an agent by name and parameters, as the command line, TOML, JSON and Python pass them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,7 @@ DEFAULT_AGENT = "growing-horizon"
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """A task: its name, ``module:attribute`` or the thing itself, and its parameters.
-
-    Examples
-    --------
-    >>> TaskSpec("service-station", {"window": 6}).make().parameters["window"]
-    6
-
-    """
+    """A task: its name, ``module:attribute`` or the task itself, and its parameters."""
 
     given: object
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -41,15 +34,7 @@ class TaskSpec:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """An agent: its name, ``module:attribute`` or the design itself, its schedule, and the parameters of both.
-
-    Examples
-    --------
-    >>> spec = AgentSpec("growing-horizon", "smooth", schedule_parameters={"horizon_scale": 3})
-    >>> spec.settings, spec.make().schedule.horizon(1)
-    ({'schedule.horizon_scale': 3}, 3.0)
-
-    """
+    """An agent: its name, ``module:attribute`` or the design itself, its schedule, and the parameters of both."""
 
     given: object = DEFAULT_AGENT
     schedule: object = None
@@ -64,7 +49,7 @@ class AgentSpec:
 
     @property
     def is_named(self) -> bool:
-        """Whether names alone say what it is, so that it can be made again in another process."""
+        """Whether it consists of names, so that it can be made again in another process."""
         return isinstance(self.given, str) and (self.schedule is None or isinstance(self.schedule, str))
 
     def make(self, duration: int | None = None) -> Design:
@@ -81,33 +66,19 @@ class AgentSpec:
 def read_specs(
     task: object, agent: object = DEFAULT_AGENT, schedule: object = None, parameters: Mapping[str, Any] | None = None
 ) -> tuple[TaskSpec, AgentSpec]:
-    """Return the specs of a task and an agent whose parameters are given together, by their full names.
-
-    Examples
-    --------
-    >>> read_specs("service-station", parameters={"task.window": 6, "schedule.horizon_scale": 3})[0].parameters
-    {'window': 6}
-
-    """
+    """Return the specs of a task and an agent whose parameters are given together, by their full names."""
     parts = split(parameters or {})
     return TaskSpec(task, parts["task"]), AgentSpec(agent, schedule, parts["agent"], parts["schedule"])
 
 
 def split(parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Split parameters by prefix: task, agent or schedule.
-
-    Examples
-    --------
-    >>> split({"task.window": 6, "schedule.horizon_scale": 3})
-    {'task': {'window': 6}, 'agent': {}, 'schedule': {'horizon_scale': 3}}
-
-    """
+    """Split parameters by prefix: task, agent or schedule."""
     mapping = isinstance(parameters, Mapping)
     require(mapping, "parameters", parameters, 'give a dictionary, as in {"task.window": 6}')
     parts: dict[str, dict[str, Any]] = {"task": {}, "agent": {}, "schedule": {}}
     for key, value in parameters.items():
-        kind, dot, name = str(key).partition(".")
-        if not dot or kind not in parts:
+        prefix, dot, name = str(key).partition(".")
+        if not dot or prefix not in parts:
             raise InputError("parameter", key, "write task.NAME, agent.NAME or schedule.NAME")
-        parts[kind][name] = value
+        parts[prefix][name] = value
     return parts

@@ -1,21 +1,19 @@
-"""UCRL2: the best policy of the best model that is still plausible.
+"""UCRL2: follow the best policy of the best model that is still plausible.
 
-Thomas Jaksch, Ronald Ortner and Peter Auer, "Near-optimal Regret Bounds for Reinforcement Learning", Journal of Machine
-Learning Research 11, 1563-1600, 2010.  It works in episodes.  At the beginning of one it takes all Markov decision
-processes whose rewards and transitions are within confidence bounds of what was counted, finds a policy that is optimal
-for the best of them, and follows it until a pair that the policy chooses has been visited as often in this episode as
-in all before.
+Thomas Jaksch, Ronald Ortner and Peter Auer, "Near-optimal Regret Bounds for Reinforcement Learning", JMLR 11,
+1563-1600, 2010, Figures 1 and 2.  The agent works in episodes.  When one begins, it considers all Markov decision
+processes whose rewards and transitions are within confidence bounds of what it has counted, and finds a policy that is
+optimal for the best of them.  It follows this policy until a pair that the policy chooses has been visited as often in
+this episode as in all episodes before.
 
-What differs from the source:
+What differs from the source, beside what :mod:`everlearn.agents` says:
 
-- The aleatoric state is treated as if it were a Markov state.
-- Rewards are brought into [0, 1] by the declared range, also where a task is learned from raw rewards, since the
-  confidence bounds are made for that.
-- Ties, which the source leaves open, go to the action that was visited least, and of these to the first; values within
-  1e-10 of each other count as tied.  So nothing is drawn.
-- A scale multiplies both confidence bounds, and there is a bound on sweeps of value iteration; at the defaults the
-  first is the source's, and the second is hardly ever met.
-- A pair that was never visited may do anything, whatever the scale.  At a scale of 1 that is what the source says.
+- Rewards are scaled to [0, 1] even if the task is raw, since the confidence bounds assume it.
+- Ties, which the source leaves open, go to the action that was visited least, and among these to the first; values
+  within 1e-10 of each other count as tied.  So the agent draws nothing.
+- A scale multiplies both confidence bounds, and the number of sweeps of value iteration is bounded.  The default scale
+  is the source's, and the default bound is hardly ever reached.
+- A pair that was never visited may do anything, whatever the scale.  With a scale of 1 that is what the source says.
 - Values are shifted so that the least is 0, which changes no policy.
 """
 
@@ -27,90 +25,34 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from everlearn.agents.checks import check_confidence, check_model_size, check_positive, check_sweeps
+from everlearn.agents.counts import BEFORE, EARNED, REWARD, VISITS, count_step, planned_policy, show_plan
 from everlearn.agents.design import Design
-from everlearn.agents.experienced import (
-    BEFORE,
-    EARNED,
-    REWARD,
-    VISITS,
-    check_size,
-    check_sweeps,
-    count,
-    deterministic,
-)
-from everlearn.agents.planning import extended_value_iteration, middle
-from everlearn.errors import require
+from everlearn.agents.planning import extended_value_iteration
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
 RADIUS, NUMBERS = -5, 5
-"""The place in a row of how far plausible transitions are from the frequencies; how many numbers a row ends with."""
+"""The place in a row of the distance of plausible transitions from the frequencies; the numbers at the end of a row."""
 
 VALUE, CHANGE = 0, 1
 EPISODE = -1
 
 
 class Plausible(NamedTuple):
-    """What was counted, the policy of the episode, and room for planning the next."""
+    """The counts, the policy of the episode, and work space for planning the next episode."""
 
     pairs: Table
-    """Rows as in :mod:`everlearn.agents.experienced`, with the radius."""
+    """Rows as in :mod:`everlearn.agents.counts`, with the radius."""
     values: Table
-    """For each aleatoric state its value, and room for its change."""
+    """The value of each aleatoric state, and its change."""
     plan: NDArray[np.int64]
-    """For each aleatoric state the action of the policy; then room for the states by value; last k, the number of the
+    """The action of the policy for each aleatoric state; then the states ordered by value; last k, the number of the
     episode."""
     confidence: float
     scale: float
     precision: float
     sweeps: int
-
-
-def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.0, sweeps: int = 10_000) -> Design:
-    """Plan optimistically within confidence bounds, an episode ending where counts double (UCRL2).
-
-    Jaksch, Ortner and Auer, Near-optimal regret bounds for reinforcement learning, JMLR 11 (2010), Figures 1 and 2.
-
-    Parameters
-    ----------
-    confidence:
-        delta, the probability with which the bounds may fail
-    scale:
-        multiplies both confidence bounds; 1 is the paper's, less is bolder
-    precision:
-        planning stops where the gain is certain to within this over sqrt(t_k); 1 is the paper's
-    sweeps:
-        planning stops after so many sweeps of value iteration, certain or not
-
-    Examples
-    --------
-    >>> from everlearn.agents.agent import Agent
-    >>> agent = Agent("service-station", ucrl2())
-    >>> for _ in range(20):
-    ...     reward = agent.observe("nothing", executed="slow")
-    >>> agent.inspect()["N"].tolist(), agent.inspect()["gain"].tolist()
-    ([[0.0, 20.0], [0.0, 0.0]], [1.0])
-
-    """
-    require(0 < confidence < 1, "agent.confidence", confidence, "give a probability in (0, 1)")
-    require(0 < scale < math.inf, "agent.scale", scale, "give a finite number above 0")
-    require(0 < precision < math.inf, "agent.precision", precision, "give a finite number above 0")
-    check_sweeps(sweeps)
-
-    def build(indexed: IndexedTask) -> Plausible:
-        check_size(indexed, "ucrl2")
-        states, actions = indexed.states, indexed.actions
-        return Plausible(
-            np.zeros((states, actions, states + NUMBERS)),
-            np.array([[0.0] * states, [1.0] * states]),
-            np.array([0] * (2 * states) + [1]),
-            confidence,
-            scale,
-            precision,
-            sweeps,
-        )
-
-    return Design(build, act, learn, policy, inspect=inspect, unit=True, plans=True, name="ucrl2")
 
 
 def act(knowledge: Plausible, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -119,9 +61,9 @@ def act(knowledge: Plausible, aleatoric_state: int, now: ScheduleValues, stream:
 
 
 def learn(knowledge: Plausible, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
-    """Count the step, and begin an episode where the policy has visited the next pair often enough in this one."""
+    """Count the step, and begin an episode if the next pair of the policy was visited often enough in this one."""
     pairs = knowledge.pairs
-    count(pairs, experience)
+    count_step(pairs, experience)
     s = experience.next_aleatoric_state
     a = knowledge.plan[s]
     if pairs[s, a, VISITS] - pairs[s, a, BEFORE] >= max(1.0, pairs[s, a, BEFORE]):
@@ -132,7 +74,7 @@ def begin_episode(knowledge: Plausible, t: float) -> None:
     """Steps 1 to 5 of Figure 1."""
     states = knowledge.pairs.shape[0]
     knowledge.plan[EPISODE] += 1
-    hope(knowledge.pairs, t, knowledge.confidence, knowledge.scale)
+    update_bounds(knowledge.pairs, t, knowledge.confidence, knowledge.scale)
     extended_value_iteration(
         knowledge.pairs,
         knowledge.pairs[:, :, VISITS],
@@ -147,8 +89,8 @@ def begin_episode(knowledge: Plausible, t: float) -> None:
     )
 
 
-def hope(pairs: Table, t: float, confidence: float, scale: float) -> None:
-    """Compute the bounds (3) and (4) for each pair; one that was never visited may do anything, for a reward of 1."""
+def update_bounds(pairs: Table, t: float, confidence: float, scale: float) -> None:
+    """Compute the bounds (3) and (4) for each pair; an unvisited pair may do anything, for a reward of 1."""
     states, actions = pairs.shape[0], pairs.shape[1]
     of_rewards = 3.5 * math.log(2.0 * states * actions * t / confidence)
     of_transitions = 14.0 * states * math.log(2.0 * actions * t / confidence)
@@ -166,15 +108,54 @@ def hope(pairs: Table, t: float, confidence: float, scale: float) -> None:
 def policy(knowledge: Plausible) -> Table:
     """Return the policy of the episode."""
     states, actions, _ = knowledge.pairs.shape
-    return deterministic(knowledge.plan[:states], actions)
+    return planned_policy(knowledge.plan[:states], actions)
 
 
 def inspect(knowledge: Plausible, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return N, the optimistic values V (the least is 0) and gain, and the number of the episode."""
     value, change = knowledge.values
-    return {
-        "N": knowledge.pairs[:, :, VISITS].copy(),
-        "V": value.copy(),
-        "gain": np.array([middle(change)]),
-        "episode": knowledge.plan[EPISODE:].astype(np.float64),
-    }
+    return show_plan(knowledge.pairs, value, change, float(knowledge.plan[EPISODE]))
+
+
+def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.0, sweeps: int = 10_000) -> Design:
+    """Plan optimistically within confidence bounds, starting a new episode when a count has doubled (UCRL2).
+
+    Parameters
+    ----------
+    confidence:
+        delta, the probability with which the bounds may fail
+    scale:
+        multiplies both confidence bounds; 1 is the source, less is bolder
+    precision:
+        planning stops when the gain is certain to within this over sqrt(t_k); 1 is the source
+    sweeps:
+        planning stops after so many sweeps of value iteration in any case
+
+    Examples
+    --------
+    >>> from everlearn.agents.agent import Agent
+    >>> agent = Agent("service-station", ucrl2())
+    >>> for _ in range(20):
+    ...     reward = agent.observe("nothing", executed="slow")
+    >>> agent.inspect()["N"].tolist(), agent.inspect()["gain"].tolist()
+    ([[0.0, 20.0], [0.0, 0.0]], [1.0])
+
+    """
+    check_confidence(confidence)
+    check_positive(scale=scale, precision=precision)
+    check_sweeps(sweeps)
+
+    def build(indexed: IndexedTask) -> Plausible:
+        check_model_size(indexed, "ucrl2")
+        states, actions = indexed.states, indexed.actions
+        return Plausible(
+            np.zeros((states, actions, states + NUMBERS)),
+            np.array([[0.0] * states, [1.0] * states]),
+            np.array([0] * (2 * states) + [1]),
+            confidence,
+            scale,
+            precision,
+            sweeps,
+        )
+
+    return Design(build, act, learn, policy, inspect=inspect, unit=True, plans=True, name="ucrl2")

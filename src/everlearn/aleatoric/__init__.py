@@ -1,1 +1,1 @@
-"""What the agent keeps of the stream, and what it is worth: S0, f and r, all the designer's choice."""
+"""What the agent keeps of the stream and what it earns: the designer's choices of S0, f and r."""

@@ -1,7 +1,7 @@
 """The reward R = r(S, A, O) and its range.
 
-The paper's clip and bonuses assume rewards in [0, 1], and the agent fails silently where they are not.  So a reward
-declares its range; the learner sees (r - low) / (high - low), unless the task says *raw*; reports are always in the
+The paper's clip and bonuses assume rewards in [0, 1]; with other rewards the agent fails silently.  So a reward
+declares its range, and the learner sees (r - low) / (high - low), unless the task is *raw*.  Reports are always in the
 task's own units.
 """
 
@@ -20,12 +20,12 @@ from everlearn.errors import RewardError, require
 from everlearn.protocol import Label, RewardFunction
 
 LARGEST = 1e290
-"""The largest reward: as many of them as a run can have steps add up to a number."""
+"""The largest reward: the sum of one per step, over as many steps as a run can have, is finite."""
 
 
 @dataclass(frozen=True, repr=False)
 class Reward:
-    """r with its range.  r must be a pure function; what it returns is remembered.
+    """r with its range.  r must be a pure function; its results are cached.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Reward:
 
     @cached_property
     def pure(self) -> Pure:
-        """The function, evaluated with care; one that would make results unrepeatable is refused."""
+        """The function, checked at each call; a function that would make results unrepeatable is refused."""
         remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
         return Pure(self.function, "reward", "(s, action, observation)", remedy)
 
@@ -71,14 +71,7 @@ class Reward:
         return self.check(paid, f"reward of {labels!r}")
 
     def check(self, given: object, where: str = "reward") -> float:
-        """Return a reward as a number, or say what is wrong with it.
-
-        Examples
-        --------
-        >>> Reward(lambda s, a, o: 0, low=-2, high=2).check(1)
-        1.0
-
-        """
+        """Return a reward as a number, or raise if it is not one or outside the range."""
         if (reward := as_number(given)) is None:
             raise RewardError(where, given, "must be a number")
         if not math.isfinite(reward):
@@ -88,7 +81,7 @@ class Reward:
         return reward
 
     def check_range(self, rewards: NDArray[np.float64]) -> None:
-        """Refuse rewards outside the range, many at once."""
+        """Raise if any of the rewards is outside the range."""
         outside = ~((rewards >= self.low) & (rewards <= self.high))
         if outside.any():
             remedy = f"outside its range, {self.low} to {self.high}; widen reward_range"
@@ -100,25 +93,18 @@ class Reward:
 
     @property
     def scaling(self) -> str:
-        """Say in words what the learner sees."""
+        """What the learner sees, in words."""
         if self.raw:
             return f"raw rewards, from {self.low:g} to {self.high:g}"
         return f"rewards scaled from [{self.low:g}, {self.high:g}] to [0, 1]"
 
 
 def reward_range(given: object) -> tuple[float, float]:
-    """Return the least and the greatest reward, or say what is wrong with them.
-
-    Examples
-    --------
-    >>> reward_range([-1, 1])
-    (-1, 1)
-
-    """
+    """Return the least and the greatest reward, or raise if they are not a range."""
     ends = list(given) if isinstance(given, Iterable) and not isinstance(given, str | dict) else []
     numbers = [number for end in ends if not isinstance(end, bool) and (number := as_number(end)) is not None]
-    fine = len(ends) == len(numbers) == 2 and math.isfinite(numbers[1] - numbers[0]) and numbers[0] < numbers[1]
-    require(fine, "reward_range", given, "give two finite numbers, the lower first")
+    valid = len(ends) == len(numbers) == 2 and math.isfinite(numbers[1] - numbers[0]) and numbers[0] < numbers[1]
+    require(valid, "reward_range", given, "give two finite numbers, the lower first")
     require(max(map(abs, numbers)) <= LARGEST, "reward_range", given, f"give numbers of at most {LARGEST:g}")
     low, high = (end if isinstance(end, int | float) else number for end, number in zip(ends, numbers, strict=True))
     return low, high

@@ -16,15 +16,15 @@ from everlearn.labels import check_label, check_labels, counted, few, is_label
 from everlearn.protocol import History, Label, Update
 
 MOST_STATES = 1_000_000
-"""How many aleatoric states are searched for before the designer is asked to list them."""
+"""The most aleatoric states that are searched for; beyond that the designer must list them."""
 
 START = "start"
-"""What the last observation is, while there is none."""
+"""The last observation before there is one."""
 
 
 @dataclass(frozen=True, repr=False)
 class AleatoricState:
-    """S0 and f.  f must be a pure function; what it returns is remembered.
+    """S0 and f.  f must be a pure function; its results are cached.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class AleatoricState:
     update:
         f(s, a, o)
     states:
-        the set of aleatoric states, or how it follows from the sets of actions and observations; where it is not
-        given, it is found by following f from S0
+        the set of aleatoric states, or a function of the sets of actions and observations that returns it; default: all
+        states that f reaches from S0
 
     Examples
     --------
@@ -62,19 +62,12 @@ class AleatoricState:
 
     @cached_property
     def pure(self) -> Pure:
-        """The function, evaluated with care; one that would make results unrepeatable is refused."""
+        """The function, checked at each call; a function that would make results unrepeatable is refused."""
         remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
         return Pure(self.update, "update function", "(s, action, observation)", remedy)
 
     def follow(self, aleatoric_state: Label, action: Label, observation: Label) -> Label:
-        """Return f(s, a, o), checked.
-
-        Examples
-        --------
-        >>> window(2).follow(("idle",), "wait", "busy")
-        ('idle', 'busy')
-
-        """
+        """Return f(s, a, o), checked."""
         following = self.pure(aleatoric_state, action, observation)
         if is_label(following):
             return following  # type: ignore[no-any-return]
@@ -91,7 +84,7 @@ class AleatoricState:
         return aleatoric_state
 
     def enumerate(self, actions: Iterable[Label], observations: Iterable[Label]) -> AleatoricState:
-        """Return the same with its set of states known: as declared, or all that f can reach from S0."""
+        """Return the same with its set of states: as declared, or all that f reaches from S0."""
         if self.states is not None:
             with blame("states of the aleatoric state"):
                 listed = self.states(actions, observations) if callable(self.states) else self.states
@@ -102,30 +95,26 @@ class AleatoricState:
         return replace(self, states=self._closure(list(product(actions, observations))))
 
     def _closure(self, steps: list[tuple[Label, Label]]) -> tuple[Label, ...]:
-        found = {self.start: None}
+        states = {self.start: None}
         queue = [self.start]
         for aleatoric_state in queue:
             for action, observation in steps:
-                following = self._reached(aleatoric_state, action, observation)
-                if following not in found:
-                    found[following] = None
+                try:
+                    following = self.follow(aleatoric_state, action, observation)
+                except UserCodeError as error:  # perhaps for a combination that never happens
+                    remedy = "handle it, or list the states with states="
+                    raise UserCodeError(f"{error}; {remedy}", error.frames) from error.__cause__
+                if following not in states:
+                    states[following] = None
                     queue.append(following)
-            if len(found) > MOST_STATES:
+            if len(states) > MOST_STATES:
                 remedy = "so many states were reached; keep less, such as a shorter window, or list them with states="
-                raise AleatoricStateError("aleatoric state", len(found), remedy)
-        return tuple(found)
-
-    def _reached(self, aleatoric_state: Label, action: Label, observation: Label) -> Label:
-        try:
-            return self.follow(aleatoric_state, action, observation)
-        except UserCodeError as error:  # perhaps at what never happens
-            raise UserCodeError(
-                f"{error}; handle it, or list the states with states=", error.frames
-            ) from error.__cause__
+                raise AleatoricStateError("aleatoric state", len(states), remedy)
+        return tuple(states)
 
 
 def last_observation(start: Label = START) -> AleatoricState:
-    """Keep the last observation alone; ``start`` stands for it while there is none.
+    """Keep the last observation only; ``start`` stands for it before there is one.
 
     Examples
     --------

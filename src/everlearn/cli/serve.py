@@ -36,7 +36,8 @@ def serve(
 ) -> None:
     """Serve durable agents over HTTP, until SIGTERM or Ctrl-C."""
     try:
-        import fastapi  # noqa: F401 - imported by name, so that no other missing module is reported as this one
+        import pydantic  # noqa: F401 - imported by name, so that no other missing module is reported as this one
+        import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ModuleNotFoundError as error:
         remedy = "the service needs more packages: pip install 'everlearn[service]'"

@@ -28,7 +28,7 @@ _LOG = logging.getLogger("everlearn.client")
 
 
 class Client:
-    """One agent of a service, used from one thread.
+    """A client for one agent of a service. Not thread-safe: use it from one thread only.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Client:
         how to act while the service cannot be reached: an action; a policy table, as ``policy()`` returns it; or a
         function of the last known aleatoric state and the last known observation (None if there is none)
     backlog:
-        how many observations are kept while the service cannot be reached
+        maximum number of observations to buffer while the service cannot be reached
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from everlearn.client.connection import as_label
 from everlearn.errors import InputError, require
+from everlearn.windows import Window
 
 Fallback: TypeAlias = "str | int | tuple[Any, ...] | Mapping[str, Any] | Callable[[Any, Any], Any]"
 
@@ -64,9 +65,7 @@ class TablePolicy:
             return given
         if self.kind == "last" or (self.kind == "given" and observation in self.actions):
             return observation
-        name, _, rest = self.kind.partition(":")
-        if name == "window":
-            length, _, actions = rest.partition("+")
-            seen = (action, observation) if actions else observation
-            return (*(state or ()), seen)[-int(length) :]
+        if (window := Window.read(self.kind)) is not None:
+            seen = (action, observation) if window.actions else observation
+            return (*(state or ()), seen)[-window.length :]
         return self.next.get((state, action, observation), state)

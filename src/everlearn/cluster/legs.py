@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from everlearn.agents.own import build_knowledge
+from everlearn.agents.guard import build_knowledge
 from everlearn.cluster.travel import records_after, unpacked_plan, unpacked_table
 from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.compiled import CompiledBatch

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from everlearn.agents.own import build_knowledge
+from everlearn.agents.guard import build_knowledge
 from everlearn.cluster.legs import Order, Refusal, walk
 from everlearn.cluster.travel import packed_plan, packed_table, with_records_of, without_records
 from everlearn.engine.checkpoint import Checkpoint

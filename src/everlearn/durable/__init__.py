@@ -1,4 +1,4 @@
-"""The durable agent: what it has learned is on disk when ``observe`` returns, and a crash leaves no trace.
+"""The durable agent: every observation is on disk when ``observe`` returns, so that a crash loses nothing.
 
 ``everlearn.live`` is :func:`everlearn.durable.live.live`.
 """

@@ -1,10 +1,11 @@
-"""A copy of a store that is in use: one file, whole, checked before it takes its name."""
+"""The backup of a store that may be in use: one file, checked before it takes its name."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from everlearn.files import make_folder
 
 
 def backup(directory: str | os.PathLike[str], file: str | os.PathLike[str]) -> dict[str, Any]:
-    """Copy a store as it is at one moment to a file, while a process may go on writing to it.
+    """Copy a store to a file, as of one moment; another process may be writing to it.
 
-    To go back to it, put the file as ``everlearn.db`` into an empty directory.
+    To restore it, put the file as ``everlearn.db`` into an empty directory.
 
     Examples
     --------
@@ -35,29 +36,21 @@ def backup(directory: str | os.PathLike[str], file: str | os.PathLike[str]) -> d
     if target.is_dir() or target.resolve().parent == source.resolve().parent:
         raise InputError("file", str(target), "name a file outside the directory that is backed up")
     make_folder(target.parent)
-    made = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        _copy(source, made)
-        report = check_file(made)
+        _copy(source, part)
+        report = check_file(part)
         if not report.sound:
             raise LiveError(f"{source}: the copy is not sound: {report.findings[0]}; see: everlearn check {directory}")
-        sync(made)
-        made.replace(target)
+        sync(part)
+        part.replace(target)
         sync(target)
     finally:
-        remove(made)
+        remove(part)
     return {"file": str(target), "bytes": target.stat().st_size, "agents": report.agents}
 
 
-def _copy(source: Path, made: Path) -> None:
-    reading = connect_to_read(source)
-    try:
-        with errors(made):
-            writing = sqlite3.connect(made, isolation_level=None)
-            try:
-                reading.backup(writing)
-                writing.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
-            finally:
-                writing.close()
-    finally:
-        reading.close()
+def _copy(source: Path, target: Path) -> None:
+    with closing(connect_to_read(source)) as reading, errors(target), closing(sqlite3.connect(target)) as writing:
+        reading.backup(writing)
+        writing.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it

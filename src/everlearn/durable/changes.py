@@ -1,4 +1,4 @@
-"""What changed between two fingerprints of a durable agent, in words."""
+"""Changes between the stored setup of a durable agent and the present one, in words."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from everlearn.durable.fingerprint import TIMES, places
+from everlearn.durable.declaration import is_missing
+from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
+from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup
+from everlearn.errors import require
 from everlearn.labels import as_label
 
 TOLERANCE = 1e-9
-"""Numbers that differ by no more than this part of them are the same: processors differ in the last bits.  For rewards
-it is a part of their range."""
+"""Numbers are the same if they differ by no more than this relative error, since processors differ in the last bits.
+For rewards it is relative to their range."""
+
+MOST_LABELS = 4
+"""The most labels that a message names."""
 
 Fingerprint = dict[str, Any]
 
@@ -20,53 +26,97 @@ class Change(NamedTuple):
     """Something that is not what it was."""
 
     words: str
-    final: bool = False
-    """Whether it cannot be accepted: what the agent knows, and its journal, would no longer fit."""
-    learning: bool = False
-    """Whether it concerns how the agent acts and learns, so that rows of its journal may be learned from otherwise."""
+    final: bool = False  # whether it cannot be accepted: what the agent knows, and its journal, would no longer fit
+    learning: bool = False  # whether it concerns how the agent acts and learns; replay may then not reproduce it
 
 
-def changes(before: Fingerprint, after: Fingerprint) -> list[Change]:
-    """Return what changed; of what was not recorded before, nothing is said.
+class Reopened(NamedTuple):
+    """A setup, and how it differs from the stored one."""
 
-    Examples
-    --------
-    >>> from everlearn.durable.setup import make_setup
-    >>> setup = {"actions": ["slow", "fast"], "observations": ["idle", "busy"]}
-    >>> before = make_setup(**setup, reward_range=(0, 1)).fingerprint
-    >>> changes(before, make_setup(**setup, reward_range=(0, 2)).fingerprint)
-    [Change(words='the reward range was 0 to 1 and is now 0 to 2', final=False, learning=False)]
+    setup: Setup
+    changes: list[Change]
+    recorded: bool  # whether a fingerprint was stored; if none was, not every change is known
 
-    """
-    sets = [*_sets(before, after)]
+
+def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
+    """Return the stored setup with the arguments given now, and what they change."""
+    document = json.loads(stored)
+    named = {key: value for key, value in given.items() if value is not None}
+    for key, value in document.items():
+        require(not is_missing(value) or key in named, key, None, "was given as a function or an object; give it again")
+    has_task = document["task"] is not None or "task" in named
+    dropped = {key for key, value in document.items() if is_missing(value) or (has_task and KEYS[key].of_task)}
+    kept = {key: value for key, value in document.items() if key not in dropped}
+    setup = make_setup(**{**kept, **named}) if named else Setup(document)
+    known = {**DEFAULTS, **document}
+    before = None if face is None else json.loads(face)
+    if before is None and setup.document == known:
+        return Reopened(setup, [], recorded=setup.is_declared)
+    if before is None:
+        before = Setup(document).fingerprint
+    setup.resemble(before)
+    changes = [*_compare_documents(known, setup.document), *compare(before, setup.fingerprint)]
+    return Reopened(setup, changes or [*_compare_tables(known, setup.document)], recorded="agent" in before)
+
+
+def former_setup(stored: str, face: str | None, present: Setup) -> Setup:
+    """Return the setup with which a journal was written; a user's design and schedule are the present ones."""
+    document = json.loads(stored)
+    values = {key: present.values[key] if is_missing(value) else value for key, value in document.items()}
+    setup = Setup(values, None if face is None else json.loads(face))
+    if setup.has_own_design:
+        setup.design = present.design
+    return setup
+
+
+def _compare_documents(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    for name, key in KEYS.items():
+        if key.change is not None and before[name] != after[name]:
+            yield Change(f"{name} {_was(before[name], after[name])}", final=not key.change)
+
+
+def _compare_tables(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    """Yield how a table differs that is too long for a fingerprint to hold all of it."""
+    for key, name in (("aleatoric", "the state function changed: f"), ("reward", "the reward changed: r")):
+        if all(isinstance(document[key], list) and len(document[key]) > MOST_VALUES for document in (before, after)):
+            old, new = ({as_label(row[:3]): row[3] for row in document[key]} for document in (before, after))
+            labels = next((labels for labels in old if old[labels] != new.get(labels)), None)
+            if labels is not None:
+                yield Change(f"{name}{labels!r} {_was(old[labels], new.get(labels))}")
+
+
+def compare(before: Fingerprint, after: Fingerprint) -> list[Change]:
+    """Return the changes between two fingerprints; what was not recorded before is not compared."""
+    sets = [*_compare_sets(before, after)]
     if sets:  # values could not be compared: they are recorded by number
         return sets
-    found = [*_start_and_range(before, after)]
-    for key, compare in _PARTS.items():
-        if key in before:
-            learning = key in ("agent", "schedule")
-            found += [change._replace(learning=learning) for change in compare(before[key], after[key], after)]
-    return found
+    changes = [*_compare_start_and_range(before, after)]
+    for part, (compare_part, came, went) in _PARTS.items():
+        learning = part in ("agent", "schedule")
+        old, new = before.get(part), after[part]
+        if part not in before or (old is None and new is None):
+            continue
+        if old is None or new is None:
+            changes.append(Change(came if old is None else went, learning=learning))
+        else:
+            changes += [change._replace(learning=learning) for change in compare_part(old, new, after)]
+    return changes
 
 
-def _sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
+def _compare_sets(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
     for key in ("actions", "observations", "states"):
-        old, new = (as_label(face[key]) for face in (before, after))
-        before_set, after_set = set(old), set(new)
-        gone = [f"{label!r} is gone" for label in old if label not in after_set]
-        fresh = [f"{label!r} is new" for label in new if label not in before_set]
-        if gone or fresh:
-            yield Change(f"the {key} changed: {_few([*gone, *fresh])}", final=True)
+        old, new = (as_label(fingerprint[key]) for fingerprint in (before, after))
+        old_set, new_set = set(old), set(new)
+        clauses = [f"{label!r} is gone" for label in old if label not in new_set]
+        clauses += [f"{label!r} is new" for label in new if label not in old_set]
+        if clauses:
+            more = [f"and {len(clauses) - MOST_LABELS} more"] if len(clauses) > MOST_LABELS else []
+            yield Change(f"the {key} changed: {', '.join([*clauses[:MOST_LABELS], *more])}", final=True)
         elif old != new:
             yield Change(f"the {key} come in another order", final=True)
 
 
-def _few(clauses: list[str], most: int = 4) -> str:
-    more = [f"and {len(clauses) - most} more"] if len(clauses) > most else []
-    return ", ".join([*clauses[:most], *more])
-
-
-def _start_and_range(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
+def _compare_start_and_range(before: Fingerprint, after: Fingerprint) -> Iterator[Change]:
     if before["start"] != after["start"]:
         yield Change(f"the first state {_was(as_label(before['start']), as_label(after['start']))}")
     (low, high, raw), (new_low, new_high, new_raw) = before["reward"], after["reward"]
@@ -80,152 +130,130 @@ def _was(before: object, after: object) -> str:
     return f"was {before!r} and is now {after!r}"
 
 
-def _update(before: Any, after: Any, face: Fingerprint) -> Iterator[Change]:
-    states = [as_label(label) for label in face["states"]]
-    yield from _function("the state function", "f", before, after, face, lambda index: repr(states[index]))
+def _and_others(differences: list[Any], noun: str) -> str:
+    count = len(differences) - 1
+    return "" if count == 0 else f", and {count} other {noun}{'s differ' if count > 1 else ' differs'}"
 
 
-def _rewards(before: Any, after: Any, face: Fingerprint) -> Iterator[Change]:
-    yield from _function("the reward", "r", before, after, face, repr)
+def _same(value: Any, other: Any, tolerance: float | None = None) -> bool:
+    if isinstance(value, float) and isinstance(other, float):
+        return abs(value - other) <= (TOLERANCE * abs(value) if tolerance is None else tolerance)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(_same, value, other))
+    return bool(value == other)
 
 
-def _function(
-    what: str, letter: str, before: Any, after: Any, face: Fingerprint, show: Callable[[Any], str]
-) -> Iterator[Change]:
-    if before is None or after is None:
-        if before != after:
-            ways = ("is told with each observation", "follows from the setup")
-            yield Change(f"{what} {ways[after is not None]} now, and was not")
-        return
-    listed = places(len(face[key]) for key in ("states", "actions", "observations"))
-    low, high, _ = face["reward"]
-    pairs = zip(listed, before["values"], after["values"], strict=True)
-    differ = [(place, old, new) for place, old, new in pairs if not _same(old, new, TOLERANCE * (high - low))]
+def _compare_parameters(kind: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    for name in dict.fromkeys((*before, *after)):
+        if not _same(before.get(name), after.get(name)):
+            yield Change(f"{kind}.{name} {_was(before.get(name), after.get(name))}")
+
+
+def _compare_task_parameters(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
+    return _compare_parameters("task", before, after)
+
+
+def _compare_update(before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
+    states = [as_label(label) for label in present["states"]]
+    old, new = (
+        {**part, "values": [None if index is None else states[index] for index in part["values"]]}
+        for part in (before, after)
+    )
+    return _compare_function("the state function", "f", old, new, present)
+
+
+def _compare_rewards(before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
+    return _compare_function("the reward", "r", before, after, present)
+
+
+def _compare_function(what: str, letter: str, before: Any, after: Any, present: Fingerprint) -> Iterator[Change]:
+    sets = [[as_label(label) for label in present[key]] for key in ("states", "actions", "observations")]
+    low, high, _ = present["reward"]
+    values = zip(places(map(len, sets)), before["values"], after["values"], strict=True)
+    differ = [(place, old, new) for place, old, new in values if not _same(old, new, TOLERANCE * (high - low))]
     if differ:
         place, old, new = differ[0]
-        was = "raised an error" if old is None else f"was {show(old)}"
-        now = "now raises an error" if new is None else f"is now {show(new)}"
-        first = f"{letter}{_at(place, face)!r} {was} and {now}"
-        yield Change(f"{what} changed: {first}{_others(len(differ) - 1, 'value')}")
+        was = "raised an error" if old is None else f"was {old!r}"
+        now = "now raises an error" if new is None else f"is now {new!r}"
+        first = f"{letter}{labels_at(place, *sets)!r} {was} and {now}"
+        yield Change(f"{what} changed: {first}{_and_others(differ, 'value')}")
     elif before["source"] not in (None, after["source"]):
         yield Change(f"the source of {what}, or of something that it uses, changed")
 
 
-def _at(place: int, face: Fingerprint) -> tuple[Any, ...]:
-    rest, observation = divmod(place, len(face["observations"]))
-    state, action = divmod(rest, len(face["actions"]))
-    return tuple(as_label(face[key][index]) for key, index in
-                 (("states", state), ("actions", action), ("observations", observation)))  # fmt: skip
-
-
-def _others(count: int, noun: str) -> str:
-    return "" if count == 0 else f", and {count} other {noun}{'s differ' if count > 1 else ' differs'}"
-
-
-def _same(one: Any, other: Any, room: float | None = None) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return abs(one - other) <= (TOLERANCE * abs(one) if room is None else room)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
-
-
-def _dynamics(before: Any, after: Any, _face: Fingerprint) -> Iterator[Change]:
-    if before is None or after is None:
-        if before != after:
-            yield Change(f"the task {'has dynamics' if before is None else 'has no dynamics'} now")
-        return
+def _compare_dynamics(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
     if before["memory"] != after["memory"]:
-        began = _was(as_label(before["memory"]), as_label(after["memory"]))
-        yield Change(f"the dynamics changed: the first memory {began}")
+        was = _was(as_label(before["memory"]), as_label(after["memory"]))
+        yield Change(f"the dynamics changed: the first memory {was}")
         return
     rows, others = before["rows"], after["rows"]
     differ = [key for key in rows if key in others and not _same(rows[key], others[key])]
     if differ:
         memory, action = as_label(json.loads(differ[0]))
         where = f"what follows memory {memory!r} and action {action!r}"
-        yield Change(f"the dynamics changed: {where}{_others(len(differ) - 1, 'row')}")
+        yield Change(f"the dynamics changed: {where}{_and_others(differ, 'row')}")
     elif before["source"] not in (None, after["source"]):
         yield Change("the source of the dynamics, or of something that they use, changed")
 
 
-def _agent(before: Any, after: Any, _face: Fingerprint) -> Iterator[Change]:
+def _compare_agent(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
     own, still = before["functions"] is not None, after["functions"] is not None
     if own != still or (not own and before["name"] != after["name"]):
         yield Change(f"the agent {_was(before['name'], after['name'])}", final=True)
         return
-    yield from _parameters("agent", before["parameters"], after["parameters"])
-    for name in sorted({*(before["functions"] or ()), *(after["functions"] or ())}):
-        if before["functions"].get(name) != after["functions"].get(name):
-            yield Change(f"the source of {name} of the agent, or of something that it uses, changed")
-    yield from _begins(before["begins"] or {}, after["begins"] or {})
+    yield from _compare_parameters("agent", before["parameters"], after["parameters"])
+    if own:
+        for name in sorted({*before["functions"], *after["functions"]}):
+            if before["functions"].get(name) != after["functions"].get(name):
+                yield Change(f"the source of {name} of the agent, or of something that it uses, changed")
+        yield from _compare_contents(before["begins"], after["begins"])
 
 
-def _begins(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+def _compare_contents(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    """Compare what ``build`` returns: for an array a list of its kind and a hash, for anything else a text."""
     if list(before) != list(after):
         yield Change(f"what build returns had {', '.join(before)} and has {', '.join(after)} now", final=True)
         return
     for name, old in before.items():
         new = after[name]
-        if isinstance(old, list) and isinstance(new, list):
-            if old[0] != new[0]:
-                yield Change(f"{name} in what build returns was {old[0]} and is now {new[0]}", final=True)
-            elif old[1] != new[1]:
-                yield Change(f"{name} in what build returns has other values, which matter to a new agent alone")
-        elif old != new:
+        (kind, *values), (new_kind, *new_values) = (part if isinstance(part, list) else [part] for part in (old, new))
+        if kind != new_kind or len(values) != len(new_values):
             final = isinstance(old, list) or isinstance(new, list)
-            yield Change(f"{name} in what build returns was {_shown(old)} and is now {_shown(new)}", final)
+            yield Change(f"{name} in what build returns was {kind} and is now {new_kind}", final)
+        elif values != new_values:
+            yield Change(f"{name} in what build returns has other values, which matter to a new agent alone")
 
 
-def _shown(begun: Any) -> str:
-    return str(begun[0] if isinstance(begun, list) else begun)
-
-
-def _parameters(kind: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
-    for name in dict.fromkeys((*before, *after)):
-        if not _same(before.get(name), after.get(name)):
-            yield Change(f"{kind}.{name} {_was(before.get(name), after.get(name))}")
-
-
-def _task_parameters(before: Any, after: Any, _face: Fingerprint) -> Iterator[Change]:
-    yield from _parameters("task", before, after)
-
-
-def _schedule(before: Any, after: Any, _face: Fingerprint) -> Iterator[Change]:
-    if before is None or after is None:
-        if before != after:
-            yield Change(f"the agent {'takes a schedule' if before is None else 'takes no schedule'} now")
-        return
+def _compare_schedule(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
     own, still = before["values"] is not None, after["values"] is not None
     if own != still or (not own and before["name"] != after["name"]):
         yield Change(f"the schedule {_was(before['name'], after['name'])}")
         return
-    yield from _parameters("schedule", before["parameters"], after["parameters"])
-    if own:
-        yield from _own_schedule(before, after)
-
-
-def _own_schedule(before: Any, after: Any) -> Iterator[Change]:
+    yield from _compare_parameters("schedule", before["parameters"], after["parameters"])
+    if not own:
+        return
+    yield from _compare_parameters("schedule", before["settings"], after["settings"])
     differ = [
         (name, t, old, new)
         for name, values in before["values"].items()
         for t, old, new in zip(TIMES, values, after["values"][name], strict=True)
         if not _same(old, new)
     ]
-    yield from _parameters("schedule", before["settings"], after["settings"])
     if differ:
         name, t, old, new = differ[0]
-        others = _others(len(differ) - 1, "value")
-        yield Change(f"the schedule changed: {name}({t}) {_was(old, new)}{others}")
+        yield Change(f"the schedule changed: {name}({t}) {_was(old, new)}{_and_others(differ, 'value')}")
     elif before["sources"] != after["sources"]:
         yield Change("the source of the schedule, or of something that it uses, changed")
 
 
-_PARTS: dict[str, Callable[[Any, Any, Fingerprint], Iterator[Change]]] = {
-    "parameters": _task_parameters,
-    "update": _update,
-    "rewards": _rewards,
-    "dynamics": _dynamics,
-    "agent": _agent,
-    "schedule": _schedule,
+_FOLLOWS, _GIVEN = "follows from the setup now, and was not", "is given with each observation now, and was not"
+
+_PARTS: dict[str, tuple[Callable[[Any, Any, Fingerprint], Iterator[Change]], str, str]] = {
+    "parameters": (_compare_task_parameters, "", ""),
+    "update": (_compare_update, f"the state function {_FOLLOWS}", f"the state function {_GIVEN}"),
+    "rewards": (_compare_rewards, f"the reward {_FOLLOWS}", f"the reward {_GIVEN}"),
+    "dynamics": (_compare_dynamics, "the task has dynamics now", "the task has no dynamics now"),
+    "agent": (_compare_agent, "", ""),
+    "schedule": (_compare_schedule, "the agent takes a schedule now", "the agent takes no schedule now"),
 }
+"""By the part of a fingerprint: what compares it, and the words for a part that is new or gone."""

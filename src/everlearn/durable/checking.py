@@ -1,36 +1,30 @@
-"""Checking a store: every seal, every row, every snapshot, and that each agent can be recovered."""
+"""The check of a store: every seal, every row, every snapshot, and whether each agent can be recovered."""
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from everlearn.durable.database import FILE, connect_to_read
-from everlearn.durable.entry import Entry, checked, first_check
-from everlearn.durable.reader import Enrolled, Reader, Snapshot
-from everlearn.durable.reopening import stored_setup
-from everlearn.durable.schema import COLUMNS, READABLE, SCHEMA, version
+from everlearn.durable.database import FILE, READABLE, SCHEMA, connect_to_read, read_version
+from everlearn.durable.entry import first_check
+from everlearn.durable.reader import Reader
+from everlearn.durable.records import UNREADABLE, AgentRecord, is_whole, scan_rows, scan_snapshots
 from everlearn.durable.wal import inspect
 from everlearn.errors import EverlearnError, Held, LiveError
 from everlearn.locks import working
 
-UNREADABLE = (sqlite3.Error, UnicodeDecodeError, TypeError, ValueError, KeyError, OverflowError)
-"""What reading a damaged row may raise."""
-
 WITHOUT = "without rows up to, agent "
-"""Under this key and its number ``meta`` says of an agent that a repair could save none of its rows up to one."""
+"""With the number of an agent, the key in ``meta`` for the last of its rows that a repair could not save."""
 
-LISTED = 100
-"""How many findings of one kind are listed."""
+MOST_LISTED = 100
+"""How much damage of one kind is listed."""
 
 
-class Finding(NamedTuple):
-    """One thing that is not as it was written: where, and what."""
+class Damage(NamedTuple):
+    """Something that is not as it was written: where, and what."""
 
     file: str
     table: str | None
@@ -45,12 +39,12 @@ class Finding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a check found."""
+    """The result of a check."""
 
     directory: str
     in_use: bool
-    """Whether another process holds the directory; its write-ahead log is then not looked at."""
-    findings: list[Finding]
+    """Whether another process holds the directory; its write-ahead log is then not checked."""
+    findings: list[Damage]
     agents: list[dict[str, Any]]
 
     @property
@@ -59,9 +53,8 @@ class Report(NamedTuple):
         return not self.findings
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        found = [finding._asdict() for finding in self.findings]
-        return {**self._asdict(), "sound": self.sound, "findings": found}
+        """Return it as a JSON document."""
+        return {**self._asdict(), "sound": self.sound, "findings": [damage._asdict() for damage in self.findings]}
 
 
 def check(directory: str | os.PathLike[str]) -> Report:
@@ -92,122 +85,81 @@ def check(directory: str | os.PathLike[str]) -> Report:
 
 def check_file(path: Path, in_use: bool = False) -> Report:
     """Check one file, which may also be a backup."""
-    findings = [] if in_use else list(_log(path))
-    agents: list[dict[str, Any]] = []
-    connection = connect_to_read(path)
-    try:
-        findings += _structure(connection, path)
-        for enrolled in _enrolled(connection, path, findings):
-            agents.append(_agent(connection, path, enrolled, findings))  # noqa: PERF401 - what comes before an error counts
-    except UNREADABLE as error:
-        findings.append(Finding(path.name, None, None, None, f"cannot be read ({error})"))
-    finally:
-        connection.close()
-    return Report(str(path.parent), in_use, findings, agents)
-
-
-def _log(path: Path) -> Iterator[Finding]:
-    found = inspect(path)
-    if found is not None and found.lost:
-        yield Finding(f"{path.name}-wal", None, None, found.frames + 1, f"{found.lost} commits from here on are lost")
-    if found is not None and found.missing:
-        yield Finding(f"{path.name}-wal", None, None, None, f"{found.missing} frames at its end are missing")
-
-
-def _structure(connection: sqlite3.Connection, path: Path) -> Iterator[Finding]:
-    for (line,) in connection.execute(f"PRAGMA integrity_check({LISTED})").fetchall():
-        if line != "ok":
-            yield Finding(path.name, None, None, None, " ".join(str(line).split()))
-    found = version(connection)
-    if found not in READABLE:
-        yield Finding(path.name, "meta", None, None, f"schema version {found}, and {SCHEMA} is read")
-
-
-def _enrolled(connection: sqlite3.Connection, path: Path, findings: list[Finding]) -> list[Enrolled]:
-    listed = []
-    for row in connection.execute("SELECT * FROM agents ORDER BY id").fetchall():
-        found = Enrolled(*row)
-        if found.whole:
-            listed.append(found)
-        else:
-            findings.append(Finding(path.name, "agents", str(found.name), found.number, "is damaged"))
-    return listed
-
-
-def _agent(connection: sqlite3.Connection, path: Path, enrolled: Enrolled, findings: list[Finding]) -> dict[str, Any]:
-    found: list[Finding] = []
-    checks: dict[int, int] = {0: first_check(enrolled.number)}
-    snapshots = _snapshots(connection, path, enrolled, checks, found)
-    rows, last = _rows(connection, path, enrolled, checks, found)
-    without = connection.execute("SELECT value FROM meta WHERE key = ?", (f"{WITHOUT}{enrolled.number}",)).fetchone()
-    last = max(last, int(without[0]) if without else 0)
-    if snapshots and max(checks) > last:
-        what = f"rows {last + 1} to {max(checks)} are missing"
-        found.append(Finding(path.name, "journal", enrolled.name, last + 1, what))
-    step = _step(connection, path, enrolled, found)
-    findings += found[:LISTED]
-    return {"name": enrolled.name, "step": step, "rows": rows, "snapshots": snapshots}
-
-
-def _step(connection: sqlite3.Connection, path: Path, enrolled: Enrolled, found: list[Finding]) -> int:
-    """Return how far an agent comes when it is recovered; one that needs the user's design is taken at its word."""
-    if stored_setup(enrolled.setup, enrolled.face).has_own_design:
-        query = "SELECT step FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
-        row = connection.execute(query, (enrolled.number,)).fetchone()
-        return int(row[0]) if row else 0
-    try:
-        with _Opened(connection, path) as reader:
-            return int(reader.look(enrolled.name).step)
-    except EverlearnError as error:
-        found.append(Finding(path.name, None, enrolled.name, None, f"cannot be recovered ({error})"))
-        return 0
-
-
-class _Opened(Reader):
-    """A reader on a connection that is there already."""
-
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self.connection, self.path, self.directory = connection, path, path.parent
-
-    def close(self) -> None:
-        """Leave it to who opened it."""
-
-
-def _snapshots(
-    connection: sqlite3.Connection, path: Path, agent: Enrolled, checks: dict[int, int], found: list[Finding]
-) -> int:
-    """Check the snapshots of an agent; enter into ``checks`` what the check of the journal is after each."""
-    listed = connection.execute("SELECT seq FROM snapshots WHERE agent = ? ORDER BY seq", (agent.number,)).fetchall()
-    for (seq,) in listed:
+    with closing(connect_to_read(path)) as connection:
+        checker = _Checker(path, connection)
+        if not in_use:
+            checker.check_log()
         try:
-            query = "SELECT * FROM snapshots WHERE agent = ? AND seq = ?"
-            snapshot = Snapshot(*connection.execute(query, (agent.number, seq)).fetchone())
-            what = None if snapshot.whole else "is damaged"
-            if snapshot.whole:
-                checks[seq] = json.loads(snapshot.more)["check"]
+            checker.check_structure()
+            for row in connection.execute("SELECT * FROM agents ORDER BY id").fetchall():
+                checker.check_agent(AgentRecord(*row))
         except UNREADABLE as error:
-            what = f"cannot be read ({error})"
-        if what:
-            found.append(Finding(path.name, "snapshots", agent.name, seq, what))
-    return len(listed)
+            checker.note(f"cannot be read ({error})")
+    return Report(str(path.parent), in_use, checker.findings, checker.agents)
 
 
-def _rows(
-    connection: sqlite3.Connection, path: Path, agent: Enrolled, checks: dict[int, int], found: list[Finding]
-) -> tuple[int, int]:
-    """Check the rows of a journal; return how many there are, and the number of the last."""
-    count, last, check = 0, 0, None
-    try:
-        query = f"SELECT {COLUMNS} FROM journal WHERE agent = ? ORDER BY seq"  # noqa: S608 - no input in it
-        for row in connection.execute(query, (agent.number,)):
-            entry = Entry(*row)
-            if count and entry.seq != last + 1:
-                found.append(Finding(path.name, "journal", agent.name, last + 1, f"is missing, up to {entry.seq - 1}"))
-                check = None
-            before = checks.get(entry.seq - 1, check)
-            if before is not None and entry.check != checked(before, entry[:-1]):
-                found.append(Finding(path.name, "journal", agent.name, entry.seq, "is damaged"))
-            count, last, check = count + 1, entry.seq, entry.check
-    except UNREADABLE as error:
-        found.append(Finding(path.name, "journal", agent.name, last + 1, f"cannot be read ({error})"))
-    return count, last
+class _Checker:
+    """A check of a file, and what it has found so far."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path, self.connection = path, connection
+        self.findings: list[Damage] = []
+        self.agents: list[dict[str, Any]] = []
+
+    def note(self, what: str, table: str | None = None, agent: str | None = None, row: int | None = None) -> None:
+        self.findings.append(Damage(self.path.name, table, agent, row, what))
+
+    def check_log(self) -> None:
+        log, file = inspect(self.path), f"{self.path.name}-wal"
+        if log is not None and log.lost:
+            what = f"{log.lost} commits from here on are lost"
+            self.findings.append(Damage(file, None, None, log.frames + 1, what))
+        if log is not None and log.missing:
+            self.findings.append(Damage(file, None, None, None, f"{log.missing} frames at its end are missing"))
+
+    def check_structure(self) -> None:
+        for (line,) in self.connection.execute(f"PRAGMA integrity_check({MOST_LISTED})").fetchall():
+            if line != "ok":
+                self.note(" ".join(str(line).split()))
+        version = read_version(self.connection)
+        if version not in READABLE:
+            self.note(f"schema version {version}, this everlearn reads {SCHEMA}", "meta")
+
+    def check_agent(self, record: AgentRecord) -> None:
+        if not is_whole(record):
+            self.note("is damaged", "agents", str(record.name), record.number)
+            return
+        before = len(self.findings)
+        checks: dict[int, int] = {0: first_check(record.number)}
+        rows = snapshots = last = 0
+        for snapshot in scan_snapshots(self.connection, record.number):
+            snapshots += 1
+            if snapshot.damage is not None:
+                self.note(snapshot.damage, "snapshots", record.name, snapshot.seq)
+            elif snapshot.row is not None:
+                checks[snapshot.row.seq] = snapshot.row.checkpoint.more["check"]
+        for scanned in scan_rows(self.connection, record.number, checks=checks):
+            if scanned.damage is not None:
+                self.note(scanned.damage, "journal", record.name, scanned.seq)
+            if scanned.row is not None:
+                rows, last = rows + 1, scanned.row.seq
+        query, key = "SELECT value FROM meta WHERE key = ?", f"{WITHOUT}{record.number}"
+        unsaved = self.connection.execute(query, (key,)).fetchone()
+        last = max(last, int(unsaved[0]) if unsaved else 0)
+        if snapshots and max(checks) > last:
+            self.note(f"rows {last + 1} to {max(checks)} are missing", "journal", record.name, last + 1)
+        step = self._recoverable_step(record)
+        del self.findings[before + MOST_LISTED :]
+        self.agents.append({"name": record.name, "step": step, "rows": rows, "snapshots": snapshots})
+
+    def _recoverable_step(self, record: AgentRecord) -> int:
+        """Return the step that an agent recovers to; if it needs the user's design, the step of its last row."""
+        if record.stored_setup().has_own_design:
+            query = "SELECT step FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
+            row = self.connection.execute(query, (record.number,)).fetchone()
+            return int(row[0]) if row else 0
+        try:
+            return Reader.on(self.connection, self.path).look(record.name).step
+        except EverlearnError as error:
+            self.note(f"cannot be recovered ({error})", agent=record.name)
+            return 0

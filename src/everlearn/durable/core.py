@@ -1,7 +1,7 @@
-"""The durable agent without its disk: what it proposes, what an observation would change, and the change.
+"""The durable agent without its disk: its proposals, the entry of an observation, and the change that an entry makes.
 
-``prepare`` checks everything and changes nothing; what it returns is written down; ``apply`` then changes memory.
-Replay applies the same entries, so that what is recovered is what there was, to the last bit.
+``prepare`` checks everything and changes nothing; the entry that it returns is written down; ``apply`` then changes
+memory.  Replay applies the same entries, so that recovery restores the agent to the last bit.
 """
 
 from __future__ import annotations
@@ -10,83 +10,50 @@ import logging
 import math
 import numbers
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from types import EllipsisType
 from typing import Any
 
 from everlearn.agents.agent import Agent
-from everlearn.agents.snapshot import parse
-from everlearn.durable.choosing import greedy, mask_of, proposal
+from everlearn.agents.snapshot import unpack
+from everlearn.durable.choice import greedy, mask_of, packed, proposal, unpacked
 from everlearn.durable.drift import Gauge
-from everlearn.durable.entry import (
-    CHANGE,
-    FROZEN,
-    IMPORT,
-    LEARN,
-    MODE,
-    MODES,
-    OBSERVED,
-    ROLLBACK,
-    SHADOW,
-    Accepted,
-    Entry,
-    checked,
-    first_check,
-    packed,
-    unpacked,
-)
+from everlearn.durable.entry import MODES, Accepted, Checkpoint, Entry, Kind, Mode, Outcome, checksum, first_check
 from everlearn.durable.setup import Setup
-from everlearn.errors import Corrupt, InputError, LiveError, RewardError, require
+from everlearn.errors import Conflict, Corrupt, InputError, LiveError, RewardError, require
 from everlearn.labels import as_label
 from everlearn.protocol import Experience, Label
 
 LOG = logging.getLogger("everlearn.durable")
 
 FAILURES = (ArithmeticError, LookupError, TypeError)
-"""What a design of everlearn may raise whose parameters lead to numbers that it cannot compute with.  What a design of
-the user's raises is an error of this project, and is not among these."""
+"""The errors that a built-in design may raise if its parameters lead to numbers that it cannot compute with.  Errors of
+a user's design are raised as errors of this project, and are not among these."""
 
 
 class Core:
-    """An agent with modes and allowed actions, which counts what it takes in.
-
-    Examples
-    --------
-    >>> from everlearn.durable.setup import make_setup
-    >>> core = Core(make_setup(task="service-station", seed=1))
-    >>> core.act()
-    'fast'
-    >>> core.apply(core.prepare("arrival"))
-    >>> core.step, core.t, core.mode
-    (1, 1, 'learn')
-
-    """
+    """An agent with modes and allowed actions, which counts its observations."""
 
     def __init__(self, setup: Setup, number: int = 0) -> None:
         self.setup = setup
-        self.number = number
-        """Which agent of its store it is."""
+        self.number = number  # its number in its store
         self.agent: Agent = setup.agent()
         self.gauge = Gauge(**setup.drift)
-        self.step = 0
-        """How many observations were taken in."""
-        self.seq = 0
-        """How many rows its journal has had."""
-        self.check = first_check(number)
-        self.asked: int | None = None
-        """The mask that was given with the pending call of ``act``, if any."""
-        self.changed: dict[str, Any] | None = None
-        """The last change that was accepted: at which step, and what."""
-        self.exact = True
-        """Whether replay must come to the agent that there was; not where its functions are known to be others."""
-        self._mode = LEARN
+        self.step = 0  # the number of observations so far
+        self.seq = 0  # the number of the last row of its journal
+        self.check = first_check(number)  # the check of the last row of its journal
+        self.asked: int | None = None  # the mask that was given with the pending call of act, if any
+        self.changed: dict[str, Any] | None = None  # the last change that was accepted: its step, and what changed
+        self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
+        self._mode = Mode.LEARN
         self._prepared: Entry | None = None
-        self._snapped = 0
+        self._snapshot_step = 0
         self._every = (1 << self.agent.indexed.actions) - 1
         self._learned = self.agent.learned
 
     @property
     def t(self) -> int:
-        """How many steps were learned from: the clock of the agent."""
+        """The number of steps learned from: the clock of the agent."""
         return self.agent.t
 
     @property
@@ -96,44 +63,80 @@ class Core:
 
     @property
     def next_step(self) -> int:
-        """The number of the step that is due: the one that ``act`` proposes for and the next observation completes."""
+        """The number of the step that is due: ``act`` proposes for it, and the next observation completes it."""
         return self.step + 1
 
     @property
     def due(self) -> bool:
-        """Whether so much has happened since the last snapshot that another is due."""
-        return self.step - self._snapped >= self.setup.snapshot_every
+        """Whether another snapshot is due."""
+        return self.step - self._snapshot_step >= self.setup.snapshot_every
 
     def act(self, allowed: Iterable[Label] | None = None) -> Label:
-        """Return the action that it proposes for the step that is due; asked again, it returns the same."""
+        """Return the action that it proposes for the step that is due; another call returns the same."""
         return self.agent.task.actions[self.propose(allowed)]
 
     def propose(self, allowed: Iterable[Label] | None = None) -> int:
         """Do as :meth:`act`, and return an index."""
         mask = None if allowed is None else mask_of(self.agent, allowed)
-        if self.agent.pending is not None:
-            same = mask is None or mask == self.asked
-            require(same, "allowed", allowed, "was not so when this step was asked for; observe it first")
-            return self.agent.pending
-        return self.choose(mask)
+        if self.agent.pending is None:
+            return self.choose(mask)
+        same = mask is None or mask == self.asked
+        require(same, "allowed", allowed, "differs from the call of act that is pending; observe its step first")
+        return self.agent.pending
 
     def may(self, aleatoric_state: int) -> int:
         """Return the mask of the actions that the setup allows in a state."""
         return self.setup.allowed.get(aleatoric_state, self._every)
 
     def choose(self, mask: int | None) -> int:
-        """Choose anew, among the actions of a mask if there is one, and return the index of the action."""
+        """Choose a new action, from a mask if there is one, and return its index."""
         agent = self.agent
         may = self.may(agent.situation)
         if mask is not None:
             may &= mask
             require(may != 0, "allowed", bin(mask), "leaves no action that the setup allows in this state")
         try:
-            chosen = greedy(agent, agent.situation, may) if self._mode == FROZEN else proposal(agent, may)
+            chosen = greedy(agent, agent.situation, may) if self._mode == Mode.FROZEN else proposal(agent, may)
         except FAILURES as error:
             raise LiveError(f"the design {agent.design.name!r} could not act: {error!r}") from error
         agent.pending, self.asked = chosen, mask
         return chosen
+
+    def recall(
+        self,
+        step: int,
+        outcome: Outcome,
+        recorded: Callable[[int, int], Entry | None],
+        mask: int | EllipsisType | None = ...,
+    ) -> Entry | None:
+        """Return the row of a step that is reported again, or None if the step is due; otherwise raise a conflict.
+
+        A repeated report has the content of the row, and changes nothing; what it leaves out is taken from the row.
+        ``recorded`` returns the row of an agent and a step.  ``mask`` is compared with that of the row, if given.
+        """
+        due = self.next_step
+        if step == due:
+            return None
+        if step > due:
+            raise Conflict(f"step {step} is not due; step {due} is", due)
+        entry = recorded(self.number, step)
+        if entry is None:
+            raise Conflict(f"step {step} is past, and the journal does not reach back so far; step {due} is due", due)
+        indexed = self.agent.indexed
+        reported: dict[str, Any] = {
+            "observation": indexed.observation(as_label(outcome.observation)),
+            "executed": entry.proposed if outcome.executed is None else indexed.action(as_label(outcome.executed)),
+            "reward": entry.reward if outcome.reward is None else outcome.reward,
+            "following": entry.following if outcome.state is None else indexed.state(as_label(outcome.state)),
+            "allowed": entry.allowed if mask is ... else None if mask is None else packed(mask),
+        }
+        other = entry._replace(**reported)
+        if entry != other:
+            row, other_row = (content.described(self.agent.task) for content in (entry, other))
+            name = next(name for name in row if row[name] != other_row[name])
+            difference = f"{name} {row[name]!r}, not {other_row[name]!r}"
+            raise Conflict(f"step {step} is recorded with other content: {difference}; step {due} is due", due, row)
+        return entry
 
     def prepare(
         self,
@@ -142,7 +145,7 @@ class Core:
         reward: float | None = None,
         state: Label | None = None,
         *,
-        kind: int = OBSERVED,
+        kind: int = Kind.OBSERVED,
     ) -> Entry:
         """Return the entry of an observation, checked; nothing is changed."""
         indexed = self.agent.indexed
@@ -150,33 +153,33 @@ class Core:
         index = indexed.observation(as_label(observation))
         following, earned = indexed.step(self.agent.situation, action, index)
         if self.setup.gives_state:
-            following = self._told_state(observation, state)
+            following = self._given_state(observation, state)
         elif state is not None:
             raise InputError("state", state, "follows from the setup; leave it out")
         if self.setup.gives_reward:
-            earned = self._told_reward(reward)
+            earned = self._given_reward(reward)
         elif reward is not None:
             raise InputError("reward", reward, "follows from the setup; leave it out")
-        self.agent.upcoming  # noqa: B018 - a schedule that leaves its domain says so now, before anything is written
-        return self.entry(kind, self.step + 1, action, index, earned + 0.0, following)  # SQLite keeps no -0.0
+        self.agent.upcoming  # noqa: B018 - a schedule that leaves its domain raises now, before anything is written
+        return self.entry(kind, self.step + 1, action, index, earned + 0.0, following)  # SQLite does not store -0.0
 
     def _executed(self, executed: Label | None) -> int:
         if executed is not None:
             return self.agent.indexed.action(as_label(executed))
-        if self._mode == SHADOW:
+        if self._mode == Mode.SHADOW:
             raise InputError("executed", None, "in shadow mode somebody else decides; name what was executed")
         if self.agent.pending is None:
             raise InputError("executed", None, "nothing was asked for; call act() first, or name what was executed")
         return self.agent.pending
 
-    def _told_state(self, observation: Label, state: Label | None) -> int:
-        told = observation if state is None and self.setup.observes_state else state
-        require(told is not None, "state", None, "the setup has states given: name the one that followed")
-        return self.agent.indexed.state(as_label(told))
+    def _given_state(self, observation: Label, state: Label | None) -> int:
+        given = observation if state is None and self.setup.observes_state else state
+        require(given is not None, "state", None, "the setup has states given: name the one that followed")
+        return self.agent.indexed.state(as_label(given))
 
-    def _told_reward(self, reward: object) -> float:
+    def _given_reward(self, reward: object) -> float:
         if isinstance(reward, bool) or not isinstance(reward, numbers.Real):
-            raise RewardError("reward", reward, "the setup has rewards given: tell the reward, a number")
+            raise RewardError("reward", reward, "the setup has rewards given: pass the reward, a number")
         try:
             return self.agent.task.reward.check(float(reward))
         except OverflowError:
@@ -186,42 +189,31 @@ class Core:
         """Return the entry of a change of mode."""
         require(mode in MODES, "mode", mode, f"known: {', '.join(MODES)}")
         if mode == "frozen":
-            greedy(self.agent, self.agent.situation, self._every)  # a design that cannot act so says it now
-        return self.entry(MODE, self.step, payload=mode.encode())
+            greedy(self.agent, self.agent.situation, self._every)  # raises now if the design cannot act so
+        return self.entry(Kind.MODE, self.step, payload=mode.encode())
 
     def roll_back(self, state: bytes) -> Entry:
-        """Return the entry of going back to what was known when a snapshot was taken.
+        """Return the entry of a rollback to the agent state of a snapshot.
 
-        The aleatoric state stays the present one, since the world has not gone back; and so does what is pending.
+        The aleatoric state and the pending action stay as they are, since the world has not gone back.
         """
-        self.copy().agent.restore(state, "snapshot")
-        return self.entry(ROLLBACK, self.step, payload=state)
+        self.copy().agent.from_bytes(state, "snapshot")
+        return self.entry(Kind.ROLLBACK, self.step, payload=state)
 
     def import_state(self, state: bytes) -> Entry:
-        """Return the entry of putting the agent into a state that was exported, its aleatoric state included."""
-        tried = self.copy()
-        tried.agent.restore(state, "agent state")
-        return self.entry(IMPORT, self.step, following=tried.agent.situation, payload=state)
-
-    def take_over(self, former: Core) -> None:
-        """Go on from where another is, which was made with another setup."""
-        self.exact = False
-        self.restore(former.seq, *former.dump())
-        self.exact = True
+        """Return the entry of an import of an agent state, its aleatoric state included."""
+        copy = self.copy()
+        copy.agent.from_bytes(state, "agent state")
+        return self.entry(Kind.IMPORT, self.step, following=copy.agent.situation, payload=state)
 
     def change(self, changes: list[str], relearned_since: int | None) -> Entry:
-        """Return the entry of accepting that what it depends on changed."""
-        return self.entry(CHANGE, self.step, payload=Accepted(changes, relearned_since, *self.dump()).payload())
-
-    def resume(self, entry: Entry) -> None:
-        """Go on from the row of a change; rows before it are not needed."""
-        accepted = Accepted.parsed(entry.payload or b"")
-        self.restore(entry.seq - 1, accepted.more, accepted.state)
-        self.apply(entry)
+        """Return the entry of an accepted change of something that the agent depends on."""
+        accepted = Accepted(changes, relearned_since, self.snapshot())
+        return self.entry(Kind.CHANGE, self.step, payload=accepted.payload())
 
     def export_state(self) -> bytes:
-        """Return the state of the agent, as ``everlearn.Agent.save`` writes it."""
-        return self.agent.dump()
+        """Return the agent state, as ``everlearn.Agent.save`` writes it."""
+        return self.agent.to_bytes()
 
     def entry(
         self,
@@ -233,98 +225,98 @@ class Core:
         following: int | None = None,
         payload: bytes | None = None,
     ) -> Entry:
-        """Return the entry that comes next."""
+        """Return the next entry of the journal."""
         pending, asked, state = self.agent.pending, self.asked, self.agent.situation
         allowed = None if pending is None or asked is None else packed(asked)
         after = state if following is None else following
-        asking = (self._mode, time.time(), state, allowed, pending)
-        fields = (self.seq + 1, kind, step, *asking, executed, observation, reward, after, payload)
-        made = self._prepared = Entry._make((*fields, checked(self.check, fields)))
-        return made
+        proposed = (self._mode, time.time(), state, allowed, pending)
+        fields = (self.seq + 1, kind, step, *proposed, executed, observation, reward, after, payload)
+        entry = self._prepared = Entry._make((*fields, checksum(self.check, fields)))
+        return entry
 
     def apply(self, entry: Entry) -> None:
-        """Do what an entry says: one that was just prepared, or one that is read again, which is then verified."""
+        """Make the change that an entry describes: one that was just prepared, or one from the journal."""
         if entry is not self._prepared:
-            self._verify(entry)
+            self._propose_again(entry)
         self._prepared = None
         if entry.is_observation:
-            self._take_in(entry)
-        elif entry.kind == MODE:
+            self._observe(entry)
+        elif entry.kind == Kind.MODE:
             self._mode = MODES.index((entry.payload or b"").decode())
-        elif entry.kind in (ROLLBACK, IMPORT):
+        elif entry.kind in (Kind.ROLLBACK, Kind.IMPORT):
             self._adopt(entry)
-        elif entry.kind == CHANGE:
-            self.changed = {"step": entry.step, "changes": Accepted.parsed(entry.payload or b"").changes}
+        elif entry.kind == Kind.CHANGE:
+            self.changed = {"step": entry.step, "changes": entry.accepted.changes}
         self.step, self.seq, self.check = entry.step, entry.seq, entry.check
 
-    def _verify(self, entry: Entry) -> None:
-        """See that an entry follows on what there is, and ask for what it says was asked for."""
-        if (entry.seq, entry.check) != (self.seq + 1, checked(self.check, entry[:-1])):
-            raise Corrupt(f"journal row {entry.seq}: it is damaged, or a row before it is missing")
+    def _propose_again(self, entry: Entry) -> None:
+        """Propose what an entry of the journal says was proposed; raise if that is not what happens.
+
+        The scanner has checked the entry itself.
+        """
         agent = self.agent
-        if entry.kind == OBSERVED and entry.state != agent.situation:
-            raise Corrupt(f"journal row {entry.seq}: it begins in another aleatoric state than the row before ended in")
+        if entry.kind == Kind.OBSERVED and entry.state != agent.situation:
+            raise Corrupt(f"row {entry.seq}: it begins in another aleatoric state than the row before ended in")
         if entry.proposed is not None and agent.pending is None:
             self.choose(None if entry.allowed is None else unpacked(entry.allowed))
         if not self.exact:
             agent.pending = entry.proposed
         elif entry.proposed is not None and entry.proposed != agent.pending:
             raise Corrupt(
-                f"journal row {entry.seq}: action {entry.proposed} was proposed, and replay proposes {agent.pending}; "
+                f"row {entry.seq}: action {entry.proposed} was proposed, and replay proposes {agent.pending}; "
                 f"the design {agent.design.name!r} is not the one that wrote it"
             )
 
-    def _take_in(self, entry: Entry) -> None:
+    def _observe(self, entry: Entry) -> None:
         action, index, reward = entry.executed, entry.observation, entry.reward
         if action is None or index is None or reward is None or not math.isfinite(reward):
-            raise Corrupt(f"journal row {entry.seq}: an observation without its parts")
-        if self._mode == FROZEN or not self.may(entry.state) >> action & 1:
+            raise Corrupt(f"row {entry.seq}: an observation without its parts")
+        if self._mode == Mode.FROZEN or not self.may(entry.state) >> action & 1:
             self.agent.move(entry.following)
         else:
-            learned = self._learned(reward)
-            self._learn(Experience(entry.state, action, index, learned, entry.following))
+            self._learn(Experience(entry.state, action, index, self._learned(reward), entry.following))
         self.asked = None
-        if entry.kind == OBSERVED:
+        if entry.kind == Kind.OBSERVED:
             self.gauge.add(reward, entry.step)
 
     def _learn(self, experience: Experience) -> None:
         try:
             self.agent.learn(experience)
-        except FAILURES as error:  # the same again on replay, so that what is recovered is still the same
+        except FAILURES as error:  # replay fails in the same way, so that recovery restores the same agent
             LOG.error("step %d: the design %r could not learn: %r", self.step + 1, self.agent.design.name, error)
             self.agent.move(experience.next_aleatoric_state)
 
     def _adopt(self, entry: Entry) -> None:
         pending = self.agent.pending
-        self.agent.restore(entry.payload or b"", f"journal row {entry.seq}")
+        self.agent.from_bytes(entry.payload or b"", f"journal row {entry.seq}")
         self.agent.move(entry.following)
         self.agent.pending = pending
-        self._snapped = -self.setup.snapshot_every  # the next snapshot is due: replay need not come by here again
+        self._snapshot_step = -self.setup.snapshot_every  # the next snapshot is due, so that replay starts after this
 
-    def dump(self) -> tuple[dict[str, Any], bytes]:
-        """Return the whole state: what is not the agent's, and that of the agent as it is saved."""
+    def snapshot(self) -> Checkpoint:
+        """Return everything that it is."""
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
-        return {**more, "gauge": self.gauge.dump()}, self.agent.dump()
+        return Checkpoint(self.seq, {**more, "gauge": self.gauge.snapshot()}, self.agent.to_bytes())
 
-    def snapped(self) -> None:
+    def note_snapshot(self) -> None:
         """Note that a snapshot of the present state is on disk."""
-        self._snapped = self.step
+        self._snapshot_step = self.step
 
-    def restore(self, seq: int, more: dict[str, Any], state: bytes) -> None:
-        """Go on from what :meth:`dump` returned after row ``seq``."""
-        if self.exact:
-            self.agent.restore(state, "snapshot")
+    def restore(self, checkpoint: Checkpoint, exact: bool = True) -> None:
+        """Resume from what :meth:`snapshot` returned, here or (if not ``exact``) by a core with another setup."""
+        seq, more, state = checkpoint
+        if exact:
+            self.agent.from_bytes(state, "snapshot")
         else:
-            self.agent.put(parse(state, "snapshot")[0])
+            self.agent.restore(unpack(state, "snapshot")[0])
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
-        if more["gauge"] is not None:
-            self.gauge.restore(more["gauge"])
-        self.snapped()
+        self.gauge.restore(more["gauge"])
+        self.note_snapshot()
 
     def copy(self) -> Core:
-        """Return another of the same, on which changes can be tried."""
+        """Return a copy, on which changes can be tried."""
         other = Core(self.setup, self.number)
-        other.restore(self.seq, *self.dump())
-        other._snapped = self._snapped
+        other.restore(self.snapshot())
+        other._snapshot_step = self._snapshot_step
         return other

@@ -1,18 +1,20 @@
-"""Opening the file in DIR, to write or only to read; errors of SQLite in the terms of this project; changing files.
+"""The SQLite file of a directory: its tables, how it is opened, its errors, and how a new file replaces it.
 
-A file that was made anew, by a repair or a migration, is put in the place of the old one so that a crash at any moment
-leaves one or the other: it is complete once it is called ``everlearn.db.new``, and whoever opens the directory next
-finishes what was begun.
+A new file, for a new directory or from a repair, replaces the old one safely: a crash at any moment leaves one or the
+other.  The new file is complete once it is called ``everlearn.db.new``; whoever opens the directory next finishes the
+replacement.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from everlearn._version import __version__
+from everlearn.durable.entry import Entry
 from everlearn.errors import Corrupt, LiveError, StoreFull
 from everlearn.files import sync_directory
 
@@ -20,14 +22,41 @@ FILE = "everlearn.db"
 NEW = "everlearn.db.new"
 BEFORE = "everlearn.db.before-"
 BESIDE = ("-wal", "-shm")
-"""The files that SQLite keeps beside the database."""
+"""The suffixes of the files that SQLite keeps beside the database."""
 
 PATIENCE = 10.0
-"""For how many seconds a lock of SQLite is waited for: a reader that just closes, a backup that begins."""
+"""For how many seconds to wait for a lock of SQLite: a reader that is closing, a backup that starts."""
+
+SCHEMA = 3
+"""The version of the tables.  Version 2 had no fingerprint of most agents and no rows of changes; it is still read."""
+
+READABLE = (2, SCHEMA)
+
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE agents (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, setup TEXT NOT NULL, face TEXT, created REAL NOT NULL,
+    sha256 TEXT NOT NULL
+);
+CREATE TABLE journal (
+    agent INTEGER NOT NULL, seq INTEGER NOT NULL, kind INTEGER NOT NULL, step INTEGER NOT NULL, mode INTEGER NOT NULL,
+    at REAL NOT NULL, state INTEGER NOT NULL, allowed BLOB, proposed INTEGER, executed INTEGER, observation INTEGER,
+    reward REAL, following INTEGER NOT NULL, payload BLOB, "check" INTEGER NOT NULL, PRIMARY KEY (agent, seq)
+) WITHOUT ROWID;
+CREATE TABLE snapshots (
+    agent INTEGER NOT NULL, seq INTEGER NOT NULL, number INTEGER NOT NULL, step INTEGER NOT NULL, at REAL NOT NULL,
+    more TEXT NOT NULL, state BLOB NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (agent, seq)
+);
+"""
+
+COLUMNS = ", ".join(f'"{name}"' for name in Entry._fields)
+INSERT_ROW = f"INSERT INTO journal VALUES ({', '.join('?' * (1 + len(Entry._fields)))})"  # noqa: S608 - no input in it
+INSERT_AGENT = "INSERT INTO agents VALUES (?,?,?,?,?,?)"
+INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?,?,?,?,?,?,?,?)"
 
 
 def is_begun(directory: Path) -> bool:
-    """Tell whether there is a store in a directory, whole or not."""
+    """Return whether a directory has a store, complete or not."""
     try:
         return any((directory / name).exists() for name in (FILE, NEW, f"{FILE}-wal"))
     except OSError:  # a name that no file can have
@@ -47,62 +76,87 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open a database that another process may be writing to; nothing can be changed through this."""
+    """Open a database read-only; another process may be writing to it."""
     if not path.is_file():
         raise LiveError(f"{path}: there is no such file")
     address = f"{path.resolve().as_uri()}?mode=ro"
     return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
 
 
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables in an empty file."""
+    versions = f"INSERT INTO meta VALUES ('schema', '{SCHEMA}'), ('everlearn', '{__version__}');"  # noqa: S608
+    connection.executescript(f"BEGIN; {TABLES} {versions} COMMIT;")
+
+
+def read_version(connection: sqlite3.Connection) -> int | None:
+    """Return the version of the tables; None if there are none, zero if the version cannot be read."""
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+        return None
+    row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+    return int(row[0]) if row is not None and str(row[0]).isdecimal() else 0
+
+
 @contextmanager
 def errors(path: Path) -> Iterator[None]:
-    """Say in the terms of this project what SQLite raises."""
+    """Raise the errors of SQLite as errors of this project."""
     try:
         yield
     except sqlite3.Error as error:
-        raise translated(error, path) from error
-    except UnicodeDecodeError:  # names of tables that are damaged, in a message of SQLite
-        raise Corrupt(
-            f"{path}: what is in it is no text; see what can be saved with: everlearn check {path.parent}"
-        ) from None
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code & 0xFF == sqlite3.SQLITE_FULL or code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC):
+            remedy = "nothing was changed: make room, and try the same again"
+            raise StoreFull(f"{path}: the disk is full or cannot be written ({error}); {remedy}") from error
+        if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, sqlite3.DataError):
+            raise Corrupt(f"{path}: {error}; {how_to_repair(path)}") from error
+        raise LiveError(f"{path}: {error}") from error
+    except UnicodeDecodeError:  # SQLite names a table whose name is damaged
+        raise Corrupt(f"{path}: it has text that cannot be decoded; {how_to_repair(path)}") from None
     except OverflowError:
-        raise LiveError(f"{path}: a number is larger than it can hold") from None
+        raise LiveError(f"{path}: a number is too large to be stored") from None
 
 
-def translated(error: sqlite3.Error, path: Path) -> LiveError:
-    """Return the error of this project for one of SQLite."""
-    code = getattr(error, "sqlite_errorcode", 0)
-    if code & 0xFF == sqlite3.SQLITE_FULL or code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC):
-        remedy = "nothing was changed: make room, and try the same again"
-        return StoreFull(f"{path}: the disk is full or cannot be written ({error}); {remedy}")
-    if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, sqlite3.DataError):
-        return Corrupt(f"{path}: {error}; see what can be saved with: everlearn check {path.parent}")
-    return LiveError(f"{path}: {error}")
+def how_to_repair(path: Path) -> str:
+    """Return the advice that ends a message about damage."""
+    return f"see what can be saved with: everlearn check {path.parent}"
+
+
+@contextmanager
+def new_file(directory: Path, check: Callable[[Path], None] | None = None) -> Iterator[sqlite3.Connection]:
+    """Yield a new database to write to; it becomes ``everlearn.db.new`` at the end, unless ``check`` raises."""
+    part = directory / f"{NEW}.part"
+    remove(part)
+    connection = connect(part)
+    try:
+        create_tables(connection)
+        yield connection
+    finally:
+        connection.close()
+    if check is not None:
+        check(part)
+    sync(part)
+    part.replace(directory / NEW)
 
 
 def put_in_place(directory: Path) -> Path | None:
-    """Let a complete new file take the place of the old one; return what the old one is called now.
+    """Replace the old file by a complete new one, if there is one; return the new name of the old file.
 
-    Where there is none there is nothing to do.  Killed at any moment, the same again finishes it: the write-ahead log
-    is moved before the database that it belongs to, and that before the new one takes its name.
+    After a crash, the same call finishes it: the write-ahead log is moved before the database that it belongs to, and
+    that database before the new one takes its name.
     """
     new, present = directory / NEW, directory / FILE
     if not new.exists():
         return None
-    before = _unused(directory)
+    number = 1
+    while (directory / f"{BEFORE}{number}").exists():
+        number += 1
+    before = directory / f"{BEFORE}{number}"
     if present.exists():
         for suffix in BESIDE:
             _move(directory / f"{FILE}{suffix}", directory / f"{before.name}{suffix}")
         _move(present, before)
     _move(new, present)
     return before
-
-
-def _unused(directory: Path) -> Path:
-    number = 1
-    while (directory / f"{BEFORE}{number}").exists():
-        number += 1
-    return directory / f"{BEFORE}{number}"
 
 
 def _move(source: Path, target: Path) -> None:
@@ -112,13 +166,13 @@ def _move(source: Path, target: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a database and what SQLite keeps beside it: what an interrupted attempt left."""
+    """Remove a database and the files that SQLite keeps beside it."""
     for suffix in ("", *BESIDE):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:
-    """See that what is in a file is on the disk."""
+    """Wait until the contents of a file are on disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
     sync_directory(path.parent)

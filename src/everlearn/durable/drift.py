@@ -1,4 +1,4 @@
-"""The drift alarm: it tells when the recent average reward is low against its own past.
+"""The drift alarm: it is raised when the recent average reward is low compared with its own past.
 
 Rewards are averaged over batches.  Each new batch mean x_n is ranked among those before it,
 
@@ -9,14 +9,14 @@ and R_n = (1 + R_{n-1}) e_n with e_n = 1 / (2 sqrt(p_n)) is the Shiryaev-Roberts
 is raised when R_n reaches a threshold c.
 
 So that the past stays recent, time is divided into epochs of ``EPOCH`` batches: ranks go back to the beginning of the
-epoch before the present one, and R begins again at 0 with each epoch and after each alarm.
+previous epoch, and R restarts at 0 with each epoch and after each alarm.
 
-What is promised.  Where batch means are exchangeable (a stationary stream, batches long against its memory), ranks are
-independent and E[e_n] <= 1, as the integral of 1 / (2 sqrt(p)) over [0, 1] is 1; ties only lower e_n.  Hence within
+The guarantee: if batch means are exchangeable (a stationary stream, batches long against its memory), ranks are
+independent and E[e_n] <= 1, since the integral of 1 / (2 sqrt(p)) over [0, 1] is 1; ties only lower e_n.  Hence within
 an epoch R_n + c (alarms so far) - n is a supermartingale, and the expected number of alarms in its M batches is at
-most M / c.  That holds for every epoch, whatever happened in others.  Thus: among n batches, n a multiple of M, the
-expected number of false alarms is at most n / c, with c the ``rarity`` that was asked for, whatever the distribution
-of rewards.  Averages that rise while an agent learns only make alarms rarer.
+most M / c, whatever happened in other epochs.  So among n batches, n a multiple of M, the expected number of false
+alarms is at most n / c, where c is the ``rarity``, for any distribution of rewards.  Averages that rise while an agent
+learns only make alarms rarer.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from everlearn.errors import require
 from everlearn.registry import convert
 
 EPOCH = 100
-"""Batches in an epoch: the past is that of one to two epochs."""
+"""Batches per epoch: the past consists of one to two epochs."""
 
 BATCH, RARITY = 1000, 10_000
-"""Steps in a batch, and batches to a false alarm at the most often, unless told otherwise."""
+"""The defaults: steps per batch, and the least expected number of batches per false alarm."""
 
 
 class Alarm(NamedTuple):
-    """One alarm: after which step, the mean of the batch that raised it, and the mean of the past."""
+    """An alarm: the step after which it was raised, the mean of the batch that raised it, and the mean of the past."""
 
     step: int
     recent: float
@@ -44,14 +44,14 @@ class Alarm(NamedTuple):
 
 
 class Gauge:
-    """Watches rewards: their averages, and whether they drift downwards.
+    """A gauge of rewards: their averages, and an alarm if they drift downwards.
 
     Parameters
     ----------
     batch:
-        how many steps are averaged
+        the number of steps per batch
     rarity:
-        how many batches there are, on average, to a false alarm at the least
+        the least expected number of batches per false alarm
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Gauge:
         self._statistic = 0.0
 
     def add(self, reward: float, step: int) -> None:
-        """Take in the reward of a step."""
+        """Add the reward of a step."""
         self.count += 1
         self.total += reward
         self._within += 1
@@ -104,13 +104,13 @@ class Gauge:
 
     @property
     def recent(self) -> float | None:
-        """The average over the batch that is under way and the one before it."""
+        """The average over the current batch and the one before it."""
         closed = (self._present or self._before)[-1:]
         number = self._within + self.batch * len(closed)
         return (self._sum + self.batch * sum(closed)) / number if number else None
 
     def report(self) -> dict[str, Any]:
-        """Return what there is to say, as JSON can hold it."""
+        """Return the state of the alarm, as a JSON document."""
         return {
             "alarms": self.alarms,
             "last_alarm": None if self.last is None else self.last._asdict(),
@@ -119,18 +119,18 @@ class Gauge:
             "batch": self.batch,
         }
 
-    def dump(self) -> dict[str, Any]:
-        """Return the whole condition; numbers read back from JSON to the last bit."""
+    def snapshot(self) -> dict[str, Any]:
+        """Return everything that it holds; JSON preserves the numbers to the last bit."""
         return {
             "sums": [self.count, self.total, self._within, self._sum, self._statistic],
             "batches": [self._before, self._present],
             "alarms": [self.alarms, None if self.last is None else list(self.last)],
         }
 
-    def restore(self, condition: dict[str, Any]) -> None:
-        """Go on from what :meth:`dump` returned."""
-        self.count, self.total, self._within, self._sum, self._statistic = condition["sums"]
-        before, present = condition["batches"]
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Resume from what :meth:`snapshot` returned."""
+        self.count, self.total, self._within, self._sum, self._statistic = snapshot["sums"]
+        before, present = snapshot["batches"]
         self._before, self._present = list(before), list(present)
-        self.alarms, last = condition["alarms"]
+        self.alarms, last = snapshot["alarms"]
         self.last = None if last is None else Alarm(*last)

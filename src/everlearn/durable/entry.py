@@ -1,124 +1,139 @@
-"""An entry of the journal: one thing that changed an agent, in indices, so that replay never calls f or r."""
+"""A row of the journal: one change of an agent, in indices, so that replay calls neither f nor r."""
 
 from __future__ import annotations
 
+import datetime
 import json
 import zlib
 from typing import Any, NamedTuple
 
-OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE = range(6)
-KINDS = ("observed", "warm", "mode", "rollback", "import", "change")
+from everlearn.durable.choice import unpacked
+from everlearn.protocol import Label
+from everlearn.tasks.task import Task
 
-LEARN, FROZEN, SHADOW = range(3)
+KINDS = ("observed", "warm", "mode", "rollback", "import", "change")
 MODES = ("learn", "frozen", "shadow")
+
+
+class Kind:
+    """The kinds of rows, by their numbers in the journal."""
+
+    OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE = range(6)
+
+
+class Mode:
+    """The modes of an agent, by their numbers in the journal."""
+
+    LEARN, FROZEN, SHADOW = range(3)
+
+
+class Outcome(NamedTuple):
+    """What happened at a step, as the caller reports it.  What is None is left out."""
+
+    observation: Label
+    executed: Label | None = None
+    reward: float | None = None
+    state: Label | None = None  # the aleatoric state that followed
+
+
+class Checkpoint(NamedTuple):
+    """Everything that a durable agent is after row ``seq`` of its journal."""
+
+    seq: int
+    more: dict[str, Any]  # what the agent state does not hold, as a JSON document
+    state: bytes  # the agent state, as everlearn.Agent.save writes it
+
+
+class Accepted(NamedTuple):
+    """The content of a row of kind change: the user accepted changes, and the agent resumed from a checkpoint."""
+
+    changes: list[str]
+    relearned_since: int | None  # the step since which rows were learned from again, with functions that changed
+    checkpoint: Checkpoint  # the agent before the row, so that earlier rows need not be read
+
+    def payload(self) -> bytes:
+        """Return it as bytes; see :attr:`Entry.accepted`."""
+        text = {"changes": self.changes, "relearned_since": self.relearned_since, "more": self.checkpoint.more}
+        return json.dumps(text).encode() + b"\n" + self.checkpoint.state
 
 
 class Entry(NamedTuple):
     """One row of the journal; indices are those of the task.
 
-    An observation has everything; other kinds have a payload, and what was pending when they came.
+    An observation has every field but the payload; other kinds have a payload, and the proposal that was pending.
     """
 
-    seq: int
-    """Its number among all rows of its agent."""
+    seq: int  # its number among all rows of its agent
     kind: int
-    step: int
-    """How many observations there were after it."""
-    mode: int
-    """The mode in which it was made."""
-    at: float
-    """When, in seconds since 1970."""
-    state: int
-    """The aleatoric state before it."""
-    allowed: bytes | None
-    """The mask given with the call of ``act``; see :func:`packed`."""
-    proposed: int | None
-    """What ``act`` had answered, if it was asked."""
+    step: int  # the number of observations after it
+    mode: int  # the mode in which it was made
+    at: float  # when it was made, in seconds since 1970
+    state: int  # the aleatoric state before it
+    allowed: bytes | None  # the mask given with the call of act, as choice.packed returns it
+    proposed: int | None  # the action that act returned, if it was called
     executed: int | None
     observation: int | None
-    reward: float | None
-    """In the units of the task."""
-    following: int
-    """The aleatoric state after it."""
-    payload: bytes | None
-    """The state of the agent after a rollback or an import, the name of a mode, what a change was."""
-    check: int
-    """See :func:`checked`."""
+    reward: float | None  # in the units of the task
+    following: int  # the aleatoric state after it
+    payload: bytes | None  # the agent state after a rollback or an import, the name of a mode, or an accepted change
+    check: int  # see checksum
 
     @property
     def is_observation(self) -> bool:
         """Whether it completed a step."""
-        return self.kind in (OBSERVED, WARM)
+        return self.kind in (Kind.OBSERVED, Kind.WARM)
+
+    @property
+    def accepted(self) -> Accepted:
+        """The content of a row of kind change."""
+        text, _, state = (self.payload or b"").partition(b"\n")
+        document = json.loads(text)
+        checkpoint = Checkpoint(self.seq - 1, document["more"], state)
+        return Accepted(document["changes"], document["relearned_since"], checkpoint)
+
+    def described(self, task: Task) -> dict[str, Any]:
+        """Return the row by labels, as a JSON document."""
+        moment = datetime.datetime.fromtimestamp(self.at, datetime.UTC)
+        mask = None if self.allowed is None else unpacked(self.allowed)
+        document = {
+            "seq": self.seq,
+            "step": self.step,
+            "kind": KINDS[self.kind],
+            "at": moment.isoformat(timespec="microseconds"),
+            "mode": MODES[self.mode],
+            "state": task.states[self.state],
+            "allowed": None
+            if mask is None
+            else [label for place, label in enumerate(task.actions) if mask >> place & 1],
+            "proposed": label_at(task.actions, self.proposed),
+            "executed": label_at(task.actions, self.executed),
+            "observation": label_at(task.observations, self.observation),
+            "reward": self.reward,
+            "next_state": task.states[self.following],
+        }
+        payload = self.payload or b""
+        if self.kind == Kind.MODE:
+            document["to"] = payload.decode()
+        elif self.kind in (Kind.ROLLBACK, Kind.IMPORT):
+            document["bytes"] = len(payload)
+        elif self.kind == Kind.CHANGE:
+            document |= {"changes": self.accepted.changes, "relearned_since": self.accepted.relearned_since}
+        return document
 
 
-class Accepted(NamedTuple):
-    """What the row of a change says: what the agent depends on changed, the user accepted it, and it resumed from here.
-
-    Examples
-    --------
-    >>> change = Accepted(["the reward range was 0 to 1 and is now 0 to 2"], None, {"step": 3}, b"state")
-    >>> Accepted.parsed(change.payload()) == change
-    True
-
-    """
-
-    changes: list[str]
-    relearned_since: int | None
-    """The step since which rows were learned from again, with functions that changed; None where none were."""
-    more: dict[str, Any]
-    state: bytes
-    """With ``more`` all that the agent was, so that rows before this one need not be read again."""
-
-    def payload(self) -> bytes:
-        """Return it as bytes."""
-        text = {"changes": self.changes, "relearned_since": self.relearned_since, "more": self.more}
-        return json.dumps(text).encode() + b"\n" + self.state
-
-    @classmethod
-    def parsed(cls, payload: bytes) -> Accepted:
-        """Return what :meth:`payload` wrote."""
-        text, _, state = payload.partition(b"\n")
-        return cls(**json.loads(text), state=state)
+def label_at(labels: tuple[Label, ...], index: int | None) -> Label | None:
+    """Return the label of an index, if there is one."""
+    return None if index is None else labels[index]
 
 
 def first_check(agent: int) -> int:
-    """Return what the check of an agent's first row goes on from.
-
-    Examples
-    --------
-    >>> first_check(1) == first_check(2)
-    False
-
-    """
+    """Return the number from which the check of an agent's first row continues."""
     return zlib.crc32(b"everlearn agent %d" % agent)
 
 
-def checked(previous: int, fields: tuple[object, ...]) -> int:
-    """Return the check of a row: a CRC-32 of all that is in it, which goes on from that of the row before.
+def checksum(previous: int, fields: tuple[object, ...]) -> int:
+    """Return the check of a row: a CRC-32 of its other fields that continues from the check of the row before.
 
-    So a row that was changed, lost, moved or put in shows.  It finds accidents; it is no signature.
-
-    Examples
-    --------
-    >>> checked(0, (1, "busy")) == checked(1, (1, "busy"))
-    False
-
+    It reveals rows that were changed, lost, moved or inserted by accident; it is no signature.
     """
     return zlib.crc32(repr(fields).encode(), previous)
-
-
-def packed(mask: int) -> bytes:
-    r"""Return a set of actions, given as bits, as bytes, the least significant first.
-
-    Examples
-    --------
-    >>> packed(0b100000001), unpacked(packed(0b100000001))
-    (b'\x01\x01', 257)
-
-    """
-    return mask.to_bytes((mask.bit_length() + 7) // 8, "little")
-
-
-def unpacked(mask: bytes) -> int:
-    """Return what :func:`packed` was given."""
-    return int.from_bytes(mask, "little")

@@ -1,9 +1,9 @@
 """The fingerprint of a durable agent: what it depends on beside its setup, so that a change is noticed.
 
 The functions f and r and the dynamics are recorded by their values, so that a harmless edit is no change and a change
-can be said in words.  Of too many values some are recorded, and of functions of the user's also the source.
-An agent and a schedule of the user's are recorded by their source, without names and comments, and by what they begin
-with.  Those of everlearn are identified by their names and parameters.
+can be described in words.  If there are too many values, some are recorded, and the source of a user's function too.
+A user's agent and schedule are recorded by their source, without names and comments, and by their initial contents.
+Those of everlearn are identified by their names and parameters.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from __future__ import annotations
 import hashlib
 import math
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
-from everlearn.agents.own import build_knowledge
+from everlearn.agents.guard import build_knowledge
+from everlearn.agents.knowledge import arrays
 from everlearn.agents.schedule import Schedule
-from everlearn.durable.making import face_of
+from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.durable.declaration import stay
 from everlearn.environments.model import Model
-from everlearn.labels import encode
+from everlearn.labels import as_label, encode
 from everlearn.ownership import is_ours, is_own
 from everlearn.protocol import Label
 from everlearn.registry import plain
@@ -32,16 +34,16 @@ from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 MOST_VALUES = 10_000
-"""How many values of f and of r are recorded: all, or so many evenly spaced ones."""
+"""The most values of f and of r that are recorded: all, or so many evenly spaced ones."""
 
 MOST_OUTCOMES = 300
-"""How many outcomes of the dynamics are recorded, from the memory of the empty history on."""
+"""The most outcomes of the dynamics that are recorded, from the first memory on."""
 
 DECIMALS = 12
-"""To how many decimals numbers are hashed: processors differ in the last bits."""
+"""The decimals to which numbers are hashed: processors differ in the last bits."""
 
 TIMES = sorted({*range(1, 65), *(2**power for power in range(21))})
-"""The times at which a schedule of the user's is recorded; some take long to evaluate at later ones."""
+"""The times at which a user's schedule is recorded; some schedules take long to evaluate at later ones."""
 
 FUNCTIONS = ("horizon", "optimism", "value_shift", "count_scale")
 SETTINGS = (
@@ -49,33 +51,33 @@ SETTINGS = (
     *("persistence", "persistence_most", "unit"),
 )
 
+Labels = Sequence[Label]
+
+FACE = ("name", "actions", "observations", "states", "start", "reward")
+"""The keys that describe a task without f, r and the environment."""
+
+
+def task_of_face(face: dict[str, Any]) -> Task:
+    """Return a task without f and r; this is enough to replay and to read, which evaluate neither."""
+    actions, observations, states = (as_label(list(face[key])) for key in ("actions", "observations", "states"))
+    low, high, raw = face["reward"]
+    reward = Reward(lambda _state, _action, _observation: low, low, high, raw)
+    return Task(actions, observations, AleatoricState(as_label(face["start"]), stay, states), reward, name=face["name"])
+
 
 def fingerprint_of(task: Task, design: Design, *, states: bool = True, rewards: bool = True) -> dict[str, Any]:
-    """Return what an agent of a design depends on in a task, as JSON can hold it.
+    """Return what an agent of a design depends on in a task, as a JSON document.
 
-    Parameters
-    ----------
-    task, design:
-        the task and the design
-    states, rewards:
-        whether f and r are functions of the task, and not told by the caller with each observation
-
-    Examples
-    --------
-    >>> from everlearn.agents.registry import make_design
-    >>> from everlearn.tasks.registry import make_task
-    >>> found = fingerprint_of(make_task("riverswim"), make_design("growing-horizon"))
-    >>> found["agent"]["name"], len(found["rewards"]["values"]), found["rewards"]["source"]
-    ('growing-horizon', 72, None)
-
+    ``states`` and ``rewards`` say whether f and r are functions of the task, not given with each observation.
     """
-    known = {label: index for index, label in enumerate(task.states)}
-    update, reward = task.aleatoric.update, task.reward.function
+    numbers = {label: index for index, label in enumerate(task.states)}
+    reward = task.reward
+    face = (task.name, task.actions, task.observations, task.states, task.aleatoric.start)
     return {
-        **face_of(task),
+        **dict(zip(FACE, (*face, [reward.low, reward.high, reward.raw]), strict=True)),
         "parameters": plain(dict(task.parameters)),
-        "update": _table(task, update, lambda label: known[label]) if states else None,
-        "rewards": _table(task, reward, _number) if rewards else None,
+        "update": _table(task, task.aleatoric.update, numbers.__getitem__) if states else None,
+        "rewards": _table(task, reward.function, _finite) if rewards else None,
         "dynamics": _dynamics(task),
         "agent": _agent(task, design),
         "schedule": None if design.schedule is None else _schedule(design.schedule),
@@ -83,42 +85,35 @@ def fingerprint_of(task: Task, design: Design, *, states: bool = True, rewards: 
 
 
 def places(sizes: Iterable[int]) -> Iterable[int]:
-    """Return which values of a function over (state, action, observation) are recorded, numbered in this order.
-
-    Examples
-    --------
-    >>> places((2, 2, 4)), len(places((1000, 10, 10)))
-    (range(0, 16), 10000)
-
-    """
+    """Return which values of a function over (state, action, observation) are recorded, numbered in this order."""
     states, actions, observations = sizes
     total = states * actions * observations
     return range(total) if total <= MOST_VALUES else [k * total // MOST_VALUES for k in range(MOST_VALUES)]
 
 
-def _table(task: Task, function: Callable[..., Any], kept: Callable[[Any], Any]) -> dict[str, Any]:
-    sizes = len(task.states), len(task.actions), len(task.observations)
-    listed = places(sizes)
-    values = [_value(lambda labels: kept(function(*labels)), _labels(task, place)) for place in listed]
-    complete = isinstance(listed, range)
-    return {"values": values, "source": None if complete else _source(function)}
+def labels_at(place: int, states: Labels, actions: Labels, observations: Labels) -> tuple[Label, Label, Label]:
+    """Return the arguments of the value that has a number; see :func:`places`."""
+    rest, observation = divmod(place, len(observations))
+    state, action = divmod(rest, len(actions))
+    return states[state], actions[action], observations[observation]
 
 
-def _labels(task: Task, place: int) -> tuple[Label, Label, Label]:
-    rest, observation = divmod(place, len(task.observations))
-    state, action = divmod(rest, len(task.actions))
-    return task.states[state], task.actions[action], task.observations[observation]
+def _table(task: Task, function: Callable[..., Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
+    sets = (task.states, task.actions, task.observations)
+    recorded = places(map(len, sets))
+    values = [_value(lambda labels: convert(function(*labels)), labels_at(place, *sets)) for place in recorded]
+    return {"values": values, "source": None if isinstance(recorded, range) else _source(function)}
 
 
 def _value(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return a value; None where it cannot be computed, which may be fine where it is never asked for."""
+    """Return a value, or None if it cannot be computed: the argument may never occur."""
     try:
         return function(*arguments)
     except Exception:  # whatever a user's function raises
         return None
 
 
-def _number(value: Any) -> float:
+def _finite(value: Any) -> float:
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(number)
@@ -126,9 +121,9 @@ def _number(value: Any) -> float:
 
 
 def _source(function: Any) -> str | None:
-    """Return a hash of the source of a function of the user's, and of one of everlearn's of the numbers that it holds.
+    """Return a hash of the source of a user's function, or of the numbers that a function of everlearn holds.
 
-    The source of the latter changes without doing other things.
+    The source of the latter may change without a change of what it does.
     """
     if is_own(function):
         return source_of(function, named=False)
@@ -137,7 +132,7 @@ def _source(function: Any) -> str | None:
 
 
 def _arrays_in(thing: Any) -> Iterator[np.ndarray[Any, Any]]:
-    """Yield the arrays of numbers that a function of everlearn's was made with, such as the matrices of a task."""
+    """Yield the arrays of numbers that a function of everlearn was made with, such as the matrices of a task."""
     if isinstance(thing, np.ndarray) and thing.dtype.kind in "iuf":
         yield thing
     elif isinstance(thing, list | tuple):
@@ -156,19 +151,19 @@ def _dynamics(task: Task) -> dict[str, Any] | None:
 
 
 def _rows(model: Model) -> tuple[dict[str, Any], bool]:
-    """Return what can happen after (memory, action), and whether that is all of it."""
-    found: dict[str, Any] = {}
+    """Return the outcomes by memory and action, and whether these are all."""
+    rows: dict[str, Any] = {}
     queue, known, count = [model.memory], {model.memory}, 0
     for memory, action in _pairs(queue, model.actions):
         if count >= MOST_OUTCOMES:
-            return found, False
+            return rows, False
         outcomes = _value(model.outcomes, memory, action)
-        found[encode((memory, action))] = outcomes and [list(outcome) for outcome in outcomes]
+        rows[encode((memory, action))] = outcomes and [list(outcome) for outcome in outcomes]
         fresh = [outcome.memory for outcome in outcomes or () if outcome.memory not in known]
         known.update(fresh)
         count += len(outcomes or ()) + 1
         queue.extend(dict.fromkeys(fresh))
-    return found, True
+    return rows, True
 
 
 def _pairs(queue: list[Label], actions: tuple[Label, ...]) -> Iterable[tuple[Label, Label]]:
@@ -176,13 +171,8 @@ def _pairs(queue: list[Label], actions: tuple[Label, ...]) -> Iterable[tuple[Lab
         yield from product((memory,), actions)
 
 
-def _at(function: Callable[[int], Any], t: int) -> float | None:
-    found = _value(function, t)
-    return None if found is None else _value(_number, found)
-
-
 def is_own_schedule(schedule: Schedule) -> bool:
-    """Tell whether a schedule is the user's, and not one of everlearn."""
+    """Return whether a schedule is the user's, and not one of everlearn."""
     functions = (getattr(schedule, name) for name in (*FUNCTIONS, "formula"))
     return any(is_own(function) for function in functions if function is not None)
 
@@ -204,12 +194,16 @@ def _array(array: np.ndarray[Any, Any]) -> list[str]:
     return [f"{array.dtype} {array.shape}", contents]
 
 
+def _values_over_time(function: Callable[[int], Any]) -> list[float | None]:
+    return [_value(lambda t: _finite(function(t)), t) for t in TIMES]
+
+
 def _schedule(schedule: Schedule) -> dict[str, Any]:
     named = {"name": schedule.name, "parameters": plain(dict(schedule.parameters))}
     functions = {name: getattr(schedule, name) for name in (*FUNCTIONS, "formula")}
     if not is_own_schedule(schedule):
         return {**named, "values": None, "settings": None, "sources": None}
-    values = {name: [_at(functions[name], t) for t in TIMES] for name in FUNCTIONS}
+    values = {name: _values_over_time(functions[name]) for name in FUNCTIONS}
     settings = {name: plain(getattr(schedule, name)) for name in SETTINGS}
     sources = {name: _source(function) for name, function in functions.items() if function is not None}
     return {**named, "values": values, "settings": settings, "sources": sources}

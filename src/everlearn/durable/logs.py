@@ -1,4 +1,4 @@
-"""A log of the past, to start from: rows of observation, action and reward, from Python, CSV or JSON lines."""
+"""Logs of the past, to start from: rows of observation, action and reward, from Python, CSV or JSON lines."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import csv
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from everlearn.blame import blame
 from everlearn.durable.core import Core
-from everlearn.durable.entry import WARM, Entry
-from everlearn.durable.tables import finder
+from everlearn.durable.declaration import finder
+from everlearn.durable.entry import Entry, Kind, Outcome
 from everlearn.errors import EverlearnError, InputError, LiveError, require
 from everlearn.files import as_path
 from everlearn.labels import as_label
@@ -20,27 +20,11 @@ from everlearn.protocol import Label
 COLUMNS = ("observation", "action", "reward", "state")
 
 
-class Past(NamedTuple):
-    """One row of a log: an action, what was observed after it, and, where the setup does not tell, what it earned."""
-
-    observation: Label
-    action: Label
-    reward: float | None = None
-    state: Label | None = None
-
-
 def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[Core, list[Entry]]:
-    """Return a copy of an agent that has learned from a log, and the entries that made it so; all rows or none.
+    """Return a copy of an agent that has learned from all rows of a log, and the entries that made it so.
 
-    Parameters
-    ----------
-    core:
-        the agent; it is not changed
-    log:
-        rows (observation, action), (observation, action, reward), or mappings with such keys
-    start:
-        the aleatoric state in which the log begins; that in which the agent is, unless given
-
+    Rows are (observation, action), (observation, action, reward), or mappings with such keys.  ``start`` is the
+    aleatoric state in which the log begins, by default that of the agent.
     """
     if core.agent.pending is not None:
         raise LiveError("an action was asked for and is not yet observed; observe it before a warm start")
@@ -52,42 +36,31 @@ def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[
     with blame("the log"):
         rows = [*log]
     for number, row in enumerate(rows, 1):
-        past = _past(row, number)
+        outcome = _outcome(row, number)
         try:
-            entry = copy.prepare(past.observation, past.action, past.reward, past.state, kind=WARM)
+            entry = copy.prepare(*outcome, kind=Kind.WARM)
         except EverlearnError as error:
-            raise InputError(f"row {number} of the log", list(past), str(error)) from None
+            raise InputError(f"row {number} of the log", list(outcome), str(error)) from None
         copy.apply(entry)
         entries.append(entry)
     return copy, entries
 
 
-def _past(row: Any, number: int) -> Past:
+def _outcome(row: Any, number: int) -> Outcome:
     remedy = "give observation, action and, where rewards are given, reward"
     if isinstance(row, Mapping):
-        unknown = set(row) - set(COLUMNS)
-        fine = not unknown and {"observation", "action"} <= set(row)
+        fine = {"observation", "action"} <= set(row) <= set(COLUMNS)
         require(fine, f"row {number} of the log", dict(row), remedy)
-        return Past(**row)
+        return Outcome(row["observation"], row["action"], row.get("reward"), row.get("state"))
     fine = isinstance(row, list | tuple) and 2 <= len(row) <= len(COLUMNS)
     require(fine, f"row {number} of the log", row, remedy)
-    return Past(*row)
+    return Outcome(*row)
 
 
 def read_log(path: str | os.PathLike[str], core: Core) -> Iterator[dict[str, Any]]:
-    r"""Yield the rows of a log in a file: ``.jsonl`` with an object a line, anything else CSV with a header.
+    """Yield the rows of a log: one JSON object per line in a ``.jsonl`` file, CSV with a header in any other.
 
-    In CSV labels are as they are shown: a text as it is, anything else as JSON has it.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from everlearn.durable.setup import make_setup
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
-    >>> _ = path.write_text("observation,action\narrival,fast\n")
-    >>> list(read_log(path, Core(make_setup(task="service-station"))))
-    [{'observation': 'arrival', 'action': 'fast'}]
-
+    A label in CSV is written as it is shown: a text as it is, any other label as JSON.
     """
     try:
         with as_path(path).open(encoding="utf-8", newline="") as file:
@@ -108,15 +81,12 @@ def _lines(file: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 def _table(file: Iterable[str], core: Core) -> Iterator[dict[str, Any]]:
     task = core.agent.task
-    finders = {
-        "observation": finder(task.observations, "observation"),
-        "action": finder(task.actions, "action"),
-        "state": finder(task.states, "state"),
-    }
+    sets = {"observation": task.observations, "action": task.actions, "state": task.states}
+    finders = {name: finder(labels, name) for name, labels in sets.items()}
     reader = csv.DictReader(file, strict=True)
     header = reader.fieldnames or []
     fine = {"observation", "action"} <= set(header) <= set(COLUMNS)
-    require(fine, "header of the log", list(header), f"give observation and action, and if need be {COLUMNS[2:]}")
+    require(fine, "header of the log", list(header), f"give observation and action, and if needed {COLUMNS[2:]}")
     try:
         for number, row in enumerate(reader, 1):
             yield {key: _cell(key, text, finders, number) for key, text in row.items()}

@@ -1,118 +1,65 @@
-"""Reading a store: agents, journals, snapshots, and the recovery of an agent from these.
+"""The reader of a store: its agents, journals and snapshots, and the recovery of an agent from these.
 
-Anybody may read while a process holds the directory.
+Any process may read while another one holds the directory.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from everlearn.durable import database
 from everlearn.durable.core import Core
-from everlearn.durable.database import FILE, connect_to_read, errors
-from everlearn.durable.entry import CHANGE, Entry
-from everlearn.durable.reopening import stored_setup
-from everlearn.durable.schema import COLUMNS, READABLE, SCHEMA, digest, version
+from everlearn.durable.entry import Entry, Kind
+from everlearn.durable.records import AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
 from everlearn.durable.setup import Setup
 from everlearn.errors import Corrupt, LiveError, SnapshotError
 
 LOG = logging.getLogger("everlearn.durable")
 
 
-class Enrolled(NamedTuple):
-    """An agent as it is written down."""
-
-    number: int
-    name: str
-    setup: str
-    face: str | None
-    created: float
-    sha256: str
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is as it was written."""
-        return self.sha256 == digest(*self[:-1])
-
-    @property
-    def changed(self) -> int | None:
-        """The number of the row in which a change of its fingerprint was last accepted."""
-        return None if self.face is None else json.loads(self.face).get("changed")
-
-
-class Snapshot(NamedTuple):
-    """A snapshot as it is written down; ``state`` is what :meth:`everlearn.Agent.save` writes."""
-
-    agent: int
-    seq: int
-    number: int
-    """Which one it is, counted from 0."""
-    step: int
-    at: float
-    more: str
-    state: bytes
-    sha256: str
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is as it was written."""
-        return self.sha256 == digest(*self[:-1])
-
-
 class Reader:
-    """A directory of durable agents, to read from.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from everlearn.durable.live import live
-    >>> directory = tempfile.mkdtemp()
-    >>> with live(directory, task="service-station") as agent, Reader(directory) as reader:
-    ...     reader.names()
-    ['agent']
-
-    """
+    """A directory of durable agents, to read from."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
-        self.path = self.directory / FILE
-        self.connection: sqlite3.Connection = self._connect()
-        try:
-            with errors(self.path):
-                self._begin()
-        except BaseException:
-            self.close()
-            raise
+        self.path = self.directory / database.FILE
+        with database.errors(self.path):
+            self.connection: sqlite3.Connection = self._connect()
+            try:
+                self._check_version()
+            except BaseException:
+                self.connection.close()
+                raise
+
+    @classmethod
+    def on(cls, connection: sqlite3.Connection, path: Path) -> Reader:
+        """Return a reader of a file that is open already."""
+        reader = cls.__new__(cls)
+        reader.connection, reader.path, reader.directory = connection, path, path.parent
+        return reader
 
     def _connect(self) -> sqlite3.Connection:
-        with errors(self.path):
-            return connect_to_read(self.path)
+        return database.connect_to_read(self.path)
 
-    def _begin(self) -> None:
-        found = version(self.connection)
-        if found is None:
-            raise LiveError(f"{self.path}: there are no agents in it")
-        self._refuse(found)
-
-    def _refuse(self, found: int) -> None:
-        """Refuse a version that this cannot read."""
-        if found == 0:
-            raise Corrupt(
-                f"{self.path}: table meta: it does not tell its version; see: everlearn check {self.directory}"
-            )
-        if found not in READABLE:
-            remedy = (
-                "use a newer everlearn" if found > SCHEMA else "open it once to write, and it is brought up to date"
-            )
-            raise LiveError(f"{self.path}: schema version {found}, this everlearn reads {SCHEMA}; {remedy}")
+    def _check_version(self) -> int:
+        """Return the version of the tables; raise if this everlearn cannot read it."""
+        version = database.read_version(self.connection)
+        if version is None:
+            raise Corrupt(f"{self.path}: there are no tables in it; put a backup in its place")
+        if version == 0:
+            raise Corrupt(f"{self.path}: table meta: its version cannot be read; {database.how_to_repair(self.path)}")
+        if version not in database.READABLE:
+            remedy = "use a newer everlearn" if version > database.SCHEMA else "it was made before everlearn 0.1"
+            raise LiveError(f"{self.path}: schema version {version}, this everlearn reads {database.SCHEMA}; {remedy}")
+        return version
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
         self.connection.close()
 
     def __enter__(self) -> Any:
@@ -123,123 +70,97 @@ class Reader:
 
     def names(self) -> list[str]:
         """Return the names of the agents."""
-        with errors(self.path):
+        with database.errors(self.path):
             return [name for (name,) in self.connection.execute("SELECT name FROM agents ORDER BY name")]
 
-    def enrolled(self, name: str) -> Enrolled:
-        """Return what is written down of an agent."""
-        with errors(self.path):
+    def enrolled(self, name: str) -> AgentRecord:
+        """Return the record of an agent."""
+        with database.errors(self.path):
             row = self.connection.execute("SELECT * FROM agents WHERE name = ?", (name,)).fetchone()
         if row is None:
             raise LiveError(f"{self.directory}: there is no agent {name!r}")
-        found = Enrolled(*row)
-        if not found.whole:
+        record = AgentRecord(*row)
+        if not is_whole(record):
             raise Corrupt(f"{self.path}: table agents: the row of {name!r} is damaged")
-        return found
+        return record
 
     def look(self, name: str) -> Core:
-        """Return an agent as it is after the last row of its journal, to look at: it will not learn any more."""
-        found = self.enrolled(name)
-        return self.replayed(stored_setup(found.setup, found.face), found)
+        """Return an agent as it is after the last row of its journal, to read but not to learn."""
+        record = self.enrolled(name)
+        return self.replayed(record.stored_setup(), record)
 
-    def replayed(self, setup: Setup, enrolled: Enrolled, exact: bool = True) -> Core:
-        """Return an agent as it is after the last row of its journal; see :attr:`everlearn.durable.core.Core.exact`."""
-        core = self.recovered(setup, enrolled, exact)
-        with errors(self.path):
-            for entry in self.rows(core.number, core.seq + 1):
-                self._apply(core, entry)
+    def replayed(self, setup: Setup, record: AgentRecord, exact: bool = True) -> Core:
+        """Return an agent as it is after the last row of its journal; ``exact`` as in :class:`Core`."""
+        core = self.recovered(setup, record, exact)
+        for entry in self.rows(core.number, core.seq, core.check):
+            try:
+                core.apply(entry)
+            except Corrupt as error:
+                raise self._damaged(core.number, str(error)) from None
         return core
 
-    def _apply(self, core: Core, entry: Entry) -> None:
-        try:
-            core.apply(entry)
-        except Corrupt as error:
-            remedy = f"see what can be saved with: everlearn check {self.directory}"
-            raise Corrupt(f"{self.path}: table journal: agent {core.number}: {error}; {remedy}") from None
+    def recovered(self, setup: Setup, record: AgentRecord, exact: bool = True) -> Core:
+        """Return an agent as of its newest undamaged snapshot, or of the last accepted change, if that is later."""
+        core, changed = Core(setup, record.number), record.changed or 0
+        core.exact = exact
+        for snapshot in scan_snapshots(self.connection, record.number):
+            if snapshot.row is None or snapshot.damage is not None:
+                message = "%s: table snapshots: agent %d: the snapshot after row %s %s; an older one is used"
+                LOG.warning(message, self.path, record.number, snapshot.seq, snapshot.damage)
+                continue
+            if snapshot.row.seq < changed:
+                break
+            try:
+                core.restore(snapshot.row.checkpoint, exact)
+            except SnapshotError as error:
+                raise LiveError(f"{self.path}: snapshot at step {snapshot.row.step}: {error}") from None
+            return core
+        if changed:  # replay begins with the row of the change
+            entry = next(self.rows(record.number, changed - 1), None)
+            if entry is None or (entry.seq, entry.kind) != (changed, Kind.CHANGE):
+                raise self._damaged(record.number, f"row {changed}: is missing")
+            core.restore(entry.accepted.checkpoint, exact)
+        return core  # without a change the journal must reach back to its first row, which replay checks
 
-    def recovered(self, setup: Setup, enrolled: Enrolled, exact: bool = True) -> Core:
-        """Return an agent as it was at its newest snapshot that is whole, or at the last change, if that was later."""
-        number, changed = enrolled.number, enrolled.changed or 0
-        with errors(self.path):
-            for snapshot in self.stored(number):
-                if snapshot.seq < changed:
-                    break
-                core = self._restored(setup, number, snapshot, exact)
-                if core is not None:
-                    return core
-            core = _made(setup, number, exact)
-            if changed:
-                self._resume(core, changed)
-        return core  # without a change the journal must reach back to its first row, which replay sees
+    def rows(self, agent: int, after: int = -1, check: int | None = None) -> Iterator[Entry]:
+        """Yield the rows of a journal after row ``after``, whose check is ``check``; raise at the first damage."""
+        for scanned in scan_rows(self.connection, agent, after, {} if check is None else {after: check}):
+            if scanned.error is not None:
+                with database.errors(self.path):
+                    raise scanned.error
+            if scanned.row is None or scanned.damage is not None:
+                raise self._damaged(agent, f"row {scanned.seq}: {scanned.damage}")
+            yield scanned.row
 
-    def _resume(self, core: Core, changed: int) -> None:
-        entry = next(self.rows(core.number, changed, 1), None)
-        if entry is None or (entry.seq, entry.kind) != (changed, CHANGE):
-            remedy = f"see what can be saved with: everlearn check {self.directory}"
-            raise Corrupt(f"{self.path}: table journal: agent {core.number}: row {changed} is missing; {remedy}")
-        core.resume(entry)
+    def _damaged(self, agent: int, what: str) -> Corrupt:
+        return Corrupt(f"{self.path}: table journal: agent {agent}: {what}; {database.how_to_repair(self.path)}")
 
-    def _restored(self, setup: Setup, number: int, snapshot: Snapshot, exact: bool) -> Core | None:
-        if not snapshot.whole:
-            LOG.warning(
-                "%s: table snapshots: agent %d: the snapshot at step %s is damaged; an older one is used, and more of "
-                "the journal", self.path, number, snapshot.step
-            )  # fmt: skip
-            return None
-        core = _made(setup, number, exact)
-        try:
-            core.restore(snapshot.seq, json.loads(snapshot.more), snapshot.state)
-        except SnapshotError as error:
-            raise LiveError(f"{self.path}: snapshot at step {snapshot.step}: {error}") from None
-        return core
-
-    def stored(self, agent: int) -> Iterator[Snapshot]:
-        """Yield the snapshots of an agent, the newest first."""
-        numbers = self.connection.execute("SELECT seq FROM snapshots WHERE agent = ? ORDER BY seq DESC", (agent,))
-        for (seq,) in numbers.fetchall():
-            row = self.connection.execute("SELECT * FROM snapshots WHERE agent = ? AND seq = ?", (agent, seq))
-            found = row.fetchone()
-            if found is not None:
-                yield Snapshot(*found)
+    def recorded(self, agent: int, step: int) -> Entry | None:
+        """Return the row of an observation by its step, if the journal reaches back so far."""
+        query = (
+            f"SELECT {database.COLUMNS} FROM journal WHERE agent = ? AND seq >= ? AND step = ? AND kind < 2 "  # noqa: S608
+            "ORDER BY seq LIMIT 1"  # rows are numbered no lower than steps, and hardly higher
+        )
+        with database.errors(self.path):
+            row = self.connection.execute(query, (agent, step, step)).fetchone()
+        return None if row is None else Entry(*row)
 
     def snapshots(self, agent: int) -> list[dict[str, Any]]:
-        """Return what snapshots there are of an agent, the oldest first."""
+        """Return a description of each snapshot of an agent, the oldest first."""
         query = "SELECT step, seq, at, length(state) FROM snapshots WHERE agent = ? ORDER BY seq"
-        with errors(self.path):
-            found = self.connection.execute(query, (agent,)).fetchall()
-        return [dict(zip(("step", "seq", "at", "bytes"), row, strict=True)) for row in found]
+        with database.errors(self.path):
+            rows = self.connection.execute(query, (agent,)).fetchall()
+        return [dict(zip(("step", "seq", "at", "bytes"), row, strict=True)) for row in rows]
 
-    def snapshot_at(self, agent: int, step: int) -> Snapshot:
-        """Return the snapshot of a step, the latest of these."""
+    def snapshot_at(self, agent: int, step: int) -> SnapshotRecord:
+        """Return the latest snapshot of a step."""
         query = "SELECT * FROM snapshots WHERE agent = ? AND step = ? ORDER BY seq DESC"
-        with errors(self.path):
+        with database.errors(self.path):
             row = self.connection.execute(query, (agent, step)).fetchone()
         if row is None:
             known = ", ".join(str(snapshot["step"]) for snapshot in self.snapshots(agent)[-12:])
             raise LiveError(f"step: there is no snapshot at step {step}; there are at {known}")
-        found = Snapshot(*row)
-        if not found.whole:
+        record = SnapshotRecord(*row)
+        if not is_whole(record):
             raise Corrupt(f"{self.path}: table snapshots: agent {agent}: the snapshot at step {step} is damaged")
-        return found
-
-    def rows(self, agent: int, first: int = 1, limit: int = -1) -> Iterator[Entry]:
-        """Yield rows of an agent's journal in order, from number ``first`` on."""
-        query = f"SELECT {COLUMNS} FROM journal WHERE agent = ? AND seq >= ? ORDER BY seq LIMIT ?"  # noqa: S608
-        for row in self.connection.execute(query, (agent, first, limit)):
-            yield Entry(*row)
-
-    def recorded(self, agent: int, step: int) -> Entry | None:
-        """Return the row of an observation by its step, as far as the journal reaches."""
-        query = (
-            f"SELECT {COLUMNS} FROM journal WHERE agent = ? AND seq >= ? AND step = ? AND kind < 2 "  # noqa: S608
-            "ORDER BY seq LIMIT 1"  # rows are numbered no lower than steps, and hardly higher
-        )
-        with errors(self.path):
-            row = self.connection.execute(query, (agent, step, step)).fetchone()
-        return None if row is None else Entry(*row)
-
-
-def _made(setup: Setup, number: int, exact: bool) -> Core:
-    core = Core(setup, number)
-    core.exact = exact
-    return core
+        return record

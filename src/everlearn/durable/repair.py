@@ -1,7 +1,7 @@
-"""Saving what can be trusted of a damaged store: a new file is made of it, and the damaged one is kept beside it.
+"""The repair of a damaged store: a new file is made from what is undamaged, and the damaged file is kept.
 
-Of each agent that is: its newest snapshot that is whole, and the rows that follow on it without a gap and each with the
-right check.  All that is kept is checked again before it takes the place of what was damaged.
+For each agent that is its newest undamaged snapshot, and the rows that continue from it without a gap and with the
+right checks.  The new file is checked before it replaces the damaged one.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ import json
 import os
 import shutil
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from everlearn.durable.checking import UNREADABLE, WITHOUT, check_file
+from everlearn.durable import database, records
+from everlearn.durable.checking import WITHOUT, check_file
 from everlearn.durable.core import Core
-from everlearn.durable.database import FILE, NEW, connect, connect_to_read, put_in_place, remove, sync
-from everlearn.durable.entry import CHANGE, Entry, checked, first_check
-from everlearn.durable.making import FACE, FUNCTION
-from everlearn.durable.reader import Enrolled, Snapshot
-from everlearn.durable.reopening import stored_setup
-from everlearn.durable.schema import COLUMNS, INSERT_AGENT, INSERT_ROW, INSERT_SNAPSHOT, begin, digest, version
+from everlearn.durable.declaration import FUNCTION
+from everlearn.durable.entry import Entry, Kind, first_check
+from everlearn.durable.fingerprint import FACE
+from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.locks import working
 
@@ -31,7 +29,7 @@ PAGE = 4096
 
 
 def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Make a sound store of what can be trusted, and say what was kept and what was lost.
+    """Make a sound store from what is undamaged, and return what was saved and what was lost.
 
     Examples
     --------
@@ -40,7 +38,7 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
     >>> directory = tempfile.mkdtemp()
     >>> with live(directory, task="service-station") as agent:
     ...     _ = agent.act(), agent.observe("arrival")
-    >>> path = Path(directory) / FILE
+    >>> path = Path(directory) / "everlearn.db"
     >>> data = bytearray(path.read_bytes())
     >>> data[:16] = bytes(16)
     >>> _ = path.write_bytes(data)
@@ -49,54 +47,48 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
 
     """
     place = Path(directory)
+    saved: list[dict[str, Any]] = []
+    lost: list[str] = []
     with working(place):
-        put_in_place(place)
-        path, made = place / FILE, place / f"{NEW}.part"
-        remove(made)
-        saved: list[dict[str, Any]] = []
-        lost: list[str] = []
-        with _readable(path) as source:
-            target = connect(made)
-            try:
-                begin(target)
-                target.execute("BEGIN")
-                _save(source, target, saved, lost)
-                target.execute("COMMIT")
-            finally:
-                target.close()
-        _refuse_unsound(made)
-        sync(made)
-        made.replace(place / NEW)
-        before = put_in_place(place)
+        database.put_in_place(place)
+        with _readable(place / database.FILE) as source, database.new_file(place, _refuse_unsound) as target:
+            target.execute("BEGIN")
+            for record in _agent_records(source):
+                try:
+                    rescued = _rescue(source, record)
+                except (EverlearnError, *UNREADABLE):
+                    lost.append(str(record.name))
+                else:
+                    saved.append(_write(target, rescued))
+            target.execute("COMMIT")
+        before = database.put_in_place(place)
     return {"agents": saved, "lost_agents": lost, "damaged_file": str(before)}
 
 
-def _refuse_unsound(made: Path) -> None:
-    report = check_file(made)
+def _refuse_unsound(path: Path) -> None:
+    report = check_file(path)
     if not report.sound:
-        raise LiveError(f"{made}: what was saved is not sound ({report.findings[0]}); nothing was changed")
+        raise LiveError(f"{path}: what was saved is not sound ({report.findings[0]}); nothing was changed")
 
 
 @contextmanager
 def _readable(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open what is damaged; where its first page cannot be read, a copy with another first page."""
-    connection = connect_to_read(path)
-    work = path.with_name(f"{NEW}.work")
+    """Open a damaged file; if its first page cannot be read, a copy with a new first page."""
+    connection = database.connect_to_read(path)
+    work = path.with_name(f"{database.NEW}.work")
     try:
         if not _has_tables(connection):
             connection.close()
-            _with_first_page(path, work)
-            connection = connect_to_read(work)
+            _copy_with_first_page(path, work)
+            connection = database.connect_to_read(work)
         yield connection
     finally:
         connection.close()
-        remove(work)
+        database.remove(work)
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
     try:
-        if version(connection) == 1:
-            raise LiveError("schema version 1: open it once to write, and it is brought up to date")
         for table in ("agents", "snapshots", "journal"):
             connection.execute(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1)").fetchone()  # noqa: S608
     except UNREADABLE:
@@ -104,11 +96,11 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _with_first_page(path: Path, work: Path) -> None:
-    """Copy a database and its log, and give it the first page of a new one: tables always lie in the same places."""
-    remove(work)
-    fresh = connect(work)
-    begin(fresh)
+def _copy_with_first_page(path: Path, work: Path) -> None:
+    """Copy a database and its log, with the first page of a new database: tables always lie in the same places."""
+    database.remove(work)
+    fresh = database.connect(work)
+    database.create_tables(fresh)
     fresh.execute("PRAGMA journal_mode = DELETE")
     fresh.close()
     first = bytearray(work.read_bytes()[:PAGE])
@@ -124,138 +116,105 @@ def _with_first_page(path: Path, work: Path) -> None:
         file.write(first)
 
 
-def _save(source: sqlite3.Connection, target: sqlite3.Connection, saved: list[dict[str, Any]], lost: list[str]) -> None:
-    for enrolled in _enrolled(source):
-        try:
-            snapshots, trusted = list(_snapshots(source, enrolled.number)), _trusted(enrolled)
-            core = Core(stored_setup(trusted.setup, trusted.face), enrolled.number)
-            core, rows = _recovered(source, core, snapshots, enrolled)
-        except (EverlearnError, *UNREADABLE):
-            lost.append(str(enrolled.name))
-            continue
-        kept = _until(trusted, core.seq)
-        target.execute(INSERT_AGENT, (*kept[:-1], digest(*kept[:-1])))
-        target.executemany(INSERT_ROW, ((core.number, *entry) for entry in rows))
-        if not rows and core.seq:
-            target.execute("INSERT INTO meta VALUES (?, ?)", (f"{WITHOUT}{core.number}", str(core.seq)))
-        _put_snapshots(target, core, snapshots)
-        known = _greatest(source, core.number)
-        counted = {"name": enrolled.name, "step": core.step, "rows": len(rows), "lost_rows": max(known - core.seq, 0)}
-        saved.append(counted)
+def _agent_records(source: sqlite3.Connection) -> list[AgentRecord]:
+    agents = []
+    for (number,) in records.read_rows(source, "SELECT id FROM agents ORDER BY id")[0]:
+        rows, _ = records.read_rows(source, "SELECT * FROM agents WHERE id = ?", number)
+        if not rows:  # a fingerprint is long, and lies behind the setup, which may still be read
+            query = "SELECT id, name, setup, NULL, 0.0, '' FROM agents WHERE id = ?"
+            rows, _ = records.read_rows(source, query, number)
+        agents += [AgentRecord(*row) for row in rows]
+    return agents
 
 
-def _trusted(enrolled: Enrolled) -> Enrolled:
-    """Return what is written down of an agent; of a row that is damaged, what a snapshot can vouch for.
+class Rescued(NamedTuple):
+    """What is undamaged of an agent."""
 
-    That is its setup, and where objects are not given the labels and the range of its task.  The rest of its
-    fingerprint is recorded anew when it is next opened.
+    record: AgentRecord
+    core: Core
+    rows: list[Entry]
+    snapshots: list[SnapshotRecord]  # the newest first
+    lost_rows: int
+
+
+def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
+    scanned = records.scan_snapshots(source, record.number)
+    snapshots = [snapshot.row for snapshot in scanned if snapshot.row is not None and snapshot.damage is None]
+    trusted = _trusted(record)
+    core = Core(trusted.stored_setup(), record.number)
+    _recover(source, core, snapshots, record)
+    if trusted.face is not None and (trusted.changed or 0) > core.seq:  # the change is lost
+        trusted = trusted._replace(face=json.dumps({**json.loads(trusted.face), "changed": None}))
+    query = "SELECT seq FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
+    last, _ = records.read_rows(source, query, core.number)
+    lost_rows = max((last[0][0] if last else 0) - core.seq, 0)
+    return Rescued(trusted.sealed(), core, _rows_up_to(source, core, snapshots), snapshots, lost_rows)
+
+
+def _write(target: sqlite3.Connection, rescued: Rescued) -> dict[str, Any]:
+    record, core, rows, snapshots, lost_rows = rescued
+    target.execute(database.INSERT_AGENT, record)
+    target.executemany(database.INSERT_ROW, ((core.number, *entry) for entry in rows))
+    if not rows and core.seq:
+        target.execute("INSERT INTO meta VALUES (?, ?)", (f"{WITHOUT}{core.number}", str(core.seq)))
+    number = max((snapshot.number for snapshot in snapshots), default=-1) + 1
+    earlier = [snapshot for snapshot in snapshots if snapshot.seq < core.seq]
+    for snapshot in (*earlier, SnapshotRecord.taken(core.number, number, core.snapshot())):
+        target.execute(database.INSERT_SNAPSHOT, snapshot)
+    return {"name": record.name, "step": core.step, "rows": len(rows), "lost_rows": lost_rows}
+
+
+def _trusted(record: AgentRecord) -> AgentRecord:
+    """Return the record of an agent; if it is damaged, the part of it that a snapshot can vouch for.
+
+    That is its setup and, if objects are not given, the labels and the range of its task.  The rest of its fingerprint
+    is recorded again when it is next opened.
     """
-    if enrolled.whole:
-        return enrolled
-    if FUNCTION not in json.loads(enrolled.setup).values():
-        return enrolled._replace(face=None)
-    face = json.loads(enrolled.face or "")
-    return enrolled._replace(face=json.dumps({key: face[key] for key in FACE}))
+    if is_whole(record):
+        return record
+    if FUNCTION not in json.loads(record.setup).values():
+        return record._replace(face=None)
+    face = json.loads(record.face or "")
+    return record._replace(face=json.dumps({key: face[key] for key in FACE}))
 
 
-def _until(enrolled: Enrolled, seq: int) -> Enrolled:
-    """Return what is written down of an agent of which rows up to one were saved: a change after that is lost."""
-    if enrolled.face is None or (enrolled.changed or 0) <= seq:
-        return enrolled
-    return enrolled._replace(face=json.dumps({**json.loads(enrolled.face), "changed": None}))
+def _recover(source: sqlite3.Connection, core: Core, snapshots: list[SnapshotRecord], record: AgentRecord) -> None:
+    """Let an agent resume from its newest snapshot, or from the last change after it, and learn from the rows since.
 
-
-def _enrolled(source: sqlite3.Connection) -> list[Enrolled]:
-    found = []
-    for (number,) in _all(source, "SELECT id FROM agents ORDER BY id"):
-        rows = _all(source, "SELECT * FROM agents WHERE id = ?", number)
-        # a fingerprint is long, and lies behind the setup: without it the setup may still be read
-        rows = rows or _all(source, "SELECT id, name, setup, NULL, 0.0, '' FROM agents WHERE id = ?", number)
-        found += [Enrolled(*row) for row in rows]
-    return found
-
-
-def _all(source: sqlite3.Connection, query: str, *values: Any) -> list[Any]:
-    """Return the rows of a query as far as they can be read."""
-    found = []
-    try:
-        for row in source.execute(query, values):
-            found.append(row)  # noqa: PERF402 - what was read before an error counts
-    except UNREADABLE:
-        pass
-    return found
-
-
-def _snapshots(source: sqlite3.Connection, number: int) -> Iterator[Snapshot]:
-    """Yield the snapshots that are whole, the newest first."""
-    for (seq,) in reversed(_all(source, "SELECT seq FROM snapshots WHERE agent = ? ORDER BY seq", number)):
-        for row in _all(source, "SELECT * FROM snapshots WHERE agent = ? AND seq = ?", number, seq):
-            if Snapshot(*row).whole:
-                yield Snapshot(*row)
-
-
-def _recovered(
-    source: sqlite3.Connection, core: Core, snapshots: list[Snapshot], enrolled: Enrolled
-) -> tuple[Core, list[Entry]]:
-    """Return an agent as far as it can be trusted, and the rows that lead there without a gap."""
-    _bring_back(core, list(_after_newest(source, core.number, snapshots)), snapshots, enrolled)
-    for begun in [0, *(snapshot.seq for snapshot in reversed(snapshots))]:
-        check = next((json.loads(s.more)["check"] for s in snapshots if s.seq == begun), first_check(core.number))
-        rows = list(_good(source, core.number, begun, check))
-        if rows and rows[-1].seq == core.seq:
-            return core, rows
-    return core, []
-
-
-def _after_newest(source: sqlite3.Connection, number: int, snapshots: list[Snapshot]) -> Iterator[Entry]:
-    if not snapshots:
-        return _good(source, number, 0, first_check(number))
-    return _good(source, number, snapshots[0].seq, json.loads(snapshots[0].more)["check"])
-
-
-def _bring_back(core: Core, rows: list[Entry], snapshots: list[Snapshot], enrolled: Enrolled) -> None:
-    """Let an agent resume from its newest snapshot and learn from rows; from the last change, if that is among them.
-
-    If the row of that change is lost, what comes before it was written with a setup that is not stored any more: the
-    agent then learns from these rows with the present one.
+    If the row of a change is lost, the rows before it were written with a setup that is no longer stored: the agent
+    then learns from them with the present one.
     """
-    change = max((place for place, entry in enumerate(rows) if entry.kind == CHANGE), default=-1)
-    if change >= 0:  # its snapshot is lost; rows before it were written with another setup
-        core.resume(rows[change])
+    rows = _undamaged(source, core.number, snapshots[0] if snapshots else None)
+    change = max((place for place, entry in enumerate(rows) if entry.kind == Kind.CHANGE), default=-1)
+    if change >= 0:  # its snapshot is lost, and rows before it were written with another setup
+        rows = rows[change:]
+        core.restore(rows[0].accepted.checkpoint)
     elif snapshots:
-        core.exact = not enrolled.whole or snapshots[0].seq >= (enrolled.changed or 0)
-        core.restore(snapshots[0].seq, json.loads(snapshots[0].more), snapshots[0].state)
-    elif not enrolled.whole:
+        core.exact = not is_whole(record) or snapshots[0].seq >= (record.changed or 0)
+        core.restore(snapshots[0].checkpoint, core.exact)
+    elif not is_whole(record):
         raise LiveError("neither its setup nor a snapshot can be trusted")
-    for entry in rows[change + 1 :]:
+    for entry in rows:
         core.apply(entry)
     core.exact = True
 
 
-def _good(source: sqlite3.Connection, number: int, after: int, check: int) -> Iterator[Entry]:
-    """Yield the rows after one as long as each follows on the one before and has the right check."""
-    query = f"SELECT {COLUMNS} FROM journal WHERE agent = ? AND seq > ? ORDER BY seq"  # noqa: S608 - no input in it
-    try:
-        for row in source.execute(query, (number, after)):
-            entry = Entry(*row)
-            if entry.seq != after + 1 or entry.check != checked(check, entry[:-1]):
-                return
-            yield entry
-            after, check = entry.seq, entry.check
-    except UNREADABLE:
-        return
+def _rows_up_to(source: sqlite3.Connection, core: Core, snapshots: list[SnapshotRecord]) -> list[Entry]:
+    """Return the longest sequence of undamaged rows that ends with the present state of an agent."""
+    for snapshot in (None, *reversed(snapshots)):
+        rows = _undamaged(source, core.number, snapshot)
+        if rows and rows[-1].seq == core.seq:
+            return rows
+    return []
 
 
-def _greatest(source: sqlite3.Connection, number: int) -> int:
-    query = "SELECT seq FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
-    found = _all(source, query, number)
-    return int(found[0][0]) if found else 0
-
-
-def _put_snapshots(target: sqlite3.Connection, core: Core, snapshots: list[Snapshot]) -> None:
-    listed = [snapshot for snapshot in snapshots if snapshot.seq < core.seq]
-    more, state = core.dump()
-    number = max((snapshot.number for snapshot in snapshots), default=-1) + 1
-    present = Snapshot(core.number, core.seq, number, core.step, time.time(), json.dumps(more), state, "")
-    for snapshot in (*listed, present):
-        target.execute(INSERT_SNAPSHOT, (*snapshot[:-1], digest(*snapshot[:-1])))
+def _undamaged(source: sqlite3.Connection, agent: int, snapshot: SnapshotRecord | None) -> list[Entry]:
+    """Return the rows after a snapshot, or from the first row, up to the first damage."""
+    after = 0 if snapshot is None else snapshot.seq
+    check = first_check(agent) if snapshot is None else snapshot.checkpoint.more["check"]
+    rows = []
+    for scanned in records.scan_rows(source, agent, after, {after: check}):
+        if scanned.row is None or scanned.damage is not None:
+            break
+        rows.append(scanned.row)
+    return rows

@@ -1,7 +1,9 @@
-"""The setup of a durable agent: a JSON document that says all there is to say, and what is made of it.
+"""The setup of a durable agent: a JSON document that describes it completely, and the task and agent made from it.
 
-The same document serves Python and HTTP.  In Python f, r, the task and the design may be functions and objects too; a
-document then says that there is one, and it must be given again whenever the agent is to learn.
+Python and HTTP share this document.  In Python f, r, the task, the agent and the schedule may also be functions and
+objects; the document then says that there is one, and it must be given again whenever the agent is to learn.
+
+To add a key, add it to ``KEYS`` and to the arguments of :func:`everlearn.durable.live.live`.
 """
 
 from __future__ import annotations
@@ -15,153 +17,132 @@ from typing import Any, NamedTuple
 
 from everlearn.agents.agent import Agent, whole
 from everlearn.agents.design import Design
-from everlearn.agents.registry import make_design
-from everlearn.agents.spec import split
-from everlearn.durable.arguments import is_object, listed
+from everlearn.agents.spec import DEFAULT_AGENT, read_specs, split
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.durable.declaration import FUNCTION, GIVEN, declared_task, finder, is_missing, listed, rows
 from everlearn.durable.drift import Gauge
-from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule
-from everlearn.durable.making import FUNCTION, GIVEN, labels_of, make_live_task, refuse_unread, task_of_face
-from everlearn.durable.tables import finder, rows
+from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule, task_of_face
 from everlearn.errors import InputError, LabelError, require
-from everlearn.labels import as_label, check_label, encode
+from everlearn.labels import as_label, check_label, check_labels, encode
 from everlearn.registry import MOST_STEPS, plain
 from everlearn.tasks.task import Task
 
-DEFAULTS: dict[str, Any] = {
-    "task": None,
-    "actions": None,
-    "observations": None,
-    "aleatoric": "last",
-    "states": None,
-    "start": None,
-    "reward": GIVEN,
-    "reward_range": None,
-    "raw": False,
-    "agent": "growing-horizon",
-    "schedule": None,
-    "parameters": {},
-    "seed": 0,
-    "allowed": None,
-    "snapshot_every": 10_000,
-    "retain": None,
-    "drift": {},
+
+class Key(NamedTuple):
+    """A key of a setup."""
+
+    default: Any = None
+    of_task: bool = False  # whether a task brings it, so that it cannot be given beside one
+    change: bool | None = None  # whether a change can be accepted; None if the fingerprint says what changed
+
+
+KEYS = {
+    "task": Key(),
+    "actions": Key(of_task=True),
+    "observations": Key(of_task=True),
+    "aleatoric": Key("last", of_task=True),
+    "states": Key(of_task=True),
+    "start": Key(of_task=True),
+    "reward": Key(GIVEN, of_task=True),
+    "reward_range": Key(of_task=True),
+    "raw": Key(False, of_task=True),
+    "agent": Key(DEFAULT_AGENT),
+    "schedule": Key(),
+    "parameters": Key({}),
+    "seed": Key(0, change=False),
+    "allowed": Key(change=False),
+    "snapshot_every": Key(10_000, change=True),
+    "retain": Key(change=True),
+    "drift": Key({}, change=False),
 }
-"""Every key of a document, and what it is unless given."""
-
-
-_DESIGN = ("agent", "schedule")
-
-
-class Objects(NamedTuple):
-    """What a document cannot hold, by the key under which it was given."""
-
-    task: Any = None
-    aleatoric: Any = None
-    reward: Any = None
-    agent: Any = None
-    schedule: Any = None
+LABELS = ("actions", "observations", "states", "start")
+DEFAULTS: dict[str, Any] = {name: key.default for name, key in KEYS.items()}
 
 
 class Setup:
-    """What a durable agent is: its document, and the task and the agent made of it.
+    """What a durable agent is: its document, and the task and the agent made from it.
 
-    Parameters
-    ----------
-    document:
-        as JSON has it; see ``DEFAULTS`` for its keys
-    objects:
-        what it says is an object
-    face:
-        the fingerprint that is stored: enough to replay and to look, where objects are not given
-
-    Examples
-    --------
-    >>> setup = Setup({"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": [0, 1]})
-    >>> setup.task.states
-    ('start', 'idle', 'busy')
-
+    ``values`` are by the keys of ``KEYS``, as in JSON or as functions and objects.  ``face`` is the stored fingerprint,
+    which is enough to replay and to read if objects are not given.
     """
 
-    def __init__(
-        self, document: Mapping[str, Any], objects: Objects | None = None, face: dict[str, Any] | None = None
-    ) -> None:
-        for key in document:
-            require(key in DEFAULTS, "setup", key, f"known: {', '.join(DEFAULTS)}")
-        self.document = {**DEFAULTS, **plain(dict(document))}
-        self.objects = objects or Objects()
-        self.task = make_live_task(self.document, self.objects) if face is None else task_of_face(face)
+    def __init__(self, values: Mapping[str, Any], face: dict[str, Any] | None = None) -> None:
+        for key in values:
+            require(key in KEYS, "setup", key, f"known: {', '.join(KEYS)}")
+        normalised = _normalised({**DEFAULTS, **values})
+        self.document = {key: FUNCTION if _is_object(key, value) else plain(value) for key, value in normalised.items()}
+        objects = {key: value for key, value in normalised.items() if key in LABELS or is_missing(self.document[key])}
+        self.values = {**self.document, **objects}
+        names = (self.values[key] for key in ("task", "agent", "schedule", "parameters"))
+        self.task_spec, self.agent_spec = read_specs(*names)
         if face is None:
-            _ = self.task.reward.pure, self.task.aleatoric.pure  # refused before anything is written
+            self.task = declared_task(self.values) if self.values["task"] is None else self.task_spec.make()
+            _ = self.task.reward.pure, self.task.aleatoric.pure  # raise before anything is written
+        else:
+            self.task = task_of_face(face)
         _check_text(self.task)
-        self.snapshot_every = whole(self.document["snapshot_every"], "snapshot_every", 1, MOST_STEPS)
-        retain = self.document["retain"]
+        self.snapshot_every = whole(self.values["snapshot_every"], "snapshot_every", 1, MOST_STEPS)
+        retain = self.values["retain"]
         self.retain = None if retain is None else whole(retain, "retain", 1, MOST_STEPS)
         self.gives_reward = self.document["reward"] == GIVEN
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
-        self.drift = _drift(self.document["drift"])
-        self.allowed = _allowed(self.document["allowed"], self.task)
+        self.drift = _drift(self.values["drift"])
+        self.allowed = _allowed(self.values["allowed"], self.task)
+
+    @property
+    def objects(self) -> dict[str, Any]:
+        """The values that the document cannot hold, by key."""
+        return {key: self.values[key] for key, value in self.document.items() if is_missing(value)}
 
     @property
     def is_declared(self) -> bool:
-        """Whether the document says all: nothing in it is a function, an object, or the name of something."""
-        named = self.document["task"] is not None or self.has_own_design
-        return not named and all(value != FUNCTION for value in self.document.values())
+        """Whether the document says everything: no value is a function, an object, or the name of a task."""
+        return self.document["task"] is None and not self.has_own_design and not self.objects
 
     @property
     def has_own_design(self) -> bool:
         """Whether the design or the schedule is the user's, which only the user can give again."""
-        return any(self.document[key] == FUNCTION or ":" in str(self.document[key]) for key in _DESIGN)
-
-    @property
-    def lacks_design(self) -> bool:
-        """Whether the design or the schedule was given as an object, and is not given now."""
-        return any(self.document[key] == FUNCTION and getattr(self.objects, key) is None for key in _DESIGN)
+        spec = self.agent_spec
+        return not spec.is_named or ":" in f"{spec.given} {spec.schedule}"
 
     @cached_property
     def design(self) -> Design:
         """The design, with its schedule."""
-        require(not self.lacks_design, "agent", None, "its design or schedule was given as an object; give it again")
-        document = self.document
-        design, schedule = (
-            getattr(self.objects, key) if document[key] == FUNCTION else document[key] for key in _DESIGN
-        )
-        chosen = split({key: value for key, value in document["parameters"].items() if not key.startswith("task.")})
-        return make_design(design, chosen["agent"], schedule=schedule, schedule_chosen=chosen["schedule"])
+        missing = is_missing(self.agent_spec.given) or is_missing(self.agent_spec.schedule)
+        require(not missing, "agent", None, "its design or schedule was given as an object; give it again")
+        return self.agent_spec.make()
 
     def resemble(self, before: Mapping[str, Any]) -> None:
         """Keep names and the order of states as they were in an earlier fingerprint.
 
-        Neither changes what the agent does, and what it knows and its journal are by number.
+        Neither changes what the agent does, and what it knows and its journal are in indices.
         """
         states = as_label(before["states"])
         if set(states) == set(self.task.states):
             aleatoric = replace(self.task.aleatoric, states=states)
             self.task = replace(self.task, name=before["name"], aleatoric=aleatoric)
-            self.allowed = _allowed(self.document["allowed"], self.task)
-        agent, timetable = before.get("agent"), before.get("schedule")
-        if self.design.schedule is not None and timetable and is_own_schedule(self.design.schedule):
-            self.design = replace(self.design, schedule=replace(self.design.schedule, name=timetable["name"]))
+            self.allowed = _allowed(self.values["allowed"], self.task)
+        agent, schedule = before.get("agent"), before.get("schedule")
+        if self.design.schedule is not None and schedule and is_own_schedule(self.design.schedule):
+            self.design = replace(self.design, schedule=replace(self.design.schedule, name=schedule["name"]))
         if agent and agent["functions"] and self.design.own:
             self.design = replace(self.design, name=agent["name"])
 
     def agent(self) -> Agent:
-        """Return the agent, as it is at the beginning."""
-        agent = Agent(self.task, self.design, seed=self.document["seed"])
-        if self.allowed:
-            self._leave_out(agent)
-        return agent
-
-    def _leave_out(self, agent: Agent) -> None:
-        """Give what is forbidden the value minus infinity."""
-        remedy = "this agent cannot leave out actions; choose another, or pass allowed with each call of act"
+        """Return a new agent; what is forbidden has the value minus infinity."""
+        agent = Agent(self.task, self.design, seed=self.values["seed"])
+        if not self.allowed:
+            return agent
         values = agent.values if agent.design.masks else None
         if values is None:
+            remedy = "this agent cannot leave out actions; choose another, or pass allowed with each call of act"
             raise InputError("allowed", agent.design.name, remedy)
         for state, mask in self.allowed.items():
             for action in range(agent.indexed.actions):
                 if not mask >> action & 1:
                     values[state, action] = -math.inf
+        return agent
 
     def encoded(self) -> str:
         """Return the document as text."""
@@ -169,13 +150,13 @@ class Setup:
 
     @cached_property
     def fingerprint(self) -> dict[str, Any]:
-        """What the agent depends on, as JSON gives it back."""
-        told = {"states": not self.gives_state, "rewards": not self.gives_reward}
-        found: dict[str, Any] = json.loads(json.dumps(fingerprint_of(self.task, self.design, **told)))
-        return found
+        """What the agent depends on, as read back from JSON."""
+        functions = {"states": not self.gives_state, "rewards": not self.gives_reward}
+        document: dict[str, Any] = json.loads(json.dumps(fingerprint_of(self.task, self.design, **functions)))
+        return document
 
     def face(self, changed: int | None = None) -> str | None:
-        """Return the fingerprint as text, which is also enough to look without objects; None where all is declared.
+        """Return the fingerprint as text, from which an agent can be read without objects; None if all is declared.
 
         ``changed`` is the number of the row in which a change of it was last accepted.
         """
@@ -185,33 +166,59 @@ class Setup:
 
 
 def make_setup(**given: Any) -> Setup:
-    """Return a setup from the arguments of Python, of which some may be functions or objects.
+    """Return a setup from arguments of Python; raise if one of them would have no effect."""
+    values = {key: value for key, value in given.items() if value is not None}
+    kind = values.get("aleatoric")
+    if "task" in values:
+        for key in (key for key in KEYS if KEYS[key].of_task):
+            value = simple(values.get(key))
+            require(value in (None, "task"), key, value, "comes from the task; leave it out")
+        return Setup(values)
+    remedy = "a function alone has no state to begin in; give el.AleatoricState(start, function)"
+    require(not callable(kind), "aleatoric", simple(kind), remedy)
+    unread = "states" in values and not (isinstance(kind, str) and kind == GIVEN)
+    require(not unread, "states", values.get("states"), 'are listed where aleatoric is "given"; leave it out')
+    unread = "start" in values and isinstance(kind, AleatoricState)
+    require(not unread, "start", values.get("start"), "comes from the aleatoric state; leave it out")
+    for key in split(values.get("parameters") or {})["task"]:
+        raise InputError("parameter", f"task.{key}", "there is no task; leave it out")
+    return Setup(values)
 
-    Examples
-    --------
-    >>> make_setup(task="service-station", seed=1).document["task"]
-    'service-station'
 
-    """
-    document = {key: value for key, value in given.items() if value is not None}
-    refuse_unread(document)
-    objects = {key: value for key, value in document.items() if is_object(key, value)}
-    document.update(dict.fromkeys(objects, FUNCTION))
+def simple(value: object) -> object:
+    """Return what an error shows of an argument: a simple value as it is, any other by its type."""
+    return value if value is None or isinstance(value, bool | int | float | str) else type(value).__name__
+
+
+def _is_object(key: str, value: object) -> bool:
+    """Return whether the value of a key is a function or an object, which a document cannot hold."""
+    if key in ("task", "agent", "schedule"):
+        return value is not None and not isinstance(value, str)
+    return isinstance(value, AleatoricState) or (key == "reward" and callable(value))
+
+
+def _normalised(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values with labels checked, tables and mappings as rows, and what follows from other values."""
     for key in ("actions", "observations", "states"):
-        if key in document:
-            document[key] = labels_of(listed(document[key], key), key)
-    if "start" in document:
-        document["start"] = check_label(as_label(document["start"]), "start")
+        if values[key] is not None:
+            values[key] = check_labels(as_label(listed(values[key], key)), key)
+    if values["start"] is not None:
+        values["start"] = check_label(as_label(values["start"]), "start")
     for key in ("aleatoric", "reward"):
-        if isinstance(document.get(key), Mapping) and key not in objects:
-            document[key] = rows(document[key], key)
-    if isinstance(document.get("allowed"), Mapping):
-        document["allowed"] = [[state, listed(actions, "allowed")] for state, actions in document["allowed"].items()]
-    return Setup(document, Objects(**objects))
+        if isinstance(values[key], Mapping) and not is_missing(values[key]):
+            values[key] = rows(values[key], key)
+    if isinstance(values["allowed"], Mapping):
+        allowed = values["allowed"].items()
+        values["allowed"] = [[state, listed(actions, "allowed")] for state, actions in allowed]
+    if values["task"] is not None:
+        values["aleatoric"] = values["reward"] = "task"
+    elif values["observations"] is None and isinstance(values["aleatoric"], str) and values["aleatoric"] == GIVEN:
+        values["observations"] = values["states"]
+    return values
 
 
 def _check_text(task: Task) -> None:
-    """Refuse labels that no file can hold: halves of characters."""
+    """Raise if a label has half a character (a surrogate), which no file can hold."""
     for labels, argument in ((task.actions, "actions"), (task.observations, "observations"), (task.states, "states")):
         try:
             encode(labels).encode()
@@ -228,17 +235,17 @@ def _drift(given: object) -> dict[str, Any]:
 
 
 def _allowed(given: object, task: Task) -> dict[int, int]:
-    """Return for each state that restricts its actions, by index, the mask of those that are allowed."""
+    """Return the masks of allowed actions, by the indices of the states that restrict them."""
     if given is None:
         return {}
     require(isinstance(given, list), "allowed", given, "give a mapping, or rows [state, [actions]]")
     state, action = finder(task.states, "state in allowed"), finder(task.actions, "action in allowed")
     states = {label: index for index, label in enumerate(task.states)}
-    found: dict[int, int] = {}
+    masks: dict[int, int] = {}
     for row in given:  # type: ignore[attr-defined]  # a list
         fine = isinstance(row, list) and len(row) == 2 and isinstance(row[1], list) and bool(row[1])
         require(fine, "allowed", row, "a row is [state, [actions]], with at least one action")
         index = states[state(row[0])]
-        require(index not in found, "allowed", row[0], "is there twice")
-        found[index] = sum(1 << place for place in {task.actions.index(action(label)) for label in row[1]})
-    return found
+        require(index not in masks, "allowed", row[0], "is there twice")
+        masks[index] = sum(1 << place for place in {task.actions.index(action(label)) for label in row[1]})
+    return masks

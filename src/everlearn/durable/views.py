@@ -1,41 +1,29 @@
-"""What is seen of a durable agent, as JSON can hold it: its policy as a table, what it knows, rows of its journal."""
+"""Views of a durable agent as JSON documents: its policy as a table, what it knows, and numbers for a monitor."""
 
 from __future__ import annotations
 
-import datetime
 import math
 from typing import Any
 
 import numpy as np
 
 from everlearn._version import __version__
-from everlearn.durable.choosing import best_of, known_weights
+from everlearn.durable.choice import best_of, weights
 from everlearn.durable.core import Core
-from everlearn.durable.entry import CHANGE, IMPORT, KINDS, MODE, MODES, ROLLBACK, Accepted, Entry, unpacked
-from everlearn.labels import encode
-from everlearn.protocol import Label
-from everlearn.tasks.task import Task
+from everlearn.labels import show
 
 
 def policy_table(core: Core) -> dict[str, Any]:
     """Return the greedy policy of an agent, for a controller that must run without it.
 
-    ``actions`` has a row for each aleatoric state with the first of the best actions that the setup allows there.
-
-    Examples
-    --------
-    >>> from everlearn.durable.setup import make_setup
-    >>> table = policy_table(Core(make_setup(task="service-station", seed=1)))
-    >>> table["actions"][0]
-    {'state': 0, 'action': 'fast', 'value': 13.0, 'count': 0.0}
-
+    ``actions`` has a row per aleatoric state, with the first of the best actions that the setup allows there.
     """
     agent = core.agent
-    known, found = agent.inspect(), known_weights(agent).tolist()
+    table, values, counts = weights(agent).tolist(), _table(core, "Q"), _table(core, "N")
     rows = []
     for index, state in enumerate(agent.task.states):
-        action = best_of(found[index], core.may(index))
-        value, count = (_entry(core, known.get(name), index, action) for name in ("Q", "N"))
+        action = best_of(table[index], core.may(index))
+        value, count = (known and known[index][action] for known in (values, counts))
         rows.append({"state": state, "action": agent.task.actions[action], "value": value, "count": count})
     return {
         "step": core.step,
@@ -49,19 +37,9 @@ def policy_table(core: Core) -> dict[str, Any]:
 
 
 def inspect(core: Core) -> dict[str, Any]:
-    """Return what an agent is at, and what it knows, by labels.
-
-    Examples
-    --------
-    >>> from everlearn.durable.setup import make_setup
-    >>> seen = inspect(Core(make_setup(task="service-station", seed=1)))
-    >>> seen["step"], seen["horizon"], seen["values"][0]
-    (0, 12.0, {'state': 0, 'actions': {'fast': 13.0, 'slow': 13.0}})
-
-    """
+    """Return where an agent stands, and what it knows, by labels."""
     agent, gauge = core.agent, core.gauge
-    known, scheduled = agent.inspect(), agent.design.schedule is not None
-    now = agent.now
+    now, scheduled = agent.now, agent.design.schedule is not None
     return {
         "step": core.step,
         "t": core.t,
@@ -71,8 +49,8 @@ def inspect(core: Core) -> dict[str, Any]:
         "horizon": now.horizon if scheduled else None,
         "discount": now.discount if scheduled else None,
         "optimism": now.optimism if scheduled else None,
-        "values": _by_label(core, known.get("Q")),
-        "counts": _by_label(core, known.get("N")),
+        "values": _by_label(core, "Q"),
+        "counts": _by_label(core, "N"),
         "average_reward": gauge.average,
         "recent_average": gauge.recent,
         "drift": gauge.report(),
@@ -81,84 +59,31 @@ def inspect(core: Core) -> dict[str, Any]:
 
 
 def gauges(core: Core) -> dict[str, float]:
-    """Return the numbers of an agent that a monitor watches; what is not known yet is left out."""
-    found = {"step": core.step, "t": core.t, "recent_average": core.gauge.recent, "average_reward": core.gauge.average}
-    watched = {**found, "drift_alarms": core.gauge.alarms, "drift_statistic": core.gauge.report()["statistic"]}
-    return {name: float(value) for name, value in watched.items() if value is not None}
-
-
-def described(task: Task, entry: Entry) -> dict[str, Any]:
-    """Return a row of the journal by labels.
-
-    Examples
-    --------
-    >>> from everlearn.durable.setup import make_setup
-    >>> core = Core(make_setup(task="service-station", seed=1))
-    >>> row = described(core.agent.task, core.prepare("arrival", "slow"))
-    >>> row["step"], row["executed"], row["reward"], row["next_state"]
-    (1, 'slow', 1.0, 1)
-
-    """
-    moment = datetime.datetime.fromtimestamp(entry.at, datetime.UTC)
-    shown = {
-        "seq": entry.seq,
-        "step": entry.step,
-        "kind": KINDS[entry.kind],
-        "at": moment.isoformat(timespec="microseconds"),
-        "mode": MODES[entry.mode],
-        "state": task.states[entry.state],
-        "allowed": _allowed(task.actions, entry.allowed),
-        "proposed": _label(task.actions, entry.proposed),
-        "executed": _label(task.actions, entry.executed),
-        "observation": _label(task.observations, entry.observation),
-        "reward": entry.reward,
-        "next_state": task.states[entry.following],
+    """Return the numbers of an agent that a monitor watches; those that are not known yet are left out."""
+    gauge = core.gauge
+    numbers = {
+        "step": core.step,
+        "t": core.t,
+        "recent_average": gauge.recent,
+        "average_reward": gauge.average,
+        "drift_alarms": gauge.alarms,
+        "drift_statistic": gauge.report()["statistic"],
     }
-    return {**shown, **_event(entry)}
+    return {name: float(value) for name, value in numbers.items() if value is not None}
 
 
-def _event(entry: Entry) -> dict[str, Any]:
-    if entry.kind == MODE:
-        return {"to": (entry.payload or b"").decode()}
-    if entry.kind in (ROLLBACK, IMPORT):
-        return {"bytes": len(entry.payload or b"")}
-    if entry.kind == CHANGE:
-        accepted = Accepted.parsed(entry.payload or b"")
-        return {"changes": accepted.changes, "relearned_since": accepted.relearned_since}
-    return {}
-
-
-def _allowed(actions: tuple[Label, ...], mask: bytes | None) -> list[Label] | None:
-    if mask is None:
+def _by_label(core: Core, name: str) -> list[dict[str, Any]] | None:
+    task, table = core.agent.task, _table(core, name)
+    if table is None:
         return None
-    bits = unpacked(mask)
-    return [label for place, label in enumerate(actions) if bits >> place & 1]
+    actions = [show(label) for label in task.actions]
+    rows = zip(task.states, table, strict=True)
+    return [{"state": state, "actions": dict(zip(actions, row, strict=True))} for state, row in rows]
 
 
-def _label(labels: tuple[Label, ...], index: int | None) -> Label | None:
-    return None if index is None else labels[index]
-
-
-def _by_label(core: Core, table: Any) -> list[dict[str, Any]] | None:
-    task = core.agent.task
-    if not _is_by_pair(core, table):
+def _table(core: Core, name: str) -> list[list[float | None]] | None:
+    """Return what the agent knows by state and action; None is for infinity, as of a forbidden action."""
+    table, indexed = core.agent.inspect().get(name), core.agent.indexed
+    if table is None or np.shape(table) != (indexed.states, indexed.actions):
         return None
-    names = [label if isinstance(label, str) else encode(label) for label in task.actions]
-    return [
-        {"state": state, "actions": {name: _finite(value) for name, value in zip(names, row, strict=True)}}
-        for state, row in zip(task.states, table.tolist(), strict=True)
-    ]
-
-
-def _entry(core: Core, table: Any, state: int, action: int) -> float | None:
-    return _finite(float(table[state, action])) if _is_by_pair(core, table) else None
-
-
-def _is_by_pair(core: Core, table: Any) -> bool:
-    indexed = core.agent.indexed
-    return table is not None and np.shape(table) == (indexed.states, indexed.actions)
-
-
-def _finite(value: float) -> float | None:
-    """Return a number that JSON has; the value of what is forbidden is minus infinity."""
-    return value if math.isfinite(value) else None
+    return [[value if math.isfinite(value) else None for value in row] for row in table.tolist()]

@@ -1,12 +1,12 @@
-"""Reading SQLite's write-ahead log before SQLite does, since SQLite ignores, silently, all that follows on damage.
+"""The write-ahead log, read before SQLite reads it, since SQLite silently ignores everything after damage.
 
 The log is a header of 32 bytes and then frames: 24 bytes (page number; size of the database in pages if the frame ends
 a commit, else zero; two salts; two checksums) and a page.  A frame counts if its salts are those of the header and
-its checksums go on from those before it.  Source: "WAL-mode File Format", https://www.sqlite.org/walformat.html, and
+its checksums continue those before it.  Source: "WAL-mode File Format", https://www.sqlite.org/walformat.html, and
 Section 4 of "Database File Format", https://www.sqlite.org/fileformat2.html.
 
 A log whose end was cut off or never arrived looks the same as one that ended there.  But SQLite also keeps an index
-beside it, which survives the death of a process; it tells how many frames there were.
+beside it, which survives the death of a process; it has the number of frames.
 """
 
 from __future__ import annotations
@@ -18,39 +18,37 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from everlearn.durable.database import how_to_repair
 from everlearn.errors import Corrupt
 
 MAGIC = (0x377F0682, 0x377F0683)
-"""Of a log whose checksums take words with the least, or with the most significant byte first."""
+"""The first word of a log whose checksums take words with the least, or with the most significant byte first."""
 
 
 class Log(NamedTuple):
-    """What was found in a log."""
+    """The condition of a log."""
 
-    frames: int
-    """Up to the last commit that can be read."""
-    lost: int
-    """Commits of the same log after that, which cannot be read."""
-    missing: int
-    """Frames that the index knows of and the log does not have."""
+    frames: int  # the number of frames up to the last commit that can be read
+    lost: int  # the number of commits after that, which cannot be read
+    missing: int  # the number of frames that the index knows of and the log does not have
 
 
 def refuse_damage(path: Path) -> None:
-    """Refuse to open a database whose log is damaged: opening it would throw away what was committed since.
+    """Raise if the log of a database is damaged: opening it would discard what was committed since.
 
-    One commit at the end that cannot be read is what a power cut leaves of one that was never acknowledged.
+    One unreadable commit at the end is what a power cut leaves of a commit that was never acknowledged.
     """
     refuse_truncation(path)
-    found = inspect(path)
-    if found is None or (found.lost <= 1 and not found.missing):
+    log = inspect(path)
+    if log is None or (log.lost <= 1 and not log.missing):
         return
-    what = f"{found.lost} commits after frame {found.frames}" if found.lost else f"{found.missing} frames at its end"
-    remedy = f"to go on with what is left: everlearn check {path.parent} --repair"
+    what = f"{log.lost} commits after frame {log.frames}" if log.lost else f"{log.missing} frames at its end"
+    remedy = f"to resume from what is left: everlearn check {path.parent} --repair"
     raise Corrupt(f"{path}-wal: {what} cannot be read; {remedy}")
 
 
 def refuse_truncation(path: Path) -> None:
-    """Refuse a database that is shorter than its header says, where no log could have the rest."""
+    """Raise if a database is shorter than its header says, and no log could have the rest."""
     log = path.with_name(path.name + "-wal")
     if not path.exists() or (log.exists() and log.stat().st_size > 0):
         return
@@ -58,12 +56,11 @@ def refuse_truncation(path: Path) -> None:
         header, size = file.read(100), path.stat().st_size
     page = int.from_bytes(header[16:18], "big") if len(header) == 100 else 0
     if size < int.from_bytes(header[28:32], "big") * page or 0 < len(header) < 100:
-        remedy = f"see what can be saved with: everlearn check {path.parent}"
-        raise Corrupt(f"{path}: it is {size:,} bytes long, and was longer; {remedy}")
+        raise Corrupt(f"{path}: it is {size:,} bytes long, and was longer; {how_to_repair(path)}")
 
 
 def inspect(path: Path) -> Log | None:
-    """Look at the log of a database; None where there is none and none is known of."""
+    """Return the condition of the log of a database; None if there is no log, and the index knows of none."""
     log, index = path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
     data = log.read_bytes() if log.exists() else b""
     known, copied, salts = _index(index.read_bytes()[:136] if index.exists() else b"")
@@ -77,69 +74,53 @@ def inspect(path: Path) -> Log | None:
 
 
 def _index(data: bytes) -> tuple[int, int, bytes]:
-    """Return how many frames the index knows, how many of these were copied to the database, and the salts."""
+    """Return the number of frames in the index, how many of them were copied to the database, and the salts."""
     if len(data) < 136 or data[:48] != data[48:96] or data[12] != 1:
         return 0, 0, b""
     return *struct.unpack_from("=I", data, 16), *struct.unpack_from("=I", data, 96), data[32:40]
 
 
 def _frames(data: bytes) -> tuple[int, int, NDArray[np.int64]]:
-    """Return how many frames there are, the last good commit, and which frames of this log end a commit."""
+    """Return the number of frames, the last good commit, and the frames of this log that end a commit."""
     magic, _, page = struct.unpack_from(">III", data)
-    size = 24 + page
     if magic not in MAGIC or page not in (512 << shift for shift in range(8)):
-        page, size = 4096, 24 + 4096
+        page = 4096
+    size = 24 + page
     count = (len(data) - 32) // size
     table = np.frombuffer(data, dtype=np.uint8, count=count * size, offset=32).reshape(count, size)
     head = table[:, :24].copy().view(">u4").astype(np.uint32)
-    salts = np.frombuffer(data, dtype=">u4", count=2, offset=16)
-    own = (head[:, 2:4] == salts).all(axis=1)
-    right = _right(data, table, head, magic) & own
-    if count and not _header_is_right(data, magic):
-        own = (head[:, 2:4] == head[0, 2:4]).all(axis=1)
+    salts, written = np.frombuffer(data, dtype=">u4", count=4, offset=16).astype(np.uint32).reshape(2, 2)
+    order = ">u4" if magic == MAGIC[1] else "<u4"
+    words = np.frombuffer(data, dtype=order, count=6).astype(np.uint32)
+    is_sound = magic in MAGIC and bool((_checksum(words[None, :], np.zeros((1, 2), np.uint32))[0] == written).all())
+    own = (head[:, 2:4] == (salts if is_sound or not count else head[0, 2:4])).all(axis=1)
     commits = np.flatnonzero(own & (head[:, 1] > 0)) + 1
-    run = int(right.argmin()) if count and not right.all() else count
-    good = commits[commits <= run]
+    if not count or not is_sound:
+        return count, 0, commits
+    words = np.concatenate([table[:, :8], table[:, 24:]], axis=1).view(order).astype(np.uint32)
+    before = np.concatenate([written[None, :], head[:-1, 4:6]])  # each checksum continues that of the frame before
+    right = own & (_checksum(words, before) == head[:, 4:6]).all(axis=1)
+    good = commits[commits <= (count if right.all() else int(right.argmin()))]
     return count, int(good[-1]) if len(good) else 0, commits
 
 
-def _header_is_right(data: bytes, magic: int) -> bool:
-    words = np.frombuffer(data, dtype=_order(magic), count=6).astype(np.uint32)
-    written = np.frombuffer(data, dtype=">u4", count=2, offset=24)
-    return magic in MAGIC and bool((_checksum(words[None, :], np.zeros((1, 2), np.uint32))[0] == written).all())
-
-
-def _order(magic: int) -> str:
-    return ">u4" if magic == MAGIC[1] else "<u4"
-
-
-def _right(data: bytes, table: NDArray[np.uint8], head: NDArray[np.uint32], magic: int) -> NDArray[np.bool_]:
-    """Return for each frame whether its checksum goes on from that of the frame before, as it is written there."""
-    if not len(table) or not _header_is_right(data, magic):
-        return np.zeros(len(table), dtype=np.bool_)
-    words = np.concatenate([table[:, :8], table[:, 24:]], axis=1).view(_order(magic)).astype(np.uint32)
-    begun = np.frombuffer(data, dtype=">u4", count=2, offset=24).astype(np.uint32)
-    before = np.concatenate([begun[None, :], head[:-1, 4:6]])
-    return np.asarray((_checksum(words, before) == head[:, 4:6]).all(axis=1))
-
-
 def _checksum(words: NDArray[np.uint32], before: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the checksums of rows of words, each going on from its own beginning, modulo 2^32.
+    """Return the checksums of rows of words, each continuing from its own start, modulo 2^32.
 
-    One step takes two words x, y: s0 += x + s1; s1 += y + s0.  That is linear, so that the result is a sum over words
-    of each times a coefficient, which is that of the steps that remain after it: Fibonacci numbers.
+    A step takes two words x, y: s0 += x + s1; s1 += y + s0.  That is linear, so that the result is a sum of words, each
+    times a coefficient that depends on the number of steps after it: a Fibonacci number.
     """
     pairs = words.shape[1] // 2
     fibonacci = [0, 1]
     while len(fibonacci) < 2 * pairs + 2:
         fibonacci.append((fibonacci[-1] + fibonacci[-2]) & 0xFFFFFFFF)
     f = np.array(fibonacci, dtype=np.uint32)
-    left = 2 * np.arange(pairs)[::-1]  # twice the steps that remain after each pair
+    left = 2 * np.arange(pairs)[::-1]  # twice the number of steps after each pair
     x, y = words[:, 0::2], words[:, 1::2]
-    zero = x * f[left + 1] + y * f[left]
-    one = x * f[left + 2] + y * f[left + 1]
+    terms0 = x * f[left + 1] + y * f[left]
+    terms1 = x * f[left + 2] + y * f[left + 1]
     end = 2 * pairs
     s0, s1 = before[:, 0], before[:, 1]
-    first = zero.sum(axis=1, dtype=np.uint32) + s0 * f[end - 1] + s1 * f[end]
-    second = one.sum(axis=1, dtype=np.uint32) + s0 * f[end] + s1 * f[end + 1]
+    first = terms0.sum(axis=1, dtype=np.uint32) + s0 * f[end - 1] + s1 * f[end]
+    second = terms1.sum(axis=1, dtype=np.uint32) + s0 * f[end] + s1 * f[end + 1]
     return np.stack([first, second], axis=1)

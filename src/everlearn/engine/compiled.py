@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.agents.agent import stored_arrays
 from everlearn.agents.clock import Block, Carry
 from everlearn.agents.design import Design
+from everlearn.agents.knowledge import stored_arrays
 from everlearn.engine import driver
 from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.compiling import compiled

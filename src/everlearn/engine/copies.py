@@ -12,17 +12,17 @@ from contextlib import suppress
 from typing import Any
 
 from everlearn.ownership import package, plain_function
-from everlearn.randomness import WORDS, kept, uniform
+from everlearn.randomness import WORDS, stream_of, uniform
 from everlearn.sources import COMPILED_ELSEWHERE, callees, names_read, names_used
 
 UNCHECKED = {"flat", "ctypes", "take_along_axis"}
 """Names that Numba never checks, even with bounds checks; interpreted, they are checked."""
 
 
-def _kept(room: Any) -> Any:
-    """Return the stream whose words are in an array; the index checks the length, which ``kept`` does not."""
-    _last = room[WORDS - 1]
-    return kept(room)
+def _stream_of(words: Any) -> Any:
+    """Return the stream whose words are in an array; the index checks the length, which ``stream_of`` does not."""
+    _last = words[WORDS - 1]
+    return stream_of(words)
 
 
 def copied(*functions: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
@@ -46,7 +46,7 @@ def _copy(thing: Any, copies: dict[Any, Any]) -> Any:
     """Return the copy of a function, and anything else unchanged."""
     if not isinstance(thing, types.FunctionType) or thing is uniform or package(thing) in COMPILED_ELSEWHERE:
         return thing
-    function: Any = _kept if thing is kept else thing
+    function: Any = _stream_of if thing is stream_of else thing
     if function not in copies:
         cells = tuple(types.CellType() for _ in function.__closure__ or ())
         scope = dict(function.__globals__)
@@ -54,7 +54,7 @@ def _copy(thing: Any, copies: dict[Any, Any]) -> Any:
         copy.__kwdefaults__ = function.__kwdefaults__
         copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
         copies[function] = copy
-        if function is not _kept:  # which calls the original on purpose
+        if function is not _stream_of:  # which calls the original on purpose
             _redirect(copy, function, copies)
     return copies[function]
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.agent import arrays, stored_arrays
 from everlearn.agents.design import Design
-from everlearn.agents.own import Guard, build_knowledge
+from everlearn.agents.guard import Guard, build_knowledge
+from everlearn.agents.knowledge import arrays, stored_arrays
 from everlearn.engine.curves import Curves
 from everlearn.engine.driver import Lanes
 from everlearn.engine.plan import Plan

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.agent import arrays
 from everlearn.agents.clock import Block
-from everlearn.agents.own import Guard, copied
+from everlearn.agents.guard import Guard
+from everlearn.agents.knowledge import arrays, copied
 from everlearn.errors import AgentError, EverlearnError
 from everlearn.protocol import Experience, Knowledge, ScheduleValues
-from everlearn.randomness import put_words, uniform, words
+from everlearn.randomness import set_words, uniform, words
 from everlearn.tables import draw_outcome
 
 if TYPE_CHECKING:
@@ -175,5 +175,5 @@ def difference(one: Knowledge, other: Knowledge) -> str | None:
 
 def _generator(four: NDArray[np.uint64]) -> np.random.Generator:
     generator = np.random.Generator(np.random.SFC64(0))
-    put_words(generator, four)
+    set_words(generator, four)
     return generator

@@ -18,7 +18,7 @@ from numba.extending import NativeValue, intrinsic, models, overload, register_m
 
 from everlearn.engine.copies import copied
 from everlearn.engine.parts import by_field, first_part, part_of
-from everlearn.randomness import kept, uniform
+from everlearn.randomness import stream_of, uniform
 from everlearn.sources import callees, fingerprint
 
 INLINE = {"error_model": "numpy", "forceinline": True}
@@ -35,7 +35,7 @@ uint32: Any = np.uint32
 
 _LOCK = threading.Lock()
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {}
-_MADE_CALLABLE: set[Callable[..., Any]] = {kept, uniform}
+_MADE_CALLABLE: set[Callable[..., Any]] = {stream_of, uniform}
 
 
 class Token:

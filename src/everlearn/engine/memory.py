@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
-from everlearn.agents.own import build_knowledge
+from everlearn.agents.guard import build_knowledge
+from everlearn.agents.knowledge import arrays
 from everlearn.engine.plan import Plan
 from everlearn.errors import InputError
 from everlearn.machine import available, cores, shown

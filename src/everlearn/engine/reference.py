@@ -97,7 +97,7 @@ class ReferenceBatch:
 
     def checkpoint(self) -> Checkpoint:
         """Return a checkpoint of all runs; it is not resumable if an environment cannot be saved."""
-        states = [agent.take() for agent in self.agents]
+        states = [agent.snapshot() for agent in self.agents]
         names = states[0].epistemic
         return Checkpoint(
             self.engine,
@@ -118,7 +118,7 @@ class ReferenceBatch:
                 raise SnapshotError(f"the environment of {self.plan.task.name!r} cannot be restored")
             aleatoric_state = as_label(entry["aleatoric"])
             epistemic = {name.partition("/")[2]: array[row] for name, array in checkpoint.arrays.items()}
-            agent.put(AgentState(aleatoric_state, epistemic, entry["algorithmic"]))
+            agent.restore(AgentState(aleatoric_state, epistemic, entry["algorithmic"]))
             loop.environment.restore(entry["environment"])
             loop.t, loop.total_reward = checkpoint.t, entry["total"]
             loop.aleatoric_state = loop.indexed.state(aleatoric_state)

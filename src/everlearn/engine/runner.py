@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from everlearn.agents.own import Guard, build_knowledge
+from everlearn.agents.guard import Guard, build_knowledge
 from everlearn.engine.curves import Curves, concatenate
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
@@ -57,7 +57,7 @@ def choose_engine(plan: Plan, engine: str, table: AnyTable | None) -> str:
     except CompilationError as error:
         if engine == "compiled":
             raise
-        warnings.warn(f"{error}; running in the reference loop, which is slower", stacklevel=2)
+        warnings.warn(f"{error}; running in the reference engine, which is slower", stacklevel=2)
         return "reference"
     return "compiled"
 

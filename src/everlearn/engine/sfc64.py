@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 
-from everlearn.randomness import WORDS, kept, uniform
+from everlearn.randomness import WORDS, stream_of, uniform
 
 STRIDE = 8 * WORDS
 """The number of bytes from one stream to the next."""
@@ -81,8 +81,8 @@ def _uniform(stream: Any) -> Any:
     return None
 
 
-@overload(kept, jit_options={"forceinline": True}, strict=False)
-def _kept(room: Any) -> Any:
-    if isinstance(room, types.Array) and (room.dtype, room.ndim, room.layout) == (types.uint64, 1, "C"):
-        return lambda room: stream_at(room.ctypes.data)
+@overload(stream_of, jit_options={"forceinline": True}, strict=False)
+def _stream_of(words: Any) -> Any:
+    if isinstance(words, types.Array) and (words.dtype, words.ndim, words.layout) == (types.uint64, 1, "C"):
+        return lambda words: stream_at(words.ctypes.data)
     return None

@@ -19,7 +19,7 @@ from everlearn.environments.pure import Pure, as_number
 from everlearn.errors import LabelError, ObservationError, ProbabilityError, TaskError, require
 from everlearn.labels import as_label, check_label, check_labels, counted, few, is_label
 from everlearn.protocol import History, Label, Rho
-from everlearn.randomness import put_words, uniform, words
+from everlearn.randomness import set_words, uniform, words
 
 SUM_TOLERANCE = 1e-9
 """The largest error of a sum of probabilities: rounding errors are far smaller, and mistakes far larger."""
@@ -52,7 +52,7 @@ class Model:
     memory:
         the memory of the empty history
     rho:
-        a function of (memory, action) that yields each possible (observation, probability, next memory)
+        function of (memory, action) that yields every possible (observation, probability, next memory)
 
     Examples
     --------
@@ -196,7 +196,7 @@ class ModelEnvironment:
         """Resume from a snapshot, exactly as if the stream had never stopped."""
         self.memory = check_label(as_label(snapshot["memory"]), "memory")
         self._rng = np.random.Generator(np.random.SFC64(0))
-        put_words(self._rng, np.array(snapshot["stream"], dtype=np.uint64))
+        set_words(self._rng, np.array(snapshot["stream"], dtype=np.uint64))
 
     def _row(self, memory: Label, action: Label) -> tuple[list[float], tuple[Outcome, ...]]:
         if (row := self._rows.get((memory, action))) is None:

@@ -30,21 +30,11 @@ SALTED = "differs from process to process; compare labels themselves, and iterat
 
 
 class Pure:
-    """A function of a task, which is checked if a user wrote it.
+    """A function of a task (rho, f or r), which is checked if a user wrote it.
 
-    Parameters
-    ----------
-    function:
-        rho, f or r
-    role, arguments:
-        its role in the task, and its arguments, for messages
-    remedy:
-        what to do instead of sampling, in a clause
-    read:
-        applied to the returned value, such as ``list`` to a generator
-    check:
-        called with the first value and the arguments before the function is called again; returns the result
-
+    ``role`` and ``arguments`` describe it in messages, and ``remedy`` says what to do instead of sampling.  ``read`` is
+    applied to every returned value, such as ``list`` to a generator.  ``check`` is called with the first value and the
+    arguments, before the function is called again, and returns the result.
     """
 
     def __init__(

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.agents.agent import arrays
 from everlearn.agents.design import Design
-from everlearn.agents.own import build_knowledge
+from everlearn.agents.guard import build_knowledge
+from everlearn.agents.knowledge import arrays
 from everlearn.agents.schedule import Schedule
 from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.experiments.variants import Variant, named

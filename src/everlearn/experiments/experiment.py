@@ -35,9 +35,9 @@ SHOWN = ("final", "late", "relative regret")
 
 
 class Experiment:
-    """An experiment in a directory, as :func:`everlearn.experiment` and ``everlearn experiment run`` leave it.
+    """An experiment directory, as written by :func:`everlearn.experiment` and ``everlearn experiment run``.
 
-    Nothing is needed to read it but the directory: neither the tasks nor the agents.
+    To read it you need only the directory, not the code of its tasks or agents.
 
     Examples
     --------

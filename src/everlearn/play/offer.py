@@ -6,7 +6,6 @@ address never imports anything, and an address cannot set a text that a user's f
 
 from __future__ import annotations
 
-import re
 import types
 import typing
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from everlearn.errors import UnknownName, require
 from everlearn.registry import Parameter, convert, locate, parameters, summary
 from everlearn.tasks.registry import TASKS
 from everlearn.tasks.task import Task
+from everlearn.windows import Window
 
 REGISTRIES: dict[str, Mapping[str, str]] = {"task": TASKS, "agent": AGENTS, "schedule": SCHEDULES}
 
@@ -26,7 +26,6 @@ DURATION = 1_000_000
 """The duration for agents that must be told one: a run on the page has no end."""
 
 _NUMBERS = {int, float, bool, types.NoneType}
-_VIEW = re.compile(r"natural|memory|window:[0-9]+(\+actions)?")
 _REMEDY = (
     "the page offers registered names and what it was started with: "
     "everlearn play MODULE:TASK --agent MODULE:AGENT --schedule MODULE:SCHEDULE"
@@ -132,7 +131,7 @@ class Offer:
             full = f"{kind}.{key}"
             if key == "aleatoric" and kind == "task":
                 views = "the page takes natural, memory, window:K or window:K+actions"
-                require(bool(_VIEW.fullmatch(str(value))), full, value, views)
+                require(value in ("natural", "memory") or Window.read(value) is not None, full, value, views)
                 checked |= {} if value == "natural" else {key: value}
             elif key in settable:
                 converted = convert(value, settable[key].kind, full)

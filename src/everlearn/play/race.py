@@ -88,7 +88,7 @@ class Workshop:
         )
         Race(configuration, task, trial).advance(TRIAL)
         reasons = dict.fromkeys(reason for _, _, reason in choices if reason)
-        slow = "it runs in the reference loop, which is slower"
+        slow = "it runs in the reference engine, which is slower"
         return Race(configuration, task, runs, "".join(f"{reason}; {slow}. " for reason in reasons))
 
     def facts(self, spec: TaskSpec) -> Facts:

@@ -17,13 +17,14 @@ import numpy as np
 
 from everlearn.agents.clock import Block
 from everlearn.agents.design import Design
-from everlearn.agents.own import Guard, copied
+from everlearn.agents.guard import Guard
+from everlearn.agents.knowledge import copied
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.engine.timeline import Timeline
 from everlearn.protocol import Experience, Knowledge, Label, ScheduleValues, Table
-from everlearn.randomness import put_words, uniform, words
+from everlearn.randomness import set_words, uniform, words
 from everlearn.tables import AnyTable, PairTable, draw_outcome
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
@@ -161,8 +162,8 @@ class CompiledRun(WatchedRun):
     def _step(self) -> WatchedStep:
         batch, lanes, knowledge, timeline = self.batch, self._group.lanes, self.knowledge, self._timeline()
         now = _single(timeline.next(1))
-        put_words(self._environment, lanes.environment[0])
-        put_words(self._agent, lanes.agent[0])
+        set_words(self._environment, lanes.environment[0])
+        set_words(self._agent, lanes.agent[0])
         s = int(lanes.state[0])
         everything = None if self.by_state else copied(knowledge)  # acting may change what it knows
         action = int(self.functions.act(knowledge, s, now, self._agent))

@@ -91,7 +91,9 @@ def watch(
     show: bool = True,
     say: Callable[[str], None] | None = None,
 ) -> None:
-    """Open a page in the browser on which you watch an agent learn; it is served until you interrupt it with Ctrl-C.
+    """Open a page in the browser where you can watch an agent learn.
+
+    The call blocks and serves the page until you press Ctrl-C.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""The live agent over HTTP: many agents in one directory, each asked and told by whoever can send JSON."""
+"""Durable agents over HTTP: many agents in one directory, for any program that can send JSON."""

@@ -31,16 +31,15 @@ class Agents:
         self._changed: set[Core] = set()
 
     def core(self, name: str) -> Core:
-        """Return an agent, recovered from the disk where that was not done yet."""
-        found = self.cores.get(name)
-        if found is None:
+        """Return an agent, recovered from the disk if it is not loaded yet."""
+        if name not in self.cores:
             if name not in self.names:
                 raise Missing(f"there is no agent {name}")
-            found = self.cores[name] = self.store.open(name)
-        return found
+            self.cores[name] = self.store.open(name)
+        return self.cores[name]
 
     def create(self, name: str, setup: Setup) -> bool:
-        """Make an agent; return whether it is new.  The same again is fine, another setup is a conflict."""
+        """Create an agent; return whether it is new.  An agent of that name with another setup is a conflict."""
         if name in self.names:
             if self.core(name).setup.document != setup.document:
                 raise Taken(f"there is an agent {name} already, with another setup")

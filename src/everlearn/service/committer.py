@@ -1,4 +1,4 @@
-"""The one thread that owns the store and every agent: it takes requests in groups and commits a group at once.
+"""One thread owns the store and every agent; it takes requests in groups and commits each group at once.
 
 Requests wait in a queue with a bound.  The thread takes all that wait, prepares each, writes what they bring in one
 transaction with one synchronisation of the disk, applies it, and answers.  Meanwhile the next group gathers.  So a busy
@@ -24,20 +24,20 @@ MOST_TOGETHER = 256
 
 
 class Busy(Exception):  # noqa: N818 - reads as what it is
-    """As many requests wait as may wait, or the service is ending."""
+    """The queue is full, or the service is stopping."""
 
 
 class Keeper(Protocol):
-    """What the thread owns."""
+    """What the thread owns: the store and the agents."""
 
     def append(self, entries: list[Any]) -> None:
         """Write entries in one transaction, all or none of them."""
 
     def idle(self) -> bool:
-        """Do a little of what can wait; return whether there is more."""
+        """Do a little background work; return whether there is more."""
 
     def close(self) -> None:
-        """Let go of the directory."""
+        """Release the directory."""
 
 
 K = TypeVar("K", bound=Keeper)
@@ -45,7 +45,7 @@ K = TypeVar("K", bound=Keeper)
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a request wants written: an entry that was validated, and what to do and answer when it is on disk."""
+    """A validated entry that a request wants written, and the function to call once it is on disk."""
 
     entry: Any
     then: Callable[[], Any]
@@ -53,7 +53,7 @@ class Prepared:
 
 @dataclass
 class _Job(Generic[K]):
-    """A request that waits.  Those about one agent keep their order; those about none have none."""
+    """A waiting request.  Requests for one agent keep their order."""
 
     agent: str | None
     work: Callable[[K], Any]
@@ -64,16 +64,16 @@ _Answer = tuple[asyncio.Future[Any], Any, BaseException | None]
 
 
 class Committer(Generic[K]):
-    """Runs work in its thread, one piece after another, and answers in the loop that asked.
+    """Runs work in its thread, one request after another, and delivers answers to the event loop.
 
     Parameters
     ----------
     open_keeper:
-        makes what the thread owns; called in the thread
+        opens what the thread owns; called in the thread
     waiting:
         how many requests may wait
     metrics:
-        where transactions are counted
+        counts transactions
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Committer(Generic[K]):
         self._thread = threading.Thread(target=self._run, name="committer", daemon=True)
 
     def start(self) -> None:
-        """Open what the thread owns; what goes wrong there is raised here."""
+        """Start the thread and open what it owns; an error there is raised here."""
         self._thread.start()
         error = self._began.get()
         if error is not None:
@@ -116,23 +116,23 @@ class Committer(Generic[K]):
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of requests that wait."""
         return self._queue.qsize()
 
     @property
     def alive(self) -> bool:
-        """Whether the thread is there; without it nothing will ever be answered."""
+        """Whether the thread runs; without it no request is ever answered."""
         return self._thread.is_alive()
 
     @property
     def ready(self) -> bool:
-        """Whether observations can be taken in: all agents are loaded, and the last commit succeeded."""
+        """Whether observations can be recorded: all agents are loaded, and the last commit succeeded."""
         return self.healthy and self.settled and self.alive and not self._closing.is_set()
 
     async def do(self, agent: str | None, work: Callable[[K], Any]) -> Any:
-        """Have work done in the thread; what it returns or raises is returned or raised here.
+        """Run work in the thread; return what it returns, raise what it raises.
 
-        Work that returns :class:`Prepared` is answered when that is on disk.
+        If it returns :class:`Prepared`, wait until that is on disk.
         """
         # The one producer is the event loop, so that nothing comes between the look and the put.
         if self._queue.qsize() >= self.most or self._closing.is_set():
@@ -143,7 +143,7 @@ class Committer(Generic[K]):
         return await future
 
     def close(self) -> None:
-        """Finish what waits, then let go of everything."""
+        """Finish the waiting requests, then release everything."""
         self._closing.set()
         self._queue.put(None)
         self._thread.join()
@@ -166,14 +166,14 @@ class Committer(Generic[K]):
             keeper.close()
 
     def _fail(self, batch: list[_Job[K]]) -> None:
-        """Take no more, and tell those who wait to come again."""
+        """Accept no more requests, and answer those that wait with 503."""
         self._closing.set()
         while not self._queue.empty():
             batch += [job for job in (self._queue.get(),) if job is not None]
         _deliver([(job.future, None, Busy()) for job in batch])
 
     def _take(self, keeper: K) -> list[_Job[K]] | None:
-        """Return all that waits, up to a bound; where nothing does, do what can wait, then wait; None at the end."""
+        """Return the waiting requests, up to a bound; if there are none, do background work and wait.  None ends."""
         while not self.settled and self._queue.empty():
             self.settled = not keeper.idle()
         first = self._queue.get()
@@ -192,7 +192,7 @@ class Committer(Generic[K]):
         return batch
 
     def _serve(self, keeper: K, batch: list[_Job[K]]) -> None:
-        """Serve a batch in rounds: in each an agent takes in one observation at most, and the rest of it waits."""
+        """Serve a batch in rounds: each round records at most one observation per agent."""
         while batch:
             prepared: list[tuple[_Job[K], Prepared]] = []
             answers: list[_Answer] = []
@@ -213,17 +213,17 @@ class Committer(Generic[K]):
             batch = later
 
     def _commit(self, keeper: K, prepared: list[tuple[_Job[K], Prepared]]) -> Iterable[_Answer]:
-        """Write a group in one transaction; where that fails, each by itself, so that each fails for itself."""
+        """Write a group in one transaction; if that fails, write each entry alone, so that one cannot spoil others."""
         if not prepared:
             return []
         began = time.perf_counter()
-        _, error = _attempt(keeper.append, [one.entry for _, one in prepared])
+        _, error = _attempt(keeper.append, [entry.entry for _, entry in prepared])
         if error is None:
             self.healthy = True
             self.metrics.committed(len(prepared), time.perf_counter() - began)
-            return [(job.future, *_attempt(lambda then: then(), one.then)) for job, one in prepared]
+            return [(job.future, *_attempt(lambda then: then(), entry.then)) for job, entry in prepared]
         if len(prepared) > 1:
-            return [answer for one in prepared for answer in self._commit(keeper, [one])]
+            return [answer for pair in prepared for answer in self._commit(keeper, [pair])]
         self.healthy = False
         self.metrics.failed_commits += 1
         log(logging.ERROR, "commit failed", agent=prepared[0][0].agent, error=repr(error))
@@ -238,7 +238,7 @@ def _attempt(work: Callable[[Any], Any], argument: Any) -> tuple[Any, BaseExcept
 
 
 def _deliver(answers: list[_Answer]) -> None:
-    """Hand answers to the loop that waits for them, all in one call: waking it costs more than an answer does."""
+    """Deliver answers to the event loop in one call: waking it costs more than an answer does."""
     if answers:
         loop = answers[0][0].get_loop()
         try:

@@ -1,6 +1,6 @@
-"""What a request must pass before anything looks at it: name, origin, token, size, patience, depth.
+"""Check every request before the application sees it: host, origin, token, size, time and depth.
 
-It stands around the whole application, so that what it refuses costs next to nothing.
+Refusing a request here costs next to nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from everlearn.service.metrics import Metrics
 from everlearn.service.settings import MOST_DEPTH, Settings
 
 OPEN = frozenset({"/healthz", "/readyz"})
-"""What may be asked without a token: whether the service is there."""
+"""The paths that need no token: whether the service is alive and ready."""
 
 OCTETS = b"application/octet-stream"
 MOST_STATES = 2
-"""How many agent states, which are large, are taken in at a time."""
+"""How many agent states, which are large, are read at the same time."""
 
 _HEADERS = [
     (b"cache-control", b"no-store"),
@@ -33,11 +33,11 @@ _HEADERS = [
 ]
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"?|([\[{])|[\]}]', re.DOTALL)
 _ASIDE = 1 << 16
-"""Bytes above which a body is looked through in a thread."""
+"""Bodies of more bytes than this are scanned in a thread."""
 
 
 class Refused(Exception):  # noqa: N818 - reads as what it is
-    """A request that is not let in."""
+    """A request that is refused before the application sees it."""
 
     def __init__(self, status: int, error: str, message: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class Refused(Exception):  # noqa: N818 - reads as what it is
 
 
 class Guard:
-    """An application around another, which lets in what may come in."""
+    """An ASGI application around another, which passes on the requests that it accepts."""
 
     def __init__(
         self, app: ASGIApp, settings: Settings, metrics: Metrics, is_state: Callable[[str, str], bool]
@@ -142,7 +142,7 @@ async def _read(receive: Receive, most: int) -> bytes:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return what gives the body that was read, once, and then what else comes."""
+    """Return a ``receive`` that returns the body that was read, once, and then what else arrives."""
     given = False
 
     async def replay() -> Message:
@@ -162,7 +162,7 @@ async def _is_deep(body: bytes) -> bool:
 
 
 def is_deep(body: bytes, most: int = MOST_DEPTH) -> bool:
-    """Tell whether JSON is nested deeper than that, before anything recursive reads it.
+    """Return whether JSON is nested deeper than ``most``, before anything recursive reads it.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def is_deep(body: bytes, most: int = MOST_DEPTH) -> bool:
 
 
 class _Answer:
-    """Sends an answer on, with the headers that every answer has, and remembers its status."""
+    """Send an answer with the headers that every answer has, and remember its status."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line on standard error."""
+"""Structured logs: one JSON object per line on standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOG = logging.getLogger("everlearn.service")
 
 
 class JsonLines(logging.Formatter):
-    """Write a record as JSON: time, level, message, and whatever was given as ``extra={"fields": {...}}``.
+    """Write a record as JSON: time, level, message, and what was passed as ``extra={"fields": {...}}``.
 
     Examples
     --------

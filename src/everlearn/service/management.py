@@ -1,4 +1,4 @@
-"""What operators do, in the committer's thread: inspect, change modes, roll back, import, export."""
+"""What operators request, done in the committer's thread: inspect, change modes, roll back, import, export."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from everlearn.service.agents import Agents, Missing
 
 
 def list_agents(agents: Agents) -> dict[str, Any]:
-    """Return every agent by name; of those that were not opened yet the name alone is known."""
+    """Return every agent by name; step and mode are None for an agent that is not loaded yet."""
     cores = agents.cores
-    found = [
+    listed = [
         {
             "name": name,
             "step": cores[name].step if name in cores else None,
@@ -19,7 +19,7 @@ def list_agents(agents: Agents) -> dict[str, Any]:
         }
         for name in sorted(agents.names)
     ]
-    return {"agents": found}
+    return {"agents": listed}
 
 
 def inspect(agents: Agents, name: str) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def inspect(agents: Agents, name: str) -> dict[str, Any]:
 
 
 def change_mode(agents: Agents, name: str, mode: str) -> dict[str, Any]:
-    """Let an agent learn, freeze or shadow; the same again is not written twice."""
+    """Let an agent learn, freeze or shadow; a mode that it has already is not journalled again."""
     core = agents.core(name)
     if core.mode != mode:
         agents.write(core, core.change_mode(mode))
@@ -41,16 +41,16 @@ def snapshots(agents: Agents, name: str) -> dict[str, Any]:
 
 
 def roll_back(agents: Agents, name: str, step: int) -> dict[str, Any]:
-    """Let an agent know what it knew at a snapshot."""
+    """Restore what an agent knew at a snapshot."""
     core = agents.core(name)
-    if step not in {one["step"] for one in agents.store.snapshots(core.number)}:
+    if step not in {snapshot["step"] for snapshot in agents.store.snapshots(core.number)}:
         raise Missing(f"there is no snapshot of step {step}")
     agents.write(core, agents.store.roll_back(core, step))
     return inspect(agents, name)
 
 
 def policy(agents: Agents, name: str) -> dict[str, Any]:
-    """Return the greedy policy of an agent, and how its aleatoric state follows, for a controller that runs alone."""
+    """Return the greedy policy of an agent and its state update, for a controller that runs alone."""
     core = agents.core(name)
     return {"name": name, "aleatoric": core.setup.document["aleatoric"], **views.policy_table(core)}
 
@@ -61,14 +61,14 @@ def export(agents: Agents, name: str) -> bytes:
 
 
 def import_state(agents: Agents, name: str, data: bytes) -> dict[str, Any]:
-    """Let an agent know what an exported agent state knows."""
+    """Replace what an agent knows by an exported agent state."""
     core = agents.core(name)
     agents.write(core, core.import_state(data))
     return inspect(agents, name)
 
 
 def page(agents: Agents, name: str, steps: tuple[int, int | None], after: int, limit: int) -> list[dict[str, Any]]:
-    """Return some rows of a journal, in labels."""
+    """Return some rows of a journal, with labels."""
     if name not in agents.names:
         raise Missing(f"there is no agent {name}")
     core = agents.core(name)

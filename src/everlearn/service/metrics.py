@@ -1,4 +1,4 @@
-"""What Prometheus asks for, in its text format, written by hand: a few counters need no library.
+"""Metrics in the text format of Prometheus, written by hand: a few counters need no library.
 
 The format is that of https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4.
 """
@@ -49,7 +49,7 @@ class Histogram:
 
 
 class Metrics:
-    """Everything that is counted; each number is written by one thread only, and read by any."""
+    """All counters.  Each is written by one thread only, and read by any."""
 
     def __init__(self) -> None:
         self.began = time.time()
@@ -91,7 +91,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
     def _numbers(self) -> Iterable[tuple[str, str, str, float]]:
-        yield "refused_total", "counter", "Requests that were told to come again, since too many waited.", self.refused
+        yield "refused_total", "counter", "Requests that were answered with 503, because too many waited.", self.refused
         yield "commits_total", "counter", "Transactions, each with one synchronisation of the disk.", self.commits
         yield (
             "failed_commits_total",
@@ -109,12 +109,12 @@ class Metrics:
 
 GAUGES = {
     "waiting": "Requests that wait for the disk.",
-    "waiting_most": "How many may wait.",
-    "agents": "Agents that there are.",
-    "ready": "1 where the service can take in observations.",
+    "waiting_most": "Maximum number of requests that may wait.",
+    "agents": "Number of agents.",
+    "ready": "1 if the service can record observations.",
 }
 AGENT_GAUGES = {
-    "step": "Observations that the agent has taken in.",
+    "step": "Observations that the agent has recorded.",
     "t": "The agent's own time, which stands still while it is frozen.",
     "average_reward": "Average reward of all steps.",
     "recent_average": "Average reward of recent steps.",

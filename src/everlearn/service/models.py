@@ -1,4 +1,4 @@
-"""What requests and answers look like; the OpenAPI description is made of these."""
+"""The models of requests and answers; the OpenAPI description is made from them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,34 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Body(BaseModel):
-    """What is sent; an unknown key is an error, since it is a misspelt one."""
+    """The body of a request; an unknown key is an error, since it is probably misspelt."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Named(BaseModel):
+    """The name of an agent in a path."""
+
+    name: Annotated[str, StringConstraints(pattern=NAME)] = Field(
+        description="The name of the agent.", examples=["station"]
+    )
+
+
+class NoQuery(BaseModel):
+    """The query of an operation that reads none."""
+
+
+class DeleteQuery(BaseModel):
+    """The query of a deletion."""
+
+    confirm: Annotated[str, StringConstraints(max_length=64)] = Field(description="The name again.")
+
+
+class JournalQuery(BaseModel):
+    """The steps between which the journal is read."""
+
+    first: int = Field(0, ge=0, le=2**53 - 1, description="The first step.")
+    last: int | None = Field(None, ge=0, le=2**53 - 1, description="The last step.")
 
 
 class SetupIn(Body):
@@ -73,12 +98,12 @@ class CreateIn(Body):
         json_schema_extra={"examples": [{"name": "station", "setup": {"task": "service-station", "seed": 1}}]},
     )
 
-    name: Annotated[str, StringConstraints(pattern=NAME)] = Field(description="How it will be called.")
+    name: Annotated[str, StringConstraints(pattern=NAME)] = Field(description="The name of the new agent.")
     setup: SetupIn
 
 
 class ActIn(Body):
-    """A question for an action."""
+    """A request for an action."""
 
     allowed: Labels | None = Field(None, description="The actions that are allowed at this step, if not all.")
 
@@ -90,22 +115,24 @@ class ObserveIn(Body):
         extra="forbid", json_schema_extra={"examples": [{"step": 1, "observation": "arrival", "executed": "fast"}]}
     )
 
-    step: StepNumber = Field(description="The number that `act` gave.")
+    step: StepNumber = Field(description="The step number that `act` returned.")
     observation: Label = Field(description="What was observed.")
-    executed: Label | None = Field(None, description="What was really done, if not what `act` said.")
+    executed: Label | None = Field(
+        None, description="The action that was executed, if not the one that `act` returned."
+    )
     reward: Number | None = Field(None, description="What it was worth, where rewards are given.")
     state: Label | None = Field(None, description="The aleatoric state that follows, where states are given.")
-    allowed: Labels | None = Field(None, description="What was given as `allowed` with `act` at this step, if it was.")
+    allowed: Labels | None = Field(None, description="The same as `allowed` of `act` at this step, if it was passed.")
 
 
 class StepIn(ObserveIn):
-    """What happened at a step, and a question for the action of the next."""
+    """What happened at a step, and a request for the next action."""
 
     next_allowed: Labels | None = Field(None, description="The actions that are allowed at the next step, if not all.")
 
 
 class ModeIn(Body):
-    """How the agent is to work."""
+    """The mode in which the agent works."""
 
     mode: Literal["learn", "frozen", "shadow"] = Field(
         description="learn; frozen: act greedily, do not learn; shadow: propose and learn, others decide."
@@ -113,10 +140,10 @@ class ModeIn(Body):
 
 
 class RollbackIn(Body):
-    """Which snapshot to go back to."""
+    """The snapshot to roll back to."""
 
     snapshot: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(
-        description="The step of the snapshot, as the list of snapshots tells it."
+        description="The step of the snapshot, as in the list of snapshots."
     )
 
 
@@ -170,14 +197,14 @@ class AgentList(BaseModel):
 
 
 class Created(BaseModel):
-    """An agent that there is now."""
+    """An agent that exists now."""
 
     name: str
-    created: bool = Field(description="False where it was there already with the same setup.")
+    created: bool = Field(description="False if it existed already with the same setup.")
 
 
 class Deleted(BaseModel):
-    """An agent that there is no more."""
+    """An agent that was deleted."""
 
     name: str
     deleted: bool
@@ -187,11 +214,11 @@ class Agent(BaseModel):
     """What an agent is, and what it knows."""
 
     name: str
-    step: int = Field(description="How many observations it has taken in.")
+    step: int = Field(description="The number of observations it has recorded.")
     t: int = Field(description="Its own time, which stands still while it is frozen.")
     mode: str
     aleatoric_state: Label
-    pending: Label | None = Field(description="The action that was proposed and not observed yet.")
+    pending: Label | None = Field(description="The action that was proposed and not yet observed.")
     horizon: float | None
     discount: float | None
     optimism: float | None
@@ -224,6 +251,6 @@ class Policy(BaseModel):
 
 
 class Alive(BaseModel):
-    """That the service is there."""
+    """The state of the service."""
 
     status: str

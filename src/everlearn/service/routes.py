@@ -1,4 +1,4 @@
-"""The paths under /v1: each hands its work to the committer and returns what that answers."""
+"""The operations of the service: each passes its work to the committer's thread and returns the answer."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import FastAPI, Path, Query, Request
-from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
 from everlearn.errors import InputError
 from everlearn.service import management, operations
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer
-from everlearn.service.direct import Direct, Endpoint
 from everlearn.service.logs import log
+from everlearn.service.metrics import CONTENT_TYPE
 from everlearn.service.models import (
-    NAME,
     Acted,
     ActIn,
     Agent,
     AgentList,
+    Alive,
     Created,
     CreateIn,
     Deleted,
+    DeleteQuery,
+    JournalQuery,
     ModeIn,
     Observed,
     ObserveIn,
@@ -36,188 +36,188 @@ from everlearn.service.models import (
     StepIn,
     Stepped,
 )
-from everlearn.service.problems import Answer
-from everlearn.service.responses import FAILURES, answers
+from everlearn.service.problems import Answer, problem
+from everlearn.service.router import OCTETS, Call, Operation
 from everlearn.service.settings import Limits
 from everlearn.service.setups import remote_setup
 
-Name = Annotated[str, Path(pattern=NAME, description="The name of the agent.", examples=["station"])]
-OCTETS, LINES = "application/octet-stream", "application/x-ndjson"
+LINES = "application/x-ndjson"
 PAGE = 1_000
-"""Rows of a journal that are read at once; other requests have their turn between pages."""
+"""How many rows of a journal are read at once; other requests have their turn between pages."""
 
 
-def add_routes(app: FastAPI, committer: Committer[Agents], limits: Limits) -> Direct:
-    """Add all paths under /v1; return the application around it that serves those that are asked at every step."""
-    ways = _add_stream(app, committer)
-    _add_agents(app, committer, limits)
-    _add_control(app, committer)
-    _add_documents(app, committer)
-    return Direct(app, ways)
+class Routes:
+    """The operations, around the committer that does their work."""
 
+    def __init__(self, committer: Committer[Agents], limits: Limits) -> None:
+        self.committer, self.limits = committer, limits
+        self._creating = asyncio.Lock()
 
-def _add_stream(app: FastAPI, committer: Committer[Agents]) -> dict[str, tuple[Endpoint, Any]]:
-    @app.post("/v1/agents/{name}/act", tags=["stream"], summary="Ask for an action", **answers(Acted))
-    async def act(name: Name, body: ActIn | None = None) -> Response:
+    def table(self) -> tuple[Operation, ...]:
+        """Return the route table: the operations of every step first, since they are looked up most."""
+        agents, agent = "/v1/agents", "/v1/agents/{name}"
+        binary = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
+        return (
+            Operation("POST", f"{agent}/step", "stream", "Observe, then act", self.step, Stepped, StepIn),
+            Operation("POST", f"{agent}/observe", "stream", "Report what happened", self.observe, Observed, ObserveIn),
+            Operation("POST", f"{agent}/act", "stream", "Ask for an action", self.act, Acted, ActIn | None),
+            Operation("GET", agents, "agents", "List agents", self.list_agents, AgentList),
+            Operation("POST", agents, "agents", "Create an agent", self.create, Created, CreateIn, statuses=(201, 200)),
+            Operation("GET", agent, "agents", "Inspect an agent", self.inspect, Agent),
+            Operation("DELETE", agent, "agents", "Delete an agent", self.delete, Deleted, query=DeleteQuery),
+            Operation("PUT", f"{agent}/mode", "control", "Freeze, shadow or learn", self.mode, Agent, ModeIn),
+            Operation("GET", f"{agent}/snapshots", "control", "List snapshots", self.snapshots, Snapshots),
+            Operation("POST", f"{agent}/rollback", "control", "Roll back", self.rollback, Agent, RollbackIn),
+            Operation("GET", f"{agent}/policy", "documents", "The greedy policy", self.policy, Policy),
+            Operation("GET", f"{agent}/state", "documents", "Export the agent state", self.export, binary),
+            Operation("PUT", f"{agent}/state", "documents", "Import an agent state", self.import_state, Agent, bytes),
+            Operation(
+                "GET",
+                f"{agent}/journal",
+                "documents",
+                "Export the journal",
+                self.journal,
+                {LINES: {}},
+                None,
+                JournalQuery,
+            ),
+            Operation("GET", "/healthz", "operation", "Is it alive?", self.healthz, Alive),
+            Operation("GET", "/readyz", "operation", "Can it serve?", self.readyz, Alive),
+            Operation("GET", "/metrics", "operation", "Metrics for Prometheus", self.metrics, {"text/plain": {}}),
+        )
+
+    async def act(self, call: Call) -> Response:
         """Return the action for the step that is due, and the number of that step.
 
         Asked again, the answer is the same. Nothing is written.
         """
-        asked = body or ActIn(allowed=None)
-        return Answer(await committer.do(name, lambda agents: operations.act(agents, name, asked)))
+        body = call.body or ActIn(allowed=None)
+        return Answer(await self.committer.do(call.name, lambda agents: operations.act(agents, call.name, body)))
 
-    @app.post("/v1/agents/{name}/observe", tags=["stream"], summary="Tell what happened", **answers(Observed))
-    async def observe(name: Name, body: ObserveIn) -> Response:
-        """Take in what was observed at the step that is due. It is on disk when this answers.
+    async def observe(self, call: Call) -> Response:
+        """Record what was observed at the step that is due. It is on disk when this answers.
 
-        The same again is acknowledged with the same answer and changes nothing. Other content for a step that is
-        recorded is refused with status 409 and what is recorded; a step that is not due, with the step that is.
+        The same request again gets the same answer and changes nothing. Other content for a recorded step is refused
+        with status 409 and what is recorded; a step that is not due, with the step that is.
         """
-        return Answer(await committer.do(name, lambda agents: operations.observe(agents, name, body)))
+        return Answer(
+            await self.committer.do(call.name, lambda agents: operations.observe(agents, call.name, call.body))
+        )
 
-    @app.post("/v1/agents/{name}/step", tags=["stream"], summary="Tell, then ask", **answers(Stepped))
-    async def step(name: Name, body: StepIn) -> Response:
+    async def step(self, call: Call) -> Response:
         """Do as `observe` and then as `act`, in one request."""
-        return Answer(await committer.do(name, lambda agents: operations.step(agents, name, body)))
+        return Answer(await self.committer.do(call.name, lambda agents: operations.step(agents, call.name, call.body)))
 
-    return {"step": (step, StepIn), "observe": (observe, ObserveIn), "act": (act, ActIn | None)}
+    async def list_agents(self, _call: Call) -> Response:
+        """Return the names of all agents, and the step that each has reached."""
+        return Answer(await self.committer.do(None, management.list_agents))
 
-
-def _add_agents(app: FastAPI, committer: Committer[Agents], limits: Limits) -> None:
-    making = asyncio.Lock()
-
-    @app.get("/v1/agents", tags=["agents"], summary="List agents", **answers(AgentList))
-    async def list_agents() -> Response:
-        """Return the names of all agents, and how far each has come."""
-        return Answer(await committer.do(None, management.list_agents))
-
-    @app.post("/v1/agents", tags=["agents"], summary="Create an agent", status_code=201, **answers(Created, 201, 200))
-    async def create(body: CreateIn) -> Response:
-        """Make an agent. One that is there already with the same setup is acknowledged with status 200."""
-        document = body.setup.model_dump(exclude_unset=True)
-        async with making:  # tasks can be large; one at a time is made, in a thread that nobody waits for
-            setup = await asyncio.to_thread(remote_setup, document, limits)
-        new = await committer.do(body.name, lambda agents: agents.create(body.name, setup))
+    async def create(self, call: Call) -> Response:
+        """Create an agent. If it exists with the same setup, the status is 200."""
+        name, document = call.body.name, call.body.setup.model_dump(exclude_unset=True)
+        async with self._creating:  # tasks can be large: they are made one at a time, in a thread of their own
+            setup = await asyncio.to_thread(remote_setup, document, self.limits)
+        new = await self.committer.do(name, lambda agents: agents.create(name, setup))
         if new:
-            log(logging.INFO, "agent created", agent=body.name)
-        return Answer({"name": body.name, "created": new}, 201 if new else 200)
+            log(logging.INFO, "agent created", agent=name)
+        return Answer({"name": name, "created": new}, 201 if new else 200)
 
-    @app.get("/v1/agents/{name}", tags=["agents"], summary="Inspect an agent", **answers(Agent))
-    async def inspect(name: Name) -> Response:
+    async def inspect(self, call: Call) -> Response:
         """Return what the agent knows: time, horizon, optimism, values, counts, recent average, drift."""
-        return Answer(await committer.do(name, lambda agents: management.inspect(agents, name)))
+        return Answer(await self.committer.do(call.name, lambda agents: management.inspect(agents, call.name)))
 
-    @app.delete("/v1/agents/{name}", tags=["agents"], summary="Delete an agent", **answers(Deleted))
-    async def delete(
-        name: Name, confirm: Annotated[str, Query(max_length=64, description="The name again.")]
-    ) -> Response:
-        """Remove an agent and all that it learned, for ever. The name must be given again, as `confirm`."""
-        if confirm != name:
-            raise InputError("confirm", confirm, "give the name of the agent again")
-        await committer.do(name, lambda agents: agents.delete(name))
-        log(logging.WARNING, "agent deleted", agent=name)
-        return Answer({"name": name, "deleted": True})
+    async def delete(self, call: Call) -> Response:
+        """Delete an agent and everything that it learned, for ever. Pass its name again as `confirm`."""
+        if call.query.confirm != call.name:
+            raise InputError("confirm", call.query.confirm, "give the name of the agent again")
+        await self.committer.do(call.name, lambda agents: agents.delete(call.name))
+        log(logging.WARNING, "agent deleted", agent=call.name)
+        return Answer({"name": call.name, "deleted": True})
 
+    async def mode(self, call: Call) -> Response:
+        """Change how the agent works; the change is journalled like an observation."""
+        mode = call.body.mode
+        return await self._change("mode changed", call, lambda agents: management.change_mode(agents, call.name, mode))
 
-def _add_control(app: FastAPI, committer: Committer[Agents]) -> None:
-    async def change(name: str, what: str, work: Callable[[Agents], dict[str, Any]]) -> Response:
-        done = await committer.do(name, work)
-        log(logging.INFO, what, agent=name, step=done["step"], mode=done["mode"])
-        return Answer(done)
-
-    @app.put("/v1/agents/{name}/mode", tags=["control"], summary="Freeze, shadow or learn", **answers(Agent))
-    async def mode(name: Name, body: ModeIn) -> Response:
-        """Change how the agent works; it is journalled like an observation."""
-        return await change(name, "mode changed", lambda agents: management.change_mode(agents, name, body.mode))
-
-    @app.get("/v1/agents/{name}/snapshots", tags=["control"], summary="List snapshots", **answers(Snapshots))
-    async def snapshots(name: Name) -> Response:
+    async def snapshots(self, call: Call) -> Response:
         """Return the snapshots to which the agent can be rolled back."""
-        return Answer(await committer.do(name, lambda agents: management.snapshots(agents, name)))
+        return Answer(await self.committer.do(call.name, lambda agents: management.snapshots(agents, call.name)))
 
-    @app.post("/v1/agents/{name}/rollback", tags=["control"], summary="Roll back", **answers(Agent))
-    async def rollback(name: Name, body: RollbackIn) -> Response:
-        """Let the agent know what it knew at a snapshot.
+    async def rollback(self, call: Call) -> Response:
+        """Restore what the agent knew at a snapshot.
 
-        The aleatoric state stays, since the world has not gone back; step numbers go on.
+        The aleatoric state stays, since the world has not gone back; step numbers continue.
         """
-        return await change(name, "rolled back", lambda agents: management.roll_back(agents, name, body.snapshot))
+        snapshot = call.body.snapshot
+        return await self._change("rolled back", call, lambda agents: management.roll_back(agents, call.name, snapshot))
 
+    async def policy(self, call: Call) -> Response:
+        """Return the greedy action, value and count of each state, for a controller that runs without the service."""
+        return Answer(await self.committer.do(call.name, lambda agents: management.policy(agents, call.name)))
 
-def _add_documents(app: FastAPI, committer: Committer[Agents]) -> None:
-    octets: dict[str, Any] = {"content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
+    async def export(self, call: Call) -> Response:
+        """Return everything that the agent knows, as an npz file without pickle, which can be imported elsewhere."""
+        data = await self.committer.do(call.name, lambda agents: management.export(agents, call.name))
+        return Response(data, media_type=OCTETS)
 
-    @app.get("/v1/agents/{name}/policy", tags=["documents"], summary="The greedy policy", **answers(Policy))
-    async def policy(name: Name) -> Response:
-        """Return the greedy action, value and count of each state, for a controller that must run without us."""
-        return Answer(await committer.do(name, lambda agents: management.policy(agents, name)))
+    async def import_state(self, call: Call) -> Response:
+        """Replace what the agent knows by an exported agent state. All of it is checked before anything changes."""
+        work = lambda agents: management.import_state(agents, call.name, call.body)  # noqa: E731 - passed on
+        return await self._change("state imported", call, work, bytes=len(call.body))
 
-    @app.get(
-        "/v1/agents/{name}/state",
-        tags=["documents"],
-        summary="Export the agent state",
-        response_class=Response,
-        responses={**FAILURES, 200: {"description": "An npz file without pickle.", **octets}},
-    )
-    async def export(name: Name) -> Response:
-        """Return all that the agent knows, as a file that `import` takes, here or elsewhere."""
-        return Response(await committer.do(name, lambda agents: management.export(agents, name)), media_type=OCTETS)
+    async def journal(self, call: Call) -> Response:
+        """Return every row of the journal between two steps, with labels, one JSON object per line."""
+        rows = self._pages(call.name, call.query.first, call.query.last)
+        first_page = await anext(rows, b"")  # a missing agent is a 404, which a stream that has begun could not say
+        return StreamingResponse(_chain(first_page, rows), media_type=LINES)
 
-    @app.put(
-        "/v1/agents/{name}/state",
-        tags=["documents"],
-        summary="Import an agent state",
-        openapi_extra={"requestBody": {"required": True, **octets}},
-        **answers(Agent),
-    )
-    async def import_(name: Name, request: Request) -> Response:
-        """Let the agent know what an exported agent state knows. All of it is checked before anything changes."""
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != OCTETS:
-            raise HTTPException(415, f"send {OCTETS}")
-        data = await request.body()
-        done = await committer.do(name, lambda agents: management.import_state(agents, name, data))
-        log(logging.INFO, "state imported", agent=name, step=done["step"], bytes=len(data))
-        return Answer(done)
+    async def healthz(self, _call: Call) -> Response:
+        """Say that the process is alive; no token is needed."""
+        if self.committer.alive:
+            return Answer({"status": "ok"})
+        return problem(503, "dead", "nothing will be answered any more; start the service again")
 
-    @app.get(
-        "/v1/agents/{name}/journal",
-        tags=["documents"],
-        summary="Export the journal",
-        response_class=StreamingResponse,
-        responses={**FAILURES, 200: {"description": "One JSON object a line.", "content": {LINES: {}}}},
-    )
-    async def journal(
-        name: Name,
-        first: Annotated[int, Query(ge=0, le=2**53 - 1, description="The first step.")] = 0,
-        last: Annotated[int | None, Query(ge=0, le=2**53 - 1, description="The last step.")] = None,
+    async def readyz(self, _call: Call) -> Response:
+        """Say whether all agents are loaded and the last commit succeeded; no token is needed."""
+        if self.committer.ready:
+            return Answer({"status": "ready"})
+        return problem(503, "unready", "not ready: starting, ending, or the last commit failed", {"Retry-After": "1"})
+
+    async def metrics(self, _call: Call) -> Response:
+        """Return requests, commits, queue, and the progress of each agent, in the text format of Prometheus."""
+        count, agents = await self.committer.do(None, management.gauges)
+        gauges = {"waiting": self.committer.waiting, "waiting_most": self.committer.most, "agents": count}
+        text = self.committer.metrics.text({**gauges, "ready": self.committer.ready}, agents)
+        return Response(text, media_type=CONTENT_TYPE)
+
+    async def _change(
+        self, event: str, call: Call, work: Callable[[Agents], dict[str, Any]], **fields: Any
     ) -> Response:
-        """Return every row of the journal between two steps, in labels, as it streams from the disk."""
-        rows = _pages(committer, name, first, last)
-        begun = await anext(rows, b"")  # an agent that is not there is a 404, which a stream that began could not say
-        return StreamingResponse(_chained(begun, rows), media_type=LINES)
+        changed = await self.committer.do(call.name, work)
+        log(logging.INFO, event, agent=call.name, step=changed["step"], mode=changed["mode"], **fields)
+        return Answer(changed)
+
+    async def _pages(self, name: str, first: int, last: int | None) -> AsyncIterator[bytes]:
+        seq = 0
+
+        def page(agents: Agents) -> list[dict[str, Any]]:
+            return management.page(agents, name, (first, last), seq, PAGE)
+
+        while True:
+            try:
+                rows = await self.committer.do(None, page)
+            except Busy:
+                if not seq:
+                    raise
+                await asyncio.sleep(0.1)  # whoever reads a journal can wait
+                continue
+            if not rows:
+                return
+            seq = rows[-1]["seq"]
+            yield "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows).encode()
 
 
-async def _pages(committer: Committer[Agents], name: str, first: int, last: int | None) -> AsyncIterator[bytes]:
-    seq = 0
-
-    def page(agents: Agents) -> list[dict[str, Any]]:
-        return management.page(agents, name, (first, last), seq, PAGE)
-
-    while True:
-        try:
-            listed = await committer.do(None, page)
-        except Busy:
-            if not seq:
-                raise
-            await asyncio.sleep(0.1)  # whoever reads a journal can wait
-            continue
-        if not listed:
-            return
-        seq = listed[-1]["seq"]
-        yield "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in listed).encode()
-
-
-async def _chained(begun: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield begun
+async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
     async for part in rest:
         yield part

@@ -1,4 +1,4 @@
-"""The service as a process: bind, open the directory, serve, and end in order."""
+"""The service as a process: bind, open the directory, serve, and shut down in order."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from everlearn.service.metrics import Metrics
 from everlearn.service.settings import Settings
 
 KEEP_ALIVE = 75
-"""Seconds for which a connection may lie idle."""
+"""Seconds for which a connection may be idle."""
 GRACE = 30
-"""Seconds that requests have to end, once the service was told to."""
+"""Seconds that requests have to finish after the service was asked to stop."""
 
 
 def serve(directory: Path, settings: Settings) -> None:
-    """Serve the agents of a directory until SIGTERM or SIGINT; what waits then is finished first.
+    """Serve the agents of a directory until SIGTERM or SIGINT; waiting requests are finished first.
 
-    The address is taken first and listened on last: nobody is served before the directory is held and read.
+    The address is bound first and listened on last: nobody is served before the directory is locked and read.
     """
     refuse_unwritable(directory)
     with bind(settings.host, settings.port) as listener:
@@ -55,12 +55,12 @@ def serve(directory: Path, settings: Settings) -> None:
         host, port = listener.getsockname()[:2]
         if not is_loopback(settings.host):
             log(logging.WARNING, "tokens travel unencrypted; put a proxy with TLS before this address", host=host)
-        told = {"host": host, "port": port, "data": str(directory), "version": __version__}
-        run(Server(config, lambda: log(logging.INFO, "serving", **told)), listener)
+        fields = {"host": host, "port": port, "data": str(directory), "version": __version__}
+        run(Server(config, lambda: log(logging.INFO, "serving", **fields)), listener)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Take an address, without listening on it yet."""
+    """Bind an address, without listening on it yet."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -80,22 +80,22 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that says when it accepts connections."""
+    """A server that calls a function once it accepts connections."""
 
     def __init__(self, config: uvicorn.Config, began: Callable[[], None]) -> None:
         super().__init__(config)
         self._began = began
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and say so once whoever reads that can connect."""
+        """Listen, then call the function."""
         await super().startup(sockets)
         if self.started:
             self._began()
 
 
 def run(server: uvicorn.Server, listener: socket.socket) -> None:
-    """Serve on an address that was taken, until told to end."""
-    # The server raises the signals that it was ended by again when it has ended, which is for a process that goes on.
+    """Serve on a bound address until a signal stops it."""
+    # After it has stopped, the server raises the signal again, for a process that would continue; this one ends.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _ended)
     server.run(sockets=[listener])

@@ -1,4 +1,4 @@
-"""What the service is told when it starts: whom it trusts, and how much it takes in."""
+"""The settings of the service: where it listens, which tokens it accepts, and its limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_DEPTH = 16
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one request, one agent and the whole service may take.
+    """The limits of one request, of one agent and of the whole service.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class Limits:
     labels, states, values, rows:
         actions or observations of an agent, its aleatoric states, these times its actions, and the rows of a table
     agents:
-        how many there may be
+        the number of agents
     waiting:
-        requests that wait for the disk; more are told to come again
+        requests that wait for the disk; further ones get status 503
     connections:
         connections at a time
     patience:
@@ -60,7 +60,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the service listens, to whom, and how much it takes.
+    """Where the service listens, whom it trusts, and its limits.
 
     Examples
     --------

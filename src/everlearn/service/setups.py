@@ -1,12 +1,11 @@
-"""A setup that came over HTTP: only names that are registered, and bounded before anything is made of it.
+"""Check a setup that arrived over HTTP: it may use registered names only, and its size is bounded.
 
-In Python a setup may name ``module:attribute``.  From a request that would be running code that a stranger chose.
+In Python a setup may name ``module:attribute``.  In a request that would let a stranger run code of their choice.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,14 +14,13 @@ from everlearn.durable.setup import Setup, make_setup
 from everlearn.errors import InputError, UnknownName, require
 from everlearn.service.settings import Limits
 from everlearn.tasks.registry import TASKS
+from everlearn.windows import Window
 
 MOST_PLANNED = 10_000
 """Values (states squared times actions) over which an agent that plans may plan, since all agents wait meanwhile."""
 
 MOST_OF_A_TASK = 10_000
 """How large a number among the parameters of a task may be: large tasks take long to make, and others wait for it."""
-
-_VIEW = re.compile(r"window:[1-4](\+actions)?")
 
 
 def remote_setup(document: dict[str, Any], limits: Limits) -> Setup:
@@ -62,8 +60,13 @@ def _check_parameters(parameters: Mapping[str, Any]) -> None:
         plain = all(part is None or isinstance(part, bool | int | float | str) for part in listed)
         require(plain, key, value, "give a number, a string, true or false, or a list of these")
         if key == "task.aleatoric":
-            fine = isinstance(value, str) and _VIEW.fullmatch(value) is not None
-            require(fine, key, value, "give window:K or window:K+actions, with K from 1 to 4")
+            window = Window.read(value)
+            require(
+                window is not None and 1 <= window.length <= 4,
+                key,
+                value,
+                "give window:K or window:K+actions, with K from 1 to 4",
+            )
         elif key.startswith("task."):
             small = all(not isinstance(part, int | float) or abs(part) <= MOST_OF_A_TASK for part in listed)
             require(small, key, value, f"numbers up to {MOST_OF_A_TASK:,} are taken here")
@@ -84,11 +87,10 @@ def _check_sizes(document: Mapping[str, Any], limits: Limits) -> None:
 def _check_window(document: Mapping[str, Any], limits: Limits) -> None:
     """Refuse a window with too many contents before they are listed: n + n^2 + ... + n^K, and the empty one."""
     kind = document.get("aleatoric")
-    found = re.fullmatch(r"window:(\d{1,3})(\+actions)?", kind) if isinstance(kind, str) else None
-    if found is None:
+    if (window := Window.read(kind)) is None:
         return
-    seen = len(document.get("observations") or ()) * (len(document.get("actions") or ()) if found[2] else 1)
-    log_states = int(found[1]) * math.log(max(seen, 1)) if seen > 1 else math.log(1 + int(found[1]))
+    seen = len(document.get("observations") or ()) * (len(document.get("actions") or ()) if window.actions else 1)
+    log_states = window.length * math.log(max(seen, 1)) if seen > 1 else math.log(1 + window.length)
     remedy = f"so long a window has more than {limits.states:,} contents"
     require(log_states <= math.log(limits.states), "aleatoric", kind, remedy)
 

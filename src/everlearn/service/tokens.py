@@ -15,7 +15,7 @@ SHORTEST = 16
 
 
 class Tokens:
-    """The tokens that are accepted, any of them; none, and every request is.
+    """The tokens that are accepted.  Without any, every request is accepted.
 
     Examples
     --------
@@ -33,11 +33,11 @@ class Tokens:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Tokens:
-        """Read a file of tokens, one a line; two while one is replaced by another."""
+        """Read a file of tokens, one per line; it may have two while one replaces the other."""
         return cls(_read(Path(path)), Path(path))
 
     def reread(self) -> None:
-        """Take what the file says now; where it cannot be used, keep what there was and say why."""
+        """Read the file again; if it cannot be used, keep the old tokens and raise."""
         if self.path is not None:
             self._digests = tuple(_digest(token) for token in _read(self.path))
 
@@ -45,19 +45,18 @@ class Tokens:
         return bool(self._digests)
 
     def accept(self, authorization: str | None) -> bool:
-        """Tell whether the value of the header ``Authorization`` carries a token that is known.
+        """Return whether the value of the header ``Authorization`` carries a known token.
 
-        Digests of equal length are compared, with all that are known, so that the time does not tell how much of a
-        token was right, nor which one it was.
+        The digest is compared with every known one, in constant time, so that the time reveals nothing about them.
         """
         if not self._digests:
             return True
         scheme, _, given = (authorization or "").partition(" ")
         digest = _digest(given.strip())
-        found = False
+        accepted = False
         for known in self._digests:
-            found |= hmac.compare_digest(known, digest)
-        return found and scheme.lower() == "bearer"
+            accepted |= hmac.compare_digest(known, digest)
+        return accepted and scheme.lower() == "bearer"
 
 
 def _digest(token: str) -> bytes:

@@ -31,7 +31,9 @@ def mdp(
     name: str = "mdp",
     source: str = "",
 ) -> Task:
-    """Make a task from arrays: the observation is the next state, and the aleatoric state is that state or its class.
+    """Make a task from arrays.
+
+    The observation is the next state.  The aleatoric state is that state too, or its label in ``aggregate``.
 
     Parameters
     ----------
@@ -44,12 +46,12 @@ def mdp(
     actions:
         labels; by default 0, 1, ...
     aggregate:
-        a label for each state, which is what the agent keeps of it; by default the state itself.  Rewards must be
-        functions of the label, the action and the next state
+        one label per state, used as the aleatoric state; by default the state itself. With ``aggregate``, the reward
+        may depend only on that label, the action and the next state
     start:
         the state in which the stream begins
     reward_range:
-        the least and the greatest reward; by default those that can occur
+        the smallest and the largest reward; by default those of all possible transitions
     raw, name, source:
         as in :func:`everlearn.task`
 

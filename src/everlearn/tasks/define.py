@@ -161,9 +161,9 @@ def task(
 ) -> Callable[[Any], Definition]:
     """Define a task: decorate its dynamics, then its reward.
 
-    Decorate either a function of (memory, action) that yields each possible (observation, probability, next memory),
-    with the first memory ``memory``; or, if the dynamics are not known, a class with ``start(rng)`` and
-    ``step(action)``.
+    Decorate either a function of (memory, action) that yields (observation, probability, next memory) for every
+    possible outcome, with the initial memory ``memory``; or, if the probabilities are not known, a class with
+    ``start(rng)`` and ``step(action)``.
 
     Parameters
     ----------
@@ -172,9 +172,9 @@ def task(
     reward_range:
         the least and the greatest reward
     memory:
-        the memory of the empty history, for a function
+        the initial memory, if a function is decorated
     aleatoric:
-        what the agent keeps, given here or with ``@name.aleatoric(start)``; by default the last observation
+        the aleatoric state; by default the last observation. Set it here or with ``@name.aleatoric(start)``
     raw:
         whether the agent learns from rewards as they are; otherwise they are scaled to [0, 1]
     name, source, references:

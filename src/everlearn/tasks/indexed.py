@@ -12,7 +12,7 @@ REMEMBERED_TRANSITIONS = 1_000_000
 
 
 class IndexedTask:
-    """Maps labels to indices, and evaluates f and r on indices; the values are checked and cached.
+    """A task with labels mapped to indices. It evaluates f and r on indices; the values are checked once and cached.
 
     Examples
     --------

@@ -39,7 +39,9 @@ class Arrays(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Task:
-    """What an agent should do.  Most tasks are made with :func:`everlearn.task` or :func:`everlearn.mdp`.
+    """A task: an environment with an aleatoric state, a reward and a name.
+
+    Most tasks are created with :func:`everlearn.task` or :func:`everlearn.mdp`.
 
     Parameters
     ----------
@@ -52,16 +54,16 @@ class Task:
     model:
         the environment, if rho is known
     environment:
-        a function that makes the environment, if rho is not known; a task with neither is for an agent that acts in
-        the real world
+        a function that returns the environment, if rho is not known. A task with neither can be used only with an agent
+        that you drive yourself
     name, summary, source:
         its name, a line about it, and where it comes from
     arrays:
-        the arrays from which the task was made, if it was; they become a table at once
+        the arrays, for a task made from arrays; no enumeration is needed
     parameters:
         the parameters with which it was made
     references:
-        known average rewards by name, which are drawn as lines beside a learning curve
+        known average rewards by name, drawn as lines in the plot of a learning curve
 
     Examples
     --------

@@ -25,11 +25,9 @@ from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
 from everlearn.tasks.task import Task
+from everlearn.windows import LONGEST_WINDOW, Window
 
 WAYS = "natural, memory, window:K, window:K+actions, or your own as module:attribute"
-
-LONGEST_WINDOW = 100
-"""The longest window that can be given by name."""
 
 
 class Arrow(NamedTuple):
@@ -44,17 +42,17 @@ class Arrow(NamedTuple):
 
 
 def seen_through(task: object, aleatoric: object) -> Task:
-    """Return a task seen through another aleatoric state.
+    """Return the same task with another aleatoric state.
 
     Parameters
     ----------
     task:
         a task, or the name of one
     aleatoric:
-        ``natural``: no change; ``memory``: the natural state and the memory; ``window:3``: the natural state and the
-        last three observations, ``window:3+actions`` with the actions before them; an :class:`AleatoricState`, which is
-        kept in addition to the natural one; a function from memories to labels, an aggregation; or the name of an
-        aleatoric state or a function as ``module:attribute``
+        ``natural``: the task's own aleatoric state, unchanged; ``memory``: that state together with the memory;
+        ``window:3``: the natural state and the last three observations, ``window:3+actions`` with the actions before
+        them; an :class:`AleatoricState`, which is combined with the task's own; a function that maps memories to labels
+        (an aggregation); or either of the last two as ``module:attribute``
 
     Examples
     --------
@@ -83,7 +81,7 @@ def seen_through(task: object, aleatoric: object) -> Task:
         seen = _aggregated(natural, view)
     else:
         raise InputError("task.aleatoric", aleatoric, f"give {WAYS}")
-    # Other averages may be those of policies over the natural aleatoric states, which these cannot express.
+    # Other known averages may depend on the natural aleatoric states, and so be wrong in this view.
     kept = {"optimum", *(f"always {action}" for action in natural.actions)}
     return replace(seen, references={name: value for name, value in natural.references.items() if name in kept})
 
@@ -91,14 +89,11 @@ def seen_through(task: object, aleatoric: object) -> Task:
 def _named(name: str) -> object:
     if name in ("natural", "memory"):
         return name
-    kind, _, rest = name.partition(":")
-    if kind == "window":
-        length, plus, extra = rest.partition("+")
-        if length.isdecimal() and extra == ("actions" if plus else ""):
-            fits = len(length) <= len(str(LONGEST_WINDOW)) and 1 <= int(length) <= LONGEST_WINDOW
-            require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST_WINDOW} observations")
-            return window(int(length), actions=bool(plus))
-    elif ":" in name:
+    if (kept := Window.read(name)) is not None:
+        fits = 1 <= kept.length <= LONGEST_WINDOW
+        require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST_WINDOW} observations")
+        return window(kept.length, actions=kept.actions)
+    if ":" in name and not name.startswith("window:"):
         return locate(name, {}, "task.aleatoric")
     raise InputError("task.aleatoric", name, f"give {WAYS}")
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from everlearn import notebook
-from everlearn.agents.notation import quoted, write
-from everlearn.agents.policies import policy_table
+from everlearn.agents.policies import label_text, policy_table, policy_text
 from everlearn.errors import EverlearnError, require
 from everlearn.labels import counted, show
 from everlearn.protocol import Table
@@ -56,7 +55,7 @@ class PolicyTheory:
 
 
 class Theory:
-    """What can be computed exactly of a task with a model.
+    """Exact quantities of a task with a model.
 
     Parameters
     ----------
@@ -140,7 +139,7 @@ class Theory:
     @property
     def best_policy(self) -> str:
         """That policy as text, which ``everlearn theory --policy`` and :meth:`policy` accept."""
-        return write(self.task, self.best_aleatoric.policy)
+        return policy_text(self.task, self.best_aleatoric.policy)
 
     def policy(self, given: Any) -> PolicyTheory:
         """Return what is known of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
@@ -190,8 +189,8 @@ class Theory:
 
     def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
         """Return the deterministic policies over aleatoric states in P_tau; none if they are too many to list."""
-        actions = [quoted(action, self.task.actions) for action in self.task.actions]
-        states = [quoted(state, self.task.states) for state in self.task.states]
+        actions = [label_text(action, self.task.actions) for action in self.task.actions]
+        states = [label_text(state, self.task.states) for state in self.task.states]
         if count_policies(len(states), len(actions)) > FEW:
             return {}
         names = (

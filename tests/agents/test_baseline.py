@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import everlearn as el
-from everlearn.agents.mixture import roles
+from everlearn.agents.baseline import roles
 from everlearn.errors import InputError, LabelError
 from everlearn.tasks.indexed import IndexedTask
 from tests.worlds import agent_stream, random_mdp, shop
@@ -48,7 +48,7 @@ def test_it_acts_by_one_draw_where_epsilon_is_neither_zero_nor_one():
         assert climber(0.5, seed).act() == ("fast" if stream.random() < 0.5 else "slow")
     certain = climber(1.0)
     assert certain.act() == "fast"
-    assert certain._stream.random() == agent_stream().random()
+    assert certain.stream.random() == agent_stream().random()
 
 
 @pytest.mark.parametrize(

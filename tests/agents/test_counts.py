@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 
 import everlearn as el
-from everlearn.agents.agent import arrays
-from everlearn.agents.experienced import EARNED, ENTRIES
+from everlearn.agents.checks import MOST_ENTRIES
+from everlearn.agents.counts import EARNED
+from everlearn.agents.knowledge import arrays
 from everlearn.errors import InputError
 from tests.worlds import environment_stream, random_mdp
 
@@ -34,7 +35,7 @@ def test_the_largest_fits(agent, tables):
     knowledge = el.Agent(ring(states), agent).knowledge
     entries = sum(array.nbytes for array in arrays(knowledge).values()) / (2 * states**2)
     assert entries < 8 * tables * 1.1
-    assert ENTRIES * 8 * tables < 256e6
+    assert MOST_ENTRIES * 8 * tables < 256e6
 
 
 @pytest.mark.parametrize("agent", ["ucrl2", "tsde"])

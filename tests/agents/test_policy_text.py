@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everlearn as el
-from everlearn.agents.notation import write
-from everlearn.agents.policies import policy_table
+from everlearn.agents.policies import policy_table, policy_text
 from everlearn.errors import InputError
 
 LABELS = st.recursive(
@@ -35,7 +34,7 @@ def policies(draw):
 @settings(max_examples=200, deadline=None)
 def test_what_is_written_is_read_back(made):
     task, table = made
-    read = policy_table(task, write(task, table))
+    read = policy_table(task, policy_text(task, table))
     np.testing.assert_allclose(read, table, rtol=0, atol=1e-11)
     assert ((read == 0) == (table == 0)).all()
 
@@ -44,7 +43,7 @@ def test_what_is_written_is_read_back(made):
 def test_labels_that_are_shown_alike_are_told_apart(actions):
     for place in range(2):
         table = np.eye(2)[[place]]
-        assert policy_table(task(*actions), write(task(*actions), table)).tolist() == table.tolist()
+        assert policy_table(task(*actions), policy_text(task(*actions), table)).tolist() == table.tolist()
 
 
 def task(*actions: object) -> el.Task:

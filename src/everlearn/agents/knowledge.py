@@ -1,0 +1,34 @@
+"""The knowledge of a design, a NamedTuple of arrays and constants: list, copy and store its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.protocol import Knowledge
+
+
+def arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
+    """Return the arrays of knowledge by name; everything else in it is constant."""
+    return {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
+
+
+def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:
+    """Return knowledge with copies of its arrays; if rows are given, of these rows only."""
+    chosen = slice(None) if rows is None else list(rows)
+    return knowledge._replace(**{name: np.array(array[chosen]) for name, array in arrays(knowledge).items()})
+
+
+def stored_arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
+    """Return the arrays of knowledge as they are stored: tables of records as plain numbers, in shared memory."""
+    return {name: _as_floats(array) for name, array in arrays(knowledge).items()}
+
+
+def _as_floats(array: NDArray[Any]) -> NDArray[Any]:
+    kinds = {array.dtype[name].base for name in array.dtype.names or ()}
+    if kinds != {np.dtype(np.float64)} or array.size == 0:
+        return array
+    return array.view(np.float64).reshape(*array.shape, -1)

@@ -1,0 +1,180 @@
+"""The route table of the service: how a request reaches its operation, and the OpenAPI description of all of them.
+
+Every path takes the same short way: match the path, validate name, query and body, call the operation, send its answer.
+A web framework does the same through several layers, which together take longer than the agent.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, get_args
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import models_json_schema
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from everlearn.service.models import Named, NoQuery, Problem
+from everlearn.service.problems import FAILURES, answer_to
+
+JSON, OCTETS = "application/json", "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that has reached its operation, validated."""
+
+    name: str
+    """The agent that the path names; empty where it names none."""
+    query: Any
+    body: Any
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row of the route table."""
+
+    method: str
+    path: str
+    tag: str
+    summary: str
+    endpoint: Callable[[Call], Awaitable[Response]]
+    """Its docstring is the description."""
+    answer: type[BaseModel] | Mapping[str, Any]
+    """The model of the JSON that is sent, or the media types of another answer, as OpenAPI has them."""
+    body: Any = None
+    """The model of the JSON that is read, ``Model | None`` if it may be left out, or bytes."""
+    query: type[BaseModel] = NoQuery
+    statuses: tuple[int, ...] = (200,)
+
+    @cached_property
+    def match(self) -> Callable[[str], re.Match[str] | None]:
+        """The function that matches a path."""
+        return re.compile(self.path.replace("{name}", "([^/]+)")).fullmatch
+
+    @cached_property
+    def models(self) -> tuple[type[BaseModel], ...]:
+        """The models of what is read."""
+        return tuple(kind for kind in (self.body, *get_args(self.body)) if _is_model(kind))
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.body)
+
+    def read(self, name: str | None, scope: Scope, body: bytes) -> Call:
+        """Return the call that a request makes; raise if it is not as described.
+
+        JSON must be declared as JSON: a page in a browser cannot send that to another site without asking.
+        """
+        if name is not None:
+            Named(name=name)
+        query = self.query.model_validate(dict(parse_qsl(scope["query_string"].decode("latin-1"))))
+        if self.body is None:
+            return Call(name or "", query, None)
+        expected = OCTETS if self.body is bytes else JSON
+        if (body or self.body is bytes) and _media_type(scope) != expected:
+            raise HTTPException(415, f"send {expected}")
+        return Call(name or "", query, body if self.body is bytes else self._adapter.validate_json(body or b"null"))
+
+
+@dataclass(frozen=True)
+class Router:
+    """The application: every request goes to one of the operations; ``lifespan`` begins and ends with the server."""
+
+    operations: tuple[Operation, ...]
+    lifespan: Callable[[Scope, Receive, Send], Awaitable[None]]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """The beginning of the OpenAPI description."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, whose body comes in one piece."""
+        if scope["type"] == "lifespan":
+            await self.lifespan(scope, receive, send)
+            return
+        try:
+            scope["route"], name = self._find(scope["method"], scope["path"])
+            call = scope["route"].read(name, scope, (await receive())["body"])
+            answer = await scope["route"].endpoint(call)
+        except Exception as error:
+            answer = answer_to(scope, error)
+        await answer(scope, receive, send)
+
+    def _find(self, method: str, path: str) -> tuple[Operation, str | None]:
+        methods = set()
+        for operation in self.operations:
+            if matched := operation.match(path):
+                if operation.method == method:
+                    return operation, matched[1] if matched.re.groups else None
+                methods.add(operation.method)
+        if methods:
+            raise HTTPException(405, "Method Not Allowed", {"Allow": ", ".join(sorted(methods))})
+        raise HTTPException(404, "Not Found")
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """The OpenAPI description of all operations."""
+        read = [(model, "validation") for operation in self.operations for model in operation.models]
+        sent = [(operation.answer, "serialization") for operation in self.operations if _is_model(operation.answer)]
+        pairs: Any = [*dict.fromkeys([*read, *sent, (Problem, "serialization")])]
+        references, definitions = models_json_schema(pairs, ref_template="#/components/schemas/{model}")
+        schemas = {model: schema for (model, _), schema in references.items()}
+        paths: dict[str, dict[str, Any]] = {}
+        for operation in self.operations:
+            paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, schemas)
+        return {
+            **self.about,
+            "paths": paths,
+            "components": {"schemas": definitions["$defs"], **self.about.get("components", {})},
+        }
+
+
+def _described(operation: Operation, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+    good = operation.answer if isinstance(operation.answer, Mapping) else {JSON: {"schema": schemas[operation.answer]}}
+    about = inspect.getdoc(operation.answer) if _is_model(operation.answer) else operation.summary
+    answers = {str(status): {"description": about, "content": good} for status in operation.statuses}
+    problem = {JSON: {"schema": schemas[Problem]}}
+    answers |= {str(status): {"description": about, "content": problem} for status, about in FAILURES.items()}
+    described = {
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "description": inspect.getdoc(operation.endpoint),
+        "operationId": operation.endpoint.__name__,
+        "parameters": list(_parameters(operation)),
+        "responses": answers,
+    }
+    if operation.body is not None:
+        described["requestBody"] = _body(operation, schemas)
+    return described
+
+
+def _body(operation: Operation, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+    if operation.body is bytes:
+        return {"required": True, "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
+    (model,) = operation.models
+    required = operation.body is model
+    schema = schemas[model] if required else {"anyOf": [schemas[model], {"type": "null"}]}
+    return {"required": required, "content": {JSON: {"schema": schema}}}
+
+
+def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
+    models: dict[str, type[BaseModel]] = {"path": Named} if "{name}" in operation.path else {}
+    for place, model in {**models, "query": operation.query}.items():
+        document = model.model_json_schema()
+        for name, schema in document["properties"].items():
+            required = name in document.get("required", ())
+            yield {"name": name, "in": place, "required": required, "schema": schema}
+
+
+def _media_type(scope: Scope) -> str:
+    values = (value for name, value in scope["headers"] if name == b"content-type")
+    return str(next(values, b"").decode("latin-1").partition(";")[0].strip().lower())
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

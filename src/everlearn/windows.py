@@ -1,0 +1,26 @@
+"""Windows by name, as in ``window:3`` and ``window:3+actions``."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+LONGEST_WINDOW = 100
+"""The longest window that can be asked for by name."""
+
+_WINDOW = re.compile(r"window:(\d+)(\+actions)?")
+
+
+class Window(NamedTuple):
+    """A window: how many observations it keeps, and whether it keeps the actions before them."""
+
+    length: int
+    actions: bool
+
+    @classmethod
+    def read(cls, text: object) -> Window | None:
+        """Read the name of a window; return None if it is not one."""
+        parts = _WINDOW.fullmatch(text) if isinstance(text, str) else None
+        return (
+            None if parts is None else cls(int(parts[1][:9]), parts[2] is not None)
+        )  # any number of nines is too long
