@@ -6,18 +6,17 @@ import pickle
 import shutil
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from everlearn.cluster.legs import Order, walk
-from everlearn.cluster.travel import packed_plan, packed_table, with_records_of, without_records
+from everlearn.cluster.legs import Order, join_curves, make_order, pack_table, run_leg, without_curves
 from everlearn.cluster.workforce import LEG, Cluster
 from everlearn.engine.checkpoint import Checkpoint
-from everlearn.experiments.cells import Tables, agent_identity, cells
+from everlearn.experiments.cells import Tables, make_cells
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.spec import read_spec
-from everlearn.experiments.variants import variants
-from everlearn.experiments.work import Job, commit_cells
-from everlearn.results.provenance import arithmetic
+from everlearn.experiments.variants import make_variants
+from everlearn.experiments.work import Job
 
 LEGS = 40
 
@@ -25,20 +24,19 @@ LEGS = 40
 def sizing() -> list[dict[str, str]]:
     """Send legs that do next to nothing to a cluster here, and weigh what travels, for blocks of several sizes."""
     cluster = Cluster("local:2")
-    with cluster.opened():
+    with cluster.open():
         return [_sized(cluster, blocks) for blocks in (1, 2, 4, 8)]
 
 
 def _sized(cluster: Cluster, blocks: int) -> dict[str, str]:
     spec = read_spec({"steps": 1e9, "runs": 25 * blocks, "task": "service-station", "agent": "growing-horizon"})
-    chosen, tables = variants(spec), Tables(spec.max_pairs)
-    job = Job(tuple(cells(chosen, tables)), "compiled")
+    chosen, tables = make_variants(spec), Tables(spec.max_pairs)
+    job = Job(tuple(make_cells(chosen, tables)), "compiled")
     table = tables.of(job.plan.task)
     assert table is not None
-    packed = packed_table(table, chosen[0])
-    agent = agent_identity(job.plan.design, job.plan.design.build(table.indexed))
-    order = Order(packed_plan(chosen[0], None), job.runs, agent, arithmetic(), 0.0)
-    sent = cluster.client.submit(dict, packed, key=f"table-{blocks}")
+    packed = pack_table(table, chosen[0])
+    order = make_order(chosen[0], job.runs, table.indexed, None)
+    sent = cluster.client.submit(replace, packed, key=f"table-{blocks}")
     folder = Path(tempfile.mkdtemp(prefix="everlearn-bench-"))
     try:
         return _walked(cluster, job, order, sent, len(pickle.dumps(packed)), Directory(folder), blocks)
@@ -54,16 +52,16 @@ def _walked(
     travelling = committing = 0.0
     for leg in range(LEGS + 1):
         began = time.perf_counter()
-        start = None if checkpoint is None else without_records(checkpoint)
-        brought = cluster.client.submit(walk, order, table, start, pure=False).result()
+        start = None if checkpoint is None else without_curves(checkpoint)
+        brought = cluster.client.submit(run_leg, order, table, start, pure=False).result()
         if leg == 0:  # compiles
             checkpoint = brought[0]
             continue
         travelling += time.perf_counter() - began - brought[1]
         out, back = len(pickle.dumps((order, start))), len(pickle.dumps(brought))
         began = time.perf_counter()
-        checkpoint = with_records_of(brought[0], checkpoint)
-        commit_cells(job, checkpoint, lambda cell, one, _: directory.cells.write(cell.name, one, {}), brought[1])
+        checkpoint = join_curves(checkpoint, brought[0])
+        job.commit(checkpoint, lambda cell, one, _: directory.cells.write(cell.name, one, {}), brought[1])
         committing += time.perf_counter() - began
     each = (travelling + committing) / LEGS
     return {

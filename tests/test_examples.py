@@ -16,7 +16,7 @@ import pytest
 import everlearn as el
 from everlearn.experiments.execute import execute
 from everlearn.experiments.spec import load_spec
-from everlearn.experiments.variants import variants
+from everlearn.experiments.variants import make_variants
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SMALL = "100"
@@ -89,7 +89,7 @@ def test_runs_as_an_experiment(example, tmp_path, small):
     text = put(example.read_text(), steps=SMALL, runs="2", **{r"family\.\w+": "2"})
     spec = load_spec(small(example, text))
     assert (spec.name, spec.steps, spec.runs) == (example.stem, int(SMALL), 2)
-    assert len(list(variants(spec))) >= len(spec.tasks) * len(spec.agents)  # all of them can be made; some are run
+    assert len(list(make_variants(spec))) >= len(spec.tasks) * len(spec.agents)  # all of them can be made; some are run
     few = replace(spec, tasks=spec.tasks[:2], agents=spec.agents[:3])
     experiment = el.Experiment(execute(few, tmp_path / "out").path)
     assert experiment.status["complete"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from everlearn.agents.registry import AGENTS
 from everlearn.agents.spec import read_specs
@@ -26,9 +26,12 @@ from everlearn.tasks.registry import TASKS
 from everlearn.tasks.task import Task
 
 if TYPE_CHECKING:
-    from everlearn.experiments.execute import Watcher, Workforce
+    from everlearn.experiments.execute import Watcher
     from everlearn.experiments.experiment import Experiment
+    from everlearn.experiments.work import Workforce
     from everlearn.tuning.tuned import Tuned
+
+Finished = TypeVar("Finished")
 
 
 def run(
@@ -170,17 +173,13 @@ def experiment(
 
     document = {"steps": steps, "runs": runs, "seed": seed, "task": _listed(tasks), "agent": _listed(agents)}
     spec = read_spec({**document, **others})
-    if out is not None:
-        return Experiment(execute(spec, out, workforce=workforce(threads, cluster), watcher=watcher).path)
-    folder = mkdtemp(prefix="everlearn-")
-    try:
-        execute(spec, folder, workforce=workforce(threads, cluster), watcher=watcher)
-        finished = Experiment(folder, temporary=True)
-    except BaseException:
-        rmtree(folder, ignore_errors=True)
-        raise
-    weakref.finalize(finished, rmtree, folder, ignore_errors=True)
-    return finished
+    force = workforce(threads, cluster)
+
+    def run_in(folder: str | Path) -> Experiment:
+        execute(spec, folder, workforce=force, watcher=watcher)
+        return Experiment(folder, temporary=out is None)
+
+    return _in_folder(out, run_in)
 
 
 def tune(
@@ -191,7 +190,7 @@ def tune(
     cluster: str | None = None,
     watcher: Watcher | None = None,
 ) -> Tuned:
-    """Search for good parameters of an agent on tasks, and return what was found.
+    """Search for good parameters of an agent on tasks, and return the result.
 
     Parameters
     ----------
@@ -200,9 +199,9 @@ def tune(
     out:
         a directory to keep it in; if you pass the same directory again, the search is resumed and nothing is repeated
     threads, cluster:
-        how many threads, or which cluster does the work; neither changes a result
+        the number of threads, or the address of a cluster; neither changes a result
     watcher:
-        told how it goes
+        receives the progress
 
     Examples
     --------
@@ -212,30 +211,35 @@ def tune(
     'default'
 
     """
-    from everlearn.tuning.directory import search
     from everlearn.tuning.spec import load_tuning, read_tuning
+    from everlearn.tuning.tuned import search
 
-    described = read_tuning(spec) if isinstance(spec, Mapping) else load_tuning(spec)
-    force = workforce(threads, cluster, described.experiment.folder)
+    tuning = read_tuning(spec) if isinstance(spec, Mapping) else load_tuning(spec)
+    force = workforce(threads, cluster, tuning.experiment.folder)
+    return _in_folder(out, lambda folder: search(tuning, folder, workforce=force, watcher=watcher))
+
+
+def _in_folder(out: str | Path | None, run_in: Callable[[str | Path], Finished]) -> Finished:
+    """Run something in ``out``, by default in a temporary folder that is removed together with what is returned."""
     if out is not None:
-        return search(described, out, workforce=force, watcher=watcher)
+        return run_in(out)
     folder = mkdtemp(prefix="everlearn-")
     try:
-        tuned = search(described, folder, workforce=force, watcher=watcher)
+        finished = run_in(folder)
     except BaseException:
         rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(tuned, rmtree, folder, ignore_errors=True)
-    return tuned
+    weakref.finalize(finished, rmtree, folder, ignore_errors=True)
+    return finished
 
 
 def workforce(threads: int | None = None, cluster: str | None = None, folder: str | None = None) -> Workforce:
-    """Return what does the work: this machine's threads, or the cluster at an address.
+    """Return the workforce: the threads of this machine, or the cluster at an address.
 
-    ``folder`` is where a user's own modules lie, for workers that see the same disk.
+    ``folder`` is the folder of the user's own modules, for workers that can read the same disk.
     """
     if cluster is None:
-        from everlearn.experiments.execute import Threads
+        from everlearn.experiments.work import Threads
 
         return Threads(None if threads is None else whole(threads, "threads", least=1))
     from everlearn.cluster.workforce import Cluster

@@ -306,7 +306,7 @@ SPECS = [
     (
         "one agent twice",
         SPEC.replace('"always"', '["always", "always"]'),
-        "agent[2].label: 'always'; is what agent[1] is called too; give each a label of its own",
+        "agent[2].label: 'always'; is also the label of agent[1]; labels must be unique",
     ),
     (
         "a parameter of the wrong kind",
@@ -316,7 +316,7 @@ SPECS = [
     (
         "a value twice in a grid",
         RATES + "parameters = { step_size = [0.1, 0.1] }\n",
-        "agent[1].parameters.step_size: 0.1; is there twice; values of a grid must differ",
+        "agent[1].parameters.step_size: 0.1; appears twice; the values of a grid must differ",
     ),
     (
         "a family over a parameter that does not exist",

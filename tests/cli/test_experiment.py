@@ -189,7 +189,7 @@ def test_status_of_what_was_damaged(done, call):
     victim.write_bytes(b"")
     (Path(done) / "runs.parquet").write_bytes(b"")
     text = call("experiment", "status", done)
-    assert f"{victim}: it is damaged (" in text
+    assert f"{victim}: is damaged (" in text
     assert "; run the experiment again to recompute it" in text
     assert "runs.parquet: was changed after it was written; run the experiment again to rewrite it" in text
 
@@ -354,7 +354,7 @@ def test_who_is_told_the_duration_is_not_extended(tmp_path, out, call, refused):
     path = tmp_path / "told.toml"
     path.write_text('steps = 20\n[task]\nname = "service-station"\nparameters.window = 2\n[agent]\nname = "discounted"')
     call("experiment", "run", str(path), "--out", out)
-    assert "is told the duration, so that a longer run is another run" in refused(
+    assert "uses the duration, so that a longer run is another run" in refused(
         "experiment", "extend", out, "--steps", "30"
     )
 
@@ -421,7 +421,7 @@ def test_the_command_as_a_user_calls_it(spec, out, command):
     victim.write_bytes(b"")
     again = command("experiment", "run", spec, "--out", out, "--json")
     assert again.returncode == 0
-    assert again.stderr.startswith(f"everlearn: warning: {victim}: it is damaged (")
+    assert again.stderr.startswith(f"everlearn: warning: {victim}: is damaged (")
     assert again.stderr.count("\n") == 1
 
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ import pytest
 import everlearn as el
 from everlearn.api import workforce
 from everlearn.cluster import workforce as cluster_workforce
-from everlearn.cluster.legs import Order, walk
-from everlearn.cluster.travel import packed_plan, packed_table, unpacked_table
+from everlearn.cluster.legs import make_order, pack_table, run_leg, unpack_table
 from everlearn.cluster.workforce import Cluster
 from everlearn.errors import EverlearnError, InputError
-from everlearn.experiments.cells import Tables, agent_identity
-from everlearn.experiments.execute import Threads, Watcher, execute
+from everlearn.experiments.cells import Tables, hash_agent
+from everlearn.experiments.execute import Watcher, execute
 from everlearn.experiments.spec import load_spec, read_spec
-from everlearn.experiments.variants import variants
+from everlearn.experiments.variants import make_variants
+from everlearn.experiments.work import Threads
 from everlearn.results.provenance import arithmetic
 from everlearn.tables import settled_table
 from tests.worlds import pendulum, random_mdp
@@ -138,30 +139,31 @@ def differing():
 def test_a_worker_whose_arithmetic_differs_is_refused(cluster, brief, tmp_path):
     from distributed import Client
 
+    spec = read_spec(document(1e6))  # so many legs that every worker has some
     with Client(cluster) as client:
         client.wait_for_workers(2)
         other = sorted(client.nthreads())[0]
         client.run(differing(), "another", workers=[other])
         try:
-            with pytest.warns(UserWarning, match=f"worker {other} is refused: its arithmetic differs"):
-                execute(read_spec(document()), tmp_path / "some", workforce=Cluster(cluster.scheduler_address))
+            with pytest.warns(UserWarning, match=f"worker {other} is not used: its arithmetic differs"):
+                execute(spec, tmp_path / "some", workforce=Cluster(cluster.scheduler_address))
             client.run(differing(), "another")
             with (
-                pytest.warns(UserWarning, match="is refused"),
+                pytest.warns(UserWarning, match="is not used"),
                 pytest.raises(EverlearnError, match="no worker is left that would give the same results"),
             ):
-                execute(read_spec(document()), tmp_path / "none", workforce=Cluster(cluster.scheduler_address))
+                execute(spec, tmp_path / "none", workforce=Cluster(cluster.scheduler_address))
         finally:
             client.run(differing(), arithmetic())
-    execute(read_spec(document()), tmp_path / "threads")
+    execute(spec, tmp_path / "threads")
     assert tables(tmp_path / "some") == tables(tmp_path / "threads")
 
 
 def test_a_worker_with_another_version_of_the_agent_refuses():
-    variant = variants(read_spec(document()))[0]
+    variant = make_variants(read_spec(document()))[0]
     table = settled_table(variant.plan.task)
-    order = Order(packed_plan(variant, None), (0,), "of another version", arithmetic(), 0.1)
-    refused = walk(order, packed_table(table, variant), None)
+    order = replace(make_order(variant, (0,), table.indexed, None), agent_hash="of another version")
+    refused = run_leg(order, pack_table(table, variant), None)
     assert refused.reason == "its agent 'growing-horizon' is another version"
 
 
@@ -208,7 +210,7 @@ def test_functions_do_not_travel(cluster, tmp_path):
     from everlearn.agents.registry import make_design
 
     spec = {**document(100), "agent": {"name": make_design("always"), "label": "mine"}}
-    with pytest.raises(InputError, match=r"agent: 'mine'; functions do not travel; name it as module:attribute"):
+    with pytest.raises(InputError, match=r"agent: 'mine'; functions cannot be sent to workers; name it as"):
         execute(read_spec(spec), tmp_path, workforce=Cluster(cluster.scheduler_address))
 
 
@@ -232,22 +234,22 @@ def test_an_address_where_nobody_is(monkeypatch):
     monkeypatch.setattr(cluster_workforce, "PATIENCE", 0.5)
     with (
         pytest.raises(InputError, match=r"--cluster: 'tcp://127.0.0.1:9'; cannot be reached"),
-        Cluster("tcp://127.0.0.1:9").opened(),
+        Cluster("tcp://127.0.0.1:9").open(),
     ):
         pass
 
 
 def test_a_table_travels_whole():
     task = random_mdp(1)
-    variant = variants(read_spec({"steps": 10, "task": task, "agent": "growing-horizon"}))[0]
+    variant = make_variants(read_spec({"steps": 10, "task": task, "agent": "growing-horizon"}))[0]
     table = Tables(1000).of(task)
-    packed = packed_table(table, variant)
-    arrived = unpacked_table(packed)
+    packed = pack_table(table, variant)
+    arrived = unpack_table(packed)
     assert arrived.digest() == table.digest()
     assert arrived.indexed.states == 3
-    with pytest.raises(EverlearnError, match="arrived altered"):
-        unpacked_table({**packed, "start": 1})
+    with pytest.raises(EverlearnError, match="altered on the way"):
+        unpack_table(replace(packed, start=1))
     with pytest.raises(EverlearnError, match="not its functions"):
         arrived.task.reward(0, 0, 0)
     design = variant.plan.design
-    assert agent_identity(design, design.build(arrived.indexed)) == agent_identity(design, design.build(table.indexed))
+    assert hash_agent(design, design.build(arrived.indexed)) == hash_agent(design, design.build(table.indexed))

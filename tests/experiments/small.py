@@ -13,10 +13,10 @@ import pytest
 
 import everlearn as el
 from everlearn.experiments import work
-from everlearn.experiments.cells import Cell, Tables, cells
+from everlearn.experiments.cells import Cell, Tables, make_cells
 from everlearn.experiments.execute import Watcher, execute
 from everlearn.experiments.spec import Spec, read_spec
-from everlearn.experiments.variants import variants
+from everlearn.experiments.variants import make_variants
 
 STATION = {"name": "service-station", "parameters": {"window": 2}}
 """The paper's task, with few pairs."""
@@ -42,7 +42,7 @@ def described(**changes: Any) -> Spec:
 
 
 def cells_of(spec: Spec) -> list[Cell]:
-    return cells(variants(spec), Tables(spec.max_pairs))
+    return make_cells(make_variants(spec), Tables(spec.max_pairs))
 
 
 def tables(path: Path) -> dict[str, bytes]:

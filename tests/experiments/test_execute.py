@@ -14,9 +14,10 @@ from everlearn.agents.registry import make_design
 from everlearn.errors import InputError, StoreError
 from everlearn.experiments import cells
 from everlearn.experiments.directory import Directory
-from everlearn.experiments.execute import Shard, Threads, execute, extend
+from everlearn.experiments.execute import Shard, execute, extend
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.merge import merge
+from everlearn.experiments.work import Threads
 from everlearn.randomness import set_words, words
 from everlearn.results.provenance import arithmetic
 from everlearn.tables import PairTable
@@ -71,13 +72,13 @@ def registered() -> list[dict[str, Any]]:
 def cell_files(path: Path) -> list[Path]:
     """The files of the cells, in the order of the manifest."""
     directory = Directory(path)
-    entries = directory.described()["variants"]
+    entries = directory.read_manifest()["variants"]
     return [directory.cells.path(cell["name"]) for entry in entries for cell in entry["cells"]]
 
 
 def altered(path: Path, **changes: Any) -> None:
     """Change the manifest, as a newer or another everlearn would have written it."""
-    Directory(path).describe({**Directory(path).described(), **changes})
+    Directory(path).write_manifest({**Directory(path).read_manifest(), **changes})
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -241,7 +242,7 @@ def test_who_is_told_the_duration_is_not_extended(out, agent):
     with pytest.raises(InputError) as caught:
         extend(out, described(steps=400, agent=agents))
     assert str(caught.value) == (
-        "steps: 400; the agent 'told' is told the duration, so that a longer run is another run; "
+        "steps: 400; the agent 'told' uses the duration, so that a longer run is another run; "
         "raise steps in the spec and run that"
     )
     assert contents(out) == before
@@ -322,13 +323,13 @@ def test_who_is_told_the_duration_is_run_anew_by_a_shorter_spec(out, expected):
 
 def test_other_arithmetic_is_refused(out):
     execute(described(), out)
-    altered(out, provenance={**Directory(out).described()["provenance"], "arithmetic": "other", "host": "far"})
+    altered(out, provenance={**Directory(out).read_manifest()["provenance"], "arithmetic": "other", "host": "far"})
     before = contents(out)
     with pytest.raises(StoreError) as caught:
         execute(described(), out)
     assert str(caught.value) == (
         f"{out}: was computed on a machine whose arithmetic differs in the last bit (far); "
-        "go on there, or give another directory"
+        "resume it there, or give another directory"
     )
     assert contents(out) == before
 
@@ -344,10 +345,10 @@ def test_a_damaged_cell_is_named_and_computed_anew(out, expected, harm):
     before = made(described(), out)
     victim = cell_files(out)[1]
     harm(victim)
-    with pytest.warns(UserWarning, match="it is computed anew") as caught:
+    with pytest.warns(UserWarning, match="it is computed again") as caught:
         watcher = watched(described(), out)
     assert len(caught) == 1
-    assert str(caught[0].message).startswith(f"{victim}: it is damaged (")
+    assert str(caught[0].message).startswith(f"{victim}: is damaged (")
     assert (watcher.finished, watcher.taken) == (1, 600)
     assert tables(out) == before == expected(described())
 
@@ -362,7 +363,7 @@ def test_a_cell_that_was_deleted_is_computed_anew(out):
 def test_a_shard_does_its_part_though_a_cell_of_another_is_damaged(out):
     execute(described(), out, shard=Shard(1, 2))
     damage(cell_files(out)[0])
-    with pytest.warns(UserWarning, match="it is damaged"):
+    with pytest.warns(UserWarning, match="is damaged"):
         execute(described(), out, shard=Shard(2, 2))
     assert len(Experiment(out).status["damaged"]) == 1
 
@@ -371,7 +372,7 @@ def test_a_shard_does_its_part_though_a_cell_of_another_is_damaged(out):
 def test_a_damaged_manifest_is_made_anew(out, expected, text):
     execute(described(), out)
     (out / "manifest.json").write_text(text)
-    with pytest.warns(UserWarning, match=r"manifest\.json: it is damaged \(.*\); it is made anew"):
+    with pytest.warns(UserWarning, match=r"manifest\.json: is damaged \(.*\); it is written again"):
         watcher = watched(described(), out)
     assert watcher.taken == 0
     assert tables(out) == expected(described())
@@ -385,12 +386,12 @@ def test_a_manifest_that_was_lost_is_made_anew(out, expected):
     assert tables(out) == expected(described())
 
 
-@pytest.mark.filterwarnings("ignore:.*it is made anew")
+@pytest.mark.filterwarnings("ignore:.*it is written again")
 def test_fewer_steps_after_the_manifest_was_damaged(out, expected):
     execute(described(steps=300), out)
     (out / "manifest.json").write_text("{")
     before = contents(out / "cells")
-    with pytest.warns(UserWarning, match="it is made anew"):
+    with pytest.warns(UserWarning, match="it is written again"):
         execute(described(steps=200), out)
     assert tables(out) == expected(described(steps=200))
     assert contents(out / "cells") == before
@@ -497,7 +498,7 @@ def test_an_environment_that_can_be_saved_is_extended(out, expected):
 
 
 def test_the_manifest_tells_where_results_come_from(out):
-    manifest = execute(described(name="mine"), out).described()
+    manifest = execute(described(name="mine"), out).read_manifest()
     assert (manifest["schema"], manifest["name"], manifest["steps"], manifest["runs"]) == (1, "mine", 300, 4)
     assert manifest["provenance"]["arithmetic"] == arithmetic()
     assert manifest["seconds"] > 0
@@ -547,7 +548,7 @@ def test_a_task_is_tabulated_once_however_many_agents_there_are(out, monkeypatch
 def test_without_tables_the_cells_hold_everything(out, expected):
     directory = execute(described(), out, gathered=False)
     assert not list(out.glob("*.parquet"))
-    assert directory.described()["tables_steps"] is None
+    assert directory.read_manifest()["tables_steps"] is None
     assert len(Experiment(out).arms) == 2
     assert watched(described(), out).taken == 0
     assert tables(out) == expected(described())

@@ -195,7 +195,7 @@ def test_status_of_what_is_under_way(tmp_path):
     assert (status["complete"], status["cells_done"]) == (False, 0)
     assert status["steps_done"] == watcher.taken > 0
     assert status["cells_begun"] > 0
-    with pytest.raises(StoreError, match="no cell has reached 4,000 steps yet; run it again to go on"):
+    with pytest.raises(StoreError, match="no cell has reached 4,000 steps yet; run it again to resume"):
         Experiment(tmp_path).table()
 
 
@@ -204,8 +204,8 @@ def test_a_damaged_cell_is_told_by_status_and_refused_by_the_table(tmp_path):
     victim = next((tmp_path / "cells").glob("*.npz"))
     victim.write_bytes(victim.read_bytes()[:-100])
     (message,) = Experiment(tmp_path).status["damaged"]
-    assert message.startswith(f"{victim}: it is damaged (")
-    with pytest.raises(StoreError, match="it is damaged"):
+    assert message.startswith(f"{victim}: is damaged (")
+    with pytest.raises(StoreError, match="is damaged"):
         Experiment(tmp_path).table()
 
 

@@ -95,13 +95,13 @@ def test_into_another_experiment_is_refused(parts, tmp_path):
 
 
 def test_other_arithmetic_is_refused(parts):
-    manifest = Directory(parts[1]).described()
-    Directory(parts[1]).describe({**manifest, "provenance": {**manifest["provenance"], "arithmetic": "other"}})
+    manifest = Directory(parts[1]).read_manifest()
+    Directory(parts[1]).write_manifest({**manifest, "provenance": {**manifest["provenance"], "arithmetic": "other"}})
     with pytest.raises(StoreError) as caught:
         merge(parts)
     assert str(caught.value) == (
         f"{parts[1]}: was computed on a machine whose arithmetic differs from that of {parts[0]}; "
-        "merge what was computed alike"
+        "merge results of equal arithmetic only"
     )
 
 
@@ -133,7 +133,7 @@ def test_a_damaged_cell_is_named_and_left_out(parts, tmp_path):
     victim.write_bytes(b"torn")
     with pytest.warns(UserWarning, match="it is left out") as caught:
         merge(parts, tmp_path / "out")
-    assert str(caught[0].message).startswith(f"{victim}: it is damaged (")
+    assert str(caught[0].message).startswith(f"{victim}: is damaged (")
     assert Experiment(tmp_path / "out").status["cells_done"] == 3
 
 
@@ -146,15 +146,15 @@ def test_a_damaged_cell_is_replaced_by_a_whole_one(parts, whole, tmp_path):
 def test_a_damaged_cell_of_the_first_is_named_and_left_where_it_is(parts):
     victim = cell_files(parts[0])[0]
     victim.write_bytes(b"torn")
-    with pytest.warns(UserWarning, match="it is damaged"):
+    with pytest.warns(UserWarning, match="is damaged"):
         merge(parts)
     assert Experiment(parts[0]).status["cells_done"] == 3
 
 
 def test_the_time_that_was_worked_is_added_up(parts, tmp_path):
-    seconds = [Directory(part).described()["seconds"] for part in parts]
-    assert merge(parts, tmp_path / "out").described()["seconds"] == pytest.approx(sum(seconds))
-    assert merge(parts).described()["seconds"] == pytest.approx(sum(seconds))
+    seconds = [Directory(part).read_manifest()["seconds"] for part in parts]
+    assert merge(parts, tmp_path / "out").read_manifest()["seconds"] == pytest.approx(sum(seconds))
+    assert merge(parts).read_manifest()["seconds"] == pytest.approx(sum(seconds))
 
 
 def test_a_directory_in_which_somebody_works_is_left_alone(parts, tmp_path):

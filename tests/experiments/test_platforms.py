@@ -11,8 +11,8 @@ import pytest
 import everlearn as el
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.execute import execute
+from everlearn.experiments.manifest import PlatformWarning, platforms
 from everlearn.experiments.merge import merge
-from everlearn.experiments.platforms import PlatformWarning, platforms
 from everlearn.results.platform import UNKNOWN, Platform
 from tests.experiments.small import described, tables
 
@@ -23,8 +23,8 @@ SPEC, LONGER = described(steps=50, runs=2), described(steps=60, runs=2)
 
 def computed_on(path: Path, *others: Platform) -> None:
     """Make an experiment look as if it was computed on these platforms."""
-    manifest = Directory(path).described()
-    Directory(path).describe({**manifest, "platforms": [asdict(one) for one in others]})
+    manifest = Directory(path).read_manifest()
+    Directory(path).write_manifest({**manifest, "platforms": [asdict(one) for one in others]})
 
 
 @pytest.fixture

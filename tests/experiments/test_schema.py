@@ -50,7 +50,7 @@ def stored(request, tmp_path) -> Path:
     manifest = json.loads((path / MANIFEST).read_text())
     manifest["provenance"]["arithmetic"] = arithmetic()
     del manifest["sha256"]
-    Directory(path).describe(manifest)
+    Directory(path).write_manifest(manifest)
     return path
 
 

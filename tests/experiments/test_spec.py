@@ -11,7 +11,7 @@ import everlearn as el
 from everlearn.cli.main import main
 from everlearn.errors import InputError
 from everlearn.experiments.spec import MOST_MEMBERS, load_spec, read_spec
-from everlearn.experiments.variants import variants
+from everlearn.experiments.variants import make_variants
 
 GOOD = {"steps": 100, "task": [{"name": "service-station"}], "agent": [{"name": "growing-horizon"}]}
 WHOLE = """
@@ -262,28 +262,28 @@ MISTAKES = {
     ),
     "value twice": (
         entries("parameters.window = [2, 3, 2]"),
-        "task[1].parameters.window: 2; is there twice; values of a grid must differ",
+        "task[1].parameters.window: 2; appears twice; the values of a grid must differ",
     ),
     "nought twice": (
         entries("parameters.slow_cost = [0, 0]"),
-        "task[1].parameters.slow_cost: 0; is there twice; values of a grid must differ",
+        "task[1].parameters.slow_cost: 0; appears twice; the values of a grid must differ",
     ),
     "schedule twice": (
         entries(agent='schedule = ["smooth", "smooth"]'),
-        "agent[1].schedule: 'smooth'; is there twice; values of a grid must differ",
+        "agent[1].schedule: 'smooth'; appears twice; the values of a grid must differ",
     ),
     "label twice": (
         'steps = 1\nagent = "always"\n'
         '[[task]]\nname = "service-station"\nlabel = "x"\n[[task]]\nname = "service-station"\nlabel = "x"',
-        "task[2].label: 'x'; is the label of task[1] too; give each a label of its own",
+        "task[2].label: 'x'; is also the label of task[1]; labels must be unique",
     ),
     "task twice": (
         'steps = 1\nagent = "always"\ntask = ["service-station", "service-station"]',
-        "task[2].label: 'service-station'; is the label of task[1] too; give each a label of its own",
+        "task[2].label: 'service-station'; is also the label of task[1]; labels must be unique",
     ),
     "agent twice": (
         'steps = 1\ntask = "service-station"\nagent = ["growing-horizon", "growing-horizon"]',
-        "agent[2].label: 'growing-horizon, practical'; is what agent[1] is called too; give each a label of its own",
+        "agent[2].label: 'growing-horizon, practical'; is also the label of agent[1]; labels must be unique",
     ),
     "family of what is no parameter": (
         entries("family.instance = 3"),
@@ -291,7 +291,7 @@ MISTAKES = {
     ),
     "family among the parameters": (
         entries("family.window = [2, 3]\nparameters.window = 4"),
-        "task[1].family.window: [2, 3]; is among the parameters too; leave it out of one",
+        "task[1].family.window: [2, 3]; is also among the parameters; leave it out of one",
     ),
     "family of nobody": (
         entries("family.window = 0"),
@@ -372,7 +372,7 @@ def test_an_action_that_the_task_does_not_have(tmp_path, refused):
 @pytest.mark.parametrize("value", [0, False, 0.0, ""], ids=repr)
 def test_a_value_that_counts_for_nothing_is_seen_twice_too(value):
     task = {"name": "service-station", "parameters": {"raw": [value, value]}}
-    with pytest.raises(InputError, match="is there twice"):
+    with pytest.raises(InputError, match="appears twice"):
         read_spec({**GOOD, "task": task})
 
 
@@ -380,4 +380,4 @@ def test_a_module_beside_the_spec_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "beside_the_spec.py").write_text("from everlearn.agents.always import always as mine\n")
     spec = load_spec(written('steps = 1\ntask = "service-station"\nagent = "beside_the_spec:mine"', tmp_path))
-    assert variants(spec)[0].contender.label == "beside_the_spec:mine"
+    assert make_variants(spec)[0].agent.label == "beside_the_spec:mine"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from everlearn.errors import InputError
-from everlearn.experiments.variants import variants
+from everlearn.experiments.variants import make_variants
 from tests.experiments.small import RANDOM, SMOOTH, STATION, described, world
 from tests.worlds import corridor, shop
 
 
 def listed(**changes) -> list[tuple]:
-    return [(one.place.label, one.contender.label, one.settings) for one in variants(described(**changes))]
+    return [(one.task.label, one.agent.label, one.settings) for one in make_variants(described(**changes))]
 
 
 def test_task_by_task_and_agent_by_agent():
@@ -51,9 +51,9 @@ def test_what_does_not_vary_is_no_setting():
 
 def test_members_of_a_family_are_counted_and_are_no_setting():
     task = {"name": world, "parameters": {"states": [2, 3]}, "family": {"instance": 3, "bonus": [0, 1]}}
-    found = variants(described(task=task, agent=RANDOM))
-    assert [one.place.member for one in found] == [0, 1, 2, 3, 4, 5] * 2
-    assert {one.place.members for one in found} == {6}
+    found = make_variants(described(task=task, agent=RANDOM))
+    assert [one.task.member for one in found] == [0, 1, 2, 3, 4, 5] * 2
+    assert {one.task.members for one in found} == {6}
     assert [one.settings["task.states"] for one in found] == [2] * 6 + [3] * 6
     assert [(one.plan.task.parameters["instance"], one.plan.task.parameters["bonus"]) for one in found[:3]] == [
         (0, 0.0),
@@ -83,7 +83,7 @@ def test_things_are_called_by_their_names():
 
 
 def test_every_variant_has_the_plan_of_the_spec():
-    for one in variants(described(steps=70, runs=3, seed=9, recording={"per_decade": 4})):
+    for one in make_variants(described(steps=70, runs=3, seed=9, recording={"per_decade": 4})):
         plan = one.plan
         assert (plan.steps, plan.runs, plan.seed, plan.per_decade) == (70, 3, 9, 4)
 
@@ -100,11 +100,11 @@ def test_every_variant_has_the_plan_of_the_spec():
     ids=["discounted", "subroutine", "growing horizon", "static", "duration of its own"],
 )
 def test_who_is_told_the_duration(agent, told):
-    assert variants(described(agent=agent))[0].told_duration is told
+    assert make_variants(described(agent=agent))[0].knows_duration is told
 
 
 def test_one_task_is_made_for_all_agents():
-    one, other = variants(described())
+    one, other = make_variants(described())
     assert one.plan.task is other.plan.task
 
 
@@ -115,5 +115,5 @@ def test_a_grid_of_agents_is_no_twin_of_itself():
 
 def test_a_grid_and_another_agent_of_its_name_are_refused():
     grid = {"name": "always", "parameters": {"policy": ["fast", "slow"]}}
-    with pytest.raises(InputError, match=r"agent\[2\]\.label: 'always'; is what agent\[1\] is called too"):
+    with pytest.raises(InputError, match=r"agent\[2\]\.label: 'always'; is also the label of agent\[1\]"):
         listed(agent=[grid, "always"])

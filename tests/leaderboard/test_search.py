@@ -9,9 +9,9 @@ import pytest
 
 import everlearn.leaderboard
 from everlearn.experiments.spec import load_spec
-from everlearn.experiments.variants import variants
+from everlearn.experiments.variants import make_variants
 from everlearn.leaderboard.lineup import contenders
-from everlearn.tuning.candidates import candidates
+from everlearn.tuning.candidates import draw_candidates
 from everlearn.tuning.search import Choice
 from everlearn.tuning.spec import TuningSpec, load_tuning
 from tests.leaderboard.small import PAPERS
@@ -51,7 +51,7 @@ def test_all_that_may_be_drawn_is_accepted(name):
     for choice in spec.search.values():
         assert isinstance(choice, Choice)
         combinations *= len(choice.values)
-    assert len(candidates(spec)) == min(61, combinations)
+    assert len(draw_candidates(spec)) == min(61, combinations)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -70,6 +70,6 @@ def test_no_task_is_both_for_choosing_and_for_judging():
 
     tables, found = Tables(10**6), {}
     for file in ("training", "set_aside"):
-        for one in variants(load_spec(FOLDER / f"{file}.toml")):
-            assert found.setdefault(tables.identity(one.plan.task), one.place.label) == one.place.label
+        for one in make_variants(load_spec(FOLDER / f"{file}.toml")):
+            assert found.setdefault(tables.identity(one.plan.task), one.task.label) == one.task.label
     assert len(found) == 22

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from everlearn.agents.registry import AGENTS
-from everlearn.experiments.variants import variants
+from everlearn.experiments.variants import make_variants
 from everlearn.leaderboard.lineup import OURS, contenders, lineup, resource
 from tests.leaderboard.small import PAPERS
 
@@ -42,4 +42,4 @@ def test_every_agent_has_a_label_and_one_value_of_everything_that_is_set():
 
 
 def test_every_setting_is_a_parameter_of_its_agent():
-    assert len(variants(lineup(tasks=["t-maze"]).spec)) == len(contenders())
+    assert len(make_variants(lineup(tasks=["t-maze"]).spec)) == len(contenders())

@@ -16,7 +16,7 @@ from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.execute import execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.spec import load_spec, read_spec
-from everlearn.experiments.variants import variants
+from everlearn.experiments.variants import make_variants
 from everlearn.play.configuration import MOST_AGENTS, Configuration, label, read_query, read_toml
 from everlearn.play.offer import REGISTERED
 from everlearn.play.pace import SPEEDS
@@ -64,7 +64,7 @@ def test_what_cannot_be_is_refused(changed, message):
 def test_a_spec_describes_the_same():
     spec = SEVERAL.checked().spec(1000)
     assert replace(read_toml(spec), speed=SEVERAL.speed) == SEVERAL.checked()
-    assert [one.plan.steps for one in variants(read_spec(tomllib.loads(spec)))] == [1000] * 4
+    assert [one.plan.steps for one in make_variants(read_spec(tomllib.loads(spec)))] == [1000] * 4
 
 
 def test_an_experiment_from_the_spec_repeats_what_was_seen_to_the_last_bit(tmp_path):

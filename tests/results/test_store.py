@@ -132,7 +132,7 @@ def refused(cells: Cells, cell: str = "0f") -> str:
     with pytest.raises(Damaged) as caught:
         cells.read(cell)
     message = str(caught.value)
-    assert message.startswith(f"{cells.path(cell)}: it is damaged (")
+    assert message.startswith(f"{cells.path(cell)}: is damaged (")
     assert "\n" not in message
     return message
 
@@ -222,7 +222,7 @@ def test_a_full_disk_leaves_the_old_cell_whole(cells, monkeypatch, number):
         cells.write("0f", checkpoint(t=20), NOTES)
     assert str(caught.value) == (
         f"{cells.path('0f')}: {os.strerror(number)}; nothing that was committed is lost; "
-        "make room and give the same command again"
+        "make room and run the same command again"
     )
     assert same(cells.read("0f")[0], checkpoint())
     assert [path.name for path in cells.directory.iterdir()] == ["0f.npz"]

@@ -6,7 +6,7 @@ import pytest
 
 from everlearn.agents.registry import make_design
 from everlearn.errors import InputError, UnknownName
-from everlearn.tuning.candidates import FINAL, RUNG, candidates, seed_of
+from everlearn.tuning.candidates import FINAL, RUNG, derive_seed, draw_candidates
 from everlearn.tuning.spec import read_tuning
 
 WIDE = {"schedule.horizon_scale": {"low": 1, "high": 9}, "schedule.optimism_scale": {"low": 0.1, "high": 1}}
@@ -18,19 +18,19 @@ def spec(search=WIDE, agent="growing-horizon", **changes):
 
 
 def settings(described):
-    return [dict(one.settings) for one in candidates(described)]
+    return [dict(one.settings) for one in draw_candidates(described)]
 
 
 def test_the_first_is_the_default():
     schedule = make_design("growing-horizon").schedule
-    first, *others = candidates(spec())
+    first, *others = draw_candidates(spec())
     assert first.settings == {name: schedule.parameters[name.removeprefix("schedule.")] for name in WIDE}
     assert (first.label, len(others)) == ("default", 10)
 
 
 def test_what_is_set_and_searched_is_the_default():
     agent = {"name": "growing-horizon", "schedule_parameters": {"horizon_scale": 7.0, "horizon_power": 0.1}}
-    first, second, *_ = candidates(spec(agent=agent))
+    first, second, *_ = draw_candidates(spec(agent=agent))
     assert first.settings["schedule.horizon_scale"] == 7.0
     entry = second.entry(spec(agent=agent).agent)
     assert entry.schedule_parameters["horizon_power"] == [0.1]
@@ -54,21 +54,23 @@ def test_all_differ_and_end_where_there_are_no_more():
 
 
 def test_purposes_have_seeds_of_their_own():
-    seeds = [seed_of(seed, *purpose) for seed in (0, 1, 2) for purpose in ((FINAL,), (RUNG, 1), (RUNG, 2), (RUNG, 3))]
+    seeds = [
+        derive_seed(seed, *purpose) for seed in (0, 1, 2) for purpose in ((FINAL,), (RUNG, 1), (RUNG, 2), (RUNG, 3))
+    ]
     assert len(set(seeds)) == 12
 
 
 def test_an_unknown_parameter_is_named():
     with pytest.raises(UnknownName, match=r"did you mean search\.schedule\.horizon_scale\?"):
-        candidates(spec({"schedule.horizon_scales": [1, 2]}))
+        draw_candidates(spec({"schedule.horizon_scales": [1, 2]}))
     with pytest.raises(UnknownName, match=r"key: 'search\.schedule\.horizon_scale'; known: search\.agent\.policy"):
-        candidates(spec({"schedule.horizon_scale": [1, 2]}, agent="always"))
+        draw_candidates(spec({"schedule.horizon_scale": [1, 2]}, agent="always"))
 
 
 def test_a_candidate_that_cannot_run_is_refused_beforehand():
-    with pytest.raises(InputError, match=r"^candidate 2, horizon at t = 1: 0\.5; must be at least 1; narrow what"):
-        candidates(spec({"schedule.horizon_scale": [0.5]}))
+    with pytest.raises(InputError, match=r"^candidate 2, horizon at t = 1: 0\.5; must be at least 1; narrow"):
+        draw_candidates(spec({"schedule.horizon_scale": [0.5]}))
     with pytest.raises(InputError, match=r"^candidate 2, schedule\.horizon_scale: 'long'; give a number"):
-        candidates(spec({"schedule.horizon_scale": ["long"]}))
+        draw_candidates(spec({"schedule.horizon_scale": ["long"]}))
     with pytest.raises(InputError, match=r"^agent, parameter: 'agent\.speed'"):
-        candidates(spec(agent={"name": "growing-horizon", "parameters": {"speed": 1}}))
+        draw_candidates(spec(agent={"name": "growing-horizon", "parameters": {"speed": 1}}))

@@ -10,7 +10,7 @@ import pytest
 
 import everlearn as el
 from everlearn.tasks.registry import make_task
-from everlearn.tuning.candidates import FINAL, RUNG, seed_of
+from everlearn.tuning.candidates import FINAL, RUNG, derive_seed
 from everlearn.tuning.halving import rungs
 from tests.experiments.small import Counting
 
@@ -67,9 +67,9 @@ def test_every_score_can_be_had_by_running_the_agent():
     optimum = el.Theory(make_task("service-station", {"window": 2})).optimal_average_reward
     for standing in tuned.standings:
         seeds = (
-            [(4, seed_of(1, FINAL))]
+            [(4, derive_seed(1, FINAL))]
             if standing.rung == 0
-            else [(2, seed_of(1, RUNG, r + 1)) for r in range(standing.rung)]
+            else [(2, derive_seed(1, RUNG, r + 1)) for r in range(standing.rung)]
         )
         policy = standing.candidate.settings["agent.policy"]
         chosen = {"task.window": 2, **({} if policy is None else {"agent.policy": policy})}

@@ -9,7 +9,7 @@ import everlearn as el
 from everlearn.experiments.execute import execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.spec import read_spec
-from everlearn.tuning.losses import Losses, Scale, enter, lost, scales
+from everlearn.tuning.scores import Losses, add_losses, loss, rewards_by_task
 from tests.experiments.small import world
 from tests.worlds import pendulum
 
@@ -27,14 +27,14 @@ AVERAGE = np.array([0.25, 0.5])
     ],
 )
 def test_by_hand(optimum, expected):
-    assert lost(AVERAGE, optimum, Scale(-2.0, 2.0)) == pytest.approx(expected, abs=1e-11)
+    assert loss(AVERAGE, optimum, el.Reward(lambda *_: 0.0, -2.0, 2.0)) == pytest.approx(expected, abs=1e-11)
 
 
 def entered(out, **changes):
     document = {"steps": 300, "runs": 3, "seed": 5, "agent": [{"name": "always", "label": "random"}]}
     spec = read_spec({**document, **changes})
     losses = {"random": Losses()}
-    enter(Experiment(execute(spec, out).path).recorded, scales(spec), losses)
+    add_losses(Experiment(execute(spec, out).path).recorded, rewards_by_task(spec), losses)
     return losses["random"]
 
 

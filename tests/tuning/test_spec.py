@@ -52,7 +52,10 @@ def test_what_is_left_out():
         ({"objective": "best"}, "objective: 'best'; give one of mean, worst"),
         ({"agent": ["growing-horizon", "always"]}, "agent: 2; tune one agent at a time"),
         ({"agent": {"name": "growing-horizon", "schedule": ["smooth", "fixed"]}}, "tune with one schedule at a time"),
-        ({"agent": {"name": "always", "parameters": {"policy": ["a", "b"]}}}, "what is to be searched stands under"),
+        (
+            {"agent": {"name": "always", "parameters": {"policy": ["a", "b"]}}},
+            "what is to be searched under search",
+        ),
         ({"steps": "many"}, "steps: 'many'; give a whole number, such as 10000 or 1e4"),
         ({"task": []}, "task: []; name at least one"),
     ],

@@ -1,1 +1,1 @@
-"""The same work on many machines, by Dask; nothing else knows of it."""
+"""Run experiments on a Dask cluster."""

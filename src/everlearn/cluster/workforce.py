@@ -1,7 +1,6 @@
-"""A Dask cluster as a workforce: jobs are walked in legs, and every leg that comes back is committed here.
+"""A Dask cluster as a workforce: workers run legs, and this process commits every checkpoint that they return.
 
-Workers write nothing.  A worker that is lost costs the legs that it was walking: each is begun again, elsewhere, from
-the last commit.
+Workers write nothing.  If a worker is lost, its legs are repeated on another one, from the last commit.
 """
 
 from __future__ import annotations
@@ -11,53 +10,51 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from everlearn.agents.guard import build_knowledge
-from everlearn.cluster.legs import Order, Refusal, walk
-from everlearn.cluster.travel import packed_plan, packed_table, with_records_of, without_records
+from everlearn.cluster import legs
 from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.plan import Progress
 from everlearn.errors import EverlearnError, InputError
-from everlearn.experiments.cells import Tables, agent_identity
-from everlearn.experiments.work import Commit, Job, commit_cells
+from everlearn.experiments.cells import Tables
+from everlearn.experiments.work import Commit, Job
 from everlearn.registry import whole
-from everlearn.results.provenance import arithmetic
 
 LEG = 5.0
-"""Seconds of a leg, at least: what a lost worker costs, and what travelling and committing are small beside.
+"""The least duration of a leg in seconds: much longer than sending and committing take, but cheap to repeat.
 
-With many workers legs are longer, so that the one who commits them is busy for at most half of the time."""
+With many workers legs are longer, so that this process commits for at most half of the time."""
 
 FIRST_LEG = 1.0
-"""Seconds of a job's first leg, so that a short job is seen to move."""
+"""The duration of the first leg of a job in seconds; it is short, so that progress shows early."""
 
 LOSSES = 10
-"""How often a leg may lose its worker before that is taken for its fault."""
+"""The number of workers that a leg may lose before the leg itself is taken to be the cause."""
 
 LOOK = 5.0
-"""Seconds between two looks at whether workers are there."""
+"""The seconds between two checks whether there are workers."""
 
 PATIENCE = 10.0
-"""Seconds to wait for a scheduler to answer."""
+"""The seconds to wait for an answer of the scheduler."""
 
 _INSTALL = "needs Dask; install it with: pip install 'everlearn[cluster]'"
 
 
 @dataclass
-class Walk:
-    """A job under way."""
+class RunningJob:
+    """A job, its last checkpoint, and what is sent with each of its legs."""
 
     job: Job
-    order: Order
+    order: legs.Order
     table: Any
+    """The Dask future of the packed table."""
     checkpoint: Checkpoint | None
     losses: int = 0
 
     @property
     def t(self) -> int:
-        """How far it is."""
+        """The number of steps taken."""
         return 0 if self.checkpoint is None else self.checkpoint.t
 
 
@@ -71,18 +68,19 @@ class Cluster:
         self._local = _local_number(address)
         self._refused: dict[str, str] = {}
         self.workers = self._local or 1
-        self._cost = 0.0
-        self.here: Any = None
+        self._commit_seconds = 0.0
+        """The moving average of the seconds that it takes to commit a leg."""
+        self._local_cluster: Any = None
 
     @contextmanager
-    def opened(self) -> Iterator[None]:
-        """Hold a connection to the cluster, started here where it is local."""
+    def open(self) -> Iterator[None]:
+        """Connect to the cluster, after starting it if it is local."""
         try:
             from distributed import Client, LocalCluster
         except ImportError:
             raise InputError("--cluster", self.address, _INSTALL) from None
         if self._local is None:
-            with _connected(Client, self.address) as self.client:
+            with _connect(Client, self.address) as self.client:
                 if not self.client.nthreads():
                     warnings.warn(f"{self.address} has no workers yet; waiting for some", stacklevel=2)
                     self.client.wait_for_workers(1)
@@ -90,82 +88,75 @@ class Cluster:
                 yield
             return
         options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
-        with LocalCluster(n_workers=self._local, **options) as self.here, Client(self.here) as self.client:
+        local = LocalCluster(n_workers=self._local, **options)
+        with local as self._local_cluster, Client(self._local_cluster) as self.client:
             yield
 
-    def __call__(
-        self,
-        todo: Sequence[Job],
-        tables: Tables,
-        commit: Commit,
-        *,
-        progress: Progress | None = None,
-        stop: threading.Event | None = None,
+    def run(
+        self, jobs: Sequence[Job], tables: Tables, commit: Commit, progress: Progress, stop: threading.Event
     ) -> None:
-        """Walk all jobs to their end."""
+        """Run all jobs to their end, leg by leg."""
         from distributed import as_completed
 
-        walks = {future: one for one in self._walks(todo, tables) for future in [self._submit(one)]}
-        returning = as_completed(list(walks), with_results=False)
+        futures = {self._submit(running): running for running in self._prepare(jobs, tables)}
+        completed = as_completed(list(futures), with_results=False)
         try:
-            with self._manned():
-                for future in returning:
-                    one = walks.pop(future)
-                    self._arrived(one, future, commit, progress)
-                    if one.t < one.job.plan.steps and not (stop is not None and stop.is_set()):
-                        again = self._submit(one)
-                        walks[again] = one
-                        returning.add(again)
+            with self._watch_workers():
+                for future in completed:
+                    running = futures.pop(future)
+                    self._receive(running, future, commit, progress)
+                    if running.t < running.job.plan.steps and not stop.is_set():
+                        next_leg = self._submit(running)
+                        futures[next_leg] = running
+                        completed.add(next_leg)
         finally:
-            self.client.cancel(list(walks))
+            self.client.cancel(list(futures))
 
     @contextmanager
-    def _manned(self) -> Iterator[None]:
-        """See to it that there are workers: start lost ones anew where they are ours, else say that none is there."""
+    def _watch_workers(self) -> Iterator[None]:
+        """Restart the workers of a local cluster that are lost; warn if another cluster has none left."""
         done = threading.Event()
 
-        def look() -> None:
-            said = False
+        def watch() -> None:
+            warned = False
             while not done.wait(LOOK):
-                there = len(self.client.nthreads())
-                if self.here is not None and there < self.workers:
-                    self.here.scale(self.workers)
-                elif there == 0 and not said:
+                workers = len(self.client.nthreads())
+                if self._local_cluster is not None and workers < self.workers:
+                    self._local_cluster.scale(self.workers)
+                elif workers == 0 and not warned:
                     warnings.warn(f"{self.address} has no workers left; waiting for some", stacklevel=2)
-                    said = True
+                    warned = True
 
-        looking = threading.Thread(target=look, daemon=True)
-        looking.start()
+        watching = threading.Thread(target=watch, daemon=True)
+        watching.start()
         try:
             yield
         finally:
             done.set()
-            looking.join()
+            watching.join()
 
-    def _walks(self, todo: Sequence[Job], tables: Tables) -> Iterator[Walk]:
+    def _prepare(self, jobs: Sequence[Job], tables: Tables) -> Iterator[RunningJob]:
         sent: dict[str, Any] = {}
-        for job in todo:
-            variant = job.cells[0].variant
-            table = tables.of(job.plan.task)
-            packed = packed_table(table, variant)
+        for job in jobs:
+            variant, table = job.cells[0].variant, tables.of(job.plan.task)
+            packed = legs.pack_table(table, variant)
             if job.engine != "compiled" or table is None:
                 raise InputError("--cluster", self.address, "only the compiled engine runs there; give engine = 'auto'")
-            if packed["digest"] not in sent:
-                # A task that returns it, rather than scattered data, which would be lost with the worker that holds it.
-                sent[packed["digest"]] = self.client.submit(_itself, packed, key=f"table-{packed['digest']}")
-            agent = agent_identity(job.plan.design, build_knowledge(job.plan.design, table.indexed))
-            order = Order(packed_plan(variant, self.folder), job.runs, agent, arithmetic(), FIRST_LEG)
-            yield Walk(job, order, sent[packed["digest"]], job.checkpoint)
+            if packed.digest not in sent:
+                # A Dask task that returns the table, because scattered data would be lost with the worker that has it.
+                sent[packed.digest] = self.client.submit(_identity, packed, key=f"table-{packed.digest}")
+            order = legs.make_order(variant, job.runs, table.indexed, self.folder)
+            yield RunningJob(job, order, sent[packed.digest], job.checkpoint)
 
-    def _submit(self, one: Walk) -> Any:
-        start = None if one.checkpoint is None else without_records(one.checkpoint)
-        seconds = FIRST_LEG if one.checkpoint is one.job.checkpoint else max(LEG, 2 * self.workers * self._cost)
-        order = Order(one.order.plan, one.order.runs, one.order.agent, one.order.arithmetic, seconds)
-        workers = self._accepted()
-        return self.client.submit(walk, order, one.table, start, pure=False, workers=workers)
+    def _submit(self, running: RunningJob) -> Any:
+        first = running.checkpoint is running.job.checkpoint
+        seconds = FIRST_LEG if first else max(LEG, 2 * self.workers * self._commit_seconds)
+        start = None if running.checkpoint is None else legs.without_curves(running.checkpoint)
+        order = replace(running.order, seconds=seconds)
+        return self.client.submit(legs.run_leg, order, running.table, start, pure=False, workers=self._accepted())
 
     def _accepted(self) -> list[str] | None:
-        """Return the workers that may be used, or None for all."""
+        """Return the workers that may be used; None for all."""
         if not self._refused:
             return None
         accepted = [worker for worker in self.client.nthreads() if worker not in self._refused]
@@ -174,33 +165,32 @@ class Cluster:
             raise EverlearnError(f"no worker is left that would give the same results; {worker}: {reason}")
         return accepted
 
-    def _arrived(self, one: Walk, future: Any, commit: Commit, progress: Progress | None) -> None:
-        """Commit what a leg brought; where it brought nothing, leave the job as it was, to be sent again."""
+    def _receive(self, running: RunningJob, future: Any, commit: Commit, progress: Progress) -> None:
+        """Commit the checkpoint that a leg returned; if there is none, the job stays as it was."""
         from distributed import KilledWorker
 
         try:
-            brought = future.result()
+            returned = future.result()
         except KilledWorker:
-            one.losses += 1
-            if one.losses > LOSSES:
+            running.losses += 1
+            if running.losses > LOSSES:
                 raise EverlearnError(f"{self.address}: {LOSSES} workers were lost on one block of runs") from None
             return
-        if isinstance(brought, Refusal):
-            if brought.worker not in self._refused:
-                warnings.warn(f"worker {brought.worker} is refused: {brought.reason}", stacklevel=2)
-            self._refused[brought.worker] = brought.reason
+        if isinstance(returned, legs.Refusal):
+            if returned.worker not in self._refused:
+                warnings.warn(f"worker {returned.worker} is not used: {returned.reason}", stacklevel=2)
+            self._refused[returned.worker] = returned.reason
             return
         began = time.perf_counter()
-        reached, seconds = brought
-        moved = (reached.t - one.t) * len(one.job.runs)
-        one.checkpoint = with_records_of(reached, one.checkpoint)
-        commit_cells(one.job, one.checkpoint, commit, seconds)
-        self._cost += 0.1 * (time.perf_counter() - began - self._cost)
-        if progress is not None:
-            progress(moved)
+        reached, seconds = returned
+        steps = (reached.t - running.t) * len(running.job.runs)
+        running.checkpoint = legs.join_curves(running.checkpoint, reached)
+        running.job.commit(running.checkpoint, commit, seconds)
+        self._commit_seconds += 0.1 * (time.perf_counter() - began - self._commit_seconds)
+        progress(steps)
 
 
-def _itself(packed: dict[str, Any]) -> dict[str, Any]:
+def _identity(packed: legs.PackedTable) -> legs.PackedTable:
     return packed
 
 
@@ -214,10 +204,10 @@ def _local_number(address: str) -> int | None:
 
 
 @contextmanager
-def _connected(client: Any, address: str) -> Iterator[Any]:
+def _connect(client: Any, address: str) -> Iterator[Any]:
     try:
-        made = client(address, timeout=PATIENCE)
+        connected = client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise InputError("--cluster", address, f"cannot be reached ({error}); is a scheduler running there?") from None
-    with made:
-        yield made
+    with connected:
+        yield connected

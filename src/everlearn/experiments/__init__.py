@@ -1,1 +1,1 @@
-"""Comparisons that are described once, survive anything, and can be added to."""
+"""Experiments: comparisons of agents on tasks that are described once, can be interrupted, and can be extended."""

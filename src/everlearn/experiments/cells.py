@@ -1,7 +1,7 @@
-"""Cells: the pieces in which an experiment is done, each known by a hash of everything that determines its result.
+"""Cells: blocks of runs of one variant, each named by a hash of everything that determines its result.
 
-A cell is a block of runs of one variant.  How long it has run is not part of what it is: the agent does not know, so
-that a cell can always go on.  An agent that is told the duration is another agent for each.
+The number of steps is not part of the hash, because agents do not know it; so a cell can always be extended.  An agent
+that takes the duration as a parameter is a different agent for each duration.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from everlearn.agents.guard import build_knowledge
 from everlearn.agents.knowledge import arrays
 from everlearn.agents.schedule import Schedule
 from everlearn.engine.memory import MEMORY, bytes_known
-from everlearn.experiments.variants import Variant, named
+from everlearn.experiments.variants import Variant, blame_entry
 from everlearn.protocol import Knowledge
 from everlearn.registry import plain
 from everlearn.sources import source_of
@@ -29,10 +29,10 @@ from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 REVISION = 1
-"""Raised when the same task, agent and seed come to give other results: the randomness contract, say."""
+"""Increase this if the same task, agent and seed give other results, for instance after a change of random streams."""
 
 BLOCK = 25
-"""Runs in a cell: a hundred or two share out evenly among a few threads or workers."""
+"""The number of runs in a cell: small enough to distribute a hundred runs evenly among a few threads or workers."""
 
 
 @dataclass(frozen=True)
@@ -40,57 +40,50 @@ class Cell:
     """A block of runs of a variant."""
 
     name: str
-    """The hash of what determines its result."""
+    """The hash of ``identity``."""
     identity: Mapping[str, Any]
+    """Everything that determines the result."""
     variant: Variant
     runs: range
 
 
 class Tables:
-    """The tables of the tasks of an experiment, each made once; None for a task without a model.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.service_station import service_station
-    >>> station, tables = service_station(), Tables(1_000_000)
-    >>> tables.of(station) is tables.of(station)
-    True
-
-    """
+    """A cache of the tables and hashes of tasks."""
 
     def __init__(self, max_pairs: int) -> None:
         self.max_pairs = max_pairs
-        self._known: dict[int, tuple[Task, AnyTable | None, str]] = {}
+        # The task is kept with its entry, so that its id is not given to another object.
+        self._entries: dict[int, tuple[Task, AnyTable | None, str]] = {}
 
     def of(self, task: Task) -> AnyTable | None:
-        """Return the table of a task."""
+        """Return the table of a task; None if the task has no model."""
         return self._entry(task)[1]
 
     def identity(self, task: Task) -> str:
-        """Return a hash of what the task does."""
+        """Return the hash of a task."""
         return self._entry(task)[2]
 
     def _entry(self, task: Task) -> tuple[Task, AnyTable | None, str]:
-        if id(task) not in self._known:
+        if id(task) not in self._entries:
             table = None if task.model is None else settled_table(task, self.max_pairs)
-            self._known[id(task)] = task, table, _task_identity(task, table)
-        return self._known[id(task)]
+            self._entries[id(task)] = task, table, _hash_task(task, table)
+        return self._entries[id(task)]
 
 
-def cells(variants: list[Variant], tables: Tables) -> list[Cell]:
-    """Return every cell of the variants, in their order."""
-    return [cell for variant in variants for cell in _cells(variant, tables)]
+def make_cells(variants: list[Variant], tables: Tables) -> list[Cell]:
+    """Return all cells of the variants, in order."""
+    return [cell for variant in variants for cell in _split(variant, tables)]
 
 
-def _cells(variant: Variant, tables: Tables) -> Iterator[Cell]:
+def _split(variant: Variant, tables: Tables) -> Iterator[Cell]:
     plan = variant.plan
     indexed = IndexedTask(plan.task)
-    with named(variant.contender.key):
+    with blame_entry(variant.agent.key):
         knowledge = build_knowledge(plan.design, indexed)
     identity = {
         "revision": REVISION,
         "task": tables.identity(plan.task),
-        "agent": agent_identity(plan.design, knowledge),
+        "agent": hash_agent(plan.design, knowledge),
         "parameters": plain(plan.design.parameters),
         "duration": plan.design.duration,
         "seed": plan.seed,
@@ -99,15 +92,15 @@ def _cells(variant: Variant, tables: Tables) -> Iterator[Cell]:
     size = max(1, min(BLOCK, MEMORY // 4 // max(bytes_known(plan.design, indexed), 1)))
     for first in range(0, plan.runs, size):
         runs = range(variant.first_run + first, variant.first_run + min(first + size, plan.runs))
-        whole = {**identity, "runs": [runs.start, runs.stop]}
-        yield Cell(_hash(whole)[:32], whole, variant, runs)
+        cell_identity = {**identity, "runs": [runs.start, runs.stop]}
+        yield Cell(_hash(cell_identity)[:32], cell_identity, variant, runs)
 
 
-def _task_identity(task: Task, table: AnyTable | None) -> str:
-    """Return a hash of the whole table; of its beginning and of the source, where it is not whole; else of the source.
+def _hash_task(task: Task, table: AnyTable | None) -> str:
+    """Return the hash of a complete table, or else of the source code and of the part of the table that there is.
 
-    The source goes with the parameters, since what a function closes over may not show in it, and with what the task
-    says of where it comes from, which names the version of a library whose environment it is.
+    The parameters are hashed with the source code, because what a function closes over may not show in it.  So is the
+    source that the task states, which contains the version of the library that an environment comes from.
     """
     if isinstance(table, FixedTable):
         return table.digest()
@@ -118,23 +111,25 @@ def _task_identity(task: Task, table: AnyTable | None) -> str:
     return _hash([*parts, table.digest() if table is not None else ""])
 
 
-def agent_identity(design: Design, knowledge: Knowledge) -> str:
-    """Return a hash of what an agent does: its functions, what it knows at the beginning, its schedule."""
+def hash_agent(design: Design, knowledge: Knowledge) -> str:
+    """Return a hash of an agent: its functions, its initial knowledge and its schedule."""
     parts = [source_of(function) for function in (design.act, design.learn, design.policy)]
-    known = arrays(knowledge)
-    parts += [f"{name} {array.dtype.str} {array.shape} {_sha(array)}" for name, array in known.items()]
-    parts += [repr((name, value)) for name, value in knowledge._asdict().items() if name not in known]
-    return _hash([parts, _schedule_identity(design.schedule)])
+    named_arrays = arrays(knowledge)
+    for name, array in named_arrays.items():
+        digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+        parts.append(f"{name} {array.dtype.str} {array.shape} {digest}")
+    parts += [repr((name, value)) for name, value in knowledge._asdict().items() if name not in named_arrays]
+    return _hash([parts, _hash_schedule(design.schedule)])
 
 
-def _schedule_identity(schedule: Schedule | None) -> str | None:
-    """Return a hash of a schedule's source and of its values at times from 1 to 2 ** 40."""
+def _hash_schedule(schedule: Schedule | None) -> str | None:
+    """Return a hash of a schedule's source code and of its values at times from 1 to 2 ** 40."""
     if schedule is None:
         return None
     functions = (schedule.horizon, schedule.optimism, schedule.value_shift, schedule.count_scale)
     times = sorted({*range(1, 65), *(2**power for power in range(41))})
     values = [[_value(function, t) for t in times] for function in functions]
-    source = [source_of(schedule.formula)] if schedule.formula else [source_of(one) for one in functions]
+    source = [source_of(function) for function in ([schedule.formula] if schedule.formula else functions)]
     return _hash([source, values, schedule.ceiling, schedule.scales_counts, schedule.constants])
 
 
@@ -142,11 +137,7 @@ def _value(function: Any, t: int) -> str:
     try:
         return float(function(t)).hex()
     except (ArithmeticError, TypeError, ValueError):
-        return str(math.nan)  # refused where a run reaches it; here it only tells schedules apart
-
-
-def _sha(array: Any) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+        return str(math.nan)  # a run that reaches t raises; here it only has to be deterministic
 
 
 def _hash(value: Any) -> str:

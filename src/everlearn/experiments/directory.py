@@ -1,42 +1,34 @@
-"""The directory of an experiment: a manifest, the cells, and the tables that are made of them.
+"""The directory of an experiment: the manifest, the cells, and the tables that are made of them.
 
 ::
 
-    manifest.json    what was to be done, where it comes from, and what was measured
-    cells/           a file for each block of runs: what was recorded, and what it takes to go on
+    manifest.json    the spec, where the results come from, and what was measured
+    cells/           one file per block of runs: what was recorded, and what is needed to resume
     runs.parquet     every run at every recording time
     summary.parquet  measures of each agent on each task, with intervals
 
-The manifest alone holds what differs between two equal computations: dates, durations, hosts.  Tables are the same to
-the last byte when the computation is.
+Whatever differs between two equal computations (dates, durations, hosts) is in the manifest and the cells.  Tables are
+equal to the last byte if the computations are.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from everlearn.engine.checkpoint import Checkpoint
 from everlearn.errors import StoreError
+from everlearn.experiments.manifest import Manifest
 from everlearn.files import replacing
-from everlearn.results.store import SCHEMA, Cells, Damaged, full_disk, refuse_newer
+from everlearn.results.store import SCHEMA, Cells, Damaged, StoredCell, full_disk, refuse_newer
 
 MANIFEST, CELLS = "manifest.json", "cells"
 
 
 class Directory:
-    """An experiment on disk.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> Directory(tempfile.mkdtemp()).manifest is None
-    True
-
-    """
+    """An experiment on disk."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -45,63 +37,67 @@ class Directory:
             raise StoreError(f"{self.path}: is a file; give a directory")
 
     @property
-    def manifest(self) -> dict[str, Any] | None:
-        """What the experiment is, or None where there is none."""
+    def manifest(self) -> Manifest | None:
+        """The manifest; None if the directory has none."""
         file = self.path / MANIFEST
         try:
-            manifest = json.loads(file.read_text(encoding="utf-8"))
+            document = json.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise Damaged(f"{file}: it is damaged ({error})") from None
-        if not isinstance(manifest, dict):
-            raise Damaged(f"{file}: it is damaged (it is not whole)")
-        if isinstance(manifest.get("schema"), int):
-            refuse_newer(file, manifest["schema"])
-        if manifest.pop("sha256", None) != _hash(manifest):
-            raise Damaged(f"{file}: it is damaged (its checksum is wrong)")
-        return manifest
+            raise Damaged(f"{file}: is damaged ({error})") from None
+        if not isinstance(document, dict):
+            raise Damaged(f"{file}: is damaged (it is not complete)")
+        if isinstance(document.get("schema"), int):
+            refuse_newer(file, document["schema"])
+        if document.pop("sha256", None) != _hash(document):
+            raise Damaged(f"{file}: is damaged (its checksum is wrong)")
+        return cast("Manifest", document)
 
-    def described(self) -> dict[str, Any]:
-        """Return the manifest; a directory without one is refused."""
+    def read_manifest(self) -> Manifest:
+        """Return the manifest; raise if the directory has none."""
         if (manifest := self.manifest) is None:
             raise StoreError(f"{self.path}: there is no experiment here; make one with 'everlearn experiment run'")
         return manifest
 
-    def describe(self, manifest: dict[str, Any]) -> None:
+    def write_manifest(self, manifest: Manifest) -> None:
         """Write the manifest."""
         document = {**manifest, "schema": SCHEMA}
         self.write(MANIFEST, json.dumps({**document, "sha256": _hash(document)}, indent=1).encode() + b"\n")
 
     def write(self, name: str, data: bytes) -> str:
-        """Write a file, whole or not at all, and return its hash."""
+        """Write a file atomically, and return its hash."""
         path = self.path / name
         with full_disk(path), replacing(path) as file:
             file.write(data)
         return hashlib.sha256(data).hexdigest()
 
     def read_cells(
-        self, names: list[str], damaged: list[str] | None = None
-    ) -> Iterator[tuple[str, tuple[Checkpoint, dict[str, Any]] | None]]:
-        """Yield cells as they are; one that is damaged is refused, or taken for absent and noted in ``damaged``."""
+        self, names: Sequence[str], damaged: list[str] | None = None
+    ) -> Iterator[tuple[str, StoredCell | None]]:
+        """Yield each cell by its name, None if it does not exist; raise if it is damaged.
+
+        With a list ``damaged``, add the error to that list instead, as if the cell did not exist.
+        """
         for name in names:
             try:
                 yield name, self.cells.read(name)
             except Damaged as error:
                 if damaged is None:
-                    raise Damaged(f"{error}; run the experiment again to compute it anew") from None
+                    raise Damaged(f"{error}; run the experiment again to recompute it") from None
                 damaged.append(str(error))
                 yield name, None
 
     def altered_tables(self) -> list[str]:
-        """Return the tables that are not as they were written."""
-        found = []
-        for name, digest in self.described().get("tables", {}).items():
-            path = self.path / name
-            if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
-                found.append(name)
-        return found
+        """Return the names of tables that were changed or removed after they were written."""
+        hashes = self.read_manifest().get("tables", {})
+        paths = {name: self.path / name for name in hashes}
+        return [
+            name
+            for name, path in paths.items()
+            if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != hashes[name]
+        ]
 
 
-def _hash(manifest: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+def _hash(document: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()

@@ -1,41 +1,37 @@
-"""Doing an experiment: what is there is kept, what is missing is done, and tables are made of all of it."""
+"""Execute an experiment: keep the finished cells, compute the missing ones, and write the tables."""
 
 from __future__ import annotations
 
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.memory import refuse_beyond_memory
-from everlearn.engine.plan import Progress
 from everlearn.engine.runner import choose_engine
 from everlearn.errors import InputError, StoreError
-from everlearn.experiments.cells import Cell, Tables, cells
+from everlearn.experiments.cells import Cell, Tables, make_cells
 from everlearn.experiments.directory import Directory
-from everlearn.experiments.gather import gather
-from everlearn.experiments.manifest import manifest_of
-from everlearn.experiments.platforms import warn_of_others
+from everlearn.experiments.manifest import Manifest, make_manifest, warn_of_other_platforms
 from everlearn.experiments.spec import Spec
-from everlearn.experiments.variants import Variant, variants
-from everlearn.experiments.work import Commit, Job, jobs, work_here
+from everlearn.experiments.tables import write_tables
+from everlearn.experiments.variants import make_variants
+from everlearn.experiments.work import Pending, Threads, Workforce, make_jobs
 from everlearn.files import refuse_unwritable
 from everlearn.locks import gathering, working
 from everlearn.machine import cores
 from everlearn.results.provenance import provenance
-from everlearn.results.store import Damaged
+from everlearn.results.store import Damaged, Notes
 
 ROW = 64
-"""Bytes of a row of the table of runs, about."""
+"""The approximate number of bytes in a row of the table of runs."""
 
 
 class Shard(NamedTuple):
-    """One of several parts into which the cells are dealt out.
+    """One of several parts into which the cells of an experiment are divided.
 
     Examples
     --------
@@ -57,70 +53,24 @@ class Shard(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What its lock is called."""
+        """The name of its lock."""
         return f"{self.number}-of-{self.of}"
 
 
-class Workforce(Protocol):
-    """What does jobs: this machine's threads, or a cluster."""
-
-    workers: int
-    """How many jobs there should be, at least, so that none idles."""
-
-    def opened(self) -> AbstractContextManager[object]:
-        """Be there for as long as the context lasts."""
-
-    def __call__(
-        self,
-        todo: Sequence[Job],
-        tables: Tables,
-        commit: Commit,
-        *,
-        progress: Progress | None = None,
-        stop: threading.Event | None = None,
-    ) -> None:
-        """Do all jobs, committing on the way."""
-
-
-class Threads:
-    """The threads of this machine."""
-
-    workers = 1  # jobs need not be many: threads share them
-
-    def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads
-
-    def opened(self) -> AbstractContextManager[object]:
-        """Be there."""
-        return nullcontext()
-
-    def __call__(
-        self,
-        todo: Sequence[Job],
-        tables: Tables,
-        commit: Commit,
-        *,
-        progress: Progress | None = None,
-        stop: threading.Event | None = None,
-    ) -> None:
-        """Do all jobs."""
-        work_here(todo, tables, commit, threads=self.threads, progress=progress, stop=stop)
-
-
 class Watcher:
-    """Told how an experiment goes; this one says nothing."""
+    """Receives the progress of an experiment; override the methods that you need."""
 
     def stage(self, name: str) -> None:
-        """Take in which of several experiments begins."""
+        """Report which of several experiments begins."""
 
     def begin(self, cells: int, done: int, steps: int, steps_done: int) -> None:
-        """Take in how much there is, and how much of it was there already."""
+        """Report how much work there is, and how much of it was done before."""
 
     def steps(self, number: int) -> None:
-        """Take in steps done."""
+        """Report how many steps were taken since the last report."""
 
     def cell(self) -> None:
-        """Take in that a cell is finished."""
+        """Report that a cell is finished."""
 
 
 def execute(
@@ -133,157 +83,158 @@ def execute(
     stop: threading.Event | None = None,
     gathered: bool = True,
 ) -> Directory:
-    """Do what is missing of an experiment in a directory, and make its tables.
+    """Run what is missing of an experiment in a directory, and write its tables.
 
-    Killed at any moment and called again, it goes on where it was, and comes to the same tables to the last byte.
-    With fewer steps than the directory has, the tables are those of fewer steps, and nothing is lost: what was recorded
-    on the way depends on t alone.
-    Without ``gathered`` no tables are made: the cells hold everything, and intervals of hundreds of agents take time.
+    Call it again to resume after an interruption; the tables are then the same to the last byte.  With fewer steps than
+    the directory has, the tables are those of fewer steps, and the later steps are kept.
+
+    Parameters
+    ----------
+    spec, path:
+        the experiment and its directory
+    workforce:
+        what runs the cells; by default the threads of this machine
+    shard:
+        run these cells only
+    watcher:
+        receives the progress
+    stop:
+        an event that, when set, makes the workforce commit and return early
+    gathered:
+        whether to write the tables; without them the cells still hold everything
+
     """
     refuse_unwritable(path)
-    directory, watcher, workforce = Directory(path), watcher or Watcher(), workforce or Threads()
-    chosen, tables, here = variants(spec), Tables(spec.max_pairs), provenance()
-    refuse_beyond_memory([one.plan for one in chosen], jobs=cores(), row=ROW)
-    everything = cells(chosen, tables)
-    engines = {id(one): choose_engine(one.plan, spec.engine, tables.of(one.plan.task)) for one in chosen}
-    mine = everything[shard.number - 1 :: shard.of] if shard else everything
+    execution = _Execution(spec, Directory(path), shard, watcher or Watcher())
+    directory = execution.directory
     with working(directory.path, shard.name if shard else None):
-        before = _before(directory)
-        _refuse_other(directory, before, here)
-        left, notes = _left(mine, _engine_of(engines), directory, watcher)
-        if left:
-            warn_of_others(directory.path, before, [notes[cell.name] for cell, checkpoint in left if checkpoint])
-        spent = {name: found.get("seconds", 0.0) for name, found in notes.items()}
-        with gathering(directory.path):
-            known = _before(directory, quiet=True)
-            directory.describe(manifest_of(spec, everything, engines, tables, here, known, and_here=bool(left)))
+        pending = execution.prepare()
         began = time.perf_counter()
-        _do(left, spent, engines, directory, tables, workforce, watcher, here, stop)
+        if pending:
+            execution.run(pending, workforce or Threads(), stop or threading.Event())
         if gathered:
             with gathering(directory.path):
-                gather(directory, seconds=time.perf_counter() - began)
+                write_tables(directory, seconds=time.perf_counter() - began)
     return directory
 
 
 def extend(path: str | Path, spec: Spec, **options: Any) -> Directory:
-    """Go on from finished runs to more steps; equal to a run of that length from the start, bit for bit.
+    """Continue finished runs to more steps; the result equals that of runs of this length, bit for bit.
 
-    ``spec`` is that of the directory, with the new number of steps.
+    ``spec`` is that of the directory, with the new number of steps, and ``options`` are those of :func:`execute`.
     """
-    before = Directory(path).described()
-    reached = before["tables_steps"] or before["steps"]  # an extension that was interrupted may be to fewer steps
+    manifest = Directory(path).read_manifest()
+    reached = manifest["tables_steps"] or manifest["steps"]  # an interrupted extension may be continued to fewer steps
     if spec.steps <= reached:
         remedy = f"the experiment has {reached:,}; give more, or run its spec with fewer"
         raise InputError("steps", spec.steps, remedy)
-    told = [one for one in variants(spec) if one.told_duration]
-    if told:
-        why = f"the agent {told[0].contender.label!r} is told the duration, so that a longer run is another run"
-        remedy = f"{why}; raise steps in the spec and run that"
-        raise InputError("steps", spec.steps, remedy)
+    for variant in make_variants(spec):
+        if variant.knows_duration:
+            why = f"the agent {variant.agent.label!r} uses the duration, so that a longer run is another run"
+            raise InputError("steps", spec.steps, f"{why}; raise steps in the spec and run that")
     return execute(spec, path, **options)
 
 
-def _before(directory: Directory, quiet: bool = False) -> dict[str, Any] | None:
-    """Return the manifest that is there; a damaged one is made anew, since the cells hold everything else."""
-    try:
-        return directory.manifest
-    except Damaged as error:
-        if not quiet:
-            warnings.warn(f"{error}; it is made anew", stacklevel=2)
-        return None
+class _Execution:
+    """An experiment that is being executed in a directory."""
 
+    def __init__(self, spec: Spec, directory: Directory, shard: Shard | None, watcher: Watcher) -> None:
+        self.spec, self.directory, self.watcher = spec, directory, watcher
+        self.tables, self.provenance = Tables(spec.max_pairs), provenance()
+        variants = make_variants(spec)
+        refuse_beyond_memory([variant.plan for variant in variants], jobs=cores(), row=ROW)
+        self.cells = make_cells(variants, self.tables)
+        self.own_cells = self.cells[shard.number - 1 :: shard.of] if shard else self.cells
+        self.engines = {
+            id(variant): choose_engine(variant.plan, spec.engine, self.tables.of(variant.plan.task))
+            for variant in variants
+        }
+        self.seconds: dict[str, float] = {}
+        """The seconds of work on each cell."""
+        self.lock = threading.Lock()
 
-def _refuse_other(directory: Directory, before: dict[str, Any] | None, here: dict[str, Any]) -> None:
-    """Refuse a directory whose results could not stand beside new ones."""
-    if before is None:
-        return
-    if before["provenance"]["arithmetic"] != here["arithmetic"]:
-        raise StoreError(
-            f"{directory.path}: was computed on a machine whose arithmetic differs in the last bit "
-            f"({before['provenance']['host']}); go on there, or give another directory"
-        )
+    def engine_of(self, cell: Cell) -> str:
+        return self.engines[id(cell.variant)]
 
+    def prepare(self) -> list[Pending]:
+        """Write the manifest, and return the cells that are not finished."""
+        manifest = self._previous_manifest()
+        if manifest is not None and manifest["provenance"]["arithmetic"] != self.provenance["arithmetic"]:
+            raise StoreError(
+                f"{self.directory.path}: was computed on a machine whose arithmetic differs in the last bit "
+                f"({manifest['provenance']['host']}); resume it there, or give another directory"
+            )
+        pending, notes = self._read_cells()
+        if pending:
+            begun = [notes[cell.name] for cell, checkpoint in pending if checkpoint is not None]
+            warn_of_other_platforms(self.directory.path, manifest, begun)
+        self.seconds = {name: stored.get("seconds", 0.0) for name, stored in notes.items()}
+        with gathering(self.directory.path):
+            previous = self._previous_manifest(quiet=True)  # another shard may have written it in the meantime
+            sources = self.spec, self.cells, self.engine_of, self.tables, self.provenance, previous
+            self.directory.write_manifest(make_manifest(*sources, computing=bool(pending)))
+        return pending
 
-def _do(
-    left: Sequence[tuple[Cell, Checkpoint | None]],
-    spent: dict[str, float],
-    engines: dict[int, str],
-    directory: Directory,
-    tables: Tables,
-    workforce: Workforce,
-    watcher: Watcher,
-    here: dict[str, Any],
-    stop: threading.Event | None,
-) -> None:
-    lock = threading.Lock()
+    def run(self, pending: list[Pending], workforce: Workforce, stop: threading.Event) -> None:
+        with workforce.open():
+            jobs = make_jobs(pending, self.engine_of, self.tables, workforce.workers)
+            workforce.run(jobs, self.tables, self._commit, self.watcher.steps, stop)
 
-    def commit(cell: Cell, checkpoint: Checkpoint, seconds: float) -> None:
-        with lock:
-            spent[cell.name] = spent.get(cell.name, 0.0) + seconds
-        directory.cells.write(cell.name, checkpoint, _notes(cell, spent[cell.name], here))
+    def _previous_manifest(self, quiet: bool = False) -> Manifest | None:
+        """Return the manifest in the directory; None if it is damaged, because all else is in the cells."""
+        try:
+            return self.directory.manifest
+        except Damaged as error:
+            if not quiet:
+                warnings.warn(f"{error}; it is written again", stacklevel=4)
+            return None
+
+    def _read_cells(self) -> tuple[list[Pending], dict[str, Notes]]:
+        """Return the cells that are not finished, and the notes of all cells that were begun."""
+        pending: list[Pending] = []
+        notes: dict[str, Notes] = {}
+        damaged: list[str] = []
+        steps = steps_done = 0
+        by_name = {cell.name: cell for cell in self.own_cells}
+        for name, stored in self.directory.read_cells(list(by_name), damaged):
+            cell, checkpoint = by_name[name], None
+            length = cell.variant.plan.steps
+            if stored is not None:
+                notes[name] = stored.notes
+                checkpoint = self._usable(stored.checkpoint, cell)
+            entry = Pending(cell, checkpoint)
+            steps += length * len(cell.runs)
+            steps_done += min(entry.t, length) * len(cell.runs)
+            if entry.t < length:
+                pending.append(entry)
+        for message in damaged:
+            warnings.warn(f"{message}; it is computed again", stacklevel=4)
+        self.watcher.begin(len(by_name), len(by_name) - len(pending), steps, steps_done)
+        return pending, notes
+
+    def _usable(self, checkpoint: Checkpoint, cell: Cell) -> Checkpoint | None:
+        """Return the checkpoint if it is finished or can be resumed; raise if the end lies between recorded times."""
+        steps, times = cell.variant.plan.steps, checkpoint.curves.times
+        if checkpoint.t > steps and steps not in times:
+            after = int(times.searchsorted(steps))
+            recorded = " and ".join(f"{t:,}" for t in times[max(after - 1, 0) : after + 1])
+            passed = f"the runs in {self.directory.path} have {checkpoint.t:,} already, and were recorded at {recorded}"
+            raise InputError("steps", steps, f"{passed}; give one of these, or another directory")
+        resumable = checkpoint.resumable and checkpoint.engine == self.engine_of(cell)
+        return checkpoint if checkpoint.t >= steps or resumable else None
+
+    def _commit(self, cell: Cell, checkpoint: Checkpoint, seconds: float) -> None:
+        with self.lock:
+            self.seconds[cell.name] = self.seconds.get(cell.name, 0.0) + seconds
+        notes: Notes = {
+            "identity": dict(cell.identity),
+            "seconds": self.seconds[cell.name],
+            "host": self.provenance["host"],
+            "everlearn": self.provenance["everlearn"],
+            "arithmetic": self.provenance["arithmetic"],
+            "platform": self.provenance["platform"],
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        self.directory.cells.write(cell.name, checkpoint, notes)
         if checkpoint.t == cell.variant.plan.steps:
-            watcher.cell()
-
-    if left:
-        with workforce.opened():
-            todo = jobs(left, _engine_of(engines), tables, workforce.workers)
-            workforce(todo, tables, commit, progress=watcher.steps, stop=stop)
-
-
-def _engine_of(engines: dict[int, str]) -> Callable[[Cell], str]:
-    return lambda cell: engines[id(cell.variant)]
-
-
-def _left(
-    mine: Sequence[Cell], engine: Callable[[Cell], str], directory: Directory, watcher: Watcher
-) -> tuple[list[tuple[Cell, Checkpoint | None]], dict[str, dict[str, Any]]]:
-    """Return the cells that are not finished, each with the checkpoint it is in, and the notes of those begun."""
-    left: list[tuple[Cell, Checkpoint | None]] = []
-    notes: dict[str, dict[str, Any]] = {}
-    damaged: list[str] = []
-    steps = done = 0
-    by_name = {cell.name: cell for cell in mine}
-    for name, found in directory.read_cells(list(by_name), damaged):
-        cell = by_name[name]
-        checkpoint = None if found is None else _usable(found[0], cell.variant, engine(cell))
-        if found is not None:
-            notes[name] = found[1]
-        length = cell.variant.plan.steps
-        if checkpoint is not None and checkpoint.t > length:
-            _refuse_between(checkpoint, length, directory)
-        steps += length * len(cell.runs)
-        done += min(checkpoint.t if checkpoint else 0, length) * len(cell.runs)
-        if checkpoint is None or checkpoint.t < length:
-            left.append((cell, checkpoint))
-    for message in damaged:
-        warnings.warn(f"{message}; it is computed anew", stacklevel=2)
-    watcher.begin(len(by_name), len(by_name) - len(left), steps, done)
-    return left, notes
-
-
-def _refuse_between(checkpoint: Checkpoint, steps: int, directory: Directory) -> None:
-    """Refuse a number of steps that runs have passed without recording: what was not recorded is not known."""
-    if steps not in checkpoint.curves.times:
-        after = int(checkpoint.curves.times.searchsorted(steps))
-        recorded = " and ".join(f"{t:,}" for t in checkpoint.curves.times[max(after - 1, 0) : after + 1])
-        passed = f"the runs in {directory.path} have {checkpoint.t:,} already, and were recorded at {recorded}"
-        raise InputError("steps", steps, f"{passed}; give one of these, or another directory")
-
-
-def _usable(checkpoint: Checkpoint, variant: Variant, engine: str) -> Checkpoint | None:
-    """Return a checkpoint that can be gone on from, or is finished; else None."""
-    if checkpoint.t >= variant.plan.steps:
-        return checkpoint
-    return checkpoint if checkpoint.resumable and checkpoint.engine == engine else None
-
-
-def _notes(cell: Cell, seconds: float, here: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "identity": dict(cell.identity),
-        "seconds": seconds,
-        "host": here["host"],
-        "everlearn": here["everlearn"],
-        "arithmetic": here["arithmetic"],
-        "platform": here["platform"],
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+            self.watcher.cell()

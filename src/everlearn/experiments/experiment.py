@@ -1,8 +1,8 @@
-"""An experiment that was done, or is under way: its tables, comparisons and figures."""
+"""An experiment in a directory, finished or not: its tables, comparisons and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,9 @@ from everlearn.analysis.names import agent_names, known_averages, task_names
 from everlearn.analysis.statistics import regret_table, summary
 from everlearn.errors import InputError, StoreError
 from everlearn.experiments.directory import Directory
-from everlearn.experiments.gather import recorded, results
-from everlearn.experiments.platforms import platforms
+from everlearn.experiments.manifest import Manifest, platforms
 from everlearn.experiments.rows import Rows
+from everlearn.experiments.tables import read_arms, read_results
 from everlearn.files import refuse_unwritable, replacing
 from everlearn.labels import counted
 from everlearn.results.arm import Arm, arms
@@ -31,7 +31,14 @@ if TYPE_CHECKING:
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
 SHOWN = ("final", "late", "relative regret")
-"""What a person is shown of the measures unless others are asked for."""
+"""The measures that are shown by default."""
+
+
+def check_figure_formats(formats: Sequence[str]) -> None:
+    """Raise if there is a format in which figures cannot be saved."""
+    for form in formats:
+        if form not in FIGURE_FORMATS:
+            raise InputError("format", form, f"give one of {', '.join(FIGURE_FORMATS)}")
 
 
 class Experiment:
@@ -52,13 +59,13 @@ class Experiment:
 
     def __init__(self, path: str | Path, *, temporary: bool = False) -> None:
         self.temporary = temporary
-        """Whether the directory is removed together with this object."""
+        """Whether the directory is removed with this object."""
         self.directory = Directory(path)
-        self.manifest: Mapping[str, Any] = self.directory.described()
+        self.manifest: Manifest = self.directory.read_manifest()
 
     def __repr__(self) -> str:
-        kinds = {kind: len({entry[kind] for entry in self.manifest["variants"]}) for kind in ("agent", "task")}
-        what = " on ".join(counted(number, kind) for kind, number in kinds.items())
+        agents, tasks = ({entry[kind] for entry in self.manifest["variants"]} for kind in ("agent", "task"))
+        what = f"{counted(len(agents), 'agent')} on {counted(len(tasks), 'task')}"
         runs = f"{counted(self.manifest['runs'], 'run')} of {self.manifest['steps']:,} steps"
         return f"Experiment({self.manifest['name']!r} in {str(self.directory.path)!r}: {what}, {runs})"
 
@@ -73,48 +80,47 @@ class Experiment:
 
     @cached_property
     def recorded(self) -> list[Arm]:
-        """What was recorded of every variant, of the runs that are finished."""
-        found = recorded(self.directory)
-        if not found:
+        """The finished runs of every variant; members of a family are apart."""
+        recorded = read_arms(self.directory)
+        if not recorded:
             steps = self.manifest["steps"]
-            raise StoreError(f"{self.directory.path}: no cell has reached {steps:,} steps yet; run it again to go on")
-        return found
+            raise StoreError(f"{self.directory.path}: no cell has reached {steps:,} steps yet; run it again to resume")
+        return recorded
 
     @cached_property
     def arms(self) -> list[Arm]:
-        """One agent on one task each, as statistics and figures see them."""
+        """Every agent on every task, as statistics and figures use them; members of a family are joined."""
         return arms(self.recorded)
 
     @cached_property
     def results(self) -> list[Result]:
-        """What each agent gave on each task, in the order of the spec, each as :func:`everlearn.run` returns it."""
-        return results(self.directory)
+        """The result of every agent on every task, in the order of the spec, as :func:`everlearn.run` returns it."""
+        return read_results(self.directory)
 
     @property
     def status(self) -> dict[str, Any]:
-        """How far it is: cells and steps done, what is damaged, and what it took."""
+        """The progress as a JSON document: cells and steps done, what is damaged, and how long it took."""
         damaged: list[str] = []
-        names = {cell["name"]: cell["runs"] for entry in self.manifest["variants"] for cell in entry["cells"]}
-        steps, begun, done, taken, seconds = self.manifest["steps"], 0, 0, 0, 0.0
-        for name, found in self.directory.read_cells(list(names), damaged):
-            if found is not None:
-                checkpoint, notes = found
-                done += checkpoint.t >= steps
-                begun += checkpoint.t < steps
-                taken += min(checkpoint.t, steps) * (names[name][1] - names[name][0])
-                seconds += notes.get("seconds", 0.0)
-        total = steps * sum(last - first for first, last in names.values())
+        runs = {cell["name"]: range(*cell["runs"]) for entry in self.manifest["variants"] for cell in entry["cells"]}
+        steps, begun, done, steps_done, seconds = self.manifest["steps"], 0, 0, 0, 0.0
+        for name, cell in self.directory.read_cells(list(runs), damaged):
+            if cell is not None:
+                done += cell.checkpoint.t >= steps
+                begun += cell.checkpoint.t < steps
+                steps_done += min(cell.checkpoint.t, steps) * len(runs[name])
+                seconds += cell.notes.get("seconds", 0.0)
+        stored = {path.stem for path in self.directory.cells.directory.glob("*.npz")}
         return {
             "name": self.manifest["name"],
             "directory": str(self.directory.path),
-            "complete": done == len(names),
-            "cells": len(names),
+            "complete": done == len(runs),
+            "cells": len(runs),
             "cells_done": done,
             "cells_begun": begun,
-            "steps": total,
-            "steps_done": taken,
+            "steps": steps * sum(map(len, runs.values())),
+            "steps_done": steps_done,
             "seconds_worked": seconds,
-            "cells_unused": len({path.stem for path in self.directory.cells.directory.glob("*.npz")} - names.keys()),
+            "cells_unused": len(stored - runs.keys()),
             "damaged": damaged,
             "steps_each": steps,
             "tables_steps": self.manifest["tables_steps"],
@@ -130,22 +136,22 @@ class Experiment:
         return Rows(summary(self.arms, confidence=confidence, **chosen))
 
     def regret(self, *, confidence: float = 0.95) -> Rows:
-        """Return realized regret against the exact optimum at several times, where that is known."""
+        """Return realized regret against the exact optimum at several times, if the optimum is known."""
         return Rows(regret_table(self.arms, confidence=confidence))
 
     def compare(
         self, measure: str = "final", *, against: str | None = None, all_pairs: bool = False, confidence: float = 0.95
     ) -> Comparisons:
-        """Compare agents on the same task in pairs of runs with the same random numbers; printed, it is a matrix.
+        """Compare agents on the same task in pairs of runs with the same random numbers, and return a matrix.
 
         Every agent is compared with the first, or with the one that ``against`` names; with ``all_pairs``, with every
-        other.  Of what is returned, ``sentences`` says the same in words, and ``rows`` has the numbers.
+        other.  The ``sentences`` of the matrix say the same in words, and its ``rows`` have the numbers.
 
         Examples
         --------
         >>> import everlearn as el
         >>> experiment = el.experiment("riverswim", ["always", "growing-horizon"], steps=1000, runs=8)
-        >>> [(one.agent, one.against, one.verdict) for one in experiment.compare("regret")]
+        >>> [(row.agent, row.against, row.verdict) for row in experiment.compare("regret")]
         [('growing-horizon, practical', 'always', 'better')]
 
         """
@@ -159,17 +165,15 @@ class Experiment:
     def plot(
         self, out: str | Path | None = None, *, formats: Sequence[str] = ("png", "svg"), measure: str = "final"
     ) -> list[Path]:
-        """Draw average reward, regret where the optimum is known, and sweeps; return where the figures are."""
+        """Draw average reward, regret if the optimum is known, and sweeps; return the paths of the figures."""
         from everlearn.figures.multiples import average_rewards, regrets
         from everlearn.figures.saving import save_figure
         from everlearn.figures.sweep import heat_maps, swept
 
-        folder = self._place(out, "figures")
+        folder = self._output_path(out, "figures")
         refuse_unwritable(folder)
         known_measure(measure)
-        for form in formats:
-            if form not in FIGURE_FORMATS:
-                raise InputError("format", form, f"give one of {', '.join(FIGURE_FORMATS)}")
+        check_figure_formats(formats)
         figures = {"average-reward": average_rewards(self.arms)}
         if any(arm.optimum is not None for arm in self.arms):
             figures["regret"] = regrets(self.arms)
@@ -178,20 +182,20 @@ class Experiment:
         return [save_figure(figure, folder / f"{name}.{form}") for name, figure in figures.items() for form in formats]
 
     def to_arrow(self) -> pa.Table:
-        """Return every run at every recording time as an Arrow table, which pandas and polars take as it is."""
+        """Return every run at every recording time as an Arrow table, which pandas and polars can read."""
         return runs_table(self.recorded)
 
     def export(self, form: str = "parquet", out: str | Path | None = None) -> Path:
-        """Write every run at every recording time to a file of the given format, and return where it is."""
+        """Write every run at every recording time to a file of the given format, and return its path."""
         if form not in FORMATS:
             raise InputError("format", form, f"give one of {', '.join(FORMATS)}")
-        path = self._place(out, f"runs.{form}")
+        path = self._output_path(out, f"runs.{form}")
         with full_disk(path), replacing(path) as file:
             file.write(encoded(self.to_arrow(), form))
         return path
 
-    def _place(self, out: str | Path | None, name: str) -> Path:
-        """Return where to write something: where the user says, or in the directory, if that will remain."""
+    def _output_path(self, out: str | Path | None, name: str) -> Path:
+        """Return ``out``, or by default a path in the directory of the experiment, unless that is temporary."""
         if out is None and self.temporary:
             remedy = "say where to write; this experiment is in a temporary directory, which is removed with it"
             raise InputError("out", None, remedy)

@@ -1,97 +1,175 @@
-"""The manifest of an experiment: what was to be done, where it comes from, and how to make tables of its cells."""
+"""The manifest of an experiment: its spec, its provenance, and which cells make up its tables.
+
+A manifest is a JSON document.  The types below name its keys; older versions did not write those that are not required.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
 
 from everlearn.experiments.cells import Cell, Tables
-from everlearn.experiments.platforms import stored
-from everlearn.experiments.references import optimal_average
-from everlearn.experiments.spec import Spec, written
-from everlearn.experiments.variants import Variant
+from everlearn.experiments.references import Optimum, optimal_average
+from everlearn.experiments.spec import Spec
 from everlearn.registry import plain
+from everlearn.results.arm import grouped
+from everlearn.results.platform import Platform
+from everlearn.results.provenance import Provenance
+from everlearn.results.store import Notes
 
 
-def manifest_of(
+class CellEntry(TypedDict):
+    """A cell: its name, and its first run and the one after its last."""
+
+    name: str
+    runs: list[int]
+
+
+class VariantEntry(TypedDict):
+    """A variant, with everything that tables and results say about it."""
+
+    task: str
+    agent: str
+    settings: dict[str, Any]
+    member: int | None
+    first_run: int
+    members: int | None
+    parameters: dict[str, Any]
+    design: str
+    schedule: str | None
+    told_duration: bool
+    scaling: str
+    engine: str
+    identity: str
+    """The hash of the task."""
+    pairs: int | None
+    references: dict[str, float]
+    cells: list[CellEntry]
+    seconds: NotRequired[float]
+    """The seconds of work on its cells, as of when the tables were last written."""
+
+
+class Manifest(TypedDict):
+    """The whole document."""
+
+    name: str
+    steps: int
+    runs: int
+    seed: int
+    per_decade: int
+    spec: dict[str, Any]
+    named: bool
+    """Whether the spec is enough to run the experiment again."""
+    folder: str | None
+    provenance: Provenance
+    platforms: NotRequired[list[dict[str, str]]]
+    began: str
+    changed: str
+    seconds: float
+    variants: list[VariantEntry]
+    optima: dict[str, Optimum | None]
+    """The optimum of each task, by its hash."""
+    tables: dict[str, str]
+    """The hash of each table that was written, by its name."""
+    tables_steps: int | None
+    """The number of steps in the tables."""
+    schema: NotRequired[int]
+
+
+class PlatformWarning(UserWarning):
+    """Parts of an experiment are computed on platforms whose results may differ in the last bit."""
+
+
+def make_manifest(
     spec: Spec,
-    everything: Sequence[Cell],
-    engines: dict[int, str],
+    cells: Sequence[Cell],
+    engine_of: Callable[[Cell], str],
     tables: Tables,
-    here: dict[str, Any],
-    before: dict[str, Any] | None,
+    provenance: Provenance,
+    previous: Manifest | None,
     *,
-    and_here: bool,
-) -> dict[str, Any]:
-    """Return the manifest, as JSON can hold it; what was measured before is kept.
+    computing: bool,
+) -> Manifest:
+    """Return the manifest of an experiment, with what the previous one has measured.
 
-    ``and_here`` says whether cells are computed on this platform now.
+    ``computing`` says whether cells will be computed on this platform.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    before = before or {}
-    known = dict(before.get("optima", {}))
-    by_variant: dict[int, list[Cell]] = {}
-    for cell in everything:
-        by_variant.setdefault(id(cell.variant), []).append(cell)
-    entries = [_entry(group, engines[key], tables, known) for key, group in by_variant.items()]
+    optima = dict(previous["optima"]) if previous else {}
+    entries = []
+    for group in grouped(cells, lambda cell: str(id(cell.variant))).values():
+        task, identity = group[0].variant.plan.task, tables.identity(group[0].variant.plan.task)
+        if identity not in optima:
+            single = group[0].variant.task.member is None
+            optima[identity] = optimal_average(task, tables.of(task), identity, best=single)
+        entries.append(_variant_entry(group, engine_of(group[0]), tables))
     return {
         "name": spec.name,
         "steps": spec.steps,
         "runs": spec.runs,
         "seed": spec.seed,
         "per_decade": spec.per_decade,
-        "spec": written(spec),
-        "named": _by_name(spec),
+        "spec": spec.to_dict(),
+        "named": spec.is_named,
         "folder": spec.folder,
-        "provenance": here,
-        "platforms": stored(before, and_here=and_here),
-        "began": before.get("began", now),
+        "provenance": provenance,
+        "platforms": join_platforms(previous, and_here=computing),
+        "began": previous["began"] if previous else now,
         "changed": now,
-        "seconds": before.get("seconds", 0.0),
+        "seconds": previous["seconds"] if previous else 0.0,
         "variants": entries,
-        "optima": known,
-        "tables": before.get("tables", {}),
-        "tables_steps": before.get("tables_steps"),
+        "optima": optima,
+        "tables": previous["tables"] if previous else {},
+        "tables_steps": previous["tables_steps"] if previous else None,
     }
 
 
-def _entry(group: list[Cell], engine: str, tables: Tables, known: dict[str, Any]) -> dict[str, Any]:
-    variant = group[0].variant
-    task, design, place = variant.plan.task, variant.plan.design, variant.place
-    table, identity = tables.of(task), tables.identity(task)
-    if identity not in known:
-        known[identity] = optimal_average(task, table, identity, best=place.member is None)
+def _variant_entry(cells: Sequence[Cell], engine: str, tables: Tables) -> VariantEntry:
+    variant = cells[0].variant
+    task, design = variant.plan.task, variant.plan.design
+    table = tables.of(task)
     return {
-        "task": place.label,
-        "agent": variant.contender.label,
+        "task": variant.task.label,
+        "agent": variant.agent.label,
         "settings": plain(variant.settings),
-        "member": place.member,
+        "member": variant.task.member,
         "first_run": variant.first_run,
-        "members": place.members,
-        "parameters": _parameters(variant),
+        "members": variant.task.members,
+        "parameters": variant.parameters,
         "design": design.name,
         "schedule": None if design.schedule is None else design.schedule.name,
-        "told_duration": variant.told_duration,
+        "told_duration": variant.knows_duration,
         "scaling": design.scaling(task.reward),
         "engine": engine,
-        "identity": identity,
+        "identity": tables.identity(task),
         "pairs": None if table is None else table.expanded,
         "references": dict(task.references),
-        "cells": [{"name": cell.name, "runs": [cell.runs.start, cell.runs.stop]} for cell in group],
+        "cells": [{"name": cell.name, "runs": [cell.runs.start, cell.runs.stop]} for cell in cells],
     }
 
 
-def _parameters(variant: Variant) -> dict[str, Any]:
-    design = variant.plan.design
-    named = [("task", variant.plan.task.parameters), ("agent", design.parameters)]
-    if design.schedule is not None:
-        named.append(("schedule", design.schedule.parameters))
-    return {f"{kind}.{key}": plain(value) for kind, values in named for key, value in values.items()}
+def platforms(manifest: Manifest | None) -> list[Platform]:
+    """Return the platforms on which an experiment was computed, in order; early versions did not store them."""
+    stored = [] if manifest is None else manifest.get("platforms", [])
+    return [Platform.read(document) for document in stored]
 
 
-def _by_name(spec: Spec) -> bool:
-    """Tell whether everything in a spec was named, so that it can be made again from the manifest alone."""
-    given = [entry.given for entry in spec.tasks] + [entry.given for entry in spec.agents]
-    given += [schedule for entry in spec.agents for schedule in entry.schedules if schedule is not None]
-    return all(isinstance(one, str) for one in given)
+def join_platforms(*manifests: Manifest | None, and_here: bool = False) -> list[dict[str, str]]:
+    """Return the platforms of manifests, each once, as JSON documents; ``and_here`` adds this platform."""
+    joined = [platform for manifest in manifests for platform in platforms(manifest)]
+    return [asdict(platform) for platform in dict.fromkeys([*joined, *([Platform.here()] if and_here else [])])]
+
+
+def warn_of_other_platforms(path: Path, manifest: Manifest | None, unfinished: Iterable[Notes]) -> None:
+    """Warn if unfinished cells were begun on another platform, or if all cells were computed on other platforms."""
+    stored, here = platforms(manifest), Platform.here()
+    begun = [Platform.read(notes["platform"]) for notes in unfinished if isinstance(notes.get("platform"), Mapping)]
+    others = [platform for platform in begun if platform != here] or ([] if here in stored else stored)
+    if others:
+        differences = "; ".join(here.differences(others[-1]))
+        message = f"{path}: was computed on another platform ({differences}); results may differ in the last bit"
+        warnings.warn(message, PlatformWarning, stacklevel=4)

@@ -1,9 +1,9 @@
-"""What can be earned on a task, exactly: stated with it, or computed from its model."""
+"""Reference average rewards of a task: those that it states, and those that are computed from its model."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from everlearn.errors import EverlearnError
 from everlearn.results.references import BEST, FOUND, OPTIMUM
@@ -11,67 +11,64 @@ from everlearn.tables import SETTLED, AnyTable, FixedTable
 from everlearn.tasks.task import Task
 
 DIFFERENT = 1e-6
-"""A stated optimum that is further from the computed one is wrong."""
+"""The largest difference between a stated optimum and the computed one; beyond it, the stated one is wrong."""
+
+
+class Optimum(TypedDict):
+    """The optimal average reward of a task, as the manifest stores it."""
+
+    value: float
+    lower: float
+    upper: float
+    how: str
+    best: NotRequired[dict[str, float]]
+    """The best over aleatoric states, by name."""
 
 
 def reference_lines(task: Task, identity: str | None = None) -> dict[str, float]:
-    """Return the averages of the best policies, as far as they can be computed in a second or two.
+    """Return the average rewards of the best policies, if they can be computed in a second or two.
 
-    ``identity`` is a text that no other task has, where equal tasks are made again and again.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.t_maze import t_maze
-    >>> {name: round(value, 6) for name, value in reference_lines(t_maze(window=1)).items()}
-    {'optimum over all policies': 0.166667, 'best over aleatoric states, by search': 0.083333}
-
+    ``identity`` is a text that no other task has; equal tasks are then computed once.
     """
     from everlearn.theory.known import known
 
-    found, lines = known(task, identity), {}
-    if found.optimum is not None:
-        lines[OPTIMUM] = found.optimum
-        stated = task.references.get("optimum", found.optimum)
-        if abs(stated - found.optimum) > DIFFERENT * max(1.0, abs(stated)):
-            message = f"task {task.name!r} states the optimum {stated:.6g}, its model has {found.optimum:.6g}"
-            warnings.warn(f"{message}; correct what it states", stacklevel=2)
-    if found.best is not None:
-        lines[BEST if found.proved else FOUND] = found.best
+    averages, lines = known(task, identity), {}
+    if averages.optimum is not None:
+        lines[OPTIMUM] = averages.optimum
+        stated = task.references.get("optimum", averages.optimum)
+        if abs(stated - averages.optimum) > DIFFERENT * max(1.0, abs(stated)):
+            message = f"task {task.name!r} states the optimum {stated:.6g}, its model has {averages.optimum:.6g}"
+            warnings.warn(f"{message}; correct the statement", stacklevel=2)
+    if averages.best is not None:
+        lines[BEST if averages.proved else FOUND] = averages.best
     return lines
 
 
 def optimal_average(
     task: Task, table: AnyTable | None, identity: str | None = None, *, best: bool = True
-) -> dict[str, Any] | None:
-    """Return lambda_* with its bounds and how it is known, or None where it is not.
+) -> Optimum | None:
+    """Return the optimal average reward of a task; None if it is not known.
 
-    ``best`` says whether to look for the best policy over aleatoric states, too; it is under ``best``, by its name.
-
-    Examples
-    --------
-    >>> from everlearn.tasks.service_station import service_station
-    >>> optimal_average(service_station(cap=2), None)
-    {'value': 0.5, 'lower': 0.5, 'upper': 0.5, 'how': 'closed form', 'best': {'best over aleatoric states': 0.5...}}
-
+    With ``best`` it includes the best over aleatoric states, if that is known.
     """
-    found = _optimum(task, table)
-    if found is None or not best:
-        return found
-    lines = reference_lines(task, identity)
-    return {**found, "best": {name: value for name, value in lines.items() if name in (BEST, FOUND)}}
+    optimum = _optimum(task, table)
+    if optimum is not None and best:
+        lines = reference_lines(task, identity)
+        optimum["best"] = {name: value for name, value in lines.items() if name in (BEST, FOUND)}
+    return optimum
 
 
-def _optimum(task: Task, table: AnyTable | None) -> dict[str, Any] | None:
-    if (known := task.references.get("optimum")) is not None:
-        return {"value": known, "lower": known, "upper": known, "how": "closed form"}
+def _optimum(task: Task, table: AnyTable | None) -> Optimum | None:
+    if (stated := task.references.get("optimum")) is not None:
+        return {"value": stated, "lower": stated, "upper": stated, "how": "closed form"}
     if not isinstance(table, FixedTable) or table.expanded > SETTLED:
         return None
     from everlearn.theory.optimum import optimum
     from everlearn.theory.pairs import tabulate
 
     try:
-        found = optimum(tabulate(task))
+        computed = optimum(tabulate(task))
     except EverlearnError:
         return None
-    how = "certified" if found.certified else "computed, its bounds have not closed"
-    return {"value": found.average_reward, "lower": found.lower, "upper": found.upper, "how": how}
+    how = "certified" if computed.certified else "computed, its bounds have not closed"
+    return {"value": computed.average_reward, "lower": computed.lower, "upper": computed.upper, "how": how}

@@ -1,4 +1,4 @@
-"""Rows of a table, which print as one."""
+"""Rows of a table, which print as a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from everlearn import notebook
 
 
 class Rows(list[dict[str, Any]]):
-    """Dictionaries with the same keys; printed, they are a table.
+    """Dictionaries with the same keys, which print as a table.
 
     Examples
     --------
@@ -21,7 +21,7 @@ class Rows(list[dict[str, Any]]):
     """
 
     def __repr__(self) -> str:
-        """Return aligned text, without columns that are empty."""
+        """Return aligned text without empty columns."""
         lines = [self._keys(), *self._cells()]
         widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
         return "\n".join(
@@ -34,14 +34,14 @@ class Rows(list[dict[str, Any]]):
         return notebook.table(self._keys(), self._cells())
 
     def html(self, key: str, title: str, notes: Iterable[str] = ()) -> str:
-        """Return a table for a notebook: a column for each value of ``key``, means with their intervals as cells."""
+        """Return a table for a notebook, with one column per value of ``key``, and means and intervals as cells."""
         columns = list(dict.fromkeys(row[key] for row in self))
         cells: dict[tuple[str, ...], dict[Any, str]] = {}
         for row in self:
-            who = row["task"], row["agent"] + (f"\n{_shown(row['settings'])}" if row["settings"] else "")
-            low_high = "" if row["low"] is None else f"\n{row['low']:.4g}..{row['high']:.4g}"
-            cells.setdefault(who, {})[row[key]] = f"{row['mean']:.4g}{low_high}"
-        rows = [[*who, *(found.get(column, "-") for column in columns)] for who, found in cells.items()]
+            label = row["task"], row["agent"] + (f"\n{_format(row['settings'])}" if row["settings"] else "")
+            interval = "" if row["low"] is None else f"\n{row['low']:.4g}..{row['high']:.4g}"
+            cells.setdefault(label, {})[row[key]] = f"{row['mean']:.4g}{interval}"
+        rows = [[*label, *(by_key.get(column, "-") for column in columns)] for label, by_key in cells.items()]
         return notebook.table(["task", "agent", *columns], rows, title, notes)
 
     def _keys(self) -> list[str]:
@@ -49,10 +49,10 @@ class Rows(list[dict[str, Any]]):
 
     def _cells(self) -> list[list[str]]:
         keys = self._keys()
-        return [[_shown(row.get(key)) for key in keys] for row in self]
+        return [[_format(row.get(key)) for key in keys] for row in self]
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     if value is None or value == {}:
         return "-"
     if isinstance(value, float):

@@ -1,7 +1,7 @@
-"""The spec of an experiment: which agents on which tasks, how long, how often, from which seed.
+"""The spec of an experiment: which agents run on which tasks, for how many steps and runs, and from which seed.
 
-It is written in TOML, or given to :func:`everlearn.experiment` as the same mappings.  A list of values makes a grid; a
-family makes one random environment of many tasks, over which regret is averaged (Section 1.2).
+A spec is a TOML file, or the same mappings passed to :func:`everlearn.experiment`.  A list of values makes a grid.  A
+family makes one random environment out of many tasks, over which regret is averaged (Section 1.2).
 """
 
 from __future__ import annotations
@@ -20,30 +20,32 @@ from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.define import Definition
 
 MOST_PER_DECADE = 1000
-"""How many recording times a decade may have; a number beyond is more likely a mistake."""
+"""The largest number of recording times per decade; a larger number is more likely a mistake."""
 
 MOST_MEMBERS = 100_000
-"""How many members a family may have; a number beyond is more likely a mistake."""
+"""The largest number of members of a family; a larger number is more likely a mistake."""
 
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """A task, or a grid or a family of them.
-
-    ``parameters`` and ``family`` have a list of values for each name.
-    """
+    """A task, or a grid or a family of tasks: ``parameters`` and ``family`` map each name to a list of values."""
 
     given: object
     label: str
     parameters: Mapping[str, list[Any]] = field(default_factory=dict)
     family: Mapping[str, list[Any]] = field(default_factory=dict)
     key: str = "task"
-    """Where it stands in the spec, for messages."""
+    """The place of the entry in the spec, for error messages."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as a JSON document."""
+        parameters, family = plain(self.parameters), plain(self.family)
+        return {"name": name_of(self.given), "label": self.label, "parameters": parameters, "family": family}
 
 
 @dataclass(frozen=True)
 class AgentEntry:
-    """An agent, or a grid of them; ``schedules`` is a list with None for the agent's own."""
+    """An agent, or a grid of agents; None among the ``schedules`` is the agent's default schedule."""
 
     given: object
     label: str | None
@@ -52,10 +54,20 @@ class AgentEntry:
     schedule_parameters: Mapping[str, list[Any]] = field(default_factory=dict)
     key: str = "agent"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as a JSON document."""
+        return {
+            "name": name_of(self.given),
+            **({} if self.label is None else {"label": self.label}),
+            **({} if self.schedules == [None] else {"schedule": [name_of(schedule) for schedule in self.schedules]}),
+            "parameters": plain(self.parameters),
+            "schedule_parameters": plain(self.schedule_parameters),
+        }
+
 
 @dataclass(frozen=True)
 class Spec:
-    """An experiment, described.
+    """The description of an experiment.
 
     Examples
     --------
@@ -63,6 +75,8 @@ class Spec:
     ...                   "agent": [{"name": "growing-horizon", "schedule": ["smooth", "change-points"]}]})
     >>> spec.steps, spec.agents[0].schedules
     (10000, ['smooth', 'change-points'])
+    >>> read_spec(spec.to_dict()) == spec
+    True
 
     """
 
@@ -76,7 +90,28 @@ class Spec:
     engine: str = "auto"
     max_pairs: int = MOST_PAIRS
     folder: str | None = None
-    """Where the file lay, and where ``module:attribute`` is looked for."""
+    """The folder of the file, in which ``module:attribute`` is looked up."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the spec has names only, no objects, so that its document is enough to run it again."""
+        given = [task.given for task in self.tasks] + [agent.given for agent in self.agents]
+        given += [schedule for entry in self.agents for schedule in entry.schedules if schedule is not None]
+        return all(isinstance(thing, str) for thing in given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as a JSON document; :func:`read_spec` reads it back if all tasks and agents have names."""
+        return {
+            "name": self.name,
+            "steps": self.steps,
+            "runs": self.runs,
+            "seed": self.seed,
+            "engine": self.engine,
+            "max_pairs": self.max_pairs,
+            "recording": {"per_decade": self.per_decade},
+            "task": [entry.to_dict() for entry in self.tasks],
+            "agent": [entry.to_dict() for entry in self.agents],
+        }
 
 
 KEYS = ("name", "steps", "runs", "seed", "engine", "max_pairs", "recording", "task", "agent")
@@ -90,7 +125,7 @@ def load_spec(path: str | Path) -> Spec:
 
 
 def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
-    """Read a TOML file; return what it holds, named after the file where it has no name, and the folder it lies in."""
+    """Return the document in a TOML file, with the name of the file as its default name, and the folder of the file."""
     file = Path(path)
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
@@ -106,26 +141,29 @@ def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
 
 
 def read_spec(document: Mapping[str, Any], folder: str | None = None) -> Spec:
-    """Check a spec given as mappings, and return it; what it names is looked up later."""
-    known_keys(document, KEYS, "")
+    """Check a spec given as mappings and return it; tasks and agents are looked up when it runs."""
+    check_keys(document, KEYS, "")
     for key in ("steps", "task", "agent"):
         if key not in document:
             raise InputError(key, None, _MISSING[key])
-    recording = mapping_of(document.get("recording", {}), "recording")
-    known_keys(recording, ("per_decade",), "recording.")
+    recording = check_mapping(document.get("recording", {}), "recording")
+    check_keys(recording, ("per_decade",), "recording.")
     engine = document.get("engine", "auto")
     if engine not in ENGINES:
         raise InputError("engine", engine, f"give one of {', '.join(ENGINES)}")
+    tasks = tuple(_task(entry, key) for entry, key in _entries(document["task"], "task"))
+    agents = tuple(_agent(entry, key) for entry, key in _entries(document["agent"], "agent"))
+    refuse_equal_labels((entry.key, entry.label) for entry in tasks)
+    refuse_equal_labels((entry.key, entry.label) for entry in agents)
+    per_decade = recording.get("per_decade", PER_DECADE)
     return Spec(
         steps=whole(document["steps"], "steps", least=1, most=MOST_STEPS),
         runs=whole(document.get("runs", 1), "runs", least=1),
         seed=whole(document.get("seed", 0), "seed"),
-        tasks=_distinct([_task(entry, key) for entry, key in _entries(document["task"], "task")]),
-        agents=_distinct([_agent(entry, key) for entry, key in _entries(document["agent"], "agent")]),
+        tasks=tasks,
+        agents=agents,
         name=_text(document.get("name", "experiment"), "name"),
-        per_decade=whole(
-            recording.get("per_decade", PER_DECADE), "recording.per_decade", least=1, most=MOST_PER_DECADE
-        ),
+        per_decade=whole(per_decade, "recording.per_decade", least=1, most=MOST_PER_DECADE),
         engine=engine,
         max_pairs=whole(document.get("max_pairs", MOST_PAIRS), "max_pairs", least=1),
         folder=folder,
@@ -140,26 +178,25 @@ _MISSING = {
 
 
 def _task(entry: Mapping[str, Any], key: str) -> TaskEntry:
-    known_keys(entry, _TASK, f"{key}.")
+    check_keys(entry, _TASK, f"{key}.")
     given = _given(entry, key)
     parameters = _grid(entry.get("parameters", {}), f"{key}.parameters")
     family = {
         name: _members(values, f"{key}.family.{name}")
-        for name, values in mapping_of(entry.get("family", {}), f"{key}.family").items()
+        for name, values in check_mapping(entry.get("family", {}), f"{key}.family").items()
     }
     for name in family:
         if name in parameters:
-            raise InputError(f"{key}.family.{name}", family[name], "is among the parameters too; leave it out of one")
+            raise InputError(f"{key}.family.{name}", family[name], "is also among the parameters; leave it out of one")
     return TaskEntry(given, _label(entry, key) or name_of(given), parameters, family, key)
 
 
 def _agent(entry: Mapping[str, Any], key: str) -> AgentEntry:
-    known_keys(entry, _AGENT, f"{key}.")
-    schedules = entry.get("schedule")
+    check_keys(entry, _AGENT, f"{key}.")
     return AgentEntry(
         _given(entry, key),
         _label(entry, key),
-        _values(schedules, f"{key}.schedule"),
+        _values(entry.get("schedule"), f"{key}.schedule"),
         _grid(entry.get("parameters", {}), f"{key}.parameters"),
         _grid(entry.get("schedule_parameters", {}), f"{key}.schedule_parameters"),
         key,
@@ -167,7 +204,7 @@ def _agent(entry: Mapping[str, Any], key: str) -> AgentEntry:
 
 
 def _entries(given: Any, key: str) -> Iterable[tuple[Mapping[str, Any], str]]:
-    """Yield each entry with its key; one that is a bare name or a thing itself is as good as a mapping."""
+    """Yield each entry as a mapping, with its key; a name or an object alone stands for a mapping with that name."""
     listed = given if isinstance(given, list | tuple) else [given]
     if not listed:
         raise InputError(key, given, _MISSING[key].removeprefix("is missing; "))
@@ -193,81 +230,41 @@ def _text(value: Any, key: str) -> str:
 
 
 def name_of(given: object) -> str:
-    """Return what a thing is called."""
+    """Return the name of a task, an agent or a schedule."""
     if isinstance(given, Definition):
         return given.finish().name
     return given if isinstance(given, str) else str(getattr(given, "name", None) or getattr(given, "__name__", given))
 
 
-def written(spec: Spec) -> dict[str, Any]:
-    """Return a spec as JSON can hold it; read again it is the same, where everything in it was named.
-
-    Examples
-    --------
-    >>> spec = read_spec({"steps": 100, "task": "service-station", "agent": "growing-horizon"})
-    >>> read_spec(written(spec)).tasks == spec.tasks
-    True
-
-    """
-    return {
-        "name": spec.name,
-        "steps": spec.steps,
-        "runs": spec.runs,
-        "seed": spec.seed,
-        "engine": spec.engine,
-        "max_pairs": spec.max_pairs,
-        "recording": {"per_decade": spec.per_decade},
-        "task": [
-            {
-                "name": name_of(one.given),
-                "label": one.label,
-                "parameters": plain(one.parameters),
-                "family": plain(one.family),
-            }
-            for one in spec.tasks
-        ],
-        "agent": [
-            {
-                "name": name_of(one.given),
-                **({} if one.label is None else {"label": one.label}),
-                **({} if one.schedules == [None] else {"schedule": [name_of(schedule) for schedule in one.schedules]}),
-                "parameters": plain(one.parameters),
-                "schedule_parameters": plain(one.schedule_parameters),
-            }
-            for one in spec.agents
-        ],
-    }
-
-
-def mapping_of(value: Any, key: str) -> Mapping[str, Any]:
-    """Return a mapping; anything else is refused."""
+def check_mapping(value: Any, key: str) -> Mapping[str, Any]:
+    """Return a mapping; raise if it is anything else."""
     if not isinstance(value, Mapping):
         raise InputError(key, value, "give a table of names and values")
     return value
 
 
 def _grid(value: Any, key: str) -> dict[str, list[Any]]:
-    return {name: _values(values, f"{key}.{name}") for name, values in mapping_of(value, key).items()}
+    return {name: _values(values, f"{key}.{name}") for name, values in check_mapping(value, key).items()}
 
 
 def _values(values: Any, key: str) -> list[Any]:
     listed = values if isinstance(values, list) else [values]
     if not listed:
         raise InputError(key, values, "is an empty list; give at least one value")
-    for place, value in enumerate(listed):
-        if any(_same(value, other) for other in listed[:place]):
-            raise InputError(key, value, "is there twice; values of a grid must differ")
+    for index, value in enumerate(listed):
+        if any(_equal(value, other) for other in listed[:index]):
+            raise InputError(key, value, "appears twice; the values of a grid must differ")
     return listed
 
 
-def _same(value: Any, other: Any) -> bool:
-    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (value, other))
-    alike = numbers or (type(value) is type(other) and isinstance(value, bool | str | list | dict))
-    return alike and bool(value == other)
+def _equal(value: Any, other: Any) -> bool:
+    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (value, other))
+    comparable = numbers or (type(value) is type(other) and isinstance(value, bool | str | list | dict))
+    return comparable and bool(value == other)
 
 
 def _members(values: Any, key: str) -> list[Any]:
-    """Return the values of a family's parameter; a whole number n stands for 0, ..., n - 1."""
+    """Return the values of a parameter of a family; a whole number n stands for 0, ..., n - 1."""
     if isinstance(values, list):
         return _values(values, key)
     number = whole(values, key, least=1)
@@ -276,20 +273,16 @@ def _members(values: Any, key: str) -> list[Any]:
     return list(range(number))
 
 
-def known_keys(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
-    """Refuse keys that are not known."""
+def check_keys(given: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
+    """Raise if there is a key that is not known."""
     for key in given:
         if key not in known:
             raise UnknownName("key", f"{prefix}{key}", [f"{prefix}{name}" for name in known])
 
 
-def _distinct(entries: list[Any]) -> tuple[Any, ...]:
-    """Refuse labels that could not be told apart."""
-    labels: dict[str, str] = {}
-    for entry in entries:
-        if entry.label is not None and entry.label in labels:
-            remedy = f"is the label of {labels[entry.label]} too; give each a label of its own"
-            raise InputError(f"{entry.key}.label", entry.label, remedy)
-        if entry.label is not None:
-            labels[entry.label] = entry.key
-    return tuple(entries)
+def refuse_equal_labels(entries: Iterable[tuple[str, str | None]]) -> None:
+    """Raise if two entries, each given by its key and its label, have the same label."""
+    keys: dict[str, str] = {}
+    for key, label in entries:
+        if label is not None and keys.setdefault(label, key) != key:
+            raise InputError(f"{key}.label", label, f"is also the label of {keys[label]}; labels must be unique")

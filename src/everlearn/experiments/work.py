@@ -1,7 +1,7 @@
-"""Work: the cells that remain are put into jobs, advanced, and committed now and then.
+"""Work: group the unfinished cells into jobs, and advance the jobs with regular commits.
 
-A job is cells of one variant that are at the same time, so that they share the schedule, which depends on time alone.
-A job commits each of its cells at intervals that its cost sets.  All of this is the same wherever the work is done.
+A job is a group of cells of one variant at the same time step, so that they share the schedule, which depends on time
+alone.  Jobs are the same on this machine and on a cluster.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from everlearn.engine.checkpoint import Checkpoint, merge
 from everlearn.engine.compiled import CompiledBatch
@@ -24,27 +25,30 @@ from everlearn.tables import AnyTable
 from everlearn.tasks.indexed import IndexedTask
 
 SHARE = 0.01
-"""How much of a job's time may go into committing."""
+"""The largest share of a job's time that is spent on commits."""
 
 LEAST = 0.5
-"""Seconds between two commits, at least."""
+"""The least number of seconds between two commits."""
 
 Commit: TypeAlias = Callable[[Cell, Checkpoint, float], None]
-"""Called with a cell, the checkpoint it has reached, and the seconds that were worked on it."""
-
-Batch: TypeAlias = CompiledBatch | ReferenceBatch
+"""A function that stores a cell: its checkpoint, and the seconds of work since the last commit."""
 
 
-class Stop(Protocol):
-    """What tells that work should stop soon."""
+class Pending(NamedTuple):
+    """A cell that is not finished, and its last checkpoint; None if it has not begun."""
 
-    def is_set(self) -> bool:
-        """Return whether to stop."""
+    cell: Cell
+    checkpoint: Checkpoint | None
+
+    @property
+    def t(self) -> int:
+        """The number of steps taken."""
+        return 0 if self.checkpoint is None else self.checkpoint.t
 
 
 @dataclass(frozen=True)
 class Job:
-    """Cells of one variant that are at the same time, and their checkpoint there; None at the beginning."""
+    """Cells of one variant at the same time step, and their common checkpoint; None if they have not begun."""
 
     cells: tuple[Cell, ...]
     engine: str
@@ -52,7 +56,7 @@ class Job:
 
     @property
     def plan(self) -> Plan:
-        """What is to be run."""
+        """The plan of the variant."""
         return self.cells[0].variant.plan
 
     @property
@@ -60,22 +64,73 @@ class Job:
         """The runs of all cells."""
         return tuple(run for cell in self.cells for run in cell.runs)
 
-    @property
-    def steps_left(self) -> int:
-        """Steps of all runs together that remain."""
-        return (self.plan.steps - (self.checkpoint.t if self.checkpoint else 0)) * len(self.runs)
+    def commit(self, checkpoint: Checkpoint, commit: Commit, seconds: float) -> None:
+        """Commit every cell with its share of the seconds; if runs cannot be resumed, only at the end."""
+        if checkpoint.resumable or checkpoint.t == self.plan.steps:
+            runs = self.runs
+            for cell in self.cells:
+                commit(cell, checkpoint.of(cell.runs), seconds * (len(cell.runs) / len(runs)))
+
+
+class Workforce(Protocol):
+    """Something that runs jobs: the threads of this machine, or a cluster."""
+
+    workers: int
+    """The number of jobs that are needed to keep all workers busy."""
+
+    def open(self) -> AbstractContextManager[object]:
+        """Return a context in which jobs can be run."""
+
+    def run(
+        self, jobs: Sequence[Job], tables: Tables, commit: Commit, progress: Progress, stop: threading.Event
+    ) -> None:
+        """Run all jobs to their end, with regular commits; after ``stop`` is set, commit and return."""
+
+
+class Threads:
+    """The threads of this machine; by default as many as there are cores."""
+
+    workers = 1  # one job is enough, because threads share the runs of a job
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads
+
+    def open(self) -> AbstractContextManager[object]:
+        """Return an empty context."""
+        return nullcontext()
+
+    def run(
+        self, jobs: Sequence[Job], tables: Tables, commit: Commit, progress: Progress, stop: threading.Event
+    ) -> None:
+        """Run as many jobs at a time as there are threads; every thread takes work from any of them."""
+        threads = self.threads or cores()
+        with ThreadPoolExecutor(threads) as pool, ThreadPoolExecutor(threads) as coordinators:
+
+            def advance(job: Job) -> None:
+                batch, pacer, since = _make_batch(job, tables.of(job.plan.task), threads), Pacer(), time.perf_counter()
+                for t in batch.advance(pool, progress):
+                    if t == job.plan.steps or stop.is_set() or pacer.due():
+                        began = time.monotonic()
+                        seconds, since = time.perf_counter() - since, time.perf_counter()
+                        job.commit(batch.checkpoint(), commit, seconds)
+                        pacer.committed(began)
+                    if stop.is_set():
+                        return
+
+            futures = [coordinators.submit(advance, job) for job in jobs]
+            try:
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                for future in (*done, *futures):
+                    future.result()
+            except BaseException:
+                stop.set()  # running jobs commit and end; the others do not start
+                for future in futures:
+                    future.cancel()
+                raise
 
 
 class Pacer:
-    """Says when to commit: often enough to lose little, and seldom enough to cost little.
-
-    Examples
-    --------
-    >>> pacer = Pacer(least=0.0)
-    >>> pacer.due()
-    True
-
-    """
+    """Decides when to commit: often enough to lose little work, and rarely enough to cost little."""
 
     def __init__(self, share: float = SHARE, least: float = LEAST) -> None:
         self.share, self.least = share, least
@@ -83,122 +138,41 @@ class Pacer:
         self.last = time.monotonic()
 
     def due(self) -> bool:
-        """Return whether it is time."""
+        """Return whether it is time to commit."""
         return time.monotonic() - self.last >= max(self.least, self.cost / self.share)
 
     def committed(self, began: float) -> None:
-        """Take in how long a commit took."""
+        """Record that a commit that began at this time has ended."""
         self.last = time.monotonic()
         self.cost = self.last - began
 
 
-def jobs(
-    cells: Sequence[tuple[Cell, Checkpoint | None]],
-    engine: Callable[[Cell], str],
-    tables: Tables,
-    at_least: int = 1,
+def make_jobs(
+    pending: Sequence[Pending], engine_of: Callable[[Cell], str], tables: Tables, at_least: int = 1
 ) -> list[Job]:
-    """Put cells, with the checkpoint each is in, into jobs: at least so many, where there are enough cells.
-
-    What the runs of a job know fits into memory together.
-    """
-    alike: dict[tuple[int, int], list[tuple[Cell, Checkpoint | None]]] = {}
-    for cell, checkpoint in cells:
-        alike.setdefault((id(cell.variant), checkpoint.t if checkpoint else 0), []).append((cell, checkpoint))
-    made = []
-    for group in alike.values():
-        parts = -(-at_least // len(alike))
-        number = min(max(1, len(group) // parts), _fitting(group[0][0], tables))
-        made += [_job(group[begin : begin + number], engine) for begin in range(0, len(group), number)]
-    return made
+    """Group cells into jobs whose knowledge fits into memory: at least so many jobs, if there are enough cells."""
+    groups: dict[tuple[int, int], list[Pending]] = {}
+    for entry in pending:
+        groups.setdefault((id(entry.cell.variant), entry.t), []).append(entry)
+    parts = -(-at_least // max(len(groups), 1))
+    jobs = []
+    for group in groups.values():
+        size = min(max(1, len(group) // parts), _fitting(group[0].cell, tables))
+        for first in range(0, len(group), size):
+            cells, checkpoints = zip(*group[first : first + size], strict=True)
+            begun = [checkpoint for checkpoint in checkpoints if checkpoint is not None]
+            jobs.append(Job(cells, engine_of(cells[0]), merge(begun) if begun else None))
+    return jobs
 
 
 def _fitting(cell: Cell, tables: Tables) -> int:
-    table, plan = tables.of(cell.variant.plan.task), cell.variant.plan
+    """Return how many cells of this variant fit into memory."""
+    plan, table = cell.variant.plan, tables.of(cell.variant.plan.task)
     indexed = IndexedTask(plan.task) if table is None else table.indexed
     return max(1, MEMORY // max(bytes_known(plan.design, indexed) * len(cell.runs), 1))
 
 
-def _job(group: Sequence[tuple[Cell, Checkpoint | None]], engine: Callable[[Cell], str]) -> Job:
-    cells, checkpoints = zip(*group, strict=True)
-    known = [checkpoint for checkpoint in checkpoints if checkpoint is not None]
-    return Job(cells, engine(cells[0]), merge(known) if known else None)
-
-
-def make_batch(job: Job, table: AnyTable | None, workers: int) -> Batch:
-    """Return what advances the runs of a job."""
+def _make_batch(job: Job, table: AnyTable | None, threads: int) -> CompiledBatch | ReferenceBatch:
     if job.engine == "compiled" and table is not None:
-        return CompiledBatch(job.plan, table, job.runs, workers, job.checkpoint)
+        return CompiledBatch(job.plan, table, job.runs, threads, job.checkpoint)
     return ReferenceBatch(job.plan, job.runs, job.checkpoint)
-
-
-def work(
-    job: Job,
-    table: AnyTable | None,
-    commit: Commit,
-    *,
-    pool: ThreadPoolExecutor,
-    threads: int,
-    progress: Progress | None,
-    stop: Stop,
-) -> None:
-    """Advance a job to its end, committing now and then; told to stop, commit and leave it there."""
-    batch, pacer, since = make_batch(job, table, threads), Pacer(), time.perf_counter()
-    for t in batch.advance(pool, progress):
-        if t == job.plan.steps or stop.is_set() or pacer.due():
-            began = time.monotonic()
-            seconds, since = time.perf_counter() - since, time.perf_counter()
-            commit_cells(job, batch.checkpoint(), commit, seconds)
-            pacer.committed(began)
-        if stop.is_set():
-            return
-
-
-def commit_cells(job: Job, checkpoint: Checkpoint, commit: Commit, seconds: float) -> None:
-    """Commit every cell of a job, with its share of the seconds; what cannot go on is committed at its end alone."""
-    for cell in job.cells:
-        if checkpoint.resumable or checkpoint.t == job.plan.steps:
-            share = len(cell.runs) / len(job.runs)
-            commit(cell, checkpoint.of(cell.runs), seconds * share)
-
-
-def work_here(
-    todo: Sequence[Job],
-    tables: Tables,
-    commit: Commit,
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    stop: threading.Event | None = None,
-) -> None:
-    """Do jobs on this machine: as many at once as there are threads, which take from whichever job has work."""
-    workers, halt = threads or cores(), stop or threading.Event()
-    with ThreadPoolExecutor(workers) as pool, ThreadPoolExecutor(workers) as coordinators:
-        waiting = [
-            coordinators.submit(
-                work,
-                job,
-                tables.of(job.plan.task),
-                commit,
-                pool=pool,
-                threads=workers,
-                progress=progress,
-                stop=halt,
-            )
-            for job in todo
-        ]
-        try:
-            _until_done(waiting)
-        except BaseException:
-            halt.set()  # what is under way commits, and what was not begun is dropped
-            for future in waiting:
-                future.cancel()
-            raise
-
-
-def _until_done(waiting: Sequence[Future[None]]) -> None:
-    done, _ = wait(waiting, return_when=FIRST_EXCEPTION)
-    for future in done:
-        future.result()
-    for future in waiting:
-        future.result()

@@ -1,1 +1,1 @@
-"""Every agent on every task, each with the same chance: which tasks settings are chosen on, and which judge them."""
+"""The leaderboard: every agent on every task, with settings that were found on some tasks and judged on others."""

@@ -17,9 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from everlearn.experiments.execute import Watcher, Workforce, execute
+from everlearn.experiments.execute import Watcher, execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.rows import Rows
+from everlearn.experiments.work import Workforce
 from everlearn.figures.saving import save_figure
 from everlearn.leaderboard import tables
 from everlearn.leaderboard.figure import relative_regrets

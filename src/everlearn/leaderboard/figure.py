@@ -1,4 +1,4 @@
-"""The regret of every agent over time, one panel per task, with the same scale and the same looks in all of them."""
+"""Draw the regret of every agent over time, one panel per task, with the same scale and styles in all of them."""
 
 from __future__ import annotations
 
@@ -40,15 +40,6 @@ def relative_regrets(
 
     ``titles`` replaces the labels of tasks.  ``hidden`` has the relative regret of the best policy over aleatoric
     states for each task on which it has any, and is drawn as a line.  A curve has a gap where regret is not positive.
-
-    Examples
-    --------
-    >>> total, optimum = np.array([[50.0, 700.0], [60.0, 800.0]]), np.array([1.0, 1.0])
-    >>> arm = Arm("shop", "smooth", {}, np.array([100, 1000]), total, optimum)
-    >>> axes = relative_regrets([arm], "smooth").axes[0]
-    >>> axes.get_lines()[0].get_ydata().tolist()
-    [0.45, 0.25]
-
     """
     require(bool(arms), "arms", [], "give at least one")
     titles, hidden = titles or {}, hidden or {}

@@ -43,15 +43,7 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True)
 class Lineup:
-    """An experiment, and the labels of those of its tasks on which settings were chosen.
-
-    Examples
-    --------
-    >>> chosen = lineup(agents=["tsde"], tasks=["riverswim"], runs=2, steps=1000)
-    >>> [chosen.kind(label) for label in chosen.tasks]
-    ['training', 'set aside']
-
-    """
+    """An experiment, and the labels of those of its tasks on which settings were chosen."""
 
     spec: Spec
     training: frozenset[str]
@@ -103,8 +95,8 @@ def lineup(
         name="leaderboard",
         runs=aside.runs if runs is None else runs,
         steps=aside.steps if steps is None else steps,
-        tasks=_named(training.tasks + aside.tasks, tasks, "--task"),
-        agents=_named(contenders() + (_entries(own) if own else ()), agents, "--agent"),
+        tasks=_select(training.tasks + aside.tasks, tasks, "--task"),
+        agents=_select(contenders() + (_entries(own) if own else ()), agents, "--agent"),
     )
     return Lineup(spec, frozenset(entry.label for entry in training.tasks))
 
@@ -124,13 +116,13 @@ def _entries(agents: list[dict[str, Any]]) -> tuple[AgentEntry, ...]:
     return read_spec({"steps": 1, "task": "riverswim", "agent": agents}).agents
 
 
-def _named(entries: tuple[Entry, ...], names: Sequence[str], option: str) -> tuple[Entry, ...]:
+def _select(entries: tuple[Entry, ...], names: Sequence[str], option: str) -> tuple[Entry, ...]:
     """Return the entries that have one of the names, in their own order; all of them if there are no names."""
     known = [{str(entry.label), name_of(entry.given)} for entry in entries]
     for name in names:
-        if not any(name in own for own in known):
+        if not any(name in aliases for aliases in known):
             raise UnknownName(option, name, set().union(*known))
-    return tuple(entry for entry, own in zip(entries, known, strict=True) if not names or own & set(names))
+    return tuple(entry for entry, aliases in zip(entries, known, strict=True) if not names or aliases & set(names))
 
 
 def _reference(entry: TaskEntry) -> Reference:

@@ -1,4 +1,4 @@
-"""Who lost how much on which task: relative regret, ranks, and duels with our agent.
+"""Standings: the relative regret and the rank of each agent on each task, and duels with our agent.
 
 The relative regret of a run after T steps is (lambda_* - average reward) / |lambda_*|, with the exact optimum lambda_*
 of the task; the size of lambda_*, so that more is worse also if the optimum is negative.  If the aleatoric state hides

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -21,8 +21,22 @@ from everlearn._version import __version__
 from everlearn.results.platform import Platform
 
 
-def provenance() -> dict[str, Any]:
-    """Return what made results, as a JSON document."""
+class Provenance(TypedDict):
+    """Where results come from, as a JSON document."""
+
+    everlearn: str
+    commit: str | None
+    platform: dict[str, str]
+    packages: dict[str, str]
+    system: str
+    processors: int | None
+    host: str
+    arithmetic: str
+    """Machines with equal values give equal results, bit for bit."""
+
+
+def provenance() -> Provenance:
+    """Return the provenance of results that are computed in this process."""
     return {
         "everlearn": __version__,
         "commit": commit(),

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,25 @@ class Damaged(StoreError):  # noqa: N818 - reads as what it is
     """Raised for a file that is torn or was altered."""
 
 
+class Notes(TypedDict, total=False):
+    """What is stored with a cell besides its checkpoint; older versions stored less."""
+
+    identity: dict[str, Any]
+    seconds: float
+    host: str
+    everlearn: str
+    arithmetic: str
+    platform: dict[str, str]
+    written: str
+
+
+class StoredCell(NamedTuple):
+    """A cell that was read from disk."""
+
+    checkpoint: Checkpoint
+    notes: Notes
+
+
 class Cells:
     """The cells in a directory."""
 
@@ -42,8 +61,8 @@ class Cells:
         """Return the file of a cell."""
         return self.directory / f"{cell}.npz"
 
-    def write(self, cell: str, checkpoint: Checkpoint, notes: Mapping[str, Any]) -> None:
-        """Write a cell atomically; ``notes`` are further facts to keep with it."""
+    def write(self, cell: str, checkpoint: Checkpoint, notes: Notes) -> None:
+        """Write a cell atomically."""
         curves = checkpoint.curves
         arrays = {"times": curves.times, "total_reward": curves.total_reward, **checkpoint.arrays}
         if curves.policies is not None:
@@ -64,14 +83,15 @@ class Cells:
         with full_disk(self.path(cell)), replacing(self.path(cell)) as file:
             np.savez(file, allow_pickle=False, **heading, **{_ARRAYS + name: array for name, array in entries.items()})
 
-    def read(self, cell: str) -> tuple[Checkpoint, dict[str, Any]] | None:
-        """Return a cell with its notes, or None if there is none; raise if it is damaged."""
+    def read(self, cell: str) -> StoredCell | None:
+        """Return a cell; None if it does not exist; raise if it is damaged."""
         text, arrays = self._open(cell)
         if text is None:
             return None
         curves = Curves(arrays.pop("times"), arrays.pop("total_reward"), arrays.pop("policies", None))
         state = {"arrays": arrays, "shared": text["shared"], "each": tuple(text["each"])}
-        return Checkpoint(text["engine"], text["t"], tuple(text["runs"]), curves, **state), text["notes"]
+        checkpoint = Checkpoint(text["engine"], text["t"], tuple(text["runs"]), curves, **state)
+        return StoredCell(checkpoint, text["notes"])
 
     def _open(self, cell: str) -> tuple[Any, dict[str, NDArray[Any]]]:
         path = self.path(cell)
@@ -87,10 +107,10 @@ class Cells:
             return None, {}
         except UNREADABLE as error:
             why = "it is no archive" if "pickle" in str(error) else str(error)  # NumPy's advice would be bad advice
-            raise Damaged(f"{path}: it is damaged ({why})") from None
+            raise Damaged(f"{path}: is damaged ({why})") from None
         wrong = [name for name, array in arrays.items() if _hash(array) != text["sha256"][name]]
         if wrong or text["cell"] != cell:
-            raise Damaged(f"{path}: it is damaged (the checksum of {wrong[0] if wrong else 'its name'!r} is wrong)")
+            raise Damaged(f"{path}: is damaged (the checksum of {wrong[0] if wrong else 'its name'!r} is wrong)")
         return text, arrays
 
 
@@ -118,6 +138,6 @@ def full_disk(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in FULL:
-            remedy = "nothing that was committed is lost; make room and give the same command again"
+            remedy = "nothing that was committed is lost; make room and run the same command again"
             raise StoreError(f"{path}: {error.strerror}; {remedy}") from error
         raise

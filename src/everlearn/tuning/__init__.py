@@ -1,1 +1,1 @@
-"""Finding good parameters of an agent for tasks of one's own."""
+"""Tuning: search for good parameters of an agent on given tasks."""

@@ -1,4 +1,4 @@
-"""The candidates of a search: the agent as it is given, and as many more as are drawn, all different."""
+"""The candidates of a search: the agent as given, and others with randomly drawn parameters, all different."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from everlearn.agents.design import Design
 from everlearn.agents.spec import AgentSpec, split
 from everlearn.errors import InputError, UnknownName
 from everlearn.experiments.spec import AgentEntry
-from everlearn.experiments.variants import named
+from everlearn.experiments.variants import blame_entry
 from everlearn.registry import plain
 from everlearn.tuning.spec import TuningSpec
 
 DRAWING, FINAL, RUNG = 0, 1, 2
-"""What random numbers are for: drawing candidates, the runs of the final, the runs of a rung."""
+"""The purposes of random numbers: to draw candidates, for the runs of the final, and for the runs of a rung."""
 
 PATIENCE = 50
-"""How many draws in a row may bring nothing new before there is taken to be nothing new."""
+"""The number of draws in a row without a new candidate, per candidate, after which drawing ends."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One combination of values of what is searched; number 1 is the agent as it is given.
+    """One combination of parameters; number 1 is the default, the agent as given.
 
     Examples
     --------
@@ -40,100 +40,89 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """The name in tables."""
         return "default" if self.number == 1 else f"candidate {self.number}"
 
     def entry(self, agent: AgentEntry) -> AgentEntry:
-        """Return it as an agent of an experiment."""
-        if self.number == 1:  # as it is given, so that what it leaves out stays left out
+        """Return the candidate as an agent of an experiment."""
+        if self.number == 1:  # as given, without the defaults in ``settings``
             return replace(agent, label=self.label)
-        chosen = {kind: {name: [value] for name, value in of.items()} for kind, of in split(self.settings).items()}
+        drawn = split(self.settings)
         return replace(
             agent,
             label=self.label,
-            parameters={**agent.parameters, **chosen["agent"]},
-            schedule_parameters={**agent.schedule_parameters, **chosen["schedule"]},
+            parameters={**agent.parameters, **_single_values(drawn["agent"])},
+            schedule_parameters={**agent.schedule_parameters, **_single_values(drawn["schedule"])},
             key=self.label,
         )
 
 
-def candidates(spec: TuningSpec) -> list[Candidate]:
-    """Return the default and the candidates drawn; fewer than asked for where there are no more.
+def _single_values(parameters: Mapping[str, Any]) -> dict[str, list[Any]]:
+    return {name: [value] for name, value in parameters.items()}
 
-    With a larger number the first ones stay the same.
 
-    Examples
-    --------
-    >>> from everlearn.tuning.spec import read_tuning
-    >>> spec = read_tuning({"steps": 10, "task": "riverswim", "agent": "growing-horizon",
-    ...                     "search": {"schedule.horizon_scale": [12, 24, 48]}})
-    >>> sorted(one.settings["schedule.horizon_scale"] for one in candidates(spec))
-    [12.0, 24, 48]
+def draw_candidates(spec: TuningSpec) -> list[Candidate]:
+    """Return the default and the drawn candidates, fewer than requested if there are no more.
 
+    If more candidates are requested, the first ones stay the same.
     """
     random = np.random.default_rng(np.random.SeedSequence(spec.experiment.seed, spawn_key=(DRAWING,)))
-    found = [Candidate(1, _default(spec))]
-    met = {_key(found[0].settings)}
-    fruitless = 0
-    while len(found) <= spec.candidates and fruitless < PATIENCE * len(found):
-        drawn = {name: searched.draw(random) for name, searched in spec.search.items()}
-        fruitless = fruitless + 1 if _key(drawn) in met else 0
-        if not fruitless:
-            met.add(_key(drawn))
-            found.append(Candidate(len(found) + 1, drawn))
-    for one in found:
-        _check(one, spec)
-    return found
+    candidates = [Candidate(1, _default_settings(spec))]
+    seen = {_key(candidates[0].settings)}
+    repeats = 0
+    while len(candidates) <= spec.candidates and repeats < PATIENCE * len(candidates):
+        settings = {name: values.draw(random) for name, values in spec.search.items()}
+        if _key(settings) in seen:
+            repeats += 1
+        else:
+            repeats = 0
+            seen.add(_key(settings))
+            candidates.append(Candidate(len(candidates) + 1, settings))
+    for candidate in candidates:
+        _check(candidate, spec)
+    return candidates
 
 
-def seed_of(seed: int, *purpose: int) -> int:
-    """Return a seed for a purpose: whoever searches with the next seed has other numbers throughout.
-
-    Examples
-    --------
-    >>> seed_of(1, RUNG, 1) == seed_of(1, RUNG, 2)
-    False
-
-    """
+def derive_seed(seed: int, *purpose: int) -> int:
+    """Return the seed for a purpose; different seeds and different purposes give independent random numbers."""
     return int(np.random.SeedSequence(seed, spawn_key=purpose).generate_state(1)[0])
 
 
-def _default(spec: TuningSpec) -> dict[str, Any]:
-    """Return what the agent has, as it is given, for each parameter that is searched."""
-    with named(spec.agent.key):
+def _default_settings(spec: TuningSpec) -> dict[str, Any]:
+    """Return the value that each searched parameter has in the agent as given."""
+    with blame_entry(spec.agent.key):
         design = _design(spec.agent, spec.experiment.steps)
-    known = {f"agent.{name}": value for name, value in design.parameters.items()}
+    values = {f"agent.{name}": value for name, value in design.parameters.items()}
     if design.schedule is not None:
-        known |= {f"schedule.{name}": value for name, value in design.schedule.parameters.items()}
+        values |= {f"schedule.{name}": value for name, value in design.schedule.parameters.items()}
     for name in spec.search:
-        if name not in known:
-            raise UnknownName("key", f"search.{name}", [f"search.{one}" for one in known])
-    return {name: plain(known[name]) for name in spec.search}
+        if name not in values:
+            raise UnknownName("key", f"search.{name}", [f"search.{known}" for known in values])
+    return {name: plain(values[name]) for name in spec.search}
 
 
 def _check(candidate: Candidate, spec: TuningSpec) -> None:
-    """Refuse a candidate that could not be run, before anything is."""
+    """Raise if a candidate cannot be run."""
     entry, steps = candidate.entry(spec.agent), spec.experiment.steps
-    with named(entry.key):
+    with blame_entry(entry.key):
         schedule = _design(entry, steps).schedule
         if schedule is not None:
             try:
                 for t in {1, steps}:
                     sample(schedule, range(t, t + 1))
             except InputError as error:
-                remedy = f"{error.remedy}; narrow what is searched"
+                remedy = f"{error.remedy}; narrow the search"
                 raise InputError(error.argument, error.value, remedy) from None
 
 
 def _design(entry: AgentEntry, steps: int) -> Design:
     """Return the design of an entry that has one value per parameter."""
-    parameters, timing = (
-        {name: values[0] for name, values in grid.items()} for grid in (entry.parameters, entry.schedule_parameters)
-    )
-    return AgentSpec(entry.given, entry.schedules[0], parameters, timing).make(steps)
+    grids = (entry.parameters, entry.schedule_parameters)
+    values = [{name: values[0] for name, values in grid.items()} for grid in grids]
+    return AgentSpec(entry.given, entry.schedules[0], *values).make(steps)
 
 
 def _key(settings: Mapping[str, Any]) -> str:
-    """Return what tells settings apart: 3 and 3.0 are the same."""
-    plainly = {name: float(value) if type(value) is int else value for name, value in settings.items()}
-    return repr(sorted(plain(plainly).items()))
+    """Return a text that is equal for equal settings; 3 and 3.0 are equal."""
+    numbers = {name: float(value) if type(value) is int else value for name, value in settings.items()}
+    return repr(sorted(plain(numbers).items()))

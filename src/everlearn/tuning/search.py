@@ -1,4 +1,4 @@
-"""What is searched: for each parameter a list of values, or a range, from which candidates are drawn."""
+"""The search space: for each parameter a list of values, or a range, from which candidates are drawn."""
 
 from __future__ import annotations
 
@@ -9,27 +9,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from everlearn.errors import InputError, require
-from everlearn.experiments.spec import known_keys, mapping_of
+from everlearn.experiments.spec import check_keys, check_mapping
 
 SCALES = ("linear", "log")
 DIGITS = 4
-"""How many digits a number that is drawn has: a reader can write it down, and the last bit is the same everywhere."""
-
+"""The number of digits of drawn numbers: they are easy to write down, and equal on every machine."""
 
 MOST = 1e300
-"""How large an end of a range may be, either way: what is drawn from it must be finite."""
+"""The largest absolute value of the end of a range; numbers drawn from it must be finite."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A list of values, each as likely as the other.
-
-    Examples
-    --------
-    >>> Choice(("fast",)).draw(np.random.default_rng(1))
-    'fast'
-
-    """
+    """A list of values, drawn with equal probability."""
 
     values: tuple[Any, ...]
 
@@ -40,16 +32,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Range:
-    """Every number from ``low`` to ``high``: evenly, or with ``scale`` ``log`` evenly in its logarithm.
-
-    Examples
-    --------
-    >>> Range(1, 1000, "log").draw(np.random.default_rng(1))
-    34.31
-    >>> Range(2, 2, whole=True).draw(np.random.default_rng(1))
-    2
-
-    """
+    """The numbers from ``low`` to ``high``, uniform, or uniform in the logarithm if ``scale`` is ``log``."""
 
     low: float
     high: float
@@ -57,7 +40,7 @@ class Range:
     whole: bool = False
 
     def draw(self, random: np.random.Generator) -> float:
-        """Return a number of the range; a whole one is as likely as the stretch from it to the next."""
+        """Return a number in the range; a whole number n stands for the interval from n to n + 1."""
         end = self.high + 1 if self.whole else self.high
         share = float(random.random())
         drawn = self.low * (end / self.low) ** share if self.scale == "log" else self.low + share * (end - self.low)
@@ -70,41 +53,34 @@ Searched: TypeAlias = Choice | Range
 
 
 def read_search(given: Any) -> dict[str, Searched]:
-    """Check what is to be searched, and return it by names such as ``schedule.horizon_scale``, in their order.
-
-    Examples
-    --------
-    >>> read_search({"schedule": {"horizon_scale": {"low": 1, "high": 30, "scale": "log"}}, "agent.phase": [10, 20]})
-    {'agent.phase': Choice(values=(10, 20)),
-     'schedule.horizon_scale': Range(low=1.0, high=30.0, scale='log', whole=False)}
-
-    """
-    named = _flat(mapping_of(given, "search"))
-    require(bool(named), "search", dict(named), "name at least one parameter, as in [search.schedule]")
-    return {name: _searched(named[name], f"search.{name}") for name in sorted(named)}
+    """Check a search space and return it, sorted by names such as ``schedule.horizon_scale``."""
+    parameters = _flatten(check_mapping(given, "search"))
+    require(bool(parameters), "search", parameters, "name at least one parameter, as in [search.schedule]")
+    return {name: _read_values(parameters[name], f"search.{name}") for name in sorted(parameters)}
 
 
-def _flat(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters by their full names, for ``agent.phase`` as for ``phase`` in a table ``agent``."""
-    named: dict[str, Any] = {}
+def _flatten(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters by full name, both for a key ``agent.phase`` and for ``phase`` in a table ``agent``."""
+    parameters: dict[str, Any] = {}
     for key, value in given.items():
         kind, dot, _ = key.partition(".")
         if kind not in ("agent", "schedule"):
             raise InputError("key", f"search.{key}", "search parameters of agent and schedule, as in [search.agent]")
         if dot:
-            named[key] = value
+            parameters[key] = value
         else:
-            named |= {f"{kind}.{name}": one for name, one in mapping_of(value, f"search.{key}").items()}
-    return named
+            table = check_mapping(value, f"search.{key}")
+            parameters |= {f"{kind}.{name}": values for name, values in table.items()}
+    return parameters
 
 
-def _searched(given: Any, key: str) -> Searched:
+def _read_values(given: Any, key: str) -> Searched:
     if isinstance(given, list | tuple):
         require(len(given) > 0, key, given, "is an empty list; give at least one value")
         return Choice(tuple(given))
     require(isinstance(given, Mapping), key, given, "give a list of values, or a range as in { low = 1, high = 10 }")
-    known_keys(given, ("low", "high", "scale", "whole"), f"{key}.")
-    low, high = (_end(given, end, key) for end in ("low", "high"))
+    check_keys(given, ("low", "high", "scale", "whole"), f"{key}.")
+    low, high = (_read_end(given, end, key) for end in ("low", "high"))
     scale, whole = given.get("scale", "linear"), given.get("whole", False)
     require(scale in SCALES, f"{key}.scale", scale, f"give one of {', '.join(SCALES)}")
     require(isinstance(whole, bool), f"{key}.whole", whole, "give true or false")
@@ -116,7 +92,7 @@ def _searched(given: Any, key: str) -> Searched:
     return Range(low, high, scale, whole)
 
 
-def _end(given: Mapping[str, Any], end: str, key: str) -> float:
+def _read_end(given: Mapping[str, Any], end: str, key: str) -> float:
     value = given.get(end)
     number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST
     if not number:

@@ -1,7 +1,7 @@
-"""The spec of a search: one agent, the tasks it is to do well on, what is searched, and how much is tried.
+"""The spec of a search: one agent, the tasks, the search space, and how many candidates to try.
 
-It is written in TOML, or given to :func:`everlearn.tune` as the same mappings.  Tasks, the agent and what an experiment
-has besides are read as those of an experiment are.
+A spec is a TOML file, or the same mappings passed to :func:`everlearn.tune`.  It has all keys of the spec of an
+experiment, and a few more.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from everlearn.errors import InputError, require
-from everlearn.experiments.spec import KEYS, AgentEntry, Spec, known_keys, read_spec, read_toml
+from everlearn.experiments.spec import KEYS, AgentEntry, Spec, check_keys, read_spec, read_toml
 from everlearn.registry import whole
 from everlearn.tuning.search import Searched, read_search
 
 OBJECTIVES = ("mean", "worst")
 MOST_CANDIDATES = 100_000
-"""How many candidates may be drawn; a number beyond is more likely a mistake."""
+"""The largest number of candidates; a larger number is more likely a mistake."""
 
 CANDIDATES, FACTOR, RUNS, FINAL_RUNS = 30, 3, 4, 50
-"""What is taken where the spec does not say."""
+"""The defaults."""
 
 _OWN = ("search", "candidates", "factor", "final_runs", "objective")
 
 
 @dataclass(frozen=True)
 class TuningSpec:
-    """A search, described.
+    """The description of a search.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class TuningSpec:
     """
 
     experiment: Spec
-    """The agent as it is given, on every task, with as many runs as the first rung has."""
+    """The agent as given, on every task, with the number of runs of the first rung."""
     search: Mapping[str, Searched]
     candidates: int
     factor: int
@@ -49,7 +49,7 @@ class TuningSpec:
 
     @property
     def agent(self) -> AgentEntry:
-        """The agent as it is given."""
+        """The agent as given."""
         return self.experiment.agents[0]
 
 
@@ -59,8 +59,8 @@ def load_tuning(path: str | Path) -> TuningSpec:
 
 
 def read_tuning(document: Mapping[str, Any], folder: str | None = None) -> TuningSpec:
-    """Check the spec of a search given as mappings, and return it; what it names is looked up later."""
-    known_keys(document, (*KEYS, *_OWN), "")
+    """Check the spec of a search given as mappings and return it; tasks and the agent are looked up when it runs."""
+    check_keys(document, (*KEYS, *_OWN), "")
     if "search" not in document:
         raise InputError("search", None, "is missing; say what to search, as in [search.schedule]")
     shared = {key: value for key, value in document.items() if key not in _OWN}
@@ -78,12 +78,12 @@ def read_tuning(document: Mapping[str, Any], folder: str | None = None) -> Tunin
 
 
 def _one_agent(agents: tuple[AgentEntry, ...]) -> AgentEntry:
-    """Return the one agent that is tuned, which must have one value for each parameter."""
+    """Return the agent to tune; raise if there are several, or if a parameter has several values."""
     require(len(agents) == 1, "agent", len(agents), "tune one agent at a time")
     agent = agents[0]
     require(len(agent.schedules) == 1, "agent.schedule", agent.schedules, "tune with one schedule at a time")
     for kind, given in (("parameters", agent.parameters), ("schedule_parameters", agent.schedule_parameters)):
         for name, values in given.items():
-            remedy = "is a list, of which one value is wanted; what is to be searched stands under search"
+            remedy = "is a list; give one value, and put what is to be searched under search"
             require(len(values) == 1, f"agent.{kind}.{name}", values, remedy)
     return replace(agent, key="agent")
