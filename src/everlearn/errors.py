@@ -51,6 +51,10 @@ class EverlearnError(Exception):
 
     """
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message and the data, whatever the arguments of the constructor are."""
+        return _restored, (type(self), str(self), vars(self))
+
 
 class InputError(EverlearnError, ValueError):
     """An argument cannot be used.
@@ -80,10 +84,6 @@ class InputError(EverlearnError, ValueError):
         self.value = value
         self.remedy = remedy
         super().__init__(f"{argument}: {shown(value)}{joint}{remedy}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the message and the data."""
-        return _restored, (type(self), str(self), vars(self))
 
 
 def shown(value: object, write: Callable[[Any], str] = repr) -> str:
@@ -180,10 +180,6 @@ class AgentError(EverlearnError):
         self.agent, self.problem, self.step = agent, problem, step
         super().__init__(f"agent {agent!r}: {problem}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the data."""
-        return type(self), (self.agent, self.problem, self.step)
-
 
 class UserCodeError(EverlearnError):
     """A function of the user's raised an exception; ``frames`` is its traceback, without frames of this package.
@@ -200,10 +196,6 @@ class UserCodeError(EverlearnError):
     def __init__(self, message: str, frames: str = "") -> None:
         self.frames = frames
         super().__init__(message)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the data."""
-        return type(self), (str(self), self.frames)
 
 
 class CompilationError(EverlearnError):
@@ -255,10 +247,6 @@ class Changed(LiveError):  # noqa: N818 - reads as what it is
         self.where, self.changes, self.remedy = where, list(changes), remedy
         super().__init__(f"{where}: {'; '.join(changes)}; {remedy}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the data."""
-        return type(self), (self.where, self.changes, self.remedy)
-
 
 class Conflict(LiveError):  # noqa: N818 - reads as what it is
     """A step that is recorded with other content, or that is not due.
@@ -279,10 +267,6 @@ class Conflict(LiveError):  # noqa: N818 - reads as what it is
         self.recorded = recorded
         super().__init__(message)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the data."""
-        return type(self), (str(self), self.expected, self.recorded)
-
 
 class Corrupt(LiveError):  # noqa: N818 - reads as what it is
     """A damaged file; the message names the file and the place in it."""
@@ -292,7 +276,7 @@ class StoreFull(LiveError):  # noqa: N818 - reads as what it is
     """The disk is full.  Nothing was changed, and the call can be repeated."""
 
 
-def _restored(kind: type[InputError], message: str, data: dict[str, Any]) -> InputError:
+def _restored(kind: type[EverlearnError], message: str, data: dict[str, Any]) -> EverlearnError:
     error = kind.__new__(kind, message)
     Exception.__init__(error, message)
     vars(error).update(data)

@@ -58,7 +58,7 @@ class Aggregation:
         return range(1, 2 * self.half + 1)
 
     def paid(self, state: int, action: int) -> str:
-        """Return what a step is paid with."""
+        """Return the kind of payment of a step."""
         if state % 2 == 1:
             return LOSS if state > 1 else NOTHING
         if action == 2:

@@ -50,7 +50,7 @@ def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Tas
 
 
 def _build(given: object, source: object, chosen: dict[str, Any], adapted: tuple[str, ...]) -> Task:
-    """Return the task of what a name stands for."""
+    """Return the task that ``source`` is or makes; messages name it as it was ``given``."""
     if isinstance(source, Definition):
         source = source.finish()
     if isinstance(source, Task):
