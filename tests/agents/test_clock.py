@@ -15,6 +15,7 @@ import everlearn as el
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.schedule import change_points, smooth
 from everlearn.errors import ScheduleError
+from tests.refusal import refusal
 
 
 def wandering() -> el.Schedule:
@@ -187,14 +188,14 @@ def test_a_horizon_too_large_for_a_double_is_refused(schedule, t):
 
 
 def test_the_first_step_at_which_anything_is_wrong_is_named():
-    with pytest.raises(ScheduleError, match=r"optimism at t = 5: -1\.0; must be at least 0"):
+    with pytest.raises(ScheduleError, check=refusal("optimism at t = 5", -1.0)):
         Clock(el.Schedule(lambda t: 100.0 - t, lambda t: 4.0 - t, never, never)).at(1)
 
 
 def test_a_schedule_is_refused_in_the_block_in_which_it_goes_wrong():
     clock = Clock(el.Schedule(lambda t: 2.0 if t <= BLOCK else 0.5, never, never, never))
     assert clock.at(BLOCK).horizon == 2.0
-    with pytest.raises(ScheduleError, match=r"horizon at t = 4097: 0\.5; must be at least 1"):
+    with pytest.raises(ScheduleError, check=refusal("horizon at t = 4097", 0.5)):
         clock.at(BLOCK + 1)
 
 

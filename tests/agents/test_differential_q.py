@@ -16,6 +16,7 @@ from everlearn.tasks.define import Definition
 from tests.agents import rivals
 from tests.agents.learned import learned
 from tests.agents.side_by_side import compare
+from tests.refusal import refusal
 from tests.worlds import corridor, random_mdp
 
 PAYMENTS, SERVERS, FREED = (1, 2, 4, 8), 10, 0.06
@@ -119,5 +120,5 @@ def test_the_step_size_of_the_average_is_at_most_1():
 
 @pytest.mark.parametrize("eta", [0.0, -1.0, "inf"])
 def test_it_refuses(eta):
-    with pytest.raises(InputError, match=r"agent\.eta: .*; give a finite number above 0"):
+    with pytest.raises(InputError, check=refusal("agent.eta")):
         el.Agent("service-station", "differential-q", parameters={"agent.eta": eta})

@@ -10,6 +10,7 @@ from everlearn.errors import InputError
 from tests.agents import rivals
 from tests.agents.learned import learned
 from tests.agents.side_by_side import compare
+from tests.refusal import refusal
 from tests.worlds import corridor, random_mdp
 
 ACCEPT, REJECT = 0, 1
@@ -75,5 +76,5 @@ def test_it_is_the_literal_form(alpha, beta, epsilon):
 
 
 def test_it_refuses():
-    with pytest.raises(InputError, match=r"agent\.average_step_size: 0\.0; give a number above 0, at most 1"):
+    with pytest.raises(InputError, check=refusal("agent.average_step_size", 0.0)):
         el.Agent("service-station", "r-learning", parameters={"agent.average_step_size": 0})

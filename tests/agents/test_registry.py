@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 import everlearn as el
 from everlearn.agents.registry import make_design, make_schedule
 from everlearn.agents.schedule import smooth
 from everlearn.errors import InputError, UnknownName
+from tests.refusal import refusal
 
 
 def test_a_schedule_by_name_carries_its_name_and_parameters():
@@ -109,7 +108,7 @@ def test_what_is_refused(make, error, message):
 
 
 def test_an_unknown_agent_is_told_those_there_are():
-    with pytest.raises(UnknownName, match=re.escape("did you mean growing-horizon?")) as caught:
+    with pytest.raises(UnknownName, check=refusal("agent", "growing-horizons")) as caught:
         make_design("growing-horizons")
     assert caught.value.known == sorted(el.AGENTS)
 

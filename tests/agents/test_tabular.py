@@ -11,6 +11,7 @@ import everlearn as el
 from everlearn.agents.checks import check_probability
 from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy, latest_rows
 from everlearn.errors import InputError
+from tests.refusal import refusal
 from tests.worlds import agent_stream, random_mdp
 
 
@@ -129,5 +130,5 @@ def test_every_action_has_its_share_of_epsilon_and_the_greedy_ones_the_rest(row,
 
 @pytest.mark.parametrize("epsilon", [-0.1, 1.1, float("nan")])
 def test_what_is_no_probability_is_refused(epsilon):
-    with pytest.raises(InputError, match=f"agent.epsilon: {epsilon}; give a probability"):
+    with pytest.raises(InputError, check=refusal("agent.epsilon")):
         check_probability(epsilon=epsilon)

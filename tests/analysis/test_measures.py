@@ -9,6 +9,7 @@ from everlearn.analysis.measures import MEASURES, measurable, measured
 from everlearn.errors import InputError, UnknownName
 from everlearn.results.arm import Arm
 from tests.analysis.arms import made
+from tests.refusal import refusal
 
 
 @pytest.mark.parametrize("name", ["final", "late", "anytime"])
@@ -70,7 +71,7 @@ def test_measurable_is_what_can_be_measured(name, optimum):
 
 @pytest.mark.parametrize("asked", [measured, measurable])
 def test_an_unknown_measure(asked):
-    with pytest.raises(UnknownName, match="did you mean regret"):
+    with pytest.raises(UnknownName, check=refusal("measure", "regrets")):
         asked(made([1.0]), "regrets")
 
 

@@ -14,6 +14,7 @@ from everlearn.analysis.statistics import bands, interval, regret_table, summary
 from everlearn.errors import InputError, UnknownName
 from everlearn.results.arm import Arm
 from tests.analysis.arms import made
+from tests.refusal import refusal
 
 
 def test_on_normal_data_it_agrees_with_student():
@@ -67,9 +68,9 @@ def test_it_grows_with_confidence():
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95])
 def test_a_confidence_that_is_none(confidence):
-    with pytest.raises(InputError, match="give a number between 0 and 1"):
+    with pytest.raises(InputError, check=refusal("confidence")):
         interval(np.arange(3.0), confidence)
-    with pytest.raises(InputError, match="confidence"):
+    with pytest.raises(InputError, check=refusal("confidence")):
         bands(np.ones((2, 2)), confidence)
 
 
@@ -148,7 +149,7 @@ def test_regret_is_tabled_at_powers_of_ten_and_at_the_end():
 def test_regret_at_times_of_ones_own():
     arm = made([0.5, 0.75], steps=2500)
     assert [row["time"] for row in regret_table([arm], [100, 2])] == [100, 2]
-    with pytest.raises(InputError, match="times: 12345; was not recorded; choose among 1, 2, 3"):
+    with pytest.raises(InputError, check=refusal("times", 12345)):
         regret_table([arm], [12345])
 
 

@@ -14,6 +14,7 @@ from everlearn.durable.core import Core
 from everlearn.durable.setup import make_setup
 from everlearn.errors import InputError
 from everlearn.protocol import Experience
+from tests.refusal import refusal
 
 ACTIONS, STATES = ["a", "b", "c"], ["low", "high"]
 PARAMETERS = {
@@ -88,7 +89,7 @@ def test_what_is_forbidden_and_done_all_the_same_teaches_nothing():
 
 @pytest.mark.parametrize("design", sorted(set(AGENTS) - set(MASKING)))
 def test_designs_that_cannot_leave_out_say_so(design):
-    with pytest.raises(InputError, match=f"allowed: '{design}'; this agent cannot leave out actions"):
+    with pytest.raises(InputError, check=refusal("allowed")):
         make(design, allowed=FORBIDDEN)
 
 
@@ -128,13 +129,13 @@ def test_ties_among_what_is_left_are_broken_uniformly():
 
 def test_narrowed_to_what_the_setup_forbids_there_is_nothing_to_do():
     core = make("growing-horizon", allowed={"start": ["a"]})
-    with pytest.raises(InputError, match="leaves no action that the setup allows"):
+    with pytest.raises(InputError, check=refusal("allowed", "0b10")):
         core.act(["b"])
     for wrong in ([], ["d"], "a"):
         with pytest.raises(InputError):
             core.act(wrong)
     assert core.act(["a", "b"]) == "a"
-    with pytest.raises(InputError, match="differs from the call of act that is pending"):
+    with pytest.raises(InputError, check=refusal("allowed", ["b", "a", "c"])):
         core.act(["b", "a", "c"])
 
 
@@ -155,7 +156,7 @@ def test_every_design_can_be_frozen(design):
 def test_a_design_without_values_or_policy_cannot_be_frozen():
     plain = el.Design(lambda _: Experience(0, 0, 0, 0.0, 0), lambda *_: 0, lambda *_: None, name="plain")
     core = Core(make_setup(actions=ACTIONS, observations=STATES, reward_range=(0, 1), agent=plain))
-    with pytest.raises(InputError, match="has neither values nor a policy"):
+    with pytest.raises(InputError, check=refusal("agent", "plain")):
         core.change_mode("frozen")
     assert core.act(["b"]) == "b"
 
@@ -169,5 +170,5 @@ def test_values_of_ones_own_design_are_checked(values):
 
 def test_a_design_that_masks_needs_values():
     design = el.Design(build_counts, lambda *_: 0, lambda *_: None, name="mine", masks=True)
-    with pytest.raises(InputError, match="cannot leave out actions"):
+    with pytest.raises(InputError, check=refusal("allowed", "mine")):
         make(design, allowed=FORBIDDEN)

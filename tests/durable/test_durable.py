@@ -28,6 +28,7 @@ from everlearn.errors import (
 from tests.durable.worlds import advance, seen, whole
 from tests.laws import law
 from tests.memory import place
+from tests.refusal import refusal
 
 QUEUE = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": (0, 1), "seed": 3}
 
@@ -72,7 +73,7 @@ def test_functions_are_given_again_and_the_rest_must_agree(tmp_path):
     with el.live(tmp_path, **QUEUE, reward=profit) as agent:
         agent.act()
         assert agent.observe("busy") == 1.0
-    with pytest.raises(InputError, match=r"reward: None; was given as a function or an object; give it again"):
+    with pytest.raises(InputError, check=refusal("reward")):
         el.live(tmp_path)
     with pytest.raises(Changed, match="seed was 3 and is now 4"):
         el.live(tmp_path, reward=profit, seed=4)
@@ -90,7 +91,7 @@ def test_a_second_process_is_told(tmp_path, runner):
 
 
 def test_after_a_refusal_the_directory_is_free(tmp_path):
-    with pytest.raises(InputError, match="actions: None; must be given"):
+    with pytest.raises(InputError, check=refusal("actions")):
         el.live(tmp_path)
     with el.live(tmp_path, **QUEUE) as agent:
         assert agent.step == 0
@@ -117,7 +118,7 @@ def test_what_was_executed_is_what_is_learned_from(tmp_path):
 
 def test_nothing_asked_and_nothing_named_is_refused(tmp_path):
     with el.live(tmp_path, task="service-station") as agent:
-        with pytest.raises(InputError, match=r"executed: None; nothing was asked for"):
+        with pytest.raises(InputError, check=refusal("executed")):
             agent.observe("arrival")
         assert agent.step == 0
 
@@ -139,7 +140,7 @@ def test_states_that_are_given(tmp_path):
         assert agent.aleatoric_state == "high"
     with el.live(tmp_path / "apart", **setup, observations=["seen"]) as agent:
         agent.act()
-        with pytest.raises(InputError, match=r"state: None; the setup has states given"):
+        with pytest.raises(InputError, check=refusal("state")):
             agent.observe("seen", reward=0.5)
         agent.observe("seen", reward=0.5, state="high")
         assert agent.aleatoric_state == "high"
@@ -172,7 +173,7 @@ def test_in_shadow_it_learns_from_what_somebody_else_decides(tmp_path):
         agent.shadow()
         for _ in range(30):
             assert agent.act() == plain.act()
-            with pytest.raises(InputError, match="in shadow mode somebody else decides"):
+            with pytest.raises(InputError, check=refusal("executed")):
                 agent.observe("arrival")
             agent.observe("arrival", executed="slow")
             plain.observe("arrival", executed="slow")
@@ -337,9 +338,9 @@ def test_any_reward_comes_back_from_the_disk_as_it_was(rewards):
 def test_numbers_that_no_journal_has_are_no_step(tmp_path):
     with el.live(tmp_path, task="service-station") as agent:
         for step in (10**30, 1.5, "a"):
-            with pytest.raises(InputError, match=r"step: .* give a whole number"):
+            with pytest.raises(InputError, check=refusal("step")):
                 agent.rollback(step)
-            with pytest.raises(InputError, match=r"step: .* give a whole number"):
+            with pytest.raises(InputError, check=refusal("step")):
                 agent.journal(first=step)
 
 

@@ -9,6 +9,7 @@ import pytest
 import everlearn as el
 from everlearn.errors import InputError, LiveError, StoreFull
 from tests.durable.worlds import whole
+from tests.refusal import refusal
 
 QUEUE = {
     "actions": ["slow", "fast"],
@@ -91,7 +92,7 @@ def test_a_wrong_row_is_named_and_nothing_is_changed(tmp_path, text, message):
 def test_a_wrong_line_is_named(tmp_path, line):
     (tmp_path / "log.jsonl").write_text('{"observation": "busy", "action": "slow", "reward": 1}\n' + line + "\n")
     with el.live(tmp_path / "agent", **QUEUE) as agent:
-        with pytest.raises(InputError, match="row 2 of the log"):
+        with pytest.raises(InputError, check=refusal("row 2 of the log")):
             agent.warm_start(tmp_path / "log.jsonl")
         assert agent.step == 0
 
@@ -99,9 +100,9 @@ def test_a_wrong_line_is_named(tmp_path, line):
 def test_rows_of_another_form_are_refused(tmp_path):
     with el.live(tmp_path, **QUEUE) as agent:
         for wrong in ("busy", ("busy",), 3, {"observation": "busy"}):
-            with pytest.raises(InputError, match="row 1 of the log"):
+            with pytest.raises(InputError, check=refusal("row 1 of the log")):
                 agent.warm_start([wrong])
-        with pytest.raises(InputError, match=r"log: .* cannot be read"):
+        with pytest.raises(InputError, check=refusal("log")):
             agent.warm_start(tmp_path / "none.csv")
 
 

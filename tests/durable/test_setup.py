@@ -13,6 +13,7 @@ from everlearn.durable.core import Core
 from everlearn.durable.setup import KEYS, Setup, make_setup
 from everlearn.errors import InputError
 from everlearn.service.models import SetupIn
+from tests.refusal import refusal
 
 BASE = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": [0, 1]}
 SMALL = {
@@ -112,7 +113,7 @@ def test_objects_are_marked_in_the_document_and_given_again():
     for missing in ("aleatoric", "reward", "schedule"):
         with pytest.raises(InputError, match=f"{missing}: None; was given as a function or an object; give it again"):
             reopen(made.encoded(), made.face(), {key: value for key, value in given.items() if key != missing})
-    with pytest.raises(InputError, match="design or schedule was given as an object; give it again"):
+    with pytest.raises(InputError, check=refusal("agent")):
         Setup(json.loads(made.encoded()), json.loads(made.face())).agent()
     again = reopen(made.encoded(), made.face(), given)
     assert (again.setup.document, again.changes, again.recorded) == (made.document, [], True)
@@ -139,7 +140,7 @@ def test_a_task_of_ones_own(tmp_path):
     with el.live(tmp_path, task=shop) as agent:
         agent.act()
         assert agent.observe("busy") == 1.0
-    with pytest.raises(InputError, match="task: None; was given as a function or an object"):
+    with pytest.raises(InputError, check=refusal("task")):
         el.live(tmp_path)
     with el.live(tmp_path, task=shop) as agent:
         assert agent.step == 1

@@ -18,6 +18,7 @@ from everlearn.engine.plan import Plan
 from everlearn.engine.runner import simulate, table_for
 from everlearn.errors import CompilationError, InputError, ScheduleError, TableFull
 from everlearn.tasks.registry import make_task
+from tests.refusal import refusal
 from tests.worlds import pendulum, random_mdp, shop
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -140,9 +141,9 @@ def test_the_engine_that_can_is_chosen():
     assert table_for(plan_of("service-station"), "auto") is not None
     assert table_for(plan_of("service-station"), "reference") is None
     assert table_for(plan_of(pendulum()), "auto") is None
-    with pytest.raises(InputError, match="the task 'pendulum' has no model; give auto or reference"):
+    with pytest.raises(InputError, check=refusal("engine", "compiled")):
         table_for(plan_of(pendulum()), "compiled")
-    with pytest.raises(InputError, match="engine: 'fast'; give one of auto, compiled, reference"):
+    with pytest.raises(InputError, check=refusal("engine", "fast")):
         table_for(plan_of("service-station"), "fast")
 
 
@@ -182,7 +183,7 @@ def test_the_bound_on_pairs_is_kept():
 
 def test_a_schedule_that_leaves_its_domain_stops_the_run():
     parameters = {"schedule.horizon_scale": 10, "schedule.horizon_power": -0.5}
-    with pytest.raises(ScheduleError, match="horizon at t = 101"):
+    with pytest.raises(ScheduleError, check=refusal("horizon at t = 101", 0.9950371902099892)):
         el.run("service-station", parameters=parameters, steps=5000, engine="compiled")
 
 

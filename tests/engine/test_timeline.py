@@ -12,6 +12,7 @@ from everlearn.agents.clock import Carry, evaluate
 from everlearn.agents.registry import make_schedule
 from everlearn.engine.timeline import Timeline, stretches
 from everlearn.errors import ScheduleError
+from tests.refusal import refusal
 
 SCHEDULES = {
     "smooth": ("smooth", {}),
@@ -50,7 +51,7 @@ def test_far_in_the_future_too(first, name):
 
 def test_the_first_step_outside_the_domain_is_named():
     shrinking = make_schedule("smooth", {"horizon_scale": 10, "horizon_power": -0.5})
-    with pytest.raises(ScheduleError, match=r"horizon at t = 101: 0\.99503.*; must be at least 1"):
+    with pytest.raises(ScheduleError, check=refusal("horizon at t = 101", 0.9950371902099892)):
         Timeline(shrinking).next(1000)
 
 

@@ -14,6 +14,7 @@ from everlearn.results.arm import Arm
 from everlearn.results.references import BEST, FOUND, OPTIMUM
 from tests.analysis.arms import made
 from tests.figures.clipping import check_readable
+from tests.refusal import refusal
 
 
 def learning(agent: str = "smooth", task: str = "shop", units: int = 5, **settings) -> Arm:
@@ -142,13 +143,13 @@ def test_regret_that_is_nowhere_positive_is_said_to_be():
 
 def test_arms_without_an_optimum_are_left_out_of_regret():
     assert len(regrets([learning(), made([1.0], task="mall", optimum=None)]).axes) == 1
-    with pytest.raises(InputError, match=r"arms: \['mall'\]; no optimum is known; draw average rewards instead"):
+    with pytest.raises(InputError, check=refusal("arms", ["mall"])):
         regrets([made([1.0], task="mall", optimum=None)])
 
 
 @pytest.mark.parametrize("draw", [average_rewards, regrets])
 def test_nothing_to_draw(draw):
-    with pytest.raises(InputError, match=r"arms: \[\]"):
+    with pytest.raises(InputError, check=refusal("arms", [])):
         draw([])
 
 

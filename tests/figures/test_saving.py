@@ -9,6 +9,7 @@ from everlearn.errors import InputError
 from everlearn.figures.multiples import average_rewards
 from everlearn.figures.saving import save_figure
 from tests.analysis.arms import made
+from tests.refusal import refusal
 
 
 @pytest.mark.parametrize(("suffix", "begin"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
@@ -37,7 +38,7 @@ def test_the_path_may_be_text_in_a_new_folder_and_its_suffix_in_capitals(tmp_pat
 
 @pytest.mark.parametrize("name", ["figure.gif", "figure"])
 def test_an_unknown_suffix(tmp_path, name):
-    with pytest.raises(InputError, match=r"end it in one of \.png, \.svg, \.pdf"):
+    with pytest.raises(InputError, check=refusal("path")):
         save_figure(Figure(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

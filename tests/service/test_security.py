@@ -15,6 +15,7 @@ from everlearn.service.guard import Guard, is_deep
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import Limits, Settings
 from everlearn.service.tokens import Tokens
+from tests.refusal import refusal
 from tests.service.conftest import STATION, Service, until
 
 TOKEN, OTHER = "0123456789abcdef", "fedcba9876543210"
@@ -72,7 +73,7 @@ class TestTokens:
 
     @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "agents.example"])
     def test_an_address_that_others_reach_needs_one(self, host):
-        with pytest.raises(InputError, match="name a file of tokens with --token-file"):
+        with pytest.raises(InputError, check=refusal("--host")):
             Settings(host=host)
         assert Settings(host=host, tokens=Tokens([TOKEN])).hosts is None
 

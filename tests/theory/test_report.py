@@ -11,6 +11,7 @@ import everlearn as el
 from everlearn.theory.aleatoric import average_reward
 from everlearn.theory.averaging import averaging_time
 from everlearn.theory.distortion import distortion
+from tests.refusal import refusal
 from tests.worlds import pendulum, random_mdp, shop
 
 LABELS = {
@@ -99,7 +100,7 @@ def test_a_task_of_ones_own():
 
 
 def test_a_task_without_a_model_is_refused():
-    with pytest.raises(el.EverlearnError, match="has no model"):
+    with pytest.raises(el.EverlearnError, check=refusal("task", "pendulum")):
         _ = el.Theory(pendulum()).optimal_average_reward
 
 
@@ -124,7 +125,7 @@ def test_where_it_does_not_there_is_nothing_to_say(station):
 def test_a_policy_that_sees_memories_can_be_optimal(station):
     best = station.policy_over_pairs(station.optimum.policy)
     assert best.average_reward == pytest.approx(0.5)
-    with pytest.raises(el.EverlearnError, match="each row summing to one"):
+    with pytest.raises(el.EverlearnError, check=refusal("policy", (3, 2))):
         station.policy_over_pairs(np.ones((3, 2)))
 
 

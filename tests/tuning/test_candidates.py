@@ -8,6 +8,7 @@ from everlearn.agents.registry import make_design
 from everlearn.errors import InputError, UnknownName
 from everlearn.tuning.candidates import FINAL, RUNG, derive_seed, draw_candidates
 from everlearn.tuning.spec import read_tuning
+from tests.refusal import refusal
 
 WIDE = {"schedule.horizon_scale": {"low": 1, "high": 9}, "schedule.optimism_scale": {"low": 0.1, "high": 1}}
 
@@ -61,16 +62,16 @@ def test_purposes_have_seeds_of_their_own():
 
 
 def test_an_unknown_parameter_is_named():
-    with pytest.raises(UnknownName, match=r"did you mean search\.schedule\.horizon_scale\?"):
+    with pytest.raises(UnknownName, check=refusal("key", "search.schedule.horizon_scales")):
         draw_candidates(spec({"schedule.horizon_scales": [1, 2]}))
-    with pytest.raises(UnknownName, match=r"key: 'search\.schedule\.horizon_scale'; known: search\.agent\.policy"):
+    with pytest.raises(UnknownName, check=refusal("key", "search.schedule.horizon_scale")):
         draw_candidates(spec({"schedule.horizon_scale": [1, 2]}, agent="always"))
 
 
 def test_a_candidate_that_cannot_run_is_refused_beforehand():
-    with pytest.raises(InputError, match=r"^candidate 2, horizon at t = 1: 0\.5; must be at least 1; narrow"):
+    with pytest.raises(InputError, check=refusal("candidate 2, horizon at t = 1", 0.5)):
         draw_candidates(spec({"schedule.horizon_scale": [0.5]}))
-    with pytest.raises(InputError, match=r"^candidate 2, schedule\.horizon_scale: 'long'; give a number"):
+    with pytest.raises(InputError, check=refusal("candidate 2, schedule.horizon_scale", "long")):
         draw_candidates(spec({"schedule.horizon_scale": ["long"]}))
-    with pytest.raises(InputError, match=r"^agent, parameter: 'agent\.speed'"):
+    with pytest.raises(InputError, check=refusal("agent, parameter", "agent.speed")):
         draw_candidates(spec(agent={"name": "growing-horizon", "parameters": {"speed": 1}}))
