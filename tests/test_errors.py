@@ -8,7 +8,18 @@ import pickle
 import pytest
 
 from everlearn import errors
-from everlearn.errors import Conflict, EverlearnError, InputError, ScheduleError, SnapshotError, UnknownName, require
+from everlearn.errors import (
+    AgentError,
+    Changed,
+    Conflict,
+    EverlearnError,
+    InputError,
+    ScheduleError,
+    SnapshotError,
+    UnknownName,
+    UserCodeError,
+    require,
+)
 
 CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
 
@@ -66,12 +77,21 @@ def test_require():
 
 @pytest.mark.parametrize(
     "error",
-    [InputError("a", 1, "b"), ScheduleError("a", 1, "b", 3), UnknownName("a", "x", ["y"]), SnapshotError("gone")],
+    [
+        InputError("a", 1, "b"),
+        ScheduleError("a", 1, "b", 3),
+        UnknownName("a", "x", ["y"]),
+        SnapshotError("gone"),
+        AgentError("mine", "act returned -1", step=1),
+        UserCodeError("it raised", frames="line 1"),
+        Changed("shop", ["a", "b"], "c"),
+    ],
 )
 def test_errors_travel_between_processes(error):
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert str(again) == str(error)
+    assert vars(again) == vars(error)
 
 
 def test_a_conflict_travels_with_what_is_recorded():

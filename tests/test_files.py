@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import StoreError
-from everlearn.files import FULL, make_folder, refuse_unwritable, replacing
+from everlearn.files import FULL, make_folder, refuse_unwritable, remove_leftovers, replacing
 
 
 def test_a_file_is_written(tmp_path):
@@ -96,3 +96,10 @@ def test_a_folder_that_may_not_be_written_to(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "mkdtemp", refused)
     with pytest.raises(StoreError, match="Permission denied"):
         refuse_unwritable(tmp_path)
+
+
+def test_temporary_files_of_killed_processes_are_removed_and_nothing_else(tmp_path):
+    (tmp_path / ".note.0123456789abcdef").touch()
+    (tmp_path / ".lock").touch()
+    remove_leftovers(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]

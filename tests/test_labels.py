@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from everlearn.errors import LabelError
-from everlearn.labels import as_label, check_label, check_labels, decode, encode, find, show
+from everlearn.labels import as_label, check_label, check_labels, counted, decode, encode, few, find, kind_of, show
 
 labels = st.recursive(st.one_of(st.integers(), st.text()), lambda inner: st.lists(inner, max_size=4).map(tuple))
 
@@ -98,3 +98,10 @@ def test_what_is_not_found_is_told_what_there_is():
 
 def test_the_label_itself_is_found_before_what_looks_like_it():
     assert find(1, ["1", 1], "label") == 1
+
+
+def test_labels_and_types_in_messages():
+    assert few(["idle", 1]) == "idle, 1"
+    assert few(range(100), most=2) == "0, 1, ..."
+    assert [counted(1, "action"), counted(2000, "observation")] == ["1 action", "2,000 observations"]
+    assert [kind_of(value) for value in (None, 0.5, 1, (1, 2))] == ["None", "a float", "an int", "a tuple"]

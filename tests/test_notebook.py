@@ -30,6 +30,11 @@ def test_names_do_no_harm():
     assert seen.text.count("<script>") == 4
 
 
+def test_a_table_has_a_title_and_a_row_of_column_names():
+    expected = "<p>shop</p><table><tr><th>agent</th><th>mean</th></tr><tr><td>&lt;b&gt;</td><td>0.5</td></tr></table>"
+    assert notebook.table(["agent", "mean"], [["<b>", "0.5"]], "shop") == expected
+
+
 def test_a_picture_is_described():
     ((tag, attributes),) = Reader(notebook.picture(b"\x89PNG", EVIL)).tags
     assert (tag, attributes["alt"]) == ("img", EVIL)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import InputError, UnknownName
-from everlearn.registry import Parameter, convert, locate, parameters, settings, summary
+from everlearn.registry import Parameter, convert, locate, parameters, plain, settings, settings_text, summary, whole
 
 
 @pytest.fixture
@@ -143,3 +143,13 @@ def test_what_cannot_be_converted(value, kind, message):
     with pytest.raises(InputError) as caught:
         convert(value, kind, "x")
     assert str(caught.value) == message
+
+
+def test_whole_numbers_may_be_written_as_floats():
+    assert [whole(1e6, "steps"), whole("2e3", "steps")] == [1_000_000, 2000]
+
+
+def test_parameters_are_shown_as_json_would_hold_them():
+    assert plain({"policy": (0.5, 0.5), "phase": 10}) == {"policy": [0.5, 0.5], "phase": 10}
+    assert settings_text({"phase": 10, "policy": (0.5, 0.5)}) == "phase=10, policy=[0.5, 0.5]"
+    assert settings_text({"policy": range(100)}, most=10) == "policy=ran..."

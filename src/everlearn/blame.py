@@ -12,36 +12,21 @@ from types import TracebackType
 from everlearn.errors import EverlearnError, UserCodeError, shown
 
 PACKAGE = str(Path(__file__).parent) + os.sep
-"""Where our own frames are."""
+"""The directory of this package."""
 
 LIBRARIES = tuple(
     {str(Path(sysconfig.get_path(kind))) + os.sep for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
-"""Where the frames of other libraries are."""
-
+"""The directories of other libraries."""
 
 CAUGHT = (Exception, SystemExit)
-"""What a user's function may raise to be blamed for; Ctrl-C is not its fault."""
+"""Exceptions for which a user's function is blamed; Ctrl-C is not its fault."""
 
 
-class blame:  # noqa: N801 - reads as what it does
+class blame:  # noqa: N801 - a context manager
     """Turn an exception inside the block, which calls a user's function, into a :exc:`UserCodeError`.
 
-    Parameters
-    ----------
-    what:
-        the function, as the user knows it, as in ``the reward of task 'shop'``
-    at:
-        where it was called, as in ``step 12``
-
-    Examples
-    --------
-    >>> with blame("the reward of task 'shop'"):
-    ...     {}["busy"]
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.UserCodeError: the reward of task 'shop' raised KeyError: 'busy'...
-
+    ``what`` names the function, as in ``the reward of task 'shop'``, and ``at`` the call, as in ``step 12``.
     """
 
     def __init__(self, what: str, at: str = "") -> None:
@@ -51,20 +36,13 @@ class blame:  # noqa: N801 - reads as what it does
         """Enter the block."""
 
     def __exit__(self, _kind: type | None, error: BaseException | None, _trace: TracebackType | None) -> None:
-        """Report what was raised in the block; errors of our own pass unchanged."""
+        """Report an exception of the block; errors of this package pass unchanged."""
         if isinstance(error, CAUGHT) and not isinstance(error, EverlearnError):
             raise blamed(error, self._what, self._at) from own(error)
 
 
 def blamed(error: BaseException, what: str, at: str = "") -> UserCodeError:
-    """Return the error that reports an exception raised by a user's function.
-
-    Examples
-    --------
-    >>> str(blamed(KeyError("busy"), "agent 'mine:agent': act", "step 12"))
-    "agent 'mine:agent': act raised KeyError at step 12: 'busy'"
-
-    """
+    """Return the error that reports an exception raised by a user's function."""
     frames = own_frames(error.__traceback__)
     place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     raised = f"raised {type(error).__name__}" + (f" at {at}" if at else "")
@@ -73,16 +51,16 @@ def blamed(error: BaseException, what: str, at: str = "") -> UserCodeError:
 
 
 def traced(error: BaseException) -> list[str]:
-    """Return the lines of a traceback with the user's own frames alone; none where there are no such frames."""
+    """Return the lines of a traceback with only the user's frames; none if there are no such frames."""
     frames = own_frames(error.__traceback__)
     last = traceback.format_exception_only(error)
     if not frames:
-        return last if isinstance(error, SyntaxError) else []  # which itself says where it is
+        return last if isinstance(error, SyntaxError) else []  # it contains its own place
     return ["Traceback (most recent call last):\n", *frames.format(), *last]
 
 
 def own(error: BaseException) -> BaseException:
-    """Return the exception with a traceback that begins at the user's own frames, where there are any."""
+    """Return the exception with a traceback that begins at the first frame of the user's, if there is one."""
     trace = error.__traceback__
     while trace is not None and not _is_own(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
@@ -90,7 +68,7 @@ def own(error: BaseException) -> BaseException:
 
 
 def own_frames(trace: TracebackType | None) -> traceback.StackSummary:
-    """Return the frames of a traceback that are neither ours nor a library's."""
+    """Return the frames of a traceback that belong neither to this package nor to a library."""
     return traceback.StackSummary.from_list([frame for frame in traceback.extract_tb(trace) if _is_own(frame.filename)])
 
 
@@ -101,13 +79,6 @@ def _is_own(filename: str) -> bool:
 
 
 def shown_path(filename: str) -> str:
-    """Return a file name as a user would type it: relative where it is below the current directory.
-
-    Examples
-    --------
-    >>> shown_path(str(Path.cwd() / "mine.py")), shown_path("<stdin>")
-    ('mine.py', '<stdin>')
-
-    """
+    """Return a file name as a user would type it: relative if it is below the current directory."""
     here = str(Path.cwd()) + os.sep
     return filename.removeprefix(here) if sys.platform != "win32" else filename

@@ -3,28 +3,28 @@
 ::
 
     EverlearnError
-    ├── InputError (ValueError)      an argument cannot be used: it names argument, value and remedy
-    │   ├── UnknownName              a name that no registry knows, with those it does know
+    ├── InputError (ValueError)      an argument cannot be used: it names the argument, the value and a remedy
+    │   ├── UnknownName              a name that is in no registry, with the names that are
     │   │   └── UnknownKey           a key that a mapping does not have
     │   ├── ScheduleError            a schedule leaves its domain, at step ``t``
     │   └── TaskError                a task contradicts itself
     │       ├── LabelError           an action, observation, state or memory of an unsupported type
-    │       ├── ProbabilityError     probabilities that are no distribution
+    │       ├── ProbabilityError     probabilities that do not form a distribution
     │       ├── ObservationError     an observation outside the declared set
     │       ├── AleatoricStateError  f leaves the set of aleatoric states
     │       └── RewardError          a reward that is not finite or outside its range
-    ├── AgentError                   an agent does what no agent may do
-    ├── UserCodeError                a function that the user wrote raised an exception
+    ├── AgentError                   an agent returned or did something invalid
+    ├── UserCodeError                a function of the user's raised an exception
     ├── CompilationError             a design's functions cannot be compiled
     ├── TableFull                    more pairs were visited than may be expanded
     ├── SnapshotError                a saved agent state that cannot be read or does not fit
     ├── StoreError                   a directory of results that cannot be read, written or added to
-    │   └── Held                     another process works there
+    │   └── Held                     a directory that another process uses
     └── LiveError                    a durable agent cannot do what was asked
-        ├── Changed                  what an agent depends on is not what it was when the agent was last open
-        ├── Conflict                 a step that is recorded with other content, or is not the one that is due
-        ├── Corrupt                  what is on disk is damaged: it names the file and the place
-        └── StoreFull                the disk is full; nothing was changed, and the same can be tried again
+        ├── Changed                  something that an agent depends on has changed since it was last open
+        ├── Conflict                 a step that is recorded with other content, or that is not due
+        ├── Corrupt                  a damaged file: it names the file and the place
+        └── StoreFull                the disk is full; nothing was changed, and the call can be repeated
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-LONGEST = 500
-"""Characters of a value in a message: what was wrong with it is seen before."""
+LONGEST_VALUE = 500
+"""The largest number of characters of a value in a message."""
 
 
 class EverlearnError(Exception):
-    """The root of everything that everlearn raises on purpose.
+    """The base class of all errors that everlearn raises on purpose.
 
     Examples
     --------
@@ -51,6 +51,10 @@ class EverlearnError(Exception):
 
     """
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message and the data, whatever the arguments of the constructor are."""
+        return _restored, (type(self), str(self), vars(self))
+
 
 class InputError(EverlearnError, ValueError):
     """An argument cannot be used.
@@ -58,13 +62,13 @@ class InputError(EverlearnError, ValueError):
     Parameters
     ----------
     argument:
-        the name of what was wrong, as the caller knows it
+        the name of the argument, as the caller knows it
     value:
-        what was given
+        its value
     remedy:
         what to do about it, in a clause
     joint:
-        what stands between value and remedy
+        the text between value and remedy
 
     Examples
     --------
@@ -81,26 +85,15 @@ class InputError(EverlearnError, ValueError):
         self.remedy = remedy
         super().__init__(f"{argument}: {shown(value)}{joint}{remedy}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes with the same message and data."""
-        return _again, (type(self), str(self), vars(self))
-
 
 def shown(value: object, write: Callable[[Any], str] = repr) -> str:
-    """Return a value in one line, cut where it is long; its type if it cannot be written.
-
-    Examples
-    --------
-    >>> shown(["idle"]), shown(10**5000)
-    ("['idle']", '<int that cannot be shown>')
-
-    """
+    """Return a value as one line, truncated if it is long; its type if it cannot be written."""
     try:
         text = write(value)
-    except Exception:  # whatever a user's own method raises, and a number of too many digits
+    except Exception:  # a user's method may raise anything, and so does a number with too many digits
         return f"<{type(value).__name__} that cannot be shown>"
     text = " ".join(text.split()) if "\n" in text else text
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 4]} ..."
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 4]} ..."
 
 
 class UnknownName(InputError):  # noqa: N818 - reads as what it is
@@ -127,7 +120,7 @@ class UnknownName(InputError):  # noqa: N818 - reads as what it is
 class UnknownKey(UnknownName, KeyError):  # noqa: N818 - reads as what it is
     """A key that a mapping does not have."""
 
-    __str__ = Exception.__str__  # that of KeyError puts the message in quotes
+    __str__ = Exception.__str__  # KeyError would put the message in quotes
 
 
 class ScheduleError(InputError):
@@ -147,7 +140,7 @@ class LabelError(TaskError):
 
 
 class ProbabilityError(TaskError):
-    """Probabilities that are no distribution."""
+    """Probabilities that do not form a distribution."""
 
 
 class ObservationError(TaskError):
@@ -163,16 +156,16 @@ class RewardError(TaskError):
 
 
 class AgentError(EverlearnError):
-    """An agent does what no agent may do, such as returning an action that there is not.
+    """An agent returned or did something invalid, such as an action that does not exist.
 
     Parameters
     ----------
     agent:
         the name of the agent
     problem:
-        which function did what, and what to do about it
+        what happened in which function, and what to do about it
     step:
-        the step at which it happened, where there was one
+        the step at which it happened, if any
 
     Examples
     --------
@@ -187,13 +180,9 @@ class AgentError(EverlearnError):
         self.agent, self.problem, self.step = agent, problem, step
         super().__init__(f"agent {agent!r}: {problem}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes with its data."""
-        return type(self), (self.agent, self.problem, self.step)
-
 
 class UserCodeError(EverlearnError):
-    """A function that the user wrote raised an exception; ``frames`` is its traceback, without frames of ours.
+    """A function of the user's raised an exception; ``frames`` is its traceback, without frames of this package.
 
     Examples
     --------
@@ -207,10 +196,6 @@ class UserCodeError(EverlearnError):
     def __init__(self, message: str, frames: str = "") -> None:
         self.frames = frames
         super().__init__(message)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes with its data."""
-        return type(self), (str(self), self.frames)
 
 
 class CompilationError(EverlearnError):
@@ -230,7 +215,7 @@ class StoreError(EverlearnError):
 
 
 class Held(StoreError):  # noqa: N818 - reads as what it is
-    """A directory in which another process works."""
+    """A directory that another process uses."""
 
 
 class LiveError(EverlearnError):
@@ -238,14 +223,14 @@ class LiveError(EverlearnError):
 
 
 class Changed(LiveError):  # noqa: N818 - reads as what it is
-    """What a durable agent depends on is not what it was when the agent was last open.
+    """Something that a durable agent depends on has changed since the agent was last open.
 
     Parameters
     ----------
     where:
         the directory
     changes:
-        what changed, a clause each
+        what changed, one clause per change
     remedy:
         what to do about it, in a clause
 
@@ -262,22 +247,18 @@ class Changed(LiveError):  # noqa: N818 - reads as what it is
         self.where, self.changes, self.remedy = where, list(changes), remedy
         super().__init__(f"{where}: {'; '.join(changes)}; {remedy}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes with its data."""
-        return type(self), (self.where, self.changes, self.remedy)
-
 
 class Conflict(LiveError):  # noqa: N818 - reads as what it is
-    """A step that is recorded with other content, or that is not the one that is due.
+    """A step that is recorded with other content, or that is not due.
 
     Parameters
     ----------
     message:
-        what is wrong, in a line
+        what is wrong, in one line
     expected:
         the number of the step that is due
     recorded:
-        what is recorded of the step that was named, by label, where it is past
+        the record of the given step, by label, if it is past
 
     """
 
@@ -286,20 +267,16 @@ class Conflict(LiveError):  # noqa: N818 - reads as what it is
         self.recorded = recorded
         super().__init__(message)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes with its data."""
-        return type(self), (str(self), self.expected, self.recorded)
-
 
 class Corrupt(LiveError):  # noqa: N818 - reads as what it is
-    """What is on disk is damaged; the message names the file and the place in it."""
+    """A damaged file; the message names the file and the place in it."""
 
 
 class StoreFull(LiveError):  # noqa: N818 - reads as what it is
-    """The disk is full.  Nothing was changed, and the same can be tried again."""
+    """The disk is full.  Nothing was changed, and the call can be repeated."""
 
 
-def _again(kind: type[InputError], message: str, data: dict[str, Any]) -> InputError:
+def _restored(kind: type[EverlearnError], message: str, data: dict[str, Any]) -> EverlearnError:
     error = kind.__new__(kind, message)
     Exception.__init__(error, message)
     vars(error).update(data)
@@ -307,12 +284,6 @@ def _again(kind: type[InputError], message: str, data: dict[str, Any]) -> InputE
 
 
 def require(condition: bool, argument: str, value: object, remedy: str) -> None:
-    """Raise :class:`InputError` unless the condition holds.
-
-    Examples
-    --------
-    >>> require(3 > 2, "three", 3, "give a larger number")
-
-    """
+    """Raise :class:`InputError` unless the condition holds."""
     if not condition:
         raise InputError(argument, value, remedy)

@@ -1,4 +1,4 @@
-"""Call the functions by which users make agents and schedules, and say in one line what is wrong with one."""
+"""Call the functions with which users make tasks, agents and schedules, and report their errors in one line."""
 
 from __future__ import annotations
 
@@ -15,19 +15,9 @@ from everlearn.registry import defined
 
 
 def refuse_needy(factory: Any, given: object, argument: str, wanted: str, kinds: tuple[type, ...]) -> None:
-    """Refuse a function that needs arguments, and name what could be meant in the module that it is from.
+    """Raise if a factory has required arguments, and suggest what else in its module could be meant.
 
-    ``wanted`` says what is expected in its place, and ``kinds`` are the types of that.
-
-    Examples
-    --------
-    >>> def act(knowledge, aleatoric_state, now, stream): ...
-    >>> refuse_needy(act, "mine:act", "agent", "a design", ())
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.InputError: agent: 'mine:act'; is a function of (knowledge, aleatoric_state, now, stream), not an
-    agent; give a design...
-
+    ``wanted`` describes what is expected instead, and ``kinds`` are its types.
     """
     article = "an" if argument[0] in "aeiou" else "a"
     names = needed(factory)
@@ -37,62 +27,35 @@ def refuse_needy(factory: Any, given: object, argument: str, wanted: str, kinds:
         every = ", ".join(inspect.signature(factory).parameters)
         remedy = f"is a function of ({every}), not {article} {argument}; give {wanted}"
         module = sys.modules.get(getattr(factory, "__module__", ""))
-        others = [] if module is None else [name for name, one in defined(module).items() if _may_be(one, kinds)]
-        hint = f"; in {module.__name__} there is {', '.join(others)}" if module is not None and others else ""
+        members = {} if module is None else defined(module)
+        others = [name for name, value in members.items() if _may_be(value, kinds)]
+        hint = f"; in {factory.__module__} there is {', '.join(others)}" if others else ""
         raise InputError(argument, name_of(given), remedy + hint)
 
 
 def needed(factory: Callable[..., Any]) -> list[str] | None:
-    """Return the arguments that a factory must be called with beside its parameters; None where it does not tell.
-
-    Examples
-    --------
-    >>> def shop(rng, *, price: float = 2.5): ...
-    >>> needed(shop), needed(max)
-    (['rng'], None)
-
-    """
+    """Return the required positional arguments of a factory, or None if its signature is unknown."""
     try:
         every = inspect.signature(factory).parameters.values()
-    except (TypeError, ValueError):  # what is written in C may not tell
+    except (TypeError, ValueError):  # written in C
         return None
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [one.name for one in every if one.kind in positional and one.default is inspect.Parameter.empty]
+    return [entry.name for entry in every if entry.kind in positional and entry.default is inspect.Parameter.empty]
 
 
 def call_factory(factory: Callable[..., Any], arguments: Mapping[str, Any], given: object, argument: str) -> Any:
-    """Call a factory with its parameters; what a user's own raises is reported in one line.
-
-    Examples
-    --------
-    >>> def shop(*, price: float = 2.5):
-    ...     return {}[price]
-    >>> call_factory(shop, {"price": 1}, "mine:shop", "task")
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.UserCodeError: task 'mine:shop' raised KeyError: 1...
-
-    """
+    """Call a factory with its parameters; exceptions of a user's factory are reported in one line."""
     if is_ours(factory):
-        return factory(**arguments)  # its faults are not the user's
+        return factory(**arguments)  # its errors are not the user's fault
     with blame(f"{argument} {name_of(given)!r}"):
         return factory(**arguments)
 
 
 def name_of(given: object) -> object:
-    """Return what to call something in a message: the text by which it was given, or its own name.
-
-    Examples
-    --------
-    >>> name_of("mine:agent"), name_of(name_of), name_of(3)
-    ('mine:agent', 'name_of', 3)
-
-    """
+    """Return the name of something for a message: the text that the user passed, or its qualified name."""
     return given if isinstance(given, str) else getattr(plain_function(given), "__qualname__", given)
 
 
 def _may_be(value: Any, kinds: tuple[type, ...]) -> bool:
-    """Tell whether a value is of these kinds, or a function that may make one: it needs no arguments."""
-    if not isinstance(value, types.FunctionType):
-        return isinstance(value, kinds)
-    return not needed(value)
+    """Return whether a value has one of these types, or is a function that may make one, without required arguments."""
+    return not needed(value) if isinstance(value, types.FunctionType) else isinstance(value, kinds)

@@ -1,4 +1,4 @@
-"""Writing a file so that it is there whole or not at all."""
+"""Write files atomically: after a crash a file is either complete or not there."""
 
 from __future__ import annotations
 
@@ -24,22 +24,12 @@ UNREADABLE = (
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")
 
-
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says where there is no room left."""
+"""The error numbers of the system if no room is left."""
 
 
 def as_path(given: object) -> Path:
-    """Return the path of a file, or say that it is none.
-
-    Examples
-    --------
-    >>> as_path(5)
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.InputError: path: 5; give the name of a file
-
-    """
+    """Return the path of a file, or raise if a value is not a path."""
     fine = isinstance(given, str | os.PathLike) and "\0" not in str(given)
     require(fine, "path", given, "give the name of a file")
     return Path(given)  # type: ignore[arg-type]  # a path
@@ -47,19 +37,9 @@ def as_path(given: object) -> Path:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Write to a temporary file beside ``path``; synced and renamed at the end, removed on an error.
+    """Write to a temporary file beside ``path``, which is synced and renamed at the end, or removed on an error.
 
-    Folders above ``path`` are made where there are none.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "note"
-    >>> with replacing(target) as file:
-    ...     _ = file.write(b"whole")
-    >>> target.read_bytes()
-    b'whole'
-
+    Missing parent folders are created.
     """
     target = as_path(path)
     if not target.name or target.is_dir():
@@ -67,7 +47,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     make_folder(target.parent)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     with _allowed(target):
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # less what the user's umask says
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # minus the user's umask
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -83,18 +63,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files that :func:`replacing` left in a folder and below it when processes were killed.
 
-    Only for whoever is alone there: a file that somebody is writing would be removed too.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> (folder / ".note.0123456789abcdef").touch()
-    >>> (folder / ".lock").touch()
-    >>> remove_leftovers(folder)
-    >>> [path.name for path in folder.iterdir()]
-    ['.lock']
-
+    Call it only if no other process writes there, since its temporary files would be removed too.
     """
     for path in folder.rglob(".*"):
         if _TEMPORARY.fullmatch(path.name):
@@ -102,17 +71,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, so that a power cut does not lose the way to what is then written there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp()) / "deeper" / "still"
-    >>> make_folder(folder)
-    >>> folder.is_dir()
-    True
-
-    """
+    """Create a folder and its parents, synced, so that a power failure does not lose what is written there later."""
     if folder.exists():
         if not folder.is_dir():
             raise StoreError(f"{folder}: is a file; give a directory")
@@ -124,33 +83,20 @@ def make_folder(folder: Path) -> None:
 
 
 def refuse_unwritable(folder: str | os.PathLike[str]) -> None:
-    """Refuse a folder that cannot be made or written to, before anything is done that belongs there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> refuse_unwritable(folder / "deeper" / "still")
-    >>> (folder / "file").touch()
-    >>> refuse_unwritable(folder / "file" / "deeper")
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.StoreError: .../file/deeper: .../file is a file; give a directory
-
-    """
+    """Raise if a folder cannot be created or written to, before any work is done for it."""
     if not os.fspath(folder):
         raise StoreError("out: is empty; give a directory")
     path = Path(folder)
-    there = next(one for one in (path, *path.parents, Path()) if one.exists())
-    if not there.is_dir():
-        raise StoreError(f"{path}: {'' if there == path else f'{there} '}is a file; give a directory")
-    with suppress(OSError), _allowed(path):  # a full disk: what is there already may be all that is wanted
-        Path(tempfile.mkdtemp(prefix=".everlearn-", dir=there)).rmdir()
+    existing = next(parent for parent in (path, *path.parents, Path()) if parent.exists())
+    if not existing.is_dir():
+        raise StoreError(f"{path}: {'' if existing == path else f'{existing} '}is a file; give a directory")
+    with suppress(OSError), _allowed(path):  # if the disk is full, the results that are needed may exist already
+        Path(tempfile.mkdtemp(prefix=".everlearn-", dir=existing)).rmdir()
 
 
 @contextmanager
 def _allowed(path: Path) -> Iterator[None]:
-    """Say that something cannot be written; that there is no room is left to those who know what that means."""
+    """Raise a StoreError if something cannot be written, except for a full disk, which callers handle."""
     try:
         yield
     except OSError as error:
@@ -160,7 +106,7 @@ def _allowed(path: Path) -> Iterator[None]:
 
 
 def sync_directory(directory: Path) -> None:
-    """See that what was made, renamed or removed in a directory is on the disk."""
+    """Sync a directory, so that files created, renamed or removed in it are so on the disk."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,7 +1,7 @@
-"""Labels: what actions, observations, memories and aleatoric states may be, and how they are written down.
+"""Labels of actions, observations, memories and aleatoric states: check, encode and show them.
 
-A label is an int, a str, or a tuple of labels.  That is enough for any finite description, it hashes, and it
-has one encoding as JSON, in which tuples are lists.  NumPy's integers and strings are converted where they are met.
+A label is an int, a str, or a tuple of labels.  That is enough for any finite description, it is hashable, and it has
+one encoding as JSON, in which tuples are lists.  Integers and strings of NumPy are converted.
 """
 
 from __future__ import annotations
@@ -17,18 +17,7 @@ from everlearn.protocol import Label
 
 
 def check_label(label: object, argument: str) -> Label:
-    """Return the label, with what is NumPy's converted, or say what is wrong with its type.
-
-    Examples
-    --------
-    >>> check_label((np.int64(0), "busy"), "memory")
-    (0, 'busy')
-    >>> check_label([0, 1], "memory")
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.LabelError: memory: [0, 1]; list is not supported, use an int, a str or a tuple of these
-
-    """
+    """Return a label with the values of NumPy converted, or raise if a type is not supported."""
     if is_label(label):
         return label  # type: ignore[return-value]  # checked part by part
     converted = _converted(label)
@@ -51,18 +40,11 @@ def _complaint(part: object) -> str:
 
 
 def is_label(value: Any) -> bool:
-    """Tell whether a value is a label.
-
-    Examples
-    --------
-    >>> is_label((0, "busy")), is_label(0.5)
-    (True, False)
-
-    """
+    """Return whether a value is a label."""
     kind = type(value)
     if kind is not tuple:
         return kind is int or kind is str
-    for part in value:  # a loop, since every memory of a table passes through here
+    for part in value:  # a plain loop is fastest, and every memory of a table is checked
         kind = type(part)
         if kind is not int and kind is not str and not is_label(part):
             return False
@@ -76,14 +58,7 @@ def _unsupported_part(label: object) -> object:
 
 
 def check_labels(labels: Iterable[object], argument: str) -> tuple[Label, ...]:
-    """Return a non-empty set of labels as a tuple, in the order given.
-
-    Examples
-    --------
-    >>> check_labels(["slow", "fast"], "actions")
-    ('slow', 'fast')
-
-    """
+    """Return a non-empty set of labels as a tuple, in the order given."""
     checked = in_order(labels, argument)
     if not checked:
         raise LabelError(argument, list(checked), "give at least one label")
@@ -94,14 +69,7 @@ def check_labels(labels: Iterable[object], argument: str) -> tuple[Label, ...]:
 
 
 def in_order(labels: object, argument: str) -> tuple[Label, ...]:
-    """Return a list of labels, which may repeat, as a tuple.
-
-    Examples
-    --------
-    >>> in_order(["slow", "fast", "slow"], "aggregate")
-    ('slow', 'fast', 'slow')
-
-    """
+    """Return a list of labels, which may repeat, as a tuple."""
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise LabelError(argument, labels, "give a list of labels, such as [0, 1] or ['slow', 'fast']")
     if isinstance(labels, set | frozenset):
@@ -110,26 +78,12 @@ def in_order(labels: object, argument: str) -> tuple[Label, ...]:
 
 
 def encode(label: Label) -> str:
-    """Write a label as JSON; equal labels give equal text.
-
-    Examples
-    --------
-    >>> encode((0, (1, "busy")))
-    '[0,[1,"busy"]]'
-
-    """
+    """Write a label as JSON; equal labels give equal text."""
     return json.dumps(label, separators=(",", ":"), ensure_ascii=False)
 
 
 def decode(text: str) -> Label:
-    """Read what :func:`encode` wrote.
-
-    Examples
-    --------
-    >>> decode('[0,[1,"busy"]]')
-    (0, (1, 'busy'))
-
-    """
+    """Read a label that :func:`encode` wrote."""
     return check_label(as_label(json.loads(text)), "label")
 
 
@@ -139,26 +93,12 @@ def as_label(value: Any) -> Any:
 
 
 def show(label: Label) -> str:
-    """Write a label for a person: a str bare, anything else as JSON.
-
-    Examples
-    --------
-    >>> show("busy"), show((0, 1))
-    ('busy', '[0,1]')
-
-    """
+    """Write a label for a person: a str bare, anything else as JSON."""
     return label if isinstance(label, str) else encode(label)
 
 
 def kind_of(value: object) -> str:
-    """Name the type of a value, with its article, for an error message.
-
-    Examples
-    --------
-    >>> kind_of(None), kind_of(0.5), kind_of(1), kind_of((1, 2))
-    ('None', 'a float', 'an int', 'a tuple')
-
-    """
+    """Return the type of a value with an article, for messages."""
     if value is None:
         return "None"
     name = "array" if type(value).__name__ == "ndarray" else type(value).__name__
@@ -166,38 +106,17 @@ def kind_of(value: object) -> str:
 
 
 def few(labels: Sequence[Label], most: int = 12) -> str:
-    """Write labels for a person, not too many of them.
-
-    Examples
-    --------
-    >>> few(["idle", 1]), few(range(100), most=2)
-    ('idle, 1', '0, 1, ...')
-
-    """
+    """Write at most ``most`` labels for a person."""
     return ", ".join(show(label) for label in labels[:most]) + (", ..." if len(labels) > most else "")
 
 
 def counted(number: int, noun: str) -> str:
-    """Write how many there are of something.
-
-    Examples
-    --------
-    >>> counted(1, "action"), counted(2000, "observation")
-    ('1 action', '2,000 observations')
-
-    """
+    """Return a number with a noun, in the plural unless it is 1."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def find(text: object, labels: Iterable[Label], argument: str) -> Label:
-    """Return the label that a person means: the label itself, or one that is shown so.
-
-    Examples
-    --------
-    >>> find("1", [0, 1], "aleatoric state")
-    1
-
-    """
+    """Return the label that a person means: the label itself, or the one that :func:`show` writes so."""
     known = list(labels)
     for label in known:
         if text == label or text == show(label):

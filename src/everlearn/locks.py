@@ -1,6 +1,6 @@
-"""Who may work in a directory: one process, or one for each shard.
+"""Lock a directory for one process, or for one process per shard.
 
-The locks are the system's (``flock``), so that they end with the process, however it ends.
+The locks are those of the system (``flock``), so they end with the process, however it ends.
 """
 
 from __future__ import annotations
@@ -22,20 +22,9 @@ _LOCK = ".lock"
 
 @contextmanager
 def working(directory: Path, shard: str | None = None) -> Iterator[None]:
-    """Hold a directory while working in it: alone, or as a shard beside other shards.
+    """Lock a directory: exclusively, or for one shard while other processes lock other shards.
 
-    Whoever is alone there removes what processes that were killed left half written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> directory = Path(tempfile.mkdtemp())
-    >>> with working(directory), working(directory):
-    ...     pass
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.Held: ...: this process has it open already; close it first
-
+    With an exclusive lock, temporary files that killed processes left behind are removed.
     """
     with _opened(directory / _LOCK) as whole:
         _take(whole, fcntl.LOCK_EX if shard is None else fcntl.LOCK_SH, directory)
@@ -52,7 +41,7 @@ def working(directory: Path, shard: str | None = None) -> Iterator[None]:
 
 @contextmanager
 def gathering(directory: Path) -> Iterator[None]:
-    """Wait for a turn to write what belongs to all shards; the last to have it sees what all of them did."""
+    """Wait for the lock of the files that all shards share; the last shard to get it sees the work of all others."""
     with _opened(directory / f"{_LOCK}-gather") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -67,22 +56,23 @@ def _take(file: IO[str], kind: int, directory: Path) -> None:
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        who = _holder(file)
-        if who == f" ({_signature()})":
+        holder = _holder(file)
+        if holder == f" ({_signature()})":
             raise Held(f"{directory}: this process has it open already; close it first") from None
-        raise Held(f"{directory}: another process works there{who}; wait for it, or give another directory") from None
+        remedy = "wait for it, or give another directory"
+        raise Held(f"{directory}: another process works there{holder}; {remedy}") from None
 
 
 def _holder(file: IO[str]) -> str:
-    """Return who signed, where that is not a process of this machine that has gone."""
+    """Return the process that signed the lock file, unless it ran on this machine and has ended."""
     file.seek(0)
     text = file.read().strip()
-    found = re.fullmatch(r"process (\d+) on (.+)", text)
-    if found is None:
+    signature = re.fullmatch(r"process (\d+) on (.+)", text)
+    if signature is None:
         return ""
-    if found[2] == socket.gethostname():
+    if signature[2] == socket.gethostname():
         try:
-            os.kill(int(found[1]), 0)
+            os.kill(int(signature[1]), 0)
         except ProcessLookupError:
             return ""
         except PermissionError:

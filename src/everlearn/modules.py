@@ -1,4 +1,4 @@
-"""Import the module that a user names, and say in one line what is wrong with it."""
+"""Import the modules that users name, and report their errors in one line."""
 
 from __future__ import annotations
 
@@ -13,33 +13,13 @@ from everlearn.errors import InputError
 
 
 def look_in(folder: str | Path) -> None:
-    """Look for modules in a folder of the user's too, last of all: a file of theirs hides no library.
-
-    Examples
-    --------
-    >>> look_in(Path.cwd())
-    >>> str(Path.cwd()) in sys.path
-    True
-
-    """
+    """Append a folder of the user's to the import path, so that its files do not hide libraries."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
 
 def import_own(name: str, argument: str, given: str) -> types.ModuleType:
-    """Import a module that a user names as a part of an argument.
-
-    Examples
-    --------
-    >>> import_own("math", "agent", "math:agent").__name__
-    'math'
-    >>> import_own("no_such_module", "agent", "no_such_module:agent")
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.InputError: agent: 'no_such_module:agent'; there is no module 'no_such_module' here or among what
-    is installed
-
-    """
+    """Import a module that is part of an argument of the user's."""
     _refuse_hidden(name.partition(".")[0], argument, given)
     with blame(f"{argument} {given!r}: importing {name}"):
         try:
@@ -47,20 +27,21 @@ def import_own(name: str, argument: str, given: str) -> types.ModuleType:
         except SyntaxError as error:
             raise InputError(argument, given, f"{_place(error, name)}: {error.msg}") from None
         except ImportError as error:
-            if isinstance(error, ModuleNotFoundError) and _is_of(name, error.name):
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            if missing is not None and f"{name}.".startswith(f"{missing}."):
                 raise InputError(argument, given, _no_module(name, given)) from None
             raise InputError(argument, given, _failed_import(error)) from None
 
 
 def _place(error: SyntaxError, name: str) -> str:
-    """Return where a file cannot be read as Python: the file, the line and its text, as far as they are known."""
+    """Return the place of a syntax error: the file, and the line and its text if they are known."""
     line = "" if error.lineno is None else f", line {error.lineno}"
     text = f", {error.text.strip()!r}" if error.text and error.text.strip() else ""
     return f"{shown_path(error.filename or name)}{line}{text}"
 
 
 def _refuse_hidden(top: str, argument: str, given: str) -> None:
-    """Refuse a file of the user's in place of which another module of that name is, or would be, imported."""
+    """Raise if a file of the user's has the name of another module, which would be imported instead."""
     own = [Path(path) for path in map(str, sys.path) if not (path + os.sep).startswith(LIBRARIES)]
     files = [file for folder in (Path.cwd(), *own) if (file := _file_of(top, folder)) is not None]
     origin = _origin(top)
@@ -68,7 +49,7 @@ def _refuse_hidden(top: str, argument: str, given: str) -> None:
         return
     if top in sys.stdlib_module_names:
         what = "of Python's own library"
-    elif origin is None:  # it is found nowhere, which importing it will tell
+    elif origin is None:  # there is no such module, which the import will report
         return
     else:
         installed = "site-packages" in origin.parts or str(origin).startswith(LIBRARIES)
@@ -78,7 +59,7 @@ def _refuse_hidden(top: str, argument: str, given: str) -> None:
 
 
 def _origin(top: str) -> Path | None:
-    """Return the file from which a module of this name is imported, or was."""
+    """Return the file from which a module of this name was or would be imported."""
     loaded = sys.modules.get(top)
     spec = importlib.util.find_spec(top) if loaded is None else None
     origin = getattr(loaded, "__file__", None) if spec is None else spec.origin
@@ -86,13 +67,9 @@ def _origin(top: str) -> Path | None:
 
 
 def _file_of(name: str, folder: str | Path) -> Path | None:
-    """Return what a module or a package of this name would be read from in a folder, or None."""
+    """Return the file of a module or a package in a folder, or None."""
     places = Path(folder) / name / "__init__.py", Path(folder) / f"{name}.py"
     return next((place for place in places if place.is_file()), None)
-
-
-def _is_of(name: str, missing: str | None) -> bool:
-    return missing is not None and (name + ".").startswith(missing + ".")
 
 
 def _no_module(name: str, given: str) -> str:
@@ -106,7 +83,7 @@ def _no_module(name: str, given: str) -> str:
 
 
 def _failed_import(error: ImportError) -> str:
-    """Return which import failed, and the user's line that asked for it."""
+    """Return which import failed, and the line of the user's that caused it."""
     frames = own_frames(error.__traceback__)
     place = f"{shown_path(frames[-1].filename)}, line {frames[-1].lineno}, {frames[-1].line!r}: " if frames else ""
     return f"{place}{' '.join(str(error).split())}"

@@ -1,4 +1,4 @@
-"""HTML that a notebook shows: tables and pictures, in which every text is escaped."""
+"""HTML for notebooks: tables and pictures, in which every text is escaped."""
 
 from __future__ import annotations
 
@@ -8,14 +8,7 @@ from html import escape
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "", notes: Iterable[str] = ()) -> str:
-    """Return a table under a title, with notes below it; a line break in a cell is one in HTML, too.
-
-    Examples
-    --------
-    >>> table(["agent", "mean"], [["<b>", "0.5"]], "shop")
-    '<p>shop</p><table><tr><th>agent</th><th>mean</th></tr><tr><td>&lt;b&gt;</td><td>0.5</td></tr></table>'
-
-    """
+    """Return a table with a title above and notes below it; line breaks in cells are kept."""
     lines = [_row("th", columns)] if any(columns) else []
     lines += [_row("td", row) for row in rows]
     heading = [_paragraph(title)] if title else []
@@ -23,14 +16,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str =
 
 
 def picture(png: bytes, description: str) -> str:
-    """Return a picture that is part of the text.
-
-    Examples
-    --------
-    >>> picture(b"...", "a curve")
-    '<img src="data:image/png;base64,Li4u" alt="a curve">'
-
-    """
+    """Return a picture, embedded in the HTML."""
     return f'<img src="data:image/png;base64,{base64.b64encode(png).decode()}" alt="{escape(description)}">'
 
 

@@ -1,4 +1,4 @@
-"""The few abstractions that everything else speaks, in the words of the paper (Sections 1.1 to 1.3).
+"""The few abstractions that everything else uses, in the terms of the paper (Sections 1.1 to 1.3).
 
 An *agent* meets an *environment* E = (A, O, rho) through one endless stream of experience
 A_0, O_1, A_1, O_2, ...; there are no episodes, no resets and no known duration.  The environment yields
@@ -24,7 +24,7 @@ History: TypeAlias = Sequence[tuple[Label, Label]]
 """H_t = (A_0, O_1, ..., A_{t-1}, O_t), as pairs of an action and the observation that followed it."""
 
 Rho: TypeAlias = Callable[[Any, Any], Iterable[tuple[Label, float, Label]]]
-"""The dynamics: from (memory, action), each (observation, probability, next memory) that can happen."""
+"""The dynamics: from (memory, action), each possible (observation, probability, next memory)."""
 
 Update: TypeAlias = Callable[[Any, Any, Any], Any]
 """The aleatoric state update function f(s, a, o)."""
@@ -37,10 +37,10 @@ Table: TypeAlias = NDArray[np.float64]
 
 @runtime_checkable
 class Environment(Protocol):
-    """What the world does: it takes an action and yields an observation, for ever.
+    """The world: it takes an action and returns an observation, forever.
 
-    Anything can be one.  An environment that can also be saved has ``snapshot()``, which returns something
-    that JSON can hold, and ``restore(snapshot)``.
+    Any object with these methods is an environment.  One that can also be saved has ``snapshot()``, which returns
+    values that JSON can hold, and ``restore(snapshot)``.
 
     Examples
     --------
@@ -69,18 +69,18 @@ class RestorableEnvironment(Environment, Protocol):
         """Return the memory and the random stream, as JSON can hold them."""
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Go on from a snapshot exactly as if never stopped."""
+        """Resume from a snapshot, exactly as if the stream had never stopped."""
 
 
 @runtime_checkable
 class Agent(Protocol):
-    """What chooses actions.  ``everlearn.Agent`` is the one that runs a design; any other will do."""
+    """Anything that chooses actions; ``everlearn.Agent`` runs a design."""
 
     def act(self) -> Label:
-        """Return A_t.  Called again before ``observe``, it returns the same action."""
+        """Return A_t.  If it is called again before ``observe``, it returns the same action."""
 
     def observe(self, observation: Label, executed: Label | None = None) -> object:
-        """Take in O_{t+1}, which followed the action ``executed`` (what ``act`` returned, unless given)."""
+        """Learn from O_{t+1}, which followed the action ``executed``, by default the one that ``act`` returned."""
 
 
 class Policy(Protocol):
@@ -107,7 +107,7 @@ class AgentState(NamedTuple):
     epistemic: dict[str, NDArray[Any]]
     """P_t, what it knows of the environment; for the paper's agent Q and N."""
     algorithmic: dict[str, Any]
-    """Z_t, what is unrelated to the environment, such as the time, the clock, the random stream, the pending action."""
+    """Z_t, everything that is unrelated to the environment: time, clock, random stream, pending action."""
 
     def __repr__(self) -> str:
         """Return one line: S_t, the shapes of the arrays of P_t, and the time."""
@@ -149,7 +149,7 @@ class ScheduleValues(NamedTuple):
     unscale: float
     """1 / scale."""
     exponent: float
-    """The binary exponent of that product, a whole number; it falls by 2 ** 26 where foo4 is zero."""
+    """The binary exponent of that product, a whole number; it decreases by 2 ** 26 if foo4 is zero."""
 
 
 class Experience(NamedTuple):

@@ -1,7 +1,7 @@
-"""Randomness: which streams there are, and the draws that an agent may make from one.
+"""Random streams, and the draws that an agent may make from them.
 
 Run i has a stream for its environment and a stream for its agent.  The environment draws exactly one uniform
-number a step, so that agents are compared on common random numbers; an agent draws what it needs.
+number per step, so that agents are compared on common random numbers; an agent draws as many as it needs.
 
 An agent that draws in bulk, for example to sample a whole model, seeds a stream of its own each time, numbered under a
 key that it drew once.  What it draws there depends on the run and the number alone, not on how many draws it made
@@ -18,29 +18,22 @@ from numpy.typing import NDArray
 ENVIRONMENT, AGENT = 0, 1
 
 KEY, WORDS = 3, 4
-"""How many numbers a key has, and how many words a stream."""
+"""The lengths of a key and of the state of a stream."""
 
 MIXING = 12
-"""How many draws NumPy discards when it seeds SFC64, and so do we."""
+"""The number of draws that are discarded when SFC64 is seeded, as in NumPy."""
 
 BITS = 9007199254740992.0
 """2 ** 53: a draw times this is a whole number."""
 
 
 def stream(seed: int, run: int, whose: int) -> np.random.Generator:
-    """Return the stream of a run's environment or agent.
-
-    Examples
-    --------
-    >>> float(stream(seed=1, run=0, whose=AGENT).random()) == float(stream(1, 0, AGENT).random())
-    True
-
-    """
+    """Return the stream of a run's environment or agent."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(run, whose))))
 
 
 def words(generator: np.random.Generator) -> NDArray[np.uint64]:
-    """Return the four words that determine all that a stream will draw."""
+    """Return the four words of the state of a stream, which determine all further draws."""
     state: dict[str, Any] = generator.bit_generator.state  # type: ignore[assignment]
     return np.array(state["state"]["state"], dtype=np.uint64)
 

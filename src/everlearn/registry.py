@@ -1,8 +1,8 @@
-"""Names for things: how a registry name or ``module:attribute`` becomes a task, an agent or a schedule.
+"""Look up tasks, agents and schedules by name, and read their parameters.
 
-A registry is a mapping from a name to ``module:attribute``, so that listing it imports nothing.  What is found
-there is a *factory*: a function whose keyword-only arguments, all with defaults, are the parameters that a user
-may set, and whose docstring begins with a one-line summary.
+A registry is a mapping from a name to ``module:attribute``, so that listing it imports nothing.  The attribute is a
+*factory*: a function whose keyword-only arguments, all with defaults, are the parameters that a user may set, and
+whose docstring begins with a one-line summary.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from everlearn.errors import InputError, UnknownName
 from everlearn.modules import import_own, look_in
 
 MOST_STEPS = 2**53
-"""How many steps a run may have: after these, t + 1 is the same number as t in double precision."""
+"""The largest number of steps of a run: beyond it, t + 1 equals t in double precision."""
 
 
 class Parameter(NamedTuple):
-    """What a user may set: its name, its default and its type."""
+    """A parameter that a user may set: its name, its default and its type."""
 
     name: str
     default: Any
@@ -32,21 +32,12 @@ class Parameter(NamedTuple):
 
 
 def locate(name: str, known: Mapping[str, str], argument: str) -> Any:
-    """Return what a registry name or ``module:attribute`` stands for.
-
-    Examples
-    --------
-    >>> locate("root", {"root": "math:sqrt"}, "function")(9)
-    3.0
-    >>> locate("math:sqrt", {}, "function")(9)
-    3.0
-
-    """
+    """Return what a registry name or ``module:attribute`` stands for."""
     if name in known:
         module, _, attribute = known[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
     if ":" in name:
-        look_in(Path.cwd())  # a user's own file lies where they are, as with `python -m`
+        look_in(Path.cwd())  # a user's module may be in the current directory, as with `python -m`
         return _attribute(name, argument)
     raise UnknownName(argument, name, known, "; or name your own as module:attribute")
 
@@ -63,14 +54,7 @@ def _attribute(path: str, argument: str) -> Any:
 
 
 def defined(module: types.ModuleType) -> dict[str, Any]:
-    """Return what a module defines, by name: neither what it imports nor what it hides.
-
-    Examples
-    --------
-    >>> [name for name in defined(types) if name.startswith("Dynamic")]
-    ['DynamicClassAttribute']
-
-    """
+    """Return what a module defines, by name, without imports and private names."""
     return {
         name: value
         for name, value in vars(module).items()
@@ -81,32 +65,17 @@ def defined(module: types.ModuleType) -> dict[str, Any]:
 
 
 def summary(factory: object) -> str:
-    """Return the first line of a docstring.
-
-    Examples
-    --------
-    >>> summary(summary)
-    'Return the first line of a docstring.'
-
-    """
+    """Return the first line of a docstring."""
     return (inspect.getdoc(factory) or "").partition("\n")[0].strip()
 
 
 def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
-    """Return the keyword-only arguments of a factory.
-
-    Examples
-    --------
-    >>> def shop(*, price: float = 2.5): ...
-    >>> parameters(shop)
-    {'price': Parameter(name='price', default=2.5, kind=<class 'float'>)}
-
-    """
+    """Return the keyword-only arguments of a factory."""
     hints = _hints(factory)
     return {
-        name: Parameter(name, found.default, hints.get(name, _kind_of_default(found.default)))
-        for name, found in inspect.signature(factory).parameters.items()
-        if found.kind is inspect.Parameter.KEYWORD_ONLY
+        name: Parameter(name, entry.default, hints.get(name, _kind_of_default(entry.default)))
+        for name, entry in inspect.signature(factory).parameters.items()
+        if entry.kind is inspect.Parameter.KEYWORD_ONLY
     }
 
 
@@ -116,28 +85,21 @@ def _hints(factory: Any) -> dict[str, Any]:
     has_own = inspect.isroutine(factory) or inspect.isclass(factory)
     try:
         return typing.get_type_hints(factory if has_own else factory.__call__)
-    except Exception:  # an annotation that cannot be evaluated says nothing of the type
+    except Exception:  # an annotation that cannot be evaluated is ignored
         return {}
 
 
 def _kind_of_default(default: Any) -> Any:
-    """Return the type of a parameter that has no annotation: that of its default, if that is a number or a switch."""
+    """Return the type of a parameter without an annotation: that of its default if it is a number or a bool."""
     return type(default) if isinstance(default, bool | int | float) else object
 
 
 def settings(
     factory: Callable[..., Any], given: Mapping[str, Any], prefix: str, unlisted: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return every parameter with its value, given or default; refuse what the factory does not know.
+    """Return every parameter with its given or default value; raise if a name is unknown.
 
-    ``unlisted`` are parameters that are not for users to set by name.
-
-    Examples
-    --------
-    >>> def shop(*, price: float = 2.5, shelves: int = 3): ...
-    >>> settings(shop, {"shelves": "1e2"}, "task")
-    {'price': 2.5, 'shelves': 100}
-
+    ``unlisted`` are parameters that messages do not suggest.
     """
     known = parameters(factory)
     for name in given:
@@ -157,20 +119,14 @@ def settings(
 
 
 def convert(value: Any, kind: Any, argument: str) -> Any:
-    """Turn a text, or a number of another type, into what a parameter takes.
-
-    Examples
-    --------
-    >>> convert("2e5", int, "agent.phase"), convert("yes", bool, "task.raw"), convert("none", float | None, "x")
-    (200000, True, None)
-
-    """
-    kinds = typing.get_args(kind) if _is_union(kind) else (kind,)
+    """Convert a text, or a number of another type, to the type of a parameter."""
+    is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    kinds = typing.get_args(kind) if is_union else (kind,)
     if isinstance(value, str) and value.lower() == "none" and type(None) in kinds:
         return None
-    for one, wanted in ((bool, "true or false"), (int, "a whole number"), (float, "a number")):
-        if one in kinds:
-            converted = _number(value, one)
+    for number, wanted in ((bool, "true or false"), (int, "a whole number"), (float, "a number")):
+        if number in kinds:
+            converted = _number(value, number)
             if converted is not None:
                 return converted
             if len([k for k in kinds if k is not type(None)]) == 1 and not (value is None and type(None) in kinds):
@@ -180,14 +136,7 @@ def convert(value: Any, kind: Any, argument: str) -> Any:
 
 
 def whole(value: Any, argument: str, least: int = 0, most: int | None = None) -> int:
-    """Return a whole number from ``least`` to ``most``; 1e6 is one.
-
-    Examples
-    --------
-    >>> whole(1e6, "steps"), whole("2e3", "steps")
-    (1000000, 2000)
-
-    """
+    """Return a whole number from ``least`` to ``most``; it may be written as 1e6."""
     number: int = convert(value, int, argument)
     if number < least:
         raise InputError(argument, value, f"give a whole number of at least {least}")
@@ -197,14 +146,7 @@ def whole(value: Any, argument: str, least: int = 0, most: int | None = None) ->
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON would give it back; what JSON cannot hold as it is shown, or else by its type.
-
-    Examples
-    --------
-    >>> plain({"policy": (0.5, 0.5), "phase": 10})
-    {'policy': [0.5, 0.5], 'phase': 10}
-
-    """
+    """Return a value as JSON would return it; other objects become their name, their representation or their type."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if hasattr(value, "tolist"):
@@ -214,24 +156,13 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     shown = getattr(value, "name", None) or getattr(value, "__qualname__", None) or repr(value)
-    return shown if " at 0x" not in str(shown) else type(value).__name__  # an address means nothing elsewhere
+    return shown if " at 0x" not in str(shown) else type(value).__name__  # an address means nothing in another process
 
 
 def settings_text(parameters: Mapping[str, Any], most: int = 100) -> str:
-    """Return parameters as a person writes them, in not too many letters.
-
-    Examples
-    --------
-    >>> settings_text({"phase": 10, "policy": (0.5, 0.5)}), settings_text({"policy": range(100)}, most=20)
-    ('phase=10, policy=[0.5, 0.5]', 'policy=range(0, 100...')
-
-    """
+    """Return parameters as a person writes them, in at most ``most`` characters."""
     text = ", ".join(f"{name}={plain(value)}" for name, value in parameters.items())
     return text if len(text) <= most else f"{text[:most]}..."
-
-
-def _is_union(kind: Any) -> bool:
-    return typing.get_origin(kind) in (typing.Union, types.UnionType)
 
 
 def _number(value: Any, kind: type) -> Any:
@@ -247,7 +178,7 @@ def _number(value: Any, kind: type) -> Any:
 
 
 def _by_way_of_float(value: Any, kind: type) -> Any:
-    """Read 1e6 as a whole number; what float() would round is read as a whole number before."""
+    """Read 1e6 as a whole number; integers that float() would round were read before."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -69,7 +69,7 @@ def test_a_function_makes_one():
         ((3, {}, OWN), "environment: 3; give an identifier, or a function"),
         ((dict, {"a": 1}, OWN), "task.options: {'a': 1}; a function of yours sets them itself"),
         ((dict, {}, 5), "task.time_limit: 5; a function of yours sets it itself"),
-        ((dict, {}, OWN), "environment: {}; the function made no gymnasium.Env"),
+        ((dict, {}, OWN), "environment: {}; the function must return a gymnasium.Env"),
     ],
 )
 def test_what_cannot_be_made_is_refused(arguments, message):
@@ -100,7 +100,7 @@ def test_what_a_first_reset_raises_is_one_line():
 
 def test_a_function_that_returns_the_same_environment_again_is_refused():
     shared = gymnasium.make("CliffWalking-v1")
-    with pytest.raises(InputError, match="the function returns the same one again"):
+    with pytest.raises(InputError, match="it returns the same one again"):
         Maker(lambda: shared, {}, OWN).first()
 
 

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from everlearn.adapters.rewards import found, levels, listed, read_numbers, read_range
+from everlearn.adapters.rewards import listed_rewards, read_numbers, read_range, rounded_rewards, tried_rewards
 from everlearn.errors import InputError, RewardError
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1))
 def test_a_text_is_worth_what_it_stands_for(values):
-    rewards = listed(values)
+    rewards = listed_rewards(values)
     for value in values:
         assert rewards.paid[rewards.text(value)] == value
     assert rewards.error == 0
 
 
 def test_numbers_of_any_type_are_the_same_reward():
-    rewards = listed([1, 0])
+    rewards = listed_rewards([1, 0])
     assert rewards.text(np.float32(1)) == rewards.text(True) == rewards.text(1.0) == "1"
     assert rewards.text(-0.0) == "0"
 
 
 @given(st.integers(2, 50), st.floats(-100, 100), st.floats(1e-3, 100), st.floats(0, 1))
 def test_rounding_is_to_the_nearest_level_and_off_by_at_most_what_it_says(number, low, width, share):
-    rewards = levels(number, low, low + width)
+    rewards = rounded_rewards(number, low, low + width)
     reward = min(low + share * width, low + width)
     rounded = rewards.paid[rewards.text(reward)]
     grid = np.linspace(low, low + width, number)
@@ -40,26 +38,35 @@ def test_rounding_is_to_the_nearest_level_and_off_by_at_most_what_it_says(number
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: listed([]), "give finite numbers, at least one"),
-        (lambda: listed([float("nan")]), "give finite numbers"),
+        (lambda: listed_rewards([]), "give finite numbers, at least one"),
+        (lambda: listed_rewards([float("nan")]), "give finite numbers"),
         (
-            lambda: listed([0, 1]).text(0.5),
+            lambda: listed_rewards([0, 1]).text(0.5),
             "declared: 0, 1; add it, as in task.rewards=0,0.5,1, or",
         ),
-        (lambda: listed([0, 1]).text(1e-5), "not among those declared"),
-        (lambda: listed([0, 1]).text(None), "reward: None; the environment paid what is no number"),
+        (lambda: listed_rewards([0, 1]).text(1e-5), "not among those declared"),
         (
-            lambda: found(Counter(np.linspace(0, 1, 101).tolist())),
+            lambda: listed_rewards([0, 1]).text(None),
+            "reward: None; the environment paid something that is not a number",
+        ),
+        (
+            lambda: tried_rewards(np.linspace(0, 1, 101).tolist()),
             "a trial found more than 100, from 0 to 1; round them",
         ),
-        (lambda: levels(1, 0, 1), "task.reward_levels: 1; give at least 2"),
-        (lambda: levels(10**12, 0, 1), "task.reward_levels: 1000000000000; give at least 2, and at most 1,000,000"),
-        (lambda: levels(1000, 0, 1e-321), "task.reward_range: .* is too narrow for 1000 levels"),
+        (lambda: rounded_rewards(1, 0, 1), "task.reward_levels: 1; give at least 2"),
+        (
+            lambda: rounded_rewards(10**12, 0, 1),
+            "task.reward_levels: 1000000000000; give at least 2, and at most 1,000,000",
+        ),
+        (lambda: rounded_rewards(1000, 0, 1e-321), "task.reward_range: .* is too narrow for 1000 levels"),
         (lambda: read_range("-1e308,1e308"), "task.reward_range: '-1e308,1e308'; give two finite numbers"),
-        (lambda: listed([0]).text(float("nan")), "reward: nan; the environment paid it, and a reward must be finite"),
-        (lambda: levels(3, 0, 1).text(1.5), "reward: 1.5; outside task.reward_range, 0 to 1; widen it"),
-        (lambda: levels(3, 0, 1).text(float("nan")), "reward: nan; the environment paid it"),
-        (lambda: levels(3, 0, 1).text(1.26), "outside task.reward_range"),
+        (
+            lambda: listed_rewards([0]).text(float("nan")),
+            "reward: nan; the environment paid it, and a reward must be finite",
+        ),
+        (lambda: rounded_rewards(3, 0, 1).text(1.5), "reward: 1.5; outside task.reward_range, 0 to 1; widen it"),
+        (lambda: rounded_rewards(3, 0, 1).text(float("nan")), "reward: nan; the environment paid it"),
+        (lambda: rounded_rewards(3, 0, 1).text(1.26), "outside task.reward_range"),
         (lambda: read_numbers("one", "task.rewards"), "task.rewards: 'one'; give numbers, as in -1,20"),
         (lambda: read_range("1,0"), "task.reward_range: '1,0'; give two finite numbers, the lower first"),
         (lambda: read_range([1, 2, 3]), "task.reward_range"),
@@ -72,19 +79,19 @@ def test_what_cannot_be_is_refused(make, message):
 
 def test_a_reward_that_was_not_declared_is_a_reward_error():
     with pytest.raises(RewardError):
-        listed([1]).text(2)
+        listed_rewards([1]).text(2)
 
 
-def test_rewards_that_rounding_has_touched_are_those_listed():
-    assert listed([0.1, 0.3]).text(np.float32(0.1)) == "0.1"
-    assert listed([0.1, 0.3]).text(0.1 + 0.2) == "0.3"
+def test_rewards_that_rounding_has_touched_are_those_listed_rewards():
+    assert listed_rewards([0.1, 0.3]).text(np.float32(0.1)) == "0.1"
+    assert listed_rewards([0.1, 0.3]).text(0.1 + 0.2) == "0.3"
 
 
 def test_levels_hold_what_lies_outside_by_less_than_half_a_step():
-    rewards = levels(3, 0, 1)
+    rewards = rounded_rewards(3, 0, 1)
     assert [rewards.text(reward) for reward in (-0.2, 1.0000000000000002, 1.2)] == ["0", "1", "1"]
 
 
 def test_texts_are_made_once():
-    rewards = levels(1000, 0, 1)
+    rewards = rounded_rewards(1000, 0, 1)
     assert rewards.texts is rewards.texts

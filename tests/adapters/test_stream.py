@@ -6,9 +6,10 @@ import gymnasium
 import numpy as np
 
 from everlearn.adapters.making import OWN, Maker
-from everlearn.adapters.rewards import listed
+from everlearn.adapters.rewards import listed_rewards
 from everlearn.adapters.spaces import Reading
-from everlearn.adapters.stream import GymnasiumStream, trial
+from everlearn.adapters.stream import GymnasiumStream
+from everlearn.adapters.trials import Trial
 from everlearn.protocol import Environment, RestorableEnvironment
 
 
@@ -35,7 +36,7 @@ class Countdown(gymnasium.Env):
 def started(seed=1, limit=None):
     bare = Countdown()
     made = bare if limit is None else gymnasium.wrappers.TimeLimit(bare, limit)
-    stream = GymnasiumStream(made, Reading(tuple(range(6)), int), listed([0, 1]))
+    stream = GymnasiumStream(made, Reading(tuple(range(6)), int), listed_rewards([0, 1]))
     stream.start(np.random.default_rng(seed))
     return stream
 
@@ -82,8 +83,8 @@ def test_it_is_closed_when_nobody_holds_it_any_more():
 
 def test_a_trial_is_always_the_same_and_tells_what_happened():
     maker = Maker("FrozenLake-v1", {}, OWN)
-    steps = list(trial(maker, 500))
-    assert steps == list(trial(maker, 500))
+    steps = list(Trial(maker, 500))
+    assert steps == list(Trial(maker, 500))
     table = maker.make().unwrapped.P
     for step in steps:
         possible = {(following, reward, over) for _, following, reward, over in table[step.before][step.action]}

@@ -234,7 +234,7 @@ def test_a_table_that_is_too_large_is_left_alone_and_says_so():
         ({"termination_reward": float("nan")}, "task.termination_reward: nan; give a finite number"),
         ({"reward_levels": "x", "reward_range": "0,1"}, "task.reward_levels: 'x'; give a whole number"),
         ({"reward_levels": 10**12, "reward_range": "0,1"}, "task.reward_levels: 1000000000000; give at least 2, and"),
-        ({"reward_range": "0,0.5"}, r"task.reward_range: \(0.0, 0.5\); is to hold every reward: 0, 1; widen it"),
+        ({"reward_range": "0,0.5"}, r"task.reward_range: \(0.0, 0.5\); must contain every reward: 0, 1; widen it"),
         ({"raw": "perhaps"}, "task.raw: 'perhaps'; give true or false"),
         ({"bins": "abc"}, "task.bins: 'abc'; give a whole number"),  # of no use here, and checked all the same
         ({"tilings": 0}, "task.tilings: 0"),

@@ -14,8 +14,8 @@ from scipy.stats import chi2
 
 import everlearn as el
 from everlearn.adapters.making import OWN, Maker
-from everlearn.adapters.stream import Step, trial
 from everlearn.adapters.transitions import Transitions, transitions
+from everlearn.adapters.trials import Step, Trial
 from everlearn.errors import InputError
 from tests.worlds import environment_stream
 
@@ -185,7 +185,7 @@ def test_something_else_that_is_called_p_is_no_table():
 def test_an_environment_that_contradicts_its_table_is_found_out():
     maker = Maker("FrozenLake-v1", {}, OWN)
     table = transitions(maker.make())
-    assert table.contradiction(trial(maker, 300)) is None
+    assert table.contradiction(Trial(maker, 300)) is None
     assert "went from 0 by 2 to 9" in table.contradiction([Step(0, 2, 9, 0.0, False)])
     assert table.contradiction([Step(0, 2, 1, 1.0, False)]) is not None
     assert table.contradiction([Step(0, 2, 1, 0.0, False, True, past=99)]) is None  # the limit of 100 steps

@@ -15,9 +15,9 @@ from scipy import stats
 
 import everlearn as el
 from everlearn.blame import PACKAGE
-from everlearn.environments import pure
 from everlearn.environments.pure import CAREFUL, REPEATS, Pure, check_environment
 from everlearn.errors import TaskError, UserCodeError
+from everlearn.ownership import is_ours
 from everlearn.tables import PairTable
 from tests.worlds import Pendulum, environment_stream, shop
 
@@ -265,4 +265,4 @@ def test_an_environment_draws_from_what_it_is_given():
 
 def test_the_shop_is_pure():
     assert el.run(shop(), steps=50, engine="reference").steps == 50
-    assert pure.is_own(shop().model.rho)
+    assert not is_ours(shop().model.rho)

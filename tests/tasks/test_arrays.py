@@ -124,7 +124,7 @@ def test_a_reward_outside_a_given_range_is_refused_when_it_happens():
         (
             lambda: el.mdp([[[1, 0], [1, 0]]], [[0], [1]], aggregate=["any", "any"]),
             RewardError,
-            "reward of ('any', 0, 0): (0.0, 1.0); must be one; let the next state or the aggregate tell them apart",
+            "reward of ('any', 0, 0): (0.0, 1.0); must be equal; distinguish them by the next state or the aggregate",
         ),
         (lambda: el.mdp([STAY, GO], [[0, 1], [float("inf"), 0]]), RewardError, "R: inf; must be finite"),
         (lambda: el.mdp([STAY, GO], R, start=2), InputError, "start: 2; give a state from 0 to 1"),

@@ -1,4 +1,4 @@
-"""Gymnasium, both ways: its environments as tasks on one endless stream, and tasks as its environments.
+"""Use Gymnasium environments as tasks on one endless stream, and tasks as Gymnasium environments.
 
-Gymnasium is imported when an adapter is used, and nothing else needs it.
+Gymnasium is imported when an adapter is used; nothing else needs it.
 """

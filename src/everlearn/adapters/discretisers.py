@@ -1,8 +1,8 @@
 """Discretisers: finitely many labels for the points of a box, since an aleatoric state is a label.
 
-A *grid* cuts each coordinate at its edges: the number of a bin is how many edges are at most the coordinate, so that
-a bin holds its lower edge, and what lies outside counts as the first or the last bin.  *Tiles* are several grids, each
-moved a little against the others (Sutton and Barto, 2018, Section 9.5.4).
+A *grid* cuts each coordinate at its edges.  The number of a bin is how many edges are at most the coordinate: a bin
+contains its lower edge, and values outside the box belong to the first or the last bin.  *Tiles* are several grids,
+each shifted a little against the others (Sutton and Barto, 2018, Section 9.5.4).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from everlearn.errors import InputError, require
 from everlearn.protocol import Label
 
 MOST_LABELS = 1_000_000
-"""How many labels a discretiser may have: there is an aleatoric state for each."""
+"""The largest number of labels of a discretiser: each is an aleatoric state."""
 
 MOST_TILINGS = 100
 
 FARTHEST = 1e30
-"""Beyond this a number is no end of a coordinate: some boxes give the greatest of their type for want of one."""
+"""Larger bounds count as infinite: some boxes have the largest number of their type where they have no bound."""
 
 Edges: TypeAlias = "tuple[tuple[float, ...], ...]"
-"""For each coordinate the places at which it is cut, increasing."""
+"""For each coordinate the values at which it is cut, in increasing order."""
 
 
 @runtime_checkable
 class Discretiser(Protocol):
-    """What turns a point into a label, and knows every label there is."""
+    """A function that turns a point into a label, and that knows every label."""
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -47,24 +47,16 @@ class Discretiser(Protocol):
 
 @dataclass(frozen=True)
 class Grid:
-    """Cuts each coordinate at its edges; a label is the number of a bin for each coordinate.
-
-    Examples
-    --------
-    >>> grid = Grid(((0.0, 1.0), (0.5,)))
-    >>> grid([-3.0, 0.5]), grid([0.0, 0.2]), len(grid.labels)
-    ((0, 1), (1, 0), 6)
-
-    """
+    """Cuts each coordinate at its edges; a label is the number of a bin for each coordinate."""
 
     edges: Edges
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(tuple(float(edge) for edge in cuts) for cuts in self.edges))
         for cuts in self.edges:
-            fine = all(map(math.isfinite, cuts)) and all(one < other for one, other in pairwise(cuts))
+            fine = all(map(math.isfinite, cuts)) and all(low < high for low, high in pairwise(cuts))
             require(fine, "edges", cuts, "give increasing numbers, all finite")
-        check_number(len(cuts) + 1 for cuts in self.edges)
+        _check_size(len(cuts) + 1 for cuts in self.edges)
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
@@ -73,24 +65,13 @@ class Grid:
 
     def __call__(self, point: Any) -> Label:
         """Return the numbers of the bins."""
-        return tuple(
-            bisect_right(cuts, value) for cuts, value in zip(self.edges, coordinates(point, self.edges), strict=True)
-        )
+        values = _coordinates(point, len(self.edges))
+        return tuple(bisect_right(cuts, value) for cuts, value in zip(self.edges, values, strict=True))
 
 
 @dataclass(frozen=True)
 class Tiles:
-    """Several grids over the same box; a label is the number of a tile in each of them.
-
-    Examples
-    --------
-    >>> two = Tiles((Grid(((1.0,),)), Grid(((0.5, 1.5),))))
-    >>> [two([x]) for x in (0.2, 0.7, 1.2, 1.7)]
-    [(0, 0), (0, 1), (1, 1), (1, 2)]
-    >>> two.labels
-    ((0, 0), (0, 1), (1, 1), (1, 2))
-
-    """
+    """Several grids over the same box; a label is the number of a tile in each of them."""
 
     grids: tuple[Grid, ...]
 
@@ -98,10 +79,11 @@ class Tiles:
         fine = 1 <= len(self.grids) <= MOST_TILINGS and len({len(grid.edges) for grid in self.grids}) == 1
         remedy = f"give from 1 to {MOST_TILINGS}, over the same coordinates"
         require(fine, "grids", [len(grid.edges) for grid in self.grids[:3]], remedy)
-        corners = [len(cuts) for cuts in self._corners]
-        check_number(corners)
-        many = math.prod(corners) * len(self.grids)  # a label has a number for every grid
-        require(many <= 8 * MOST_LABELS, "number of tiles", many, f"give fewer bins or grids, for {8 * MOST_LABELS:,}")
+        corners = [len(values) for values in self._corners]
+        _check_size(corners)
+        numbers = math.prod(corners) * len(self.grids)  # a label has a number for every grid
+        remedy = f"give fewer bins or grids, for {8 * MOST_LABELS:,}"
+        require(numbers <= 8 * MOST_LABELS, "number of tiles", numbers, remedy)
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
@@ -110,18 +92,19 @@ class Tiles:
 
     def __call__(self, point: Any) -> Label:
         """Return the numbers of the tiles."""
-        return tuple(_number(grid, point) for grid in self.grids)
+        values = _coordinates(point, len(self.grids[0].edges))
+        return tuple(_tile(grid.edges, values) for grid in self.grids)
 
     @property
     def _corners(self) -> list[list[float]]:
-        """For each coordinate the least point of every interval that no grid cuts; all labels are found there."""
-        cuts = zip(*(grid.edges for grid in self.grids), strict=True)
-        return [[-math.inf, *sorted({edge for edges in one for edge in edges})] for one in cuts]
+        """For each coordinate the least value of every interval that no grid cuts; these points have all labels."""
+        coordinates = zip(*(grid.edges for grid in self.grids), strict=True)
+        return [[-math.inf, *sorted({edge for cuts in edges for edge in cuts})] for edges in coordinates]
 
 
-def _number(grid: Grid, point: Any) -> int:
+def _tile(edges: Edges, values: list[float]) -> int:
     number = 0
-    for cuts, value in zip(grid.edges, coordinates(point, grid.edges), strict=True):
+    for cuts, value in zip(edges, values, strict=True):
         number = number * (len(cuts) + 1) + bisect_right(cuts, value)
     return number
 
@@ -132,9 +115,9 @@ def uniform(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int]) -> Grid:
     Parameters
     ----------
     low, high:
-        the ends of each coordinate, finite; what lies outside counts as the first or the last bin
+        the bounds of each coordinate, finite; values outside belong to the first or the last bin
     bins:
-        how many for each coordinate, or one number for all; a coordinate with one bin needs no ends: nobody looks at it
+        the number of bins per coordinate, or one number for all; one with a single bin is ignored and needs no bounds
 
     Examples
     --------
@@ -143,9 +126,7 @@ def uniform(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int]) -> Grid:
     (((0.25, 0.5, 0.75), (0.0,)), (1, 1), (3, 0))
 
     """
-    ends, chosen = _laid_out(low, high, bins)
-    check_number(chosen)
-    return Grid(tuple(_cuts(*one, number) for one, number in zip(ends, chosen, strict=True)))
+    return Grid(tuple(_cuts(*coordinate) for coordinate in _coordinate_ranges(low, high, bins)))
 
 
 def quantile(samples: ArrayLike, bins: int | Sequence[int]) -> Grid:
@@ -154,9 +135,9 @@ def quantile(samples: ArrayLike, bins: int | Sequence[int]) -> Grid:
     Parameters
     ----------
     samples:
-        points, a row for each
+        points, one per row
     bins:
-        how many for each coordinate, or one number for all; where samples are tied there are fewer
+        the number of bins per coordinate, or one number for all; if samples are tied there are fewer
 
     Examples
     --------
@@ -166,27 +147,27 @@ def quantile(samples: ArrayLike, bins: int | Sequence[int]) -> Grid:
 
     """
     points = np.asarray(samples, dtype=np.float64)
-    require(points.ndim == 2 and points.size > 0, "samples", points.shape, "give an array with a row for each point")
-    fine = bool((np.abs(points) <= FARTHEST).all())
-    require(fine, "samples", points[~(np.abs(points) <= FARTHEST)][:1], f"give finite numbers, to {FARTHEST:g}")
-    chosen = numbers(bins, points.shape[1])
-    return Grid(tuple(_shares(one, number) for one, number in zip(points.T, chosen, strict=True)))
+    require(points.ndim == 2 and points.size > 0, "samples", points.shape, "give an array with one point per row")
+    too_far = points[~(np.abs(points) <= FARTHEST)]
+    require(too_far.size == 0, "samples", too_far[:1], f"give finite numbers, to {FARTHEST:g}")
+    numbers = _bins_per_coordinate(bins, points.shape[1])
+    return Grid(tuple(_quantiles(column, number) for column, number in zip(points.T, numbers, strict=True)))
 
 
 def tiles(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int], tilings: int = 4) -> Tiles:
-    """Lay several grids over a box, moved against each other by fractions of a tile.
+    """Lay several grids over a box, shifted against each other by fractions of a tile.
 
-    The k-th of K tilings is moved by (2j + 1) k modulo K K-ths of a tile along coordinate j = 0, 1, ..., as Sutton and
-    Barto (2018, Section 9.5.4) advise.
+    The k-th of K tilings is shifted by (2j + 1) k modulo K K-ths of a tile along coordinate j = 0, 1, ..., as advised
+    by Sutton and Barto (2018, Section 9.5.4).
 
     Parameters
     ----------
     low, high:
-        the ends of each coordinate, finite
+        the bounds of each coordinate, finite
     bins:
-        how many tiles for each coordinate, or one number for all; a tiling that is moved has one more
+        the number of tiles per coordinate, or one number for all; a shifted tiling has one more
     tilings:
-        how many grids
+        the number of grids
 
     Examples
     --------
@@ -197,62 +178,59 @@ def tiles(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int], tilings: i
     """
     fine = _is_whole(tilings) and 1 <= tilings <= MOST_TILINGS
     require(fine, "tilings", tilings, f"give at least 1, and at most {MOST_TILINGS}")
-    ends, chosen = _laid_out(low, high, bins)
-    check_number(chosen)
-    moves = [[(2 * j + 1) * k % tilings / tilings for j in range(len(ends))] for k in range(tilings)]
+    coordinates = _coordinate_ranges(low, high, bins)
+    shifts = [[(2 * j + 1) * k % tilings / tilings for j in range(len(coordinates))] for k in range(tilings)]
     return Tiles(
         tuple(
-            Grid(tuple(_cuts(*one, number, move) for one, number, move in zip(ends, chosen, moved, strict=True)))
-            for moved in moves
+            Grid(tuple(_cuts(*coordinate, shift) for coordinate, shift in zip(coordinates, shifted, strict=True)))
+            for shifted in shifts
         )
     )
 
 
-def _cuts(low: float, high: float, number: int, move: float = 0.0) -> tuple[float, ...]:
-    """Return the edges between bins of equal width, moved down by a fraction of it; a single bin is never cut."""
-    last = number if move == 0 or number == 1 else number + 1
-    places = [low + (high - low) * (place - move) / number for place in range(1, last)]
+def _cuts(low: float, high: float, number: int, shift: float = 0.0) -> tuple[float, ...]:
+    """Return the edges between bins of equal width, shifted down by a fraction of it; a single bin is never cut."""
+    last = number if shift == 0 or number == 1 else number + 1
+    places = [low + (high - low) * (place - shift) / number for place in range(1, last)]
     return tuple(sorted({float(edge) for edge in places}))
 
 
-def _shares(column: NDArray[np.float64], number: int) -> tuple[float, ...]:
-    """Return the quantiles; one at the least sample would leave the bin below it empty."""
-    found = np.quantile(column, np.arange(1, number) / number)
-    return tuple(float(edge) for edge in np.unique(found) if edge > column.min())
+def _quantiles(column: NDArray[np.float64], number: int) -> tuple[float, ...]:
+    """Return the quantiles of samples, without the least sample, since the bin below it would be empty."""
+    edges = np.unique(np.quantile(column, np.arange(1, number) / number))
+    return tuple(float(edge) for edge in edges if edge > column.min())
 
 
-def coordinates(point: Any, edges: Edges) -> list[float]:
-    """Return a point as numbers, as many as there are coordinates."""
+def _coordinates(point: Any, number: int) -> list[float]:
+    """Return a point as a list of numbers, checked."""
     try:
         values: list[float] = np.asarray(point, dtype=np.float64).ravel().tolist()
     except (TypeError, ValueError):
         raise InputError("point", point, "give numbers") from None
-    require(len(values) == len(edges), "point", point, f"give {len(edges)} coordinates")
-    require(not any(math.isnan(value) for value in values), "point", values, "is not a number; no bin holds it")
+    require(len(values) == number, "point", point, f"give {number} coordinates")
+    require(not any(map(math.isnan, values)), "point", values, "is not a number; no bin contains it")
     return values
 
 
-def _laid_out(
-    low: ArrayLike, high: ArrayLike, bins: int | Sequence[int]
-) -> tuple[list[tuple[float, float]], list[int]]:
-    """Return the ends of each coordinate and how many bins it has, or say which end cannot be used."""
+def _coordinate_ranges(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int]) -> list[tuple[float, float, int]]:
+    """Return the bounds and the number of bins of each coordinate, checked."""
     lower, upper = (np.asarray(end, dtype=np.float64).ravel().tolist() for end in (low, high))
     require(len(lower) == len(upper), "low, high", (lower, upper), "give as many of one as of the other")
-    ends, chosen = list(zip(lower, upper, strict=True)), numbers(bins, len(lower))
-    for place, (one, other) in enumerate(ends):
-        if chosen[place] > 1 and not -FARTHEST <= one < other <= FARTHEST:
+    ranges = list(zip(lower, upper, _bins_per_coordinate(bins, len(lower)), strict=True))
+    for place, (least, greatest, number) in enumerate(ranges):
+        if number > 1 and not -FARTHEST <= least < greatest <= FARTHEST:
             where = f"low, high of coordinate {place}"
-            raise InputError(where, (one, other), "give two finite numbers, the lower first, or use quantiles")
-    return ends, chosen
+            raise InputError(where, (least, greatest), "give two finite numbers, the lower first, or use quantiles")
+    _check_size(number for _, _, number in ranges)
+    return ranges
 
 
-def numbers(bins: int | Sequence[int], coordinates: int) -> list[int]:
-    """Return a number of bins for each coordinate."""
+def _bins_per_coordinate(bins: int | Sequence[int], coordinates: int) -> list[int]:
     given: list[Any] = [bins] * coordinates if np.ndim(bins) == 0 else list(bins)  # type: ignore[arg-type]  # several
-    fine = len(given) == coordinates and all(_is_whole(one) and one >= 1 for one in given)
+    fine = len(given) == coordinates and all(_is_whole(number) and number >= 1 for number in given)
     require(fine, "bins", bins, f"give a whole number of at least 1, or {coordinates} of them")
     for number in given:
-        check_number([number])
+        _check_size([number])
     return [int(number) for number in given]
 
 
@@ -260,9 +238,9 @@ def _is_whole(number: object) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
-def check_number(parts: Iterable[int]) -> None:
-    """Refuse more labels than there may be, before they are made."""
+def _check_size(factors: Iterable[int]) -> None:
+    """Raise if a product of numbers of bins is more labels than there may be, before the labels are made."""
     number = 1
-    for part in parts:
-        number *= part
+    for factor in factors:
+        number *= factor
         require(number <= MOST_LABELS, "number of labels", number, f"give fewer bins, for at most {MOST_LABELS:,}")

@@ -1,8 +1,9 @@
-"""The environment that Gymnasium sees of a task; importing this needs Gymnasium."""
+"""The Gymnasium environment of a task; importing this module needs Gymnasium."""
 
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any
 
 import gymnasium
@@ -18,11 +19,11 @@ from everlearn.tasks.task import Task
 
 
 class TaskEnvironment(gymnasium.Env[np.int64, np.int64]):
-    """A task as Gymnasium drives it.  Made by :func:`everlearn.to_gymnasium`."""
+    """A task as a Gymnasium environment, made by :func:`everlearn.to_gymnasium`."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
 
-    def __init__(self, task: Task, aleatoric: bool, recipe: tuple[Any, ...] | None = None) -> None:
+    def __init__(self, task: Task, aleatoric: bool, recipe: dict[str, Any] | None = None) -> None:
         self.task = task
         self._recipe = recipe
         self.indexed = IndexedTask(task)
@@ -53,15 +54,15 @@ class TaskEnvironment(gymnasium.Env[np.int64, np.int64]):
         return shown, reward, False, False, labels
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes as the name of a task, to begin anew there; a task without one cannot."""
-        from everlearn.adapters.export import again
+        """Pickle the name of the task, to begin anew in another process; a task without a name cannot be pickled."""
+        from everlearn.adapters.export import to_gymnasium
 
         remedy = "only an environment of a task that has a name can be pickled; pass a function that makes it"
         require(self._recipe is not None, "environment", self.task.name, remedy)
-        return again, self._recipe or ()
+        return functools.partial(to_gymnasium, **self._recipe or {}), ()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TaskEnvironment:
-        """Return a copy that goes on where this one is."""
+        """Return a copy that continues from the present step."""
         other = TaskEnvironment.__new__(TaskEnvironment)
         memo[id(self)] = other
         for name, value in vars(self).items():

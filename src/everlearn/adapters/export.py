@@ -1,7 +1,8 @@
-"""A task as a Gymnasium environment: one endless stream, which neither terminates nor is truncated.
+"""Export tasks as Gymnasium environments: one endless stream, which neither terminates nor is truncated.
 
-Gymnasium shows something before the first action, and a stream begins with an action.  So there is one observation more
-than the task has, the last: nothing was observed yet.  The aleatoric state is S0 then.
+Gymnasium returns an observation before the first action, whereas a stream begins with an action.  So the environment
+has one observation more than the task.  It is the last, and means that nothing was observed yet; the aleatoric state is
+then S0.
 """
 
 from __future__ import annotations
@@ -53,14 +54,9 @@ def to_gymnasium(
 
     """
     require(show in SHOWN, "show", show, f"give one of {', '.join(SHOWN)}")
-    made: Task = make_task(task, parameters)
-    gymnasium(made.name)
+    exported: Task = make_task(task, parameters)
+    gymnasium(exported.name)
     from everlearn.adapters.environment import TaskEnvironment
 
-    recipe = (task, show, dict(parameters or {})) if isinstance(task, str) else None
-    return TaskEnvironment(made, show == "aleatoric", recipe)
-
-
-def again(task: str, show: str, parameters: dict[str, Any]) -> TaskEnvironment:
-    """Return an environment that was pickled, as it was when it was made."""
-    return to_gymnasium(task, show=show, parameters=parameters)
+    recipe = {"task": task, "show": show, "parameters": dict(parameters or {})} if isinstance(task, str) else None
+    return TaskEnvironment(exported, show == "aleatoric", recipe)

@@ -1,4 +1,4 @@
-"""Making a Gymnasium environment: by its identifier and its options, or by a function of the user's."""
+"""Make Gymnasium environments, from an identifier and options or by a function of the user's."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from everlearn.modules import look_in
 from everlearn.sources import source_of
 
 OWN = "own"
-"""The time limit with which an environment is registered."""
+"""Stands for the time limit with which an environment is registered."""
 
 _INSTALL = "needs Gymnasium; install it with: pip install 'everlearn[gymnasium]'"
 _WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
 
 
 def gymnasium(wanted: object) -> ModuleType:
-    """Return the package, or say how to install it; ``wanted`` is what it is needed for."""
+    """Return the package, or say how to install it; ``wanted`` is the name of the task that needs it."""
     try:
         return importlib.import_module("gymnasium")
     except ImportError:
@@ -35,16 +35,7 @@ def gymnasium(wanted: object) -> ModuleType:
 
 
 def read_options(given: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the options of an environment, given as a mapping, as ``name=value,...``, or as JSON.
-
-    Examples
-    --------
-    >>> read_options("is_slippery=false,map_name=8x8,success_rate=0.9")
-    {'is_slippery': False, 'map_name': '8x8', 'success_rate': 0.9}
-    >>> read_options('{"desc": ["SF", "FG"]}')
-    {'desc': ['SF', 'FG']}
-
-    """
+    """Read the options of an environment from a mapping, a text ``name=value,...``, or JSON."""
     if given is None or isinstance(given, Mapping):
         return dict(given or {})
     require(isinstance(given, str), "task.options", given, "write name=value,..., or give a mapping")
@@ -52,7 +43,7 @@ def read_options(given: str | Mapping[str, Any] | None) -> dict[str, Any]:
         try:
             return dict(json.loads(given))
         except json.JSONDecodeError as error:
-            raise InputError("task.options", given, f"is no JSON: {error}") from None
+            raise InputError("task.options", given, f"is not JSON: {error}") from None
     pairs = [part.partition("=") for part in given.split(",") if part.strip()]
     for name, equals, _ in pairs:
         require(bool(name.strip() and equals), "task.options", given, "write name=value,..., or JSON in braces")
@@ -72,14 +63,7 @@ def _value(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes the same environment again and again: one for each run, one for a trial.
-
-    Examples
-    --------
-    >>> Maker("FrozenLake-v1", {"is_slippery": False}, 20).make()
-    <TimeLimit<OrderEnforcing<FrozenLakeEnv<FrozenLake-v1>>>>
-
-    """
+    """Makes copies of an environment, one per run or trial."""
 
     environment: str | Callable[[], Any]
     options: Mapping[str, Any]
@@ -98,7 +82,7 @@ class Maker:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The identifier, or the name of the function."""
         if isinstance(self.environment, str):
             return self.environment
         function: Any = self.environment
@@ -111,43 +95,39 @@ class Maker:
         package = gymnasium(self.name)
         if not isinstance(self.environment, str):
             with blame(f"environment {self.name!r}: making it"):
-                made = self.environment()
-            require(isinstance(made, package.Env), "environment", made, "the function made no gymnasium.Env")
-            return made
+                environment = self.environment()
+            fine = isinstance(environment, package.Env)
+            require(fine, "environment", environment, "the function must return a gymnasium.Env")
+            return environment
         if ":" in self.environment:
-            look_in(Path.cwd())  # the module that registers it lies where the user is, as with module:attribute
+            look_in(
+                Path.cwd()
+            )  # the module that registers it may be in the current directory, as with module:attribute
         limit = None if self.time_limit == OWN else -1 if self.time_limit is None else int(self.time_limit)
         chosen = ",".join(f"{name}={value}" for name, value in self.options.items())
-        with refusing(
-            self.environment, "Gymnasium cannot make it", f"; change task.options={chosen}" if chosen else ""
-        ):
-            # What the checker looks for concerns who writes an environment, and it costs time at every step.
-            return package.make(
-                self.environment, max_episode_steps=limit, disable_env_checker=True, **dict(self.options)
-            )
+        remedy = f"; change task.options={chosen}" if chosen else ""
+        with _refusing(self.environment, "Gymnasium cannot make it", remedy):
+            # The checker is for authors of environments, and it takes time at every step.
+            return package.make(self.environment, max_episode_steps=limit, disable_env_checker=True, **self.options)
 
     def first(self) -> Any:
-        """Return an environment that has been reset once, so that what it lacks is known before anything runs."""
-        made = self.make()
+        """Return an environment that has been reset once, to find its faults before anything runs."""
+        environment = self.make()
         if not isinstance(self.environment, str):
             other = self.make()
-            remedy = (
-                "the function returns the same one again; make a new one at every call, since each run needs its own"
-            )
-            require(other.unwrapped is not made.unwrapped, "environment", self.name, remedy)
+            remedy = "it returns the same one again; make a new one at every call, since each run needs its own"
+            require(other.unwrapped is not environment.unwrapped, "environment", self.name, remedy)
             other.close()
-        with refusing(self.name, "it cannot be reset"):
-            shown = made.reset(seed=0)
-        pair = isinstance(shown, tuple) and len(shown) == 2
-        require(
-            pair, "environment", self.name, "its reset must return what is observed and a dict, as Gymnasium has it"
-        )
-        return made
+        with _refusing(self.name, "it cannot be reset"):
+            returned = environment.reset(seed=0)
+        fine = isinstance(returned, tuple) and len(returned) == 2
+        require(fine, "environment", self.name, "its reset must return an observation and a dict, as in Gymnasium")
+        return environment
 
 
 @contextmanager
-def refusing(environment: str, what: str, remedy: str = "") -> Iterator[None]:
-    """Say in one line what an environment raised, whatever it was: it is not ours."""
+def _refusing(environment: str, what: str, remedy: str = "") -> Iterator[None]:
+    """Report in one line whatever an environment raises."""
     try:
         yield
     except CAUGHT as error:
@@ -157,38 +137,23 @@ def refusing(environment: str, what: str, remedy: str = "") -> Iterator[None]:
 
 
 def identity(environment: Any) -> str:
-    """Return what tells an environment from an edited one of the same name: its source, its wrappers and its entry.
-
-    Examples
-    --------
-    >>> lake, other = (Maker("FrozenLake-v1", {"map_name": size}, OWN).make() for size in ("4x4", "8x8"))
-    >>> identity(lake) == identity(lake), identity(lake) == identity(other)
-    (True, False)
-
-    """
-    kinds = [type(one) for one in (*wrappers(environment), environment.unwrapped)]
+    """Return a hash of an environment: its source, its wrappers and its entry in the registry of Gymnasium."""
+    kinds = [type(layer) for layer in (*wrappers(environment), environment.unwrapped)]
     return " ".join([*map(source_of, kinds), source_of(environment.spec)])
 
 
 def time_limit(environment: Any) -> int | None:
-    """Return after how many steps a wrapper truncates an episode, if there is one.
-
-    Examples
-    --------
-    >>> time_limit(Maker("FrozenLake-v1", {}, OWN).make()), time_limit(Maker("FrozenLake-v1", {}, None).make())
-    (100, None)
-
-    """
+    """Return after how many steps a wrapper truncates an episode, or None."""
     from gymnasium.wrappers import TimeLimit
 
-    limits = [one._max_episode_steps for one in wrappers(environment) if isinstance(one, TimeLimit)]
+    limits = [layer._max_episode_steps for layer in wrappers(environment) if isinstance(layer, TimeLimit)]
     return min(limits, default=None)
 
 
 def wrappers(environment: Any) -> list[Any]:
-    """Return everything that an environment is wrapped in, from the outside."""
-    found = []
+    """Return the wrappers around an environment, outermost first."""
+    layers = []
     while environment is not environment.unwrapped:
-        found.append(environment)
+        layers.append(environment)
         environment = environment.env
-    return found
+    return layers

@@ -1,6 +1,6 @@
-"""Every task that has a name, registered with Gymnasium as ``everlearn/NAME-v0``; importing this does it.
+"""Importing this module registers every built-in task with Gymnasium, as ``everlearn/NAME-v0``.
 
-Gymnasium looks for environments in the modules that a program imports, and in one that is named before a colon::
+Gymnasium also imports a module that is named before a colon::
 
     gymnasium.make("everlearn.adapters.registration:everlearn/service-station-v0")
 """
@@ -19,16 +19,7 @@ NAMESPACE = "everlearn"
 
 
 def make(*, task: str, show: str = "observation", **parameters: Any) -> TaskEnvironment:
-    """Return what ``gymnasium.make`` returns, bare; the task's parameters are keywords.
-
-    Parameters
-    ----------
-    task:
-        the name of a task
-    show:
-        as in :func:`everlearn.to_gymnasium`
-    parameters:
-        of the task
+    """Return the environment of a task, which ``gymnasium.make`` then wraps; other keywords are its parameters.
 
     Examples
     --------

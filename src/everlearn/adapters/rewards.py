@@ -1,13 +1,12 @@
-"""The rewards of a Gymnasium environment as texts: an observation tells the reward, and a label holds no fractions.
+"""Write the rewards of a Gymnasium environment as texts: observations contain rewards, and labels contain no fractions.
 
-So the rewards must be finitely many: those of a list, or a number of levels to the nearest of which they are rounded.
+So there must be finitely many rewards: those of a list, or equally spaced levels to which rewards are rounded.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,38 +19,20 @@ from everlearn.errors import InputError, RewardError, require
 from everlearn.labels import few
 
 CLOSE = 1e-6
-"""How far, of itself, a reward may be from a listed one: single precision, and sums that rounding has touched."""
+"""The relative error with which a reward equals a listed one: single precision, and sums with rounding errors."""
 
 MOST_LEVELS = 1_000_000
 
-MOST_FOUND = 100
-"""How many different rewards a trial may find; where there are more, they are fractions of any size."""
+MOST_TRIED = 100
+"""The largest number of different rewards in a trial; more are taken for a continuous range."""
 
 
 @dataclass(frozen=True)
 class Rewards:
-    """A finite list of rewards, and a text for each.
+    """A finite list of rewards, in increasing order, and a text for each.
 
-    Parameters
-    ----------
-    values:
-        the rewards, increasing
-    step:
-        the distance between two levels, where rewards are rounded to the nearest; zero where they are taken as they are
-    tried:
-        whether they were found in a trial, which may have missed some
-
-    Examples
-    --------
-    >>> rewards = listed([-1, 20, -10])
-    >>> rewards.texts, rewards.text(-10.0), rewards.paid["20"]
-    (('-10', '-1', '20'), '-10', 20.0)
-    >>> rewards.text(0.5)
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.RewardError: reward: 0.5; not among those declared: -10, -1, 20; add it, as in
-    task.rewards=-10,-1,0.5,20, or round with task.reward_levels=21 and task.reward_range=-10,20
-
+    ``step`` is the distance between two levels if rewards are rounded to the nearest level, else zero.  Rewards that
+    were ``tried`` are those of a trial, which may have missed some.
     """
 
     values: tuple[float, ...]
@@ -60,7 +41,7 @@ class Rewards:
 
     @cached_property
     def paid(self) -> dict[str, float]:
-        """What each text is worth."""
+        """The reward of each text."""
         return {_text(value): value for value in self.values}
 
     @cached_property
@@ -70,7 +51,7 @@ class Rewards:
 
     @property
     def error(self) -> float:
-        """By how much a reward may be rounded."""
+        """The largest rounding error."""
         return self.step / 2
 
     def text(self, reward: Any) -> str:
@@ -80,16 +61,16 @@ class Rewards:
 
     def _nearest(self, given: float) -> int:
         place = bisect_left(self.values, given)
-        near = [one for one in (place - 1, place) if 0 <= one < len(self.values)]
-        nearest = min(near, key=lambda one: abs(self.values[one] - given))
+        neighbours = [index for index in (place - 1, place) if 0 <= index < len(self.values)]
+        nearest = min(neighbours, key=lambda index: abs(self.values[index] - given))
         if not is_close(given, self.values[nearest]):
-            every = listed([*self.values, given])
+            every = listed_rewards([*self.values, given])
             remedy = f"add it, as in task.rewards={','.join(every.texts)}, or round with {_rounding(every.values)}"
             raise RewardError("reward", given, f"not among those declared: {few(self.texts)}; {remedy}")
         return nearest
 
     def _level(self, given: float) -> int:
-        """Return the nearest level; what lies outside by less than half a step is off by no more than the rest."""
+        """Return the nearest level; half a step outside the range is allowed, since the error is no larger there."""
         low, high = self.values[0], self.values[-1]
         if not low - self.error <= given <= high + self.error:
             raise RewardError("reward", given, f"outside task.reward_range, {low:g} to {high:g}; widen it")
@@ -97,111 +78,82 @@ class Rewards:
 
 
 def number_paid(reward: Any) -> float:
-    """Return a reward as a number, or say that an environment paid something else."""
+    """Return a reward as a finite number, or raise."""
     try:
         given = float(reward)
     except (TypeError, ValueError):
-        raise RewardError("reward", reward, "the environment paid what is no number; wrap it") from None
+        raise RewardError("reward", reward, "the environment paid something that is not a number; wrap it") from None
     if not math.isfinite(given):
         raise RewardError("reward", given, "the environment paid it, and a reward must be finite; wrap it")
     return given
 
 
-def is_close(one: float, other: float) -> bool:
-    """Tell whether two rewards are the same but for rounding."""
-    return math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-12)
+def is_close(reward: float, other: float) -> bool:
+    """Return whether two rewards are equal up to rounding errors."""
+    return math.isclose(reward, other, rel_tol=CLOSE, abs_tol=1e-12)
 
 
-def found(counts: Counter[float]) -> Rewards:
-    """Return the rewards that a trial found, those that are the same but for rounding once.
-
-    Examples
-    --------
-    >>> from collections import Counter
-    >>> found(Counter([0.3, 0.1 + 0.2, -1.0])).texts
-    ('-1', '0.3')
-
-    """
-    kept: list[float] = []
-    for value in sorted(counts):
-        if not kept or not is_close(value, kept[-1]):
-            kept.append(value)
-    if len(kept) > MOST_FOUND:
-        remedy = f"a trial found more than {MOST_FOUND}, from {kept[0]:g} to {kept[-1]:g}; round them with"
-        raise InputError("task.rewards", None, f"{remedy} {_rounding(kept)}")
-    return replace(listed(kept), tried=True)
+def tried_rewards(paid: Iterable[float]) -> Rewards:
+    """Return the rewards that were paid in a trial, without those that are equal up to rounding errors."""
+    values: list[float] = []
+    for value in sorted(paid):
+        if not values or not is_close(value, values[-1]):
+            values.append(value)
+    if len(values) > MOST_TRIED:
+        remedy = f"a trial found more than {MOST_TRIED}, from {values[0]:g} to {values[-1]:g}; round them with"
+        raise InputError("task.rewards", None, f"{remedy} {_rounding(values)}")
+    return replace(listed_rewards(values), tried=True)
 
 
 def _rounding(values: Sequence[float]) -> str:
-    """Return the parameters that round rewards in increasing order."""
+    """Return the parameters with which rewards, in increasing order, are rounded."""
     return f"task.reward_levels=21 and task.reward_range={math.floor(values[0])},{math.ceil(values[-1])}"
 
 
 def _text(reward: float) -> str:
-    return repr(reward + 0.0).removesuffix(".0")  # the sum makes one of the two zeros
+    return repr(reward + 0.0).removesuffix(".0")  # adding 0 turns -0 into 0
 
 
-def listed(values: Iterable[float]) -> Rewards:
-    """Return rewards that are taken as they are."""
-    found = sorted({float(value) + 0.0 for value in values})
-    require(bool(found) and all(map(math.isfinite, found)), "task.rewards", found, "give finite numbers, at least one")
-    return Rewards(tuple(found))
+def listed_rewards(values: Iterable[float]) -> Rewards:
+    """Return rewards that are not rounded."""
+    rewards = sorted({float(value) + 0.0 for value in values})
+    fine = bool(rewards) and all(map(math.isfinite, rewards))
+    require(fine, "task.rewards", rewards, "give finite numbers, at least one")
+    return Rewards(tuple(rewards))
 
 
-def levels(number: int, low: float, high: float) -> Rewards:
-    """Return rewards that are rounded to one of so many levels between two ends.
-
-    Examples
-    --------
-    >>> rounded = levels(5, -1, 1)
-    >>> rounded.texts, rounded.text(0.3), rounded.error
-    (('-1', '-0.5', '0', '0.5', '1'), '0.5', 0.25)
-
-    """
+def rounded_rewards(number: int, low: float, high: float) -> Rewards:
+    """Return rewards that are rounded to a number of levels, equally spaced from ``low`` to ``high``."""
     fine = 2 <= number <= MOST_LEVELS
     require(fine, "task.reward_levels", number, f"give at least 2, and at most {MOST_LEVELS:,}")
     step = (high - low) / (number - 1)
     values = (*(float(low + step * place) for place in range(number - 1)), float(high))
-    apart = all(one < other for one, other in pairwise(values))
-    require(apart, "task.reward_range", (low, high), f"is too narrow for {number} levels; widen it")
+    distinct = all(lower < upper for lower, upper in pairwise(values))
+    require(distinct, "task.reward_range", (low, high), f"is too narrow for {number} levels; widen it")
     return Rewards(values, step)
 
 
 def read_numbers(given: object, argument: str, remedy: str = "give numbers, as in -1,20") -> list[float] | None:
-    """Return numbers that were given as a text, ``-1,20``, or as a sequence, or as one number.
-
-    Examples
-    --------
-    >>> read_numbers("-1, 20", "task.rewards"), read_numbers(3, "task.bins")
-    ([-1.0, 20.0], [3.0])
-
-    """
+    """Read numbers from a text such as ``-1,20``, a sequence or a single number; None stays None."""
     if given is None:
         return None
     try:
-        numbers = [float(part) for part in parts_of(given)]
+        numbers = [float(part) for part in split(given)]
     except (TypeError, ValueError, OverflowError):
         raise InputError(argument, given, remedy) from None
     require(not any(map(math.isnan, numbers)), argument, given, remedy)
     return numbers
 
 
-def parts_of(given: Any) -> list[Any]:
-    """Return the parts of a text, of a sequence, or one thing alone.
-
-    Examples
-    --------
-    >>> parts_of("3,none"), parts_of((1, 2)), parts_of(5)
-    (['3', 'none'], [1, 2], [5])
-
-    """
+def split(given: Any) -> list[Any]:
+    """Return the parts of a text with commas, the entries of a sequence, or a list of a single value."""
     if isinstance(given, str):
         return [part.strip() for part in given.split(",")]
     return [given] if np.ndim(given) == 0 and not isinstance(given, set | frozenset) else list(given)
 
 
 def read_range(given: str | Sequence[float] | None) -> tuple[float, float] | None:
-    """Return a range that was given as ``low,high`` or as two numbers."""
+    """Read a range from a text such as ``-1,1`` or from two numbers; None stays None."""
     remedy = "give two finite numbers, the lower first, as in -1,1"
     if (ends := read_numbers(given, "task.reward_range", remedy)) is None:
         return None

@@ -1,4 +1,4 @@
-"""The spaces of Gymnasium as sets of labels."""
+"""Turn the spaces of Gymnasium into sets of labels."""
 
 from __future__ import annotations
 
@@ -15,27 +15,14 @@ from everlearn.protocol import Label
 
 
 class Reading(NamedTuple):
-    """Every label of a space, and how a point of the space becomes one."""
+    """Every label of a space, and the function that maps a point of the space to its label."""
 
     labels: tuple[Label, ...]
     read: Callable[[Any], Label]
 
 
 def actions_of(space: Any) -> tuple[int, ...]:
-    """Return the actions of a discrete space, as the environment numbers them.
-
-    Examples
-    --------
-    >>> from gymnasium.spaces import Box, Discrete
-    >>> actions_of(Discrete(3, start=-1))
-    (-1, 0, 1)
-    >>> actions_of(Box(0, 1))
-    Traceback (most recent call last):
-    ...
-    everlearn.errors.InputError: action space: Box(0.0, 1.0, (1,), float32); only Discrete actions can be taken; wrap
-    the environment so that its actions are numbered
-
-    """
+    """Return the actions of a discrete space, numbered as in the environment."""
     from gymnasium.spaces import Discrete
 
     remedy = "only Discrete actions can be taken; wrap the environment so that its actions are numbered"
@@ -44,17 +31,7 @@ def actions_of(space: Any) -> tuple[int, ...]:
 
 
 def reading(space: Any, discretise: Callable[[Any], Discretiser]) -> Reading:
-    """Return the labels of a space of observations; ``discretise`` is asked about boxes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gymnasium.spaces import Discrete, MultiDiscrete, Tuple
-    >>> both = reading(Tuple((Discrete(2), MultiDiscrete([2, 3]))), discretise=None)
-    >>> len(both.labels), both.read((1, np.array([0, 2])))
-    (12, (1, (0, 2)))
-
-    """
+    """Return the labels of a space of observations; ``discretise`` returns the discretiser of a box."""
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):
@@ -89,7 +66,7 @@ def _integers(point: Any) -> Label:
 
 def _every(parts: Sequence[Sequence[Label]], space: Any) -> tuple[Label, ...]:
     number = 1
-    for part in parts:  # one after the other, since the whole product may have more digits than can be shown
+    for part in parts:  # one by one, since the whole product may have too many digits to be shown
         number *= len(part)
         remedy = f"has {number:,} points or more; wrap the environment to have fewer"
         require(number <= MOST_LABELS, "observation space", space, remedy)

@@ -1,25 +1,23 @@
-"""A Gymnasium environment as a task on one endless stream.
-
-What happens to it on the way:
+"""Turn a Gymnasium environment into a task on one endless stream.
 
 - *Actions* are the numbers of its Discrete space.
-- An *observation* is a triple (point, reward, mark): what the environment shows, with boxes discretised; the reward as
-  a text, such as ``"-1"``; and ``""``, ``"terminated"`` or ``"truncated"``.
-- *Episodes* follow each other without a break.  At the end of one the environment is reset within the same step: the
-  point is the first of the next episode, the reward is the last of the one that ended, and the mark says how it ended.
-  So the reset is an ordinary transition, and visible to f.
+- An *observation* is a triple (point, reward, mark): the observation of the environment, with boxes discretised; the
+  reward as a text, such as ``"-1"``; and ``""``, ``"terminated"`` or ``"truncated"``.
+- *Episodes* follow each other without a break.  At the end of an episode the environment is reset within the same step:
+  the point is the first of the next episode, the reward is the last of the episode that ended, and the mark says how it
+  ended.  So the reset is an ordinary transition, and visible to f.
 - *The first action* is taken before anything was observed, since a stream begins with an action.  The aleatoric state
-  is then ``"start"``, or the state in which every episode begins, where the transition table knows only one.
-- *The aleatoric state* is the point alone; :func:`everlearn.seen_through` makes it another.
-- *The reward* is what the observation tells, and ``termination_reward`` more where an episode is terminated.  An
-  environment that pays the same at every step, such as CartPole, leaves nothing to be learned on an endless stream
-  unless falling costs something.
+  is then ``"start"``, or the state in which every episode begins if the transition table has only one.
+- *The aleatoric state* is the point alone; use :func:`everlearn.seen_through` to choose another.
+- *The reward* is that of the observation, plus ``termination_reward`` if the episode is terminated.  An environment
+  that pays the same at every step, such as CartPole, leaves nothing to be learned on an endless stream unless falling
+  has a cost.
 - *The rewards* must be finitely many.  They are, in this order: levels to which they are rounded; those that are given;
-  those in the transition table; those that turn up in a trial, which is short and seeded, and may miss some.  A reward
-  that was not declared is an error.
-- *Randomness*: the environment is seeded from the stream of its run, once; later resets go on from there.
-- *A model* is made where there is a transition table (:mod:`everlearn.adapters.transitions`).  Without one a task runs
-  in the reference engine, and cannot be stopped and resumed.
+  those in the transition table; those of a trial, which is short and seeded, and may miss some.  A reward that was not
+  declared is an error.
+- *Randomness*: the environment is seeded once, from the stream of its run; later resets do not seed it again.
+- *A model* is built if there is a transition table (:mod:`everlearn.adapters.transitions`).  A task without a model
+  runs in the reference engine, and cannot be stopped and resumed.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from typing import Any
 from everlearn.adapters.boxes import Boxes
 from everlearn.adapters.discretisers import Discretiser
 from everlearn.adapters.making import OWN, Maker, gymnasium, identity, read_options
-from everlearn.adapters.rewards import CLOSE, Rewards, levels, listed, read_numbers, read_range
+from everlearn.adapters.rewards import CLOSE, Rewards, listed_rewards, read_numbers, read_range, rounded_rewards
 from everlearn.adapters.spaces import Reading, actions_of, reading
 from everlearn.adapters.stream import MARKS, TERMINATED, Beginning, label
 from everlearn.adapters.transitions import MOST_OUTCOMES, Transitions, transitions
@@ -51,7 +49,7 @@ from everlearn.tasks.task import Task
 AUTO = "auto"
 
 MOST_OBSERVATIONS = 3_000_000
-"""How many observations a task may have: points, rewards and marks in every combination."""
+"""The largest number of observations of a task: points, rewards and marks in every combination."""
 
 
 def from_gymnasium(
@@ -79,7 +77,7 @@ def from_gymnasium(
     environment:
         an identifier, such as ``FrozenLake-v1``, or a function that makes an environment
     options:
-        of the environment itself: a mapping, ``is_slippery=false,map_name=8x8``, or JSON
+        those of the environment itself: a mapping, ``is_slippery=false,map_name=8x8``, or JSON
     model:
         whether to build a model from the environment's transition table: true, false, or ``auto`` (build one if there
         is a table of manageable size)
@@ -87,7 +85,7 @@ def from_gymnasium(
         number of steps after which an episode is truncated; ``own`` for the limit that the environment is registered
         with; None for no limit
     rewards:
-        every reward that it pays, as in ``-1,20``
+        every reward that the environment pays, as in ``-1,20``
     reward_levels:
         instead of ``rewards``: number of levels within ``reward_range`` to which rewards are rounded
     reward_range:
@@ -101,11 +99,11 @@ def from_gymnasium(
     low, high:
         bounds of each coordinate of a box, or one number for all; by default the box's own bounds
     tilings:
-        how many, for ``tiles``
+        the number of tilings, for ``tiles``
     trial_steps:
         number of trial steps used to estimate rewards or quantiles that are not given
     raw:
-        whether the learner sees rewards as they are; otherwise they are scaled to [0, 1]
+        whether the agent learns from rewards as they are; otherwise they are scaled to [0, 1]
 
     Examples
     --------
@@ -120,21 +118,22 @@ def from_gymnasium(
     parameters = {name: value for name, value in locals().items() if name != "environment"}
     chosen, ends, raw = read_options(options), read_range(reward_range), convert(raw, bool, "task.raw")
     number = None if reward_levels is None else convert(reward_levels, int, "task.reward_levels")
-    extra = _finite(convert(termination_reward, float, "task.termination_reward"))
+    extra = convert(termination_reward, float, "task.termination_reward")
+    require(math.isfinite(extra), "task.termination_reward", extra, "give a finite number")
     require(model in (AUTO, True, False), "task.model", model, "give auto, true or false")
     maker = Maker(environment, chosen, time_limit)
-    tried = Trial(maker, convert(trial_steps, int, "task.trial_steps"))
-    boxes = Boxes(discretiser, bins, low, high, convert(tilings, int, "task.tilings"), tried.points)
-    made = maker.first()
-    actions, known = actions_of(made.action_space), transitions(made)
-    observed = reading(made.observation_space, boxes.discretiser)
-    paid = _rewards(rewards, number, ends, known, tried)
+    trial = Trial(maker, convert(trial_steps, int, "task.trial_steps"))
+    boxes = Boxes(discretiser, bins, low, high, convert(tilings, int, "task.tilings"), trial.points)
+    first = maker.first()
+    actions, known = actions_of(first.action_space), transitions(first)
+    observed = reading(first.observation_space, boxes.discretiser)
+    paid = _rewards(rewards, number, ends, known, trial)
     start: Label = known.starts[0][0] if isinstance(known, Transitions) and len(known.starts) == 1 else START
     states = tuple(dict.fromkeys((*observed.labels, start)))
     observations = _observations(observed, paid)
-    table = _usable(known, model, maker, tried)
-    beginning = Beginning(maker, observed, paid, identity(made))
-    made.close()
+    table = _usable(known, model, maker, trial)
+    beginning = Beginning(maker, observed, paid, identity(first))
+    first.close()
     return GymnasiumTask(
         actions,
         observations,
@@ -152,7 +151,7 @@ def from_gymnasium(
 
 @dataclass(frozen=True, repr=False)
 class GymnasiumTask(Task):
-    """A task of a Gymnasium environment, which can read what the environment shows.
+    """The task of a Gymnasium environment, which can also label what the environment returns.
 
     Examples
     --------
@@ -164,15 +163,9 @@ class GymnasiumTask(Task):
     beginning: Beginning = field(kw_only=True)
 
     def label(self, point: Any, reward: float, terminated: bool, truncated: bool) -> Label:
-        """Return the observation for an agent that is driven by hand, of what ``step`` of the environment returned.
+        """Return the observation to pass to an agent, from what ``step`` of the environment returned.
 
-        Parameters
-        ----------
-        point:
-            what the environment shows; at the end of an episode, what ``reset`` returned after it
-        reward, terminated, truncated:
-            as ``step`` returned them
-
+        At the end of an episode ``point`` is what ``reset`` returned after it.
         """
         return label(self.beginning.observed, self.beginning.rewards, point, reward, terminated, truncated)
 
@@ -194,19 +187,19 @@ def _rewards(
     number: int | None,
     ends: tuple[float, float] | None,
     known: Transitions | str,
-    tried: Trial,
+    trial: Trial,
 ) -> Rewards:
     if number is not None:
         require(given is None, "task.rewards", given, "are either listed or rounded; leave out task.reward_levels")
         if ends is None:
             raise InputError("task.reward_range", ends, "give the ends between which rewards are rounded, as in -1,1")
-        return levels(number, *ends)
+        return rounded_rewards(number, *ends)
     if given is not None:
-        paid = listed(read_numbers(given, "task.rewards") or [])
+        paid = listed_rewards(read_numbers(given, "task.rewards") or [])
     else:
-        paid = listed(known.rewards) if isinstance(known, Transitions) else tried.rewards()
+        paid = listed_rewards(known.rewards) if isinstance(known, Transitions) else trial.rewards()
     inside = ends is None or ends[0] <= paid.values[0] <= paid.values[-1] <= ends[1]
-    require(inside, "task.reward_range", ends, f"is to hold every reward: {few(paid.texts)}; widen it")
+    require(inside, "task.reward_range", ends, f"must contain every reward: {few(paid.texts)}; widen it")
     return paid
 
 
@@ -218,21 +211,16 @@ def _reward(paid: Rewards, ends: tuple[float, float] | None, extra: float, raw: 
 
     low, high = ends or (paid.values[0], paid.values[-1])
     low, high = low + min(extra, 0.0), high + max(extra, 0.0)
-    wider = max(low + 1, low + abs(low) * CLOSE)  # one would not be seen beside 1e17
+    wider = max(low + 1, low + abs(low) * CLOSE)  # adding 1 to 1e17 would change nothing
     return Reward(reward, low, high if low < high else wider, raw)
 
 
-def _finite(reward: float) -> float:
-    require(math.isfinite(reward), "task.termination_reward", reward, "give a finite number")
-    return reward
-
-
-def _usable(known: Transitions | str, model: bool | str, maker: Maker, tried: Trial) -> Transitions | None:
-    """Return the transition table if a model is to be made of it; refuse where one is asked for that cannot be."""
+def _usable(known: Transitions | str, model: bool | str, maker: Maker, trial: Trial) -> Transitions | None:
+    """Return the transition table if a model should be built from it; raise if a model was demanded and cannot be."""
     if model is False:
         return None
     if isinstance(known, Transitions):
-        why = _too_large(known) or known.contradiction(tried)
+        why = _too_large(known) or known.contradiction(trial)
         if why is None:
             return known
         if model == AUTO:

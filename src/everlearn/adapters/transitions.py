@@ -1,8 +1,9 @@
-"""A model from the transition table that the toy-text environments of Gymnasium expose.
+"""Read the transition table of a toy-text environment of Gymnasium, from which a model is built.
 
-The table is ``unwrapped.P[state][action]``, a list of (probability, next state, reward, terminated), with
-``unwrapped.initial_state_distrib`` for how an episode begins.  From it a task runs compiled, and everything about it
-can be computed.  The memory is the state, and where a wrapper cuts episodes off, the steps since the episode began.
+The table is ``unwrapped.P[state][action]``, a list of (probability, next state, reward, terminated), and
+``unwrapped.initial_state_distrib`` is the distribution of the first state.  With a model a task runs compiled, and
+everything about it can be computed.  The memory is the state, with the steps since the episode began if a wrapper
+truncates episodes.
 """
 
 from __future__ import annotations
@@ -14,31 +15,22 @@ from typing import Any
 
 from everlearn.adapters.making import time_limit, wrappers
 from everlearn.adapters.rewards import Rewards, is_close
-from everlearn.adapters.stream import GOING_ON, TERMINATED, TRUNCATED, Step
+from everlearn.adapters.stream import GOING_ON, TERMINATED, TRUNCATED
+from everlearn.adapters.trials import Step
 from everlearn.aleatoric.state import START
 from everlearn.environments.model import SUM_TOLERANCE
 from everlearn.protocol import Label
 
 MOST_OUTCOMES = 5_000_000
-"""How large a table may be, in outcomes of 48 bytes; every row has room for as many as the longest."""
+"""The largest size of a table, in outcomes of 48 bytes; all rows are as long as the longest."""
 
 _BEYOND_THE_TABLE = ("fickle_passenger",)
-"""What makes an environment do more than its table says: in Taxi a passenger may change their mind."""
+"""Options with which an environment deviates from its table: in Taxi a passenger may change their mind."""
 
 
 @dataclass(frozen=True)
 class Transitions:
-    """A transition table, how episodes begin, and when they are cut off.
-
-    Examples
-    --------
-    >>> from everlearn.adapters.making import OWN, Maker
-    >>> from everlearn.adapters.rewards import listed
-    >>> lake = transitions(Maker("FrozenLake-v1", {"is_slippery": False}, OWN).make())
-    >>> list(lake.outcomes(lake.first, 2, listed([0, 1])))
-    [((1, '0', ''), 1.0, (1, 1))]
-
-    """
+    """A transition table, the distribution of first states, and the time limit."""
 
     table: Any
     starts: tuple[tuple[int, float], ...]
@@ -46,7 +38,7 @@ class Transitions:
 
     @property
     def first(self) -> Label:
-        """The memory of the empty history; where an episode may begin anywhere, nothing is known yet."""
+        """The memory of the empty history: the first state if there is only one, else ``"start"``."""
         return self._memory(self.starts[0][0], 0) if len(self.starts) == 1 else START
 
     @property
@@ -56,7 +48,7 @@ class Transitions:
 
     @property
     def size(self) -> int:
-        """How many outcomes a table of the task takes, at most."""
+        """A bound on the number of outcomes in the table of the task."""
         rows: dict[tuple[int, int], list[tuple[int, float, bool]]] = {}
         for state, action, following, reward, over in self._every():
             rows.setdefault((state, action), []).append((following, reward, over))
@@ -65,21 +57,21 @@ class Transitions:
 
     def _length(self, row: list[tuple[int, float, bool]]) -> int:
         endings = {(reward, over) for _, reward, over in row if over or self.limit}
-        return len({one for one in row if not one[2]}) + len(self.starts) * len(endings)
+        return len({outcome for outcome in row if not outcome[2]}) + len(self.starts) * len(endings)
 
     def outcomes(self, memory: Any, action: int, rewards: Rewards) -> Iterator[tuple[Label, float, Label]]:
-        """Yield (observation, probability, next memory) for what can happen, each once."""
+        """Yield each possible (observation, probability, next memory) once."""
         if memory == START:
             before = [(state, probability, 0) for state, probability in self.starts]
         else:
             state, steps = memory if self.limit else (memory, 0)
             before = [(state, 1.0, steps)]
-        found: dict[tuple[Label, Label], float] = {}
+        merged: dict[tuple[Label, Label], float] = {}
         for state, weight, steps in before:
             for observation, probability, following in self._from(state, steps, action, rewards):
                 key = observation, following
-                found[key] = found.get(key, 0.0) + weight * probability
-        for (observation, following), probability in found.items():
+                merged[key] = merged.get(key, 0.0) + weight * probability
+        for (observation, following), probability in merged.items():
             yield observation, probability, following
 
     def _from(self, state: int, steps: int, action: int, rewards: Rewards) -> Iterator[tuple[Label, float, Label]]:
@@ -104,7 +96,7 @@ class Transitions:
                         yield state, action, int(following), float(reward), bool(over)
 
     def contradiction(self, steps: Iterable[Step]) -> str | None:
-        """Return how the environment did what its table rules out, if it did."""
+        """Return how a step contradicts the table, or None if no step does."""
         possible: dict[tuple[int, int, int, bool], list[float]] = {}
         for state, action, following, reward, over in self._every():
             possible.setdefault((state, action, following, over), []).append(reward)
@@ -118,19 +110,19 @@ class Transitions:
                 happened = f"went from {before} by {step.action} to {after} for {step.reward:g}"
                 return f"{happened}, which its transition table rules out"
             if step.truncated and not step.terminated and step.past + 1 != self.limit:
-                return f"truncated an episode after {step.past + 1} steps, which its transition table does not tell"
+                return f"truncated an episode after {step.past + 1} steps, which its transition table does not show"
         return None
 
 
 def transitions(environment: Any) -> Transitions | str:
-    """Return the transition table of an environment, or why there is none to be used."""
+    """Return the transition table of an environment, or the reason why none can be used."""
     bare = environment.unwrapped
     table, beginning = getattr(bare, "P", None), getattr(bare, "initial_state_distrib", None)
     if beginning is None or not _is_table(table, beginning, environment):
         return "has no transition table"
     for wrapper in wrappers(environment):
-        if type(wrapper) not in _change_nothing():
-            return f"is wrapped in {type(wrapper).__name__}, of which its transition table knows nothing"
+        if type(wrapper) not in _harmless_wrappers():
+            return f"is wrapped in {type(wrapper).__name__}, which its transition table does not cover"
     for name in _BEYOND_THE_TABLE:
         if getattr(bare, name, False):
             return f"does more than its transition table says, with {name}"
@@ -138,15 +130,15 @@ def transitions(environment: Any) -> Transitions | str:
     return Transitions(table, starts, time_limit(environment))
 
 
-def _change_nothing() -> tuple[type, ...]:
-    """Return the wrappers after which a transition table still tells what happens."""
+def _harmless_wrappers() -> tuple[type, ...]:
+    """Return the wrappers that do not change what the transition table describes."""
     from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
     return OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 
 def _is_table(table: Any, beginning: Any, environment: Any) -> bool:
-    """Tell whether something called P is what the toy-text environments call so: whole, and of probabilities."""
+    """Return whether an attribute ``P`` is a complete table of probabilities, as in the toy-text environments."""
     from gymnasium.spaces import Discrete
 
     seen, actions = environment.observation_space, environment.action_space

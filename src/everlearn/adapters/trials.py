@@ -1,4 +1,4 @@
-"""What a trial of an environment tells where nothing else does: its rewards, and what its points look like."""
+"""Try an environment with random actions, to find out its rewards and what its points look like."""
 
 from __future__ import annotations
 
@@ -6,64 +6,85 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from everlearn.adapters.making import Maker
-from everlearn.adapters.rewards import MOST_FOUND, Rewards, found
-from everlearn.adapters.stream import Step, trial
+from everlearn.adapters.rewards import MOST_TRIED, Rewards, number_paid, tried_rewards
+from everlearn.blame import blame
 from everlearn.errors import require
 from everlearn.labels import few
 
-MOST_STEPS = 1_000_000
+SEED = 0
+"""The seed of every trial, so that the same environment always makes the same task."""
+
+LONGEST_TRIAL = 1_000_000
 
 LONGER = 20
-"""How many times longer a trial is advised where one told too little: Acrobot ends for the first time after 15,000."""
+"""If a trial was too short, one this many times longer is advised: Acrobot first terminates after 15,000 steps."""
+
+
+class Step(NamedTuple):
+    """One step of a trial, as Gymnasium reports it."""
+
+    before: Any
+    action: int
+    after: Any
+    reward: float
+    terminated: bool
+    truncated: bool = False
+    past: int = 1
+    """The number of steps of the episode before this one."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial of an environment; made anew whenever it is asked for, always the same, and never kept.
-
-    Examples
-    --------
-    >>> from everlearn.adapters.making import OWN
-    >>> Trial(Maker("Blackjack-v1", {}, OWN), 500).rewards().texts
-    ('-1', '0', '1')
-
-    """
+    """A trial of an environment.  It runs whenever it is iterated over, always with the same result."""
 
     maker: Maker
     steps: int
 
     def __post_init__(self) -> None:
-        fine = 1 <= self.steps <= MOST_STEPS
-        require(fine, "task.trial_steps", self.steps, f"give at least 1, and at most {MOST_STEPS:,}")
+        fine = 1 <= self.steps <= LONGEST_TRIAL
+        require(fine, "task.trial_steps", self.steps, f"give at least 1, and at most {LONGEST_TRIAL:,}")
 
     def __iter__(self) -> Iterator[Step]:
-        """Return what happens."""
-        return trial(self.maker, self.steps)
+        """Take random actions, and yield every step."""
+        environment = self.maker.make()
+        try:
+            environment.action_space.seed(SEED)
+            before, past = environment.reset(seed=SEED)[0], 0
+            for _ in range(self.steps):
+                action = int(environment.action_space.sample())
+                with blame(f"environment {self.maker.name!r}: step", f"action {action}"):
+                    after, reward, terminated, truncated, _ = environment.step(action)
+                    ends = bool(terminated), bool(truncated)
+                yield Step(before, action, after, number_paid(reward), *ends, past)
+                with blame(f"environment {self.maker.name!r}: reset"):
+                    before, past = (environment.reset()[0], 0) if any(ends) else (after, past + 1)
+        finally:
+            environment.close()
 
     def points(self) -> list[Any]:
-        """Return every point that was seen."""
+        """Return every point of the trial."""
         points = []
         for step in self:
             points += [step.before, step.after] if step.past == 0 else [step.after]
         return points
 
     def rewards(self) -> Rewards:
-        """Return every reward that was paid, and warn where others are likely.
+        """Return every reward of the trial, and warn if the environment is likely to pay others.
 
-        The share of what has not been seen yet is estimated by the share of what was seen once (Good, 1953).  And
-        where no episode was terminated, nobody has seen what that pays.
+        The share of steps that would pay something new is estimated by the share of rewards that were paid once (Good,
+        1953).  If no episode terminated, what a termination pays is unknown.
         """
         counts: Counter[float] = Counter()
         terminated = False
         for step in self:
             counts[step.reward] += 1
             terminated = terminated or step.terminated
-            if len(counts) > 100 * MOST_FOUND:
+            if len(counts) > 100 * MOST_TRIED:
                 break
-        rewards = found(counts)
+        rewards = tried_rewards(counts)
         if not terminated:
             self._warn(rewards, "no episode was terminated")
         elif 1 in counts.values():
@@ -72,7 +93,7 @@ class Trial:
 
     def _warn(self, rewards: Rewards, why: str) -> None:
         what = f"{self.maker.name} paid {few(rewards.texts)} in a trial of {self.steps:,} steps, and {why}"
-        longer = min(LONGER * self.steps, MOST_STEPS)
+        longer = min(LONGER * self.steps, LONGEST_TRIAL)
         look = f"look further with task.trial_steps={longer}, or, " if longer > self.steps else ""
         none = f"if it pays no others, say so with task.rewards={','.join(rewards.texts)}"
         warnings.warn(f"{what}: it may pay others; {look}{none}", stacklevel=5)

@@ -1,1 +1,1 @@
-"""What the world does: one file an environment."""
+"""Environments: what the world does, with one file per environment."""

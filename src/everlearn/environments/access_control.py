@@ -1,12 +1,12 @@
-"""The access-control queue of Sutton and Barto (2018), Example 10.2: whom to give one of a few servers.
+"""The access-control queue of Sutton and Barto (2018), Example 10.2: which customers to serve with a few servers.
 
-At each step a customer stands at the head of a queue that never empties, with a priority drawn uniformly.  One who is
-accepted, and finds a free server, occupies it; any other is turned away.  Then each busy server becomes free with
+At each step a customer stands at the head of a queue that never empties, with a priority drawn uniformly.  A customer
+who is accepted while a server is free occupies it; any other is turned away.  Then each busy server becomes free with
 probability ``free_probability``, independently, and the next customer is considered.
 
-Readings.  The book does not say whether a server can become free at the step at which it was occupied: here it can, as
-every busy server does "on each time step".  Accepting when no server is free is the same as rejecting.  And the book
-does not say how the stream begins: here with all servers free and a customer of the lowest priority.
+Interpretation.  The book does not say whether a server can become free at the step at which it was occupied: here it
+can, as every busy server does "on each time step".  Accepting when no server is free is the same as rejecting.  And the
+book does not say how the stream begins: here with all servers free and a customer of the lowest priority.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_SERVERS, MOST_PRIORITIES = 200, 16
 class AccessControl:
     """The constants of a queue, and its dynamics.
 
-    A memory is (free servers, priority): what the customer at the head pays, if accepted.  It is what is observed.
+    A memory is (free servers, priority), where the priority is what the customer at the head pays.  It is observed.
 
     Examples
     --------
@@ -73,12 +73,5 @@ class AccessControl:
 
 
 def occupies(memory: tuple[int, int], action: str) -> bool:
-    """Tell whether the customer at the head gets a server.
-
-    Examples
-    --------
-    >>> occupies((3, 8), "accept"), occupies((0, 8), "accept"), occupies((3, 8), "reject")
-    (True, False, False)
-
-    """
+    """Return whether the customer at the head gets a server."""
     return action == ACCEPT and memory[0] > 0

@@ -4,11 +4,11 @@ At each step the system resets with probability epsilon_1: the next state is the
 goes from 3, 5, ..., 2N - 1 to 1 and from 4, 6, ..., 2N to 2; from 1 to 2 with probability epsilon_2, else it stays; and
 from 2 to 1 under action 1, to 2 under action 2.
 
-Readings.  As printed, rho(1 | o, a) and rho(2 | o, a) are 0 where a reset still reaches 1 and 2 with probability
-epsilon_1 / 2N, so that rows do not sum to one; here they have it.  The reward is a function of the state that is left
-and the action, and states that share an aleatoric state pay differently, so that it is no function of (s, a, o) with o
-the next state alone: here the observation is the next state with what was paid.  The paper does not say where the
-stream begins: here in state 1.
+Interpretation.  As printed, rho(1 | o, a) and rho(2 | o, a) are 0 where a reset still reaches 1 and 2 with probability
+epsilon_1 / 2N, so that rows do not sum to one; here that probability is included.  The reward is a function of the
+state that is left and the action, and states that share an aleatoric state pay differently.  So it is not a function of
+(s, a, o) if o is the next state alone: here the observation is the next state together with what was paid.  The paper
+does not say where the stream begins: here in state 1.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Aggregation:
         return range(1, 2 * self.half + 1)
 
     def paid(self, state: int, action: int) -> str:
-        """Return what a step is paid with."""
+        """Return the kind of payment of a step."""
         if state % 2 == 1:
             return LOSS if state > 1 else NOTHING
         if action == 2:

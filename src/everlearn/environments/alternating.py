@@ -1,7 +1,7 @@
-"""The alternating environment of Appendix D: it rewards doing otherwise than just before.
+"""The alternating environment of Appendix D: it rewards an action that differs from the previous one.
 
-The observation is 1 if the action differs from the one before it, else 0; it is 0 at the first step.  The paper gives
-rho for every history, so that nothing is open here.
+The observation is 1 if the action differs from the previous action, else 0; it is 0 at the first step.  The paper gives
+rho for every history, so nothing is left to interpret.
 """
 
 from __future__ import annotations
@@ -13,19 +13,11 @@ from everlearn.environments.model import Model
 ACTIONS = (1, 2)
 OBSERVATIONS = (0, 1)
 NONE = 0
-"""The memory of the empty history; else it is the last action."""
+"""The memory of the empty history; otherwise the memory is the last action."""
 
 
 def alternating_model() -> Model:
-    """Return the environment.
-
-    Examples
-    --------
-    >>> model = alternating_model()
-    >>> [outcome.observation for outcome in model.outcomes(1, 2)], model.outcomes(NONE, 2)[0].observation
-    ([1], 0)
-
-    """
+    """Return the environment."""
     return Model(ACTIONS, OBSERVATIONS, NONE, _rho)
 
 

@@ -1,8 +1,8 @@
-"""Options that are good in turn: the chances of success rise and fall slowly, whatever is done.
+"""Options that are good in turn: their chances of success rise and fall slowly, no matter what the agent does.
 
 A bandit whose means drift, as in Garivier and Moulines (2011, where they jump) and Besbes, Gur and Zeevi (2014, where
 they may change at any pace within a budget).  Here they are periodic, so that averages over an endless stream are
-defined.  At phase x, a share of the period, option k of K succeeds with probability floor + height wave(x - k / K),
+defined.  At phase x, a fraction of the period, option k of K succeeds with probability floor + height wave(x - k / K),
 where the wave is 1 at 0, falls to 0 at 1/2 and rises to 1 again: as a triangle |1 - 2 x|, or as a cosine
 (1 + cos(2 pi x)) / 2.
 """
@@ -20,7 +20,7 @@ FAILURE, SUCCESS = 0, 1
 TRIANGLE, COSINE = "triangle", "cosine"
 
 MOST_CHANCES = 1_000_000
-"""How many chances there may be, one for each option at each phase."""
+"""The largest number of chances, one per option and phase."""
 
 
 @dataclass(frozen=True)

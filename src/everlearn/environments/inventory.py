@@ -1,21 +1,22 @@
-"""Inventory control with lost sales and a lead time, as in Zipkin (2008): what is ordered today arrives too late.
+"""Inventory control with lost sales and a lead time, as in Zipkin (2008): an order arrives some steps later.
 
 At each step an order is placed, which arrives ``lead_time`` steps later, before the demand there.  Then the demand is
 drawn from a Poisson distribution; it is met from the stock on hand, and what cannot be met is lost.  There is room for
 ``capacity`` units on hand and on order together, and what would exceed it is not ordered.
 
-The demand has no largest value.  Where stock on hand is at most b, one more unit of demand beyond b is one more unit
-lost: expected costs depend on what lies beyond through its probability and its mean alone.  So that tail is put onto
-two values which keep both.  Here b is the capacity, and nothing is lost: averages are those of the Poisson demand.
+The demand has no largest value.  If the stock on hand is at most b, one more unit of demand beyond b is one more unit
+lost: expected costs depend on the tail beyond b only through its probability and its mean.  So the tail is replaced by
+two values with the same probability and mean.  If b is the capacity this is exact: averages are those of the Poisson
+demand.
 
-Where demand exceeds an amount below the capacity with a probability of less than 1e-12, b is that amount: rewards and
-observations then do not grow with room that is never needed.  With more than b on hand, the units lost are fewer than
-those of demand beyond b, and what is left differs from these by the stock less the demand, whose mean is kept.  So the
-expected cost of a step is wrong by at most (holding cost + penalty) E(D - b)+, some 1e-12 of these, and the law of the
-next memory by 1e-12.
+If demand exceeds an amount below the capacity with a probability of less than 1e-12, b is that amount, so that rewards
+and observations do not grow with room that is never needed.  With more than b on hand, the units lost are fewer than
+those of demand beyond b, and what is left differs from these by the stock minus the demand, whose mean is the same.  So
+the error of the expected cost of a step is at most (holding cost + penalty) E(D - b)+, about 1e-12 of these costs, and
+that of the distribution of the next memory is 1e-12.
 
-What remains is the error of the capacity and of the largest order, which is none where the optimal policy without them
-keeps below.
+What remains is the error due to the capacity and the largest order.  It is zero if the optimal policy without these
+bounds stays below them.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from dataclasses import dataclass, field
 from everlearn.environments.model import Model
 from everlearn.errors import require
 
-MOST_CAPACITY, MOST_DEMAND, LONGEST = 200, 100, 20
+MOST_CAPACITY, MOST_DEMAND, LONGEST_LEAD_TIME = 200, 100, 20
 MOST_MEMORIES, MOST_OBSERVATIONS = 1_000_000, 1_000_000
-"""Bounds on what is asked for, beyond which tables would not fit."""
+"""Bounds beyond which tables would not fit into memory."""
 
 RARE = 1e-12
-"""A demand that is exceeded with less than this probability is the beginning of the tail."""
+"""The tail of the demand begins at an amount that is exceeded with less than this probability."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class Inventory:
         largest, mean = self.most_ordered, self.mean_demand
         require(1 <= largest <= self.capacity, "most_ordered", largest, f"give 1 to {self.capacity}, the capacity")
         require(0 < mean <= MOST_DEMAND, "mean_demand", mean, f"give a positive number of at most {MOST_DEMAND}")
-        require(1 <= self.lead_time <= LONGEST, "lead_time", self.lead_time, f"give 1 to {LONGEST} steps")
+        longest = LONGEST_LEAD_TIME
+        require(1 <= self.lead_time <= longest, "lead_time", self.lead_time, f"give 1 to {longest} steps")
         few = (self.lead_time - 1) * math.log(largest + 1) <= math.log(MOST_MEMORIES / (self.capacity + 1))
         require(few, "lead_time", self.lead_time, "too many orders under way; give less, or a smaller most_ordered")
         object.__setattr__(self, "demand", demand_law(mean, self.capacity))
@@ -82,12 +84,12 @@ class Inventory:
 
     @property
     def observations(self) -> tuple[tuple[int, int, int, int], ...]:
-        """What can be seen."""
+        """Every observation."""
         return tuple((*seen, received) for seen in self._sales for received in range(self.most_ordered + 1))
 
     @property
     def _sales(self) -> list[tuple[int, int, int]]:
-        """What can be sold, lost and left; nothing is left where something was lost."""
+        """Every (sold, lost, left); nothing is left if something was lost."""
         most, demands = self.capacity, len(self.demand)
         sales = range(min(most + 1, demands))
         met = [(sold, 0, left) for sold in sales for left in range(most - sold + 1)]
@@ -96,14 +98,15 @@ class Inventory:
     @property
     def memories(self) -> tuple[tuple[int, ...], ...]:
         """Every stock on hand with every sequence of orders under way, within the capacity."""
-        found: list[tuple[int, ...]] = [(stock,) for stock in range(self.capacity + 1)]
+        memories: list[tuple[int, ...]] = [(stock,) for stock in range(self.capacity + 1)]
+        orders = range(self.most_ordered + 1)
         for _ in range(self.lead_time - 1):
-            orders = range(self.most_ordered + 1)
-            found = [(*kept, order) for kept in found for order in orders if sum(kept) + order <= self.capacity]
-        return tuple(found)
+            longer = ((*memory, order) for memory in memories for order in orders)
+            memories = [memory for memory in longer if sum(memory) <= self.capacity]
+        return tuple(memories)
 
     def accepted(self, position: int, action: str) -> int:
-        """Return what is ordered of what was asked for, given the units on hand and on order."""
+        """Return how much an action orders, given the units on hand and on order."""
         return min(self.quantities[action], self.capacity - position)
 
     def following(self, memory: tuple[int, ...], action: str, sold: int) -> tuple[int, ...]:
@@ -126,18 +129,10 @@ class Inventory:
 
 
 def demand_law(mean: float, largest_stock: int) -> tuple[float, ...]:
-    """Return probabilities of demands 0, 1, ...: Poisson below some b, and from there on a tail of the same mean.
+    """Return the probabilities of demands 0, 1, ...: Poisson below some b, and then a tail with the same mean.
 
-    Here b is ``largest_stock``, or a lesser demand that is exceeded with a probability of less than 1e-12.  The tail is
-    put onto b and one greater value.
-
-    Examples
-    --------
-    >>> [round(probability, 4) for probability in demand_law(1.0, 2)]
-    [0.3679, 0.3679, 0.1606, 0.1036]
-    >>> [len(demand_law(5.0, stock)) for stock in (20, 50, 200)]
-    [22, 29, 29]
-
+    Here b is ``largest_stock``, or a smaller demand that is exceeded with a probability of less than 1e-12.  The tail
+    consists of b and one larger value.
     """
     chances = [math.exp(-mean)]
     while len(chances) <= max(largest_stock, mean) or chances[-1] > 0:

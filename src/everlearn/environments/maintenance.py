@@ -1,20 +1,20 @@
-"""A machine whose wear is hidden: it produces until it fails, and only an inspection tells how worn it is.
+"""A machine whose wear is hidden: it produces until it fails, and only an inspection reveals how worn it is.
 
 The machine has wear 0, 1, ..., ``levels`` - 1.  A step of production fails with a probability that grows with the wear,
 evenly from ``new_failure`` to ``worn_failure``.  A failure is seen, and the machine is replaced at once.  Otherwise
-there is a product, and the wear goes up by one with probability ``wear``, as long as it can.  A step may be spent on
-replacing the machine instead, which makes it new, or on inspecting it, which tells its wear and leaves it as it is.
+there is a product, and the wear increases by one with probability ``wear``, up to the last level.  Instead of
+producing, a step can replace the machine, which makes it new, or inspect it, which only reveals its wear.
 
-Wear is known after a replacement, a failure and an inspection.  From then on, all that production tells is that the
-machine has not failed yet: the belief over wear is a function of the wear that was known and of the steps since then,
-its *age*.  At the age ``limit`` an overhaul is due, and the machine is replaced when it should produce.  So there are
-``levels`` (``limit`` + 1) beliefs, whatever the numbers.  They are computed by adding, multiplying and dividing numbers
-that are not negative, so that nothing cancels: each step of production adds a few roundings to the relative error.
+Wear is known after a replacement, a failure and an inspection.  From then on, production only reveals that the machine
+has not failed yet: the belief over wear is a function of the wear that was last known and of the steps since then, its
+*age*.  At the age ``limit`` an overhaul is due, and a machine that should produce is replaced.  So there are ``levels``
+(``limit`` + 1) beliefs, whatever the parameters.  They are computed by adding, multiplying and dividing nonnegative
+numbers, so that nothing cancels: each step of production adds a few rounding errors to the relative error.
 
-The model is one of maintenance with incomplete information, as Eckles (1968) posed it: what to do is decided by the
-age of the machine and the posterior distribution of its state.  The machine of Smallwood and Sondik (1973) makes
-products too, and can be examined, inspected and replaced.  It differs: there a worn machine makes defective products,
-of which any sequence can be seen, so that beliefs are countless; here it fails, so that beliefs are few.
+This is maintenance with incomplete information, as posed by Eckles (1968): decisions depend on the age of the machine
+and the posterior distribution of its state.  The machine of Smallwood and Sondik (1973) makes products too, and can be
+examined, inspected and replaced.  There a worn machine makes defective products, which can be observed in any sequence,
+so that there are infinitely many beliefs; here it fails, so that there are few.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ PRODUCT, FAILURE, REPLACED = "product", "failure", "replaced"
 NEW = (0, 0)
 """The memory of a new machine: its wear is known to be 0, and its age is 0."""
 
-MOST_LEVELS, LONGEST = 20, 200
-"""Bounds on what is asked for."""
+MOST_LEVELS, OLDEST = 20, 200
 
 Belief: TypeAlias = tuple[float, ...]
 """The probability of each wear."""
@@ -69,12 +68,12 @@ class Machine:
         least, most = self.new_failure, self.worn_failure
         require(0 <= least < 1, "new_failure", least, "give a probability in [0, 1)")
         require(least < most < 1, "worn_failure", most, f"give a probability above {least:g} and below 1")
-        require(1 <= self.limit <= LONGEST, "limit", self.limit, f"give 1 to {LONGEST} steps")
+        require(1 <= self.limit <= OLDEST, "limit", self.limit, f"give 1 to {OLDEST} steps")
         object.__setattr__(self, "_beliefs", dict(self._all_beliefs()))
 
     @property
     def observations(self) -> tuple[str, ...]:
-        """What can be seen."""
+        """Every observation."""
         return (PRODUCT, FAILURE, REPLACED, *(found(wear) for wear in range(self.levels)))
 
     @property
@@ -87,7 +86,7 @@ class Machine:
         return self._beliefs[memory]
 
     def failures(self) -> Belief:
-        """Return the probability that a step of production fails, for each wear; none is 1, by rounding either."""
+        """Return the probability that a step of production fails, for each wear; rounding never makes it 1."""
         least, most = float(self.new_failure), float(self.worn_failure)
         return tuple(min(most, least + (most - least) * wear / (self.levels - 1)) for wear in range(self.levels))
 
@@ -125,12 +124,5 @@ class Machine:
 
 
 def found(wear: int) -> str:
-    """Return the observation of an inspection.
-
-    Examples
-    --------
-    >>> found(2)
-    'wear 2'
-
-    """
+    """Return the observation of an inspection that reveals the wear."""
     return f"wear {wear}"

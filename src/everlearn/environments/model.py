@@ -22,20 +22,19 @@ from everlearn.protocol import History, Label, Rho
 from everlearn.randomness import set_words, uniform, words
 
 SUM_TOLERANCE = 1e-9
-"""How far from one the probabilities of a row may add up; rounding stays far below, mistakes far above."""
+"""The largest error of a sum of probabilities: rounding errors are far smaller, and mistakes far larger."""
 
 MOST_OUTCOMES = 1_000_000
-"""How many outcomes a row may have; more are taken for dynamics that never stop yielding."""
+"""The largest number of outcomes of a memory and an action; with more, rho is assumed to never stop yielding."""
 
 REMEMBERED_ROWS = 200_000
-"""How many validated rows an environment keeps; past that it evaluates rho again."""
-
+"""How many checked rows an environment keeps; beyond that it evaluates rho again."""
 
 YIELD = "yield (observation, probability, next memory)"
 
 
 class Outcome(NamedTuple):
-    """One thing that can happen after (memory, action)."""
+    """A possible outcome of (memory, action)."""
 
     observation: Label
     probability: float
@@ -92,24 +91,24 @@ class Model:
         return Pure(self.rho, "dynamics", "(memory, action)", remedy, _listed, self._outcomes)
 
     def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
-        """Return what can happen, checked: known observations, a distribution, memories of a supported type."""
+        """Return the possible outcomes, checked: known observations, a distribution, memories of a supported type."""
         outcomes: tuple[Outcome, ...] = self._pure(memory, action)
         return outcomes
 
     def _outcomes(self, rows: Any, memory: Label, action: Label) -> tuple[Outcome, ...]:
+        where = _after(memory, action)
         if not isinstance(rows, list):
-            where = f"{self._pure.name} {_after(memory, action)}"
-            raise TaskError(where, rows, f"was returned; {YIELD}", joint=" ")
+            raise TaskError(f"{self._pure.name} {where}", rows, f"was returned; {YIELD}", joint=" ")
         if len(rows) > MOST_OUTCOMES:
-            where = f"{self._pure.name} {_after(memory, action)}"
-            raise TaskError(where, rows[-1], f"is one of more than {MOST_OUTCOMES:,} outcomes; yield fewer", joint=" ")
-        outcomes = [self._checked(row, memory, action) for row in rows]
-        found = [outcome for outcome in outcomes if outcome.probability > 0]
-        total = math.fsum(outcome.probability for outcome in found)
+            remedy = f"is one of more than {MOST_OUTCOMES:,} outcomes; yield fewer"
+            raise TaskError(f"{self._pure.name} {where}", rows[-1], remedy, joint=" ")
+        checked = [self._checked(row, memory, action) for row in rows]
+        outcomes = [outcome for outcome in checked if outcome.probability > 0]
+        total = math.fsum(outcome.probability for outcome in outcomes)
         if abs(total - 1) > SUM_TOLERANCE:
-            raise ProbabilityError(f"probabilities {_after(memory, action)}", total, "must sum to one")
-        _check_memory_is_told_by_observation(found, memory, action)
-        return tuple(found)
+            raise ProbabilityError(f"probabilities {where}", total, "must sum to one")
+        _check_memories(outcomes, memory, action)
+        return tuple(outcomes)
 
     def _checked(self, row: Any, memory: Label, action: Label) -> Outcome:
         try:
@@ -130,16 +129,7 @@ class Model:
         return Outcome(observation, probability, following)
 
     def after(self, history: History) -> Model:
-        """Return the same environment, begun after a history.
-
-        Examples
-        --------
-        >>> def count(memory, action):
-        ...     yield "tick", 1.0, memory + 1
-        >>> Model(("wait",), ("tick",), 0, count).after([("wait", "tick")] * 3).memory
-        3
-
-        """
+        """Return the same environment, starting after a history."""
         memory = self.memory
         for action, observation in history:
             if action not in self.actions:
@@ -152,19 +142,20 @@ class Model:
 
 
 def _listed(rows: Any) -> Any:
-    """Return rows as a list, unless they are none: nothing, or one outcome that was returned instead of yielded."""
-    one = isinstance(rows, tuple) and len(rows) == 3 and as_number(rows[1]) is not None
-    return list(islice(rows, MOST_OUTCOMES + 1)) if isinstance(rows, Iterable) and not one else rows
+    """Return what rho yielded as a list; if it returned None or a single outcome instead, return that unchanged."""
+    single = isinstance(rows, tuple) and len(rows) == 3 and as_number(rows[1]) is not None
+    return list(islice(rows, MOST_OUTCOMES + 1)) if isinstance(rows, Iterable) and not single else rows
 
 
 def _after(memory: Label, action: Label) -> str:
     return f"after memory {memory!r} and action {action!r}"
 
 
-def _check_memory_is_told_by_observation(found: list[Outcome], memory: Label, action: Label) -> None:
-    told: dict[Label, Label] = {}
-    for outcome in found:
-        other = told.setdefault(outcome.observation, outcome.memory)
+def _check_memories(outcomes: list[Outcome], memory: Label, action: Label) -> None:
+    """Raise if the next memory is not a function of the observation."""
+    memories: dict[Label, Label] = {}
+    for outcome in outcomes:
+        other = memories.setdefault(outcome.observation, outcome.memory)
         if other != outcome.memory:
             raise TaskError(
                 f"memory {_after(memory, action)} and observation {outcome.observation!r}",
@@ -175,19 +166,7 @@ def _check_memory_is_told_by_observation(found: list[Outcome], memory: Label, ac
 
 
 class ModelEnvironment:
-    """Samples a model, with exactly one uniform draw a step.
-
-    Examples
-    --------
-    >>> def coin(memory, action):
-    ...     yield "heads", 0.5, 0
-    ...     yield "tails", 0.5, 0
-    >>> environment = ModelEnvironment(Model(("toss",), ("heads", "tails"), 0, coin))
-    >>> environment.start(np.random.default_rng(1))
-    >>> [environment.step("toss") for _ in range(3)]
-    ['tails', 'tails', 'heads']
-
-    """
+    """An environment that samples a model, with exactly one uniform draw per step."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -201,12 +180,12 @@ class ModelEnvironment:
 
     def step(self, action: Label) -> Label:
         """Execute an action and return the observation."""
-        bounds, found = self._row(self.memory, action)
+        bounds, outcomes = self._row(self.memory, action)
         draw = uniform(self._rng)
         index = 0
         while draw >= bounds[index] and index < len(bounds) - 1:
             index += 1
-        observation, _, self.memory = found[index]
+        observation, _, self.memory = outcomes[index]
         return observation
 
     def snapshot(self) -> dict[str, Any]:
@@ -214,7 +193,7 @@ class ModelEnvironment:
         return {"memory": self.memory, "stream": [int(word) for word in words(self._rng)]}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Go on from a snapshot exactly as if never stopped."""
+        """Resume from a snapshot, exactly as if the stream had never stopped."""
         self.memory = check_label(as_label(snapshot["memory"]), "memory")
         self._rng = np.random.Generator(np.random.SFC64(0))
         set_words(self._rng, np.array(snapshot["stream"], dtype=np.uint64))
@@ -223,15 +202,15 @@ class ModelEnvironment:
         if (row := self._rows.get((memory, action))) is None:
             if action not in self.model.actions:
                 raise LabelError("action", action, f"known: {few(self.model.actions)}")
-            found = self.model.outcomes(memory, action)
-            row = cumulative(found), found
+            outcomes = self.model.outcomes(memory, action)
+            row = cumulative(outcomes), outcomes
             if len(self._rows) < REMEMBERED_ROWS:
                 self._rows[memory, action] = row
         return row
 
 
 def cumulative(outcomes: Iterable[Outcome]) -> list[float]:
-    """Return the running sums by which an outcome is drawn: the first that exceeds the draw, else the last."""
+    """Return the running sums of probabilities; the first that exceeds a draw selects the outcome, else the last."""
     bounds, total = [], 0.0
     for outcome in outcomes:
         total += outcome.probability

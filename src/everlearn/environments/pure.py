@@ -1,8 +1,8 @@
-"""Evaluate the functions of a task, and refuse one that would make results unrepeatable.
+"""Evaluate the functions of a task, and raise if one makes results irreproducible.
 
-The dynamics rho, the update function f and the reward r are evaluated once and remembered, so they must be pure.  What
-a user wrote is read for random calls, clocks and input before it is first called, and called more than once with the
-same arguments: a function that samples returns something else sooner or later.
+The dynamics rho, the update function f and the reward r are evaluated once and the results are cached, so they must be
+pure.  The code of a user's function is searched for random calls, clocks and input before it is first called, and the
+function is called more than once with the same arguments: if it samples, its results differ sooner or later.
 """
 
 from __future__ import annotations
@@ -24,32 +24,17 @@ from everlearn.ownership import is_ours, package, plain_function
 from everlearn.purity import CLOCK, CONSTANT, HASHED, INPUT, RANDOM, TRUSTED, WRITTEN, impurities
 
 CAREFUL, REPEATS = 64, 8
-"""How many of the first evaluations are repeated, and how often each is done; later ones are done twice."""
+"""The first ``CAREFUL`` evaluations are done ``REPEATS`` times each, later ones twice."""
 
 SALTED = "differs from process to process; compare labels themselves, and iterate over a tuple or sorted(...)"
 
 
 class Pure:
-    """A function of a task, evaluated with care if a user wrote it.
+    """A function of a task (rho, f or r), which is checked if a user wrote it.
 
-    Parameters
-    ----------
-    function:
-        rho, f or r
-    role, arguments:
-        what it is to the task, and what it takes
-    remedy:
-        what to do instead of sampling, in a clause
-    read:
-        what is applied to the returned value, such as ``list`` to a generator
-    check:
-        what is called with the first value and the arguments before the function is called again; returns the result
-
-    Examples
-    --------
-    >>> Pure(lambda s, a, o: 0.5, "reward", "(s, action, observation)", "sample elsewhere")("idle", "wait", "busy")
-    0.5
-
+    ``role`` and ``arguments`` describe it in messages, and ``remedy`` says what to do instead of sampling.  ``read`` is
+    applied to every returned value, such as ``list`` to a generator.  ``check`` is called with the first value and the
+    arguments, before the function is called again, and returns the result.
     """
 
     def __init__(
@@ -63,13 +48,13 @@ class Pure:
     ) -> None:
         self.function, self.arguments, self.remedy, self._read, self._check = function, arguments, remedy, read, check
         self.name = f"{role} {getattr(function, '__name__', type(function).__name__)!r}"
-        self.is_own, self._done = is_own(function), 0
+        self.is_own, self._done = not is_ours(function), 0
         if self.is_own:
             self._refuse_impurities()
             self._refuse_other_order()
 
     def __call__(self, *labels: Any) -> Any:
-        """Return what the function returns for these labels."""
+        """Call the function."""
         if not self.is_own:
             return self._checked(self._evaluate(labels), labels)
         with blame(self.name, f"{self.arguments} = {labels!r}"):
@@ -91,13 +76,15 @@ class Pure:
         return value if self._read is None else self._read(value)
 
     def _refuse_impurities(self) -> None:
-        for found in impurities(_code_of(self.function), (RANDOM, CLOCK, INPUT, HASHED)):
+        plain = plain_function(self.function)
+        code = plain if isinstance(plain, FunctionType) else type(plain).__call__
+        for impurity in impurities(code, (RANDOM, CLOCK, INPUT, HASHED)):
             kept = f"is used once and the result is kept; {self.remedy}"
-            remedy = SALTED if found.kind == HASHED else kept
-            raise TaskError(f"{self.name} ({found.place})", found.name, remedy, joint=" ")
+            remedy = SALTED if impurity.kind == HASHED else kept
+            raise TaskError(f"{self.name} ({impurity.place})", impurity.name, remedy, joint=" ")
 
     def _refuse_other_order(self) -> None:
-        """Refuse a function whose arguments have the right names in another order."""
+        """Raise if the arguments have the right names in another order."""
         expected = self.arguments.strip("()").split(", ")
         try:
             names = list(inspect.signature(self.function).parameters)
@@ -108,27 +95,8 @@ class Pure:
                 raise TaskError(self.name, f"({', '.join(names)})", f"its arguments come in the order {self.arguments}")
 
 
-def is_own(function: Any) -> bool:
-    """Tell whether a function is a user's, not of this package.
-
-    Examples
-    --------
-    >>> is_own(is_own), is_own(len)
-    (False, True)
-
-    """
-    return not is_ours(function)
-
-
 def as_number(value: Any) -> float | None:
-    """Return what a function returned as a number, or None where it is none; a text is none.
-
-    Examples
-    --------
-    >>> as_number(True), as_number("1")
-    (1.0, None)
-
-    """
+    """Return a value as a number, or None if it is not one; a text is not a number."""
     if type(value) is float:
         return value
     if isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and value.ndim > 0):
@@ -139,43 +107,27 @@ def as_number(value: Any) -> float | None:
         return None
 
 
-def _code_of(function: Any) -> Any:
-    plain = plain_function(function)
-    return plain if isinstance(plain, FunctionType) else type(plain).__call__
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Tell whether two values are the same, also where they hold a NaN or an array, which are refused elsewhere."""
+def _same(value: Any, other: Any) -> bool:
+    """Return whether two values are equal, even if they contain a NaN or an array, which are refused elsewhere."""
     try:
-        return bool(one == other) or repr(one) == repr(other)
+        return bool(value == other) or repr(value) == repr(other)
     except ValueError:
-        return repr(one) == repr(other)
+        return repr(value) == repr(other)
 
 
 @lru_cache(maxsize=256)
 def check_environment(kind: type) -> None:
-    """Refuse a class of environments whose methods draw from anything but the ``rng`` that ``start`` is given.
+    """Raise if a method of an environment draws from anything but the ``rng`` that is passed to ``start``.
 
-    Clocks are allowed, since an environment may be a real system.  So is a generator with a seed in ``__init__``, which
-    may draw the world itself; in ``start`` or ``step`` it would give all runs the same luck.
-
-    Examples
-    --------
-    >>> class Coin:
-    ...     def start(self, rng):
-    ...         self.rng = rng
-    ...     def step(self, action):
-    ...         return int(self.rng.random() < 0.5)
-    >>> check_environment(Coin)
-
+    Clocks are allowed, since an environment may be a real system.  So is a seeded generator in ``__init__``, which may
+    draw the world itself; in ``start`` or ``step`` it would draw the same numbers in every run.
     """
     for name, method in _members(kind):
         function = plain_function(method)
-        for found in impurities(function, tuple(FOREIGN)) if isinstance(function, FunctionType) else ():
-            if not found.seed or (found.seed == CONSTANT and name in ("start", "step")):
-                raise TaskError(
-                    f"environment {kind.__name__!r}, {name} ({found.place})", found.name, FOREIGN[found.kind]
-                )
+        for impurity in impurities(function, tuple(FOREIGN)) if isinstance(function, FunctionType) else ():
+            if not impurity.seed or (impurity.seed == CONSTANT and name in ("start", "step")):
+                where = f"environment {kind.__name__!r}, {name} ({impurity.place})"
+                raise TaskError(where, impurity.name, FOREIGN[impurity.kind])
 
 
 FOREIGN = {
@@ -183,25 +135,22 @@ FOREIGN = {
     HASHED: SALTED,
     WRITTEN: "all runs share it; keep it in self, and set it in start",
 }
-"""What an environment is to do instead."""
+"""What to do instead, by kind of impurity."""
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield what the classes of a user's environment define, those that it inherits from included."""
-    for base in kind.__mro__ if is_own(kind) else ():
+    """Yield the members of the user's classes among an environment's class and its bases."""
+    for base in () if is_ours(kind) else kind.__mro__:
         if package(base) not in TRUSTED:
             yield from vars(base).items()
 
 
 _SHARED: WeakKeyDictionary[type, dict[str, bytes]] = WeakKeyDictionary()
-"""For each class of environments, what was pickled of its attributes before the first start."""
+"""The pickled attributes of each class of environments before its first start."""
 
 
 def check_shared(kind: type) -> None:
-    """Refuse a class of environments that has changed an attribute of its own, which all runs share.
-
-    Call it whenever an environment is about to start.
-    """
+    """Raise if a class attribute of an environment, which all runs share, has changed since the first start."""
     now = dict(_pickled(kind))
     before = _SHARED.setdefault(kind, now)
     for name, value in now.items():
@@ -211,7 +160,7 @@ def check_shared(kind: type) -> None:
 
 
 def _pickled(kind: type) -> Iterator[tuple[str, bytes]]:
-    """Yield the attributes of a class that can change: neither methods nor descriptors, nor what cannot be pickled."""
+    """Yield the attributes of a class that can change, pickled if possible: neither methods nor descriptors."""
     for name, value in _members(kind):
         if not (name.startswith("__") or callable(value) or hasattr(type(value), "__get__")):
             with contextlib.suppress(Exception):

@@ -1,16 +1,16 @@
-"""A network of queues whose servers can be run fast or slowly, and whose arrivals follow its reputation.
+"""A network of queues whose servers can run fast or slowly, and whose arrivals depend on its reputation.
 
 The station of Section 1.4 with several servers and queues.  Times are exponential, and the chain is uniformised
 (Lippman, 1975; Serfozo, 1979): a step is a potential event of a Poisson process whose rate is the greatest total rate,
-and at most one thing happens in it: an arrival, the completion of a service, or nothing.
+and at most one of these happens in it: an arrival or the completion of a service.
 
 Each queue holds ``capacity`` customers, served or waiting, and has ``servers`` servers.  In *parallel* an arriving
 customer chooses a queue at random, and leaves after service.  In *tandem* customers come to the first queue and pass
-through all; where the next queue is full, a server rests.  A customer who finds a full queue is lost.
+through all; a server waits while the next queue is full.  A customer who finds a full queue is lost.
 
-Customers judge by what they find: a full queue, or one of ``patience`` others, is too long.  The level of the
-reputation counts how many in a row have found it short, up to ``window``; one who does not sets it back to 0.  Arrivals
-have the rate floor + height level / window, so that long queues today keep customers away tomorrow.
+A queue is too long for an arriving customer if it is full or has ``patience`` others.  The level of the reputation
+counts how many customers in a row have found a short queue, up to ``window``; one who finds a long queue resets it to
+0.  Arrivals have the rate floor + height level / window, so that long queues today keep customers away tomorrow.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ PARALLEL, TANDEM = "parallel", "tandem"
 EACH, ALL = "each", "all"
 
 LARGEST = 1_000_000_000
-"""Up to here whole numbers are weighed against each other; more of anything is refused at once."""
+"""The largest value of any parameter; up to here the sizes that follow from them are compared."""
 
 MOST_MEMORIES, MOST_ENTRIES = 2_000_000, 20_000_000
-"""How many memories and transitions are listed at most: a task and its table take 120 bytes a transition where there
-are many for a memory, up to 170 where there are few, and so less than 3 GB."""
+"""Bounds on memories and transitions: a task and its table take 120 to 170 bytes per transition, less than 3 GB."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,10 @@ class QueueingNetwork:
 
     Examples
     --------
-    >>> one = QueueingNetwork(queues=1, capacity=1, window=0, fast_rate=2)
-    >>> one.lengths.ravel().tolist(), one.actions, one.clock
+    >>> queue = QueueingNetwork(queues=1, capacity=1, window=0, fast_rate=2)
+    >>> queue.lengths.ravel().tolist(), queue.actions, queue.clock
     ([0, 1], ('slow', 'fast'), 4.0)
-    >>> one.transitions(0).toarray().tolist()
+    >>> queue.transitions(0).toarray().tolist()
     [[0.5, 0.5], [0.25, 0.75]]
 
     """
@@ -85,9 +84,9 @@ class QueueingNetwork:
         self._check_size()
 
     def _check_size(self) -> None:
-        """Refuse what would not fit into memory, from logarithms, since the sizes themselves may be too long to write.
+        """Raise if the network would not fit into memory; logarithms are used, since the sizes may be huge.
 
-        An action has at most a transition for each arrival, for each service and for nothing.
+        An action has at most one transition for each arrival, one for each service and one for no event.
         """
         memories = self.queues * math.log10(self.capacity + 1) + math.log10(self.window + 1)
         actions = math.log10(2) * (self.queues if self.control == EACH else 1)
@@ -102,17 +101,17 @@ class QueueingNetwork:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values each part of a memory has."""
+        """The number of values of each part of a memory."""
         return (*[self.capacity + 1] * self.queues, self.window + 1)
 
     @property
     def memories(self) -> int:
-        """How many memories there are."""
+        """The number of memories."""
         return math.prod(self.shape)
 
     @property
     def clock(self) -> float:
-        """The rate of potential events: steps a unit of time."""
+        """The rate of potential events: steps per unit of time."""
         return self.floor + self.height + self.queues * self.servers * self.fast_rate
 
     @property
@@ -129,17 +128,17 @@ class QueueingNetwork:
 
     @property
     def parts(self) -> NDArray[np.int64]:
-        """The parts of each memory: a row for each queue, and one for the level of the reputation."""
+        """The parts of each memory: one row per queue, and one for the level of the reputation."""
         return np.array(np.unravel_index(np.arange(self.memories), self.shape))
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """The number of customers in each queue, a row for each queue."""
+        """The number of customers in each queue, one row per queue."""
         return self.parts[:-1]
 
     @property
     def busy(self) -> NDArray[np.int64]:
-        """The number of servers at work, a row for each queue: none where the next queue of a tandem is full."""
+        """The number of busy servers, one row per queue: none while the next queue of a tandem is full."""
         lengths = self.lengths
         at_work = np.minimum(lengths, self.servers)
         if self.topology == TANDEM:
@@ -158,7 +157,7 @@ class QueueingNetwork:
         rates, following = self._events(self.modes[action])
         chances = np.empty((self.memories, len(rates) + 1))
         chances[:, :-1] = np.stack(rates, axis=1) / self.clock
-        chances[:, -1] = np.maximum(0.0, 1 - chances[:, :-1].sum(axis=1))  # rounding may leave less than nothing
+        chances[:, -1] = np.maximum(0.0, 1 - chances[:, :-1].sum(axis=1))  # rounding may make it negative
         targets = np.stack([*following, np.arange(self.memories)], axis=1)
         starts = np.arange(0, chances.size + 1, chances.shape[1])
         matrix = csr_array((chances.ravel(), targets.ravel(), starts), shape=(self.memories, self.memories))
@@ -178,19 +177,19 @@ class QueueingNetwork:
         return rates, following
 
     def _arrived(self, parts: NDArray[np.int64], door: int) -> NDArray[np.int64]:
-        """Return the memories after a customer has come to a queue."""
-        after, found = parts.copy(), parts[door]
-        after[door] = np.minimum(found + 1, self.capacity)
-        content = found < min(self.patience or self.capacity, self.capacity)
+        """Return the memories after a customer has arrived at a queue."""
+        after, others = parts.copy(), parts[door]
+        after[door] = np.minimum(others + 1, self.capacity)
+        content = others < min(self.patience or self.capacity, self.capacity)
         after[-1] = np.where(content, np.minimum(parts[-1] + 1, self.window), 0)
         return self._number(after)
 
     def _served(self, parts: NDArray[np.int64], busy: NDArray[np.int64], queue: int) -> NDArray[np.int64]:
-        """Return the memories after a service has been completed, where one can be."""
-        after, one = parts.copy(), (busy[queue] > 0).astype(np.int64)
-        after[queue] -= one
+        """Return the memories after a service has been completed; those without a busy server stay the same."""
+        after, served = parts.copy(), (busy[queue] > 0).astype(np.int64)
+        after[queue] -= served
         if self.topology == TANDEM and queue + 1 < self.queues:
-            after[queue + 1] += one
+            after[queue + 1] += served
         return self._number(after)
 
     def _number(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:

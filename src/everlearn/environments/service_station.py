@@ -2,12 +2,12 @@
 
 At most one customer is present.  In mode *fast* a service is completed in one step, in mode *slow* with
 probability ``slow_completion`` at each step.  W_t is the longest service among the last ``window`` customers
-served (of those served, while they are fewer; 1 at the beginning), and a vacant place is filled with probability
+served (or among all, if they are fewer; 1 at the beginning), and a vacant place is filled with probability
 P_t = ``floor`` + ``height`` exp(-``decay`` (W_t - 1)).
 
-Two readings.  rho(o | H_t, a) is a function of H_t, so the arrival at the end of a step uses W_t *before* that
+Interpretation.  rho(o | H_t, a) is a function of H_t, so the arrival at the end of a step uses W_t *before* that
 step's departure is counted.  And service times beyond ``cap`` count as ``cap``: with the paper's constants a cap
-of 5 loses nothing, since 0.9 exp(-40) is below the resolution of a double beside 0.1.
+of 5 is exact, since adding 0.9 exp(-40) to 0.1 does not change it in double precision.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ARRIVAL, DEPARTURE, BOTH, NOTHING = "arrival", "departure", "arrival+departure",
 OBSERVATIONS = (ARRIVAL, DEPARTURE, BOTH, NOTHING)
 
 VACANT = -1
-"""The serving clock while nobody is served; else the steps of service that the customer has had."""
+"""The clock while nobody is served; otherwise the clock is the number of steps that the service has taken."""
 
 LARGEST_CAP = 400
 
@@ -37,7 +37,7 @@ class ServiceStation:
     """The constants of a station, and its dynamics.
 
     A memory is (clock, ages): the serving clock, and for each j = 2, ..., cap how many customers ago a service of
-    at least j steps was completed, 0 when there was none among the last ``window``.
+    at least j steps was completed, 0 if there was none among the last ``window``.
 
     Examples
     --------
@@ -96,18 +96,11 @@ class ServiceStation:
         yield NOTHING, 1 - departure, (min(clock + 1, self.cap - 1), ages)
 
     def _served(self, ages: tuple[int, ...], service: int) -> tuple[int, ...]:
-        """Return the ages after one more customer, whose service took so many steps."""
+        """Return the ages after another customer, whose service took ``service`` steps."""
         older = (0 if age in (0, self.window) else age + 1 for age in ages)
         return tuple(1 if service >= j else age for j, age in enumerate(older, start=2))
 
 
 def longest_service(ages: tuple[int, ...]) -> int:
-    """Return W_t, the longest of the recent service times, at most the cap.
-
-    Examples
-    --------
-    >>> longest_service((0, 0, 0, 0)), longest_service((1, 7, 0, 0))
-    (1, 3)
-
-    """
+    """Return W_t, the longest recent service time, at most the cap."""
     return 1 + sum(age > 0 for age in ages)

@@ -1,9 +1,9 @@
-"""A T-maze, again and again: a cue at the start tells which way to turn at the end of a corridor.
+"""An endless sequence of T-mazes: a cue at the start says which way to turn at the end of a corridor.
 
-After Bakker (2002), on one stream: the trial that ends is followed by another.  The cue, left or right with equal
-probability, is seen at the start alone.  After it come ``length`` - 1 places that look alike, and then the junction,
-where the turn that the cue told leads to a prize.  There is no way but forward elsewhere, as in the memory length
-experiment of bsuite (Osband et al., 2020): so a trial takes ``length`` + 2 steps, whatever is done.
+After Bakker (2002), on one stream: each trial is followed by another.  The cue, left or right with equal probability,
+is seen only at the start.  Then come ``length`` - 1 places that look alike, and then the junction, where the turn that
+the cue indicated leads to a prize.  Elsewhere every action moves forward, as in the memory length experiment of bsuite
+(Osband et al., 2020), so that a trial always takes ``length`` + 2 steps.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ ACTIONS = (LEFT, RIGHT)
 CORRIDOR, JUNCTION, PRIZE, NOTHING = "corridor", "junction", "prize", "nothing"
 OBSERVATIONS = (LEFT, RIGHT, CORRIDOR, JUNCTION, PRIZE, NOTHING)
 
-LONGEST = 10_000
-"""How long a corridor may be."""
+LONGEST_CORRIDOR = 10_000
 
 END = (-1, NOTHING)
-"""The memory at the end of a trial, and at the beginning of all; else it is the place and the cue."""
+"""The memory at the end of a trial, and at the start; otherwise the memory is the place and the cue."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class TMaze:
     length: int = 4
 
     def __post_init__(self) -> None:
-        require(1 <= self.length <= LONGEST, "length", self.length, f"give 1 to {LONGEST:,}")
+        require(1 <= self.length <= LONGEST_CORRIDOR, "length", self.length, f"give 1 to {LONGEST_CORRIDOR:,}")
 
     def model(self) -> Model:
         """Return the environment, before the first cue."""

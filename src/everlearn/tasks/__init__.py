@@ -1,1 +1,1 @@
-"""An environment seen through an aleatoric state, with a reward and a name: what an agent can be set to do."""
+"""Tasks: an environment seen through an aleatoric state, with a reward and a name."""

@@ -1,4 +1,4 @@
-"""Access control as a task: the aleatoric state is the last observation, which is all there is to know."""
+"""Access control as a task: the aleatoric state is the last observation, which determines the memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from everlearn.tasks.task import Task
 def access_control(*, servers: int = 10, priorities: int = 4, free_probability: float = 0.06) -> Task:
     """Accept or reject customers who pay different prices: a busy server cannot serve a better one.
 
-    With the numbers of the book the optimum is 2.747642 a step.  The book reports 2.31 after two million steps of
-    differential semi-gradient Sarsa, which kept exploring one time in ten; its first edition, which had the same task
-    as Example 6.7, 2.73 for R-learning.
+    With the numbers of the book the optimum is 2.747642 per step.  The book reports 2.31 after two million steps of
+    differential semi-gradient Sarsa, which explored in one step of ten; its first edition, which has the same task as
+    Example 6.7, reports 2.73 for R-learning.
 
     Parameters
     ----------
     servers:
-        how many there are
+        the number of servers
     priorities:
-        how many there are; customers pay 1, 2, 4, ... by priority
+        the number of priorities; customers pay 1, 2, 4, ... by priority
     free_probability:
         the probability that a busy server becomes free at a step
 

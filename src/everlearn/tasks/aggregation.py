@@ -55,14 +55,7 @@ def aggregation(
 
 
 def parity(state: int) -> int:
-    """Return phi: 1 for odd states, 2 for even ones.
-
-    Examples
-    --------
-    >>> parity(7), parity(2)
-    (1, 2)
-
-    """
+    """Return phi: 1 for odd states, 2 for even ones."""
     return 2 - state % 2
 
 

@@ -1,4 +1,4 @@
-"""Alternation as a task: an agent that keeps nothing of the past, where all that pays is to act against it."""
+"""Alternation as a task: the best action depends on the previous one, and the aleatoric state does not keep it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def alternating() -> Task:
     """Take the action that was not taken last, without remembering which it was (Appendix D).
 
     There is one aleatoric state.  A policy over aleatoric states can alternate only by chance: the best takes either
-    action with probability 1/2, and earns 1/2 a step where 1 is possible.
+    action with probability 1/2, and earns 1/2 per step whereas 1 is possible.
 
     Examples
     --------

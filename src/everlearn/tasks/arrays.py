@@ -1,4 +1,4 @@
-"""Tasks from arrays: a Markov decision process as transition and reward matrices, dense or sparse."""
+"""Make tasks from arrays: the transition and reward matrices of a Markov decision process, dense or sparse."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def mdp(
     ----------
     P:
         probabilities of the next state, ``P[action][state, next state]``: an array of three dimensions, or a sequence
-        of matrices, dense or SciPy sparse, one for each action
+        of matrices, dense or SciPy sparse, one per action
     R:
         rewards, ``R[state, action]`` or ``R[state, action, next state]``, or a sparse matrix ``R[action][state, next]``
-        for each action
+        per action
     actions:
-        labels; 0, 1, ... unless given
+        labels; by default 0, 1, ...
     aggregate:
         one label per state, used as the aleatoric state; by default the state itself. With ``aggregate``, the reward
         may depend only on that label, the action and the next state
@@ -73,17 +73,14 @@ def mdp(
     for action, matrix in enumerate(matrices):
         _check_rows(matrix, action, states)
     labels = check_labels(range(len(matrices)) if actions is None else actions, "actions")
-    require(
-        len(labels) == len(matrices),
-        "actions",
-        labels,
-        f"P has {len(matrices)} matrices; give as many labels",
-    )
+    remedy = f"P has {len(matrices)} matrices; give as many labels"
+    require(len(labels) == len(matrices), "actions", labels, remedy)
     require(check_label(start, "start") in range(states), "start", start, f"give a state from 0 to {states - 1}")
     given = _rewards(R, states, len(labels))
-    rewards = [_along(matrix, one) for matrix, one in zip(matrices, given, strict=True)]
+    rewards = [_along(*pair) for pair in zip(matrices, given, strict=True)]
     low, high = _range(rewards) if reward_range is None else read_range(reward_range)
-    seen = tuple(range(states)) if aggregate is None else _seen(aggregate, states)
+    seen = tuple(range(states)) if aggregate is None else in_order(aggregate, "aggregate")
+    require(len(seen) == states, "aggregate", f"{len(seen)} labels", f"give {states}, one for each state")
     number = {label: place for place, label in enumerate(dict.fromkeys(seen))}
     arrays = Arrays(matrices, rewards, np.array([number[label] for label in seen]))
     index = {label: place for place, label in enumerate(labels)}
@@ -115,15 +112,8 @@ def mdp(
     )
 
 
-def _seen(aggregate: Iterable[Label], states: int) -> tuple[Label, ...]:
-    """Return the aleatoric state of each memory, checked."""
-    seen = in_order(aggregate, "aggregate")
-    require(len(seen) == states, "aggregate", f"{len(seen)} labels", f"give {states}, one for each state")
-    return seen
-
-
 def _check_reward_is_a_function(arrays: Arrays, seen: tuple[Label, ...], actions: tuple[Label, ...]) -> None:
-    """Refuse rewards that depend on more of a memory than its aleatoric state: r is a function of (s, a, o)."""
+    """Raise if rewards depend on more of a memory than its aleatoric state: r is a function of (s, a, o)."""
     for action, matrix, rewards in zip(actions, arrays.matrices, arrays.rewards, strict=True):
         origin = arrays.classes[np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))]
         order = np.lexsort((rewards, matrix.indices, origin))
@@ -132,7 +122,7 @@ def _check_reward_is_a_function(arrays: Arrays, seen: tuple[Label, ...], actions
         if wrong.size:
             entry, other = order[wrong[0]], order[wrong[0] + 1]
             where = (seen[origin[entry]], action, int(matrix.indices[entry]))
-            remedy = "must be one; let the next state or the aggregate tell them apart"
+            remedy = "must be equal; distinguish them by the next state or the aggregate"
             raise RewardError(f"reward of {where!r}", (float(rewards[entry]), float(rewards[other])), remedy)
 
 
@@ -144,7 +134,7 @@ class _Predecessors:
         self._columns: dict[int, Any] = {}
 
     def find(self, aleatoric_state: int, action: int, following: int) -> int:
-        """Return one such memory: rewards do not tell them apart."""
+        """Return any such memory, since all have the same reward."""
         if action not in self._columns:
             self._columns[action] = self._arrays.matrices[action].tocsc()
         matrix = self._columns[action]
@@ -163,7 +153,7 @@ def _matrix(given: Any, action: int) -> Any:
         matrix = csr_array(_real(given), dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"P[{action}]", given, "give a matrix of probabilities") from None
-    matrix = matrix.copy()  # what was given stays as it was
+    matrix = matrix.copy()  # the user's matrix stays the same
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
@@ -197,11 +187,11 @@ def _rewards(given: Any, states: int, actions: int) -> list[Any]:
     from scipy.sparse import issparse
 
     remedy = f"give {(states, actions)} or {(states, actions, states)}, or a sparse matrix for each action"
-    if isinstance(given, list | tuple) and given and all(issparse(one) for one in given):
-        shapes = [one.shape for one in given]
+    if isinstance(given, list | tuple) and given and all(map(issparse, given)):
+        shapes = [matrix.shape for matrix in given]
         require(shapes == [(states, states)] * actions, "shapes of R", shapes, remedy)
-        _check_finite(np.concatenate([one.tocoo().data for one in given]))
-        return [_real(one.tocsr()).astype(np.float64) for one in given]
+        _check_finite(np.concatenate([matrix.tocoo().data for matrix in given]))
+        return [_real(matrix.tocsr()).astype(np.float64) for matrix in given]
     try:
         rewards = np.array(_real(given), dtype=np.float64)
     except (TypeError, ValueError):
@@ -226,5 +216,5 @@ def _check_finite(rewards: NDArray[np.float64]) -> None:
 
 
 def _range(rewards: list[NDArray[np.float64]]) -> tuple[float, float]:
-    low, high = float(min(one.min() for one in rewards)), float(max(one.max() for one in rewards))
+    low, high = float(min(array.min() for array in rewards)), float(max(array.max() for array in rewards))
     return (low, high) if low < high else (low, max(low + 1, math.nextafter(low, math.inf)))

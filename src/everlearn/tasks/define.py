@@ -1,4 +1,4 @@
-"""Defining a task of one's own in a few lines of plain Python."""
+"""Define a task in a few lines of plain Python."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from everlearn.tasks.task import ALEATORIC, Task
 
 
 class Definition:
-    """A task that is defined by decorating functions; it can be used wherever a task can.
+    """A task that is defined by decorating functions; it can be used like any task.
 
-    It is called like the function that it was made of, so that dynamics can be tested, and has everything that a
-    :class:`everlearn.Task` has.  Its ``reward`` and ``aleatoric`` are decorators too.
+    It can be called like the decorated function, so that dynamics can be tested, and has all attributes of a
+    :class:`everlearn.Task`.  Its ``reward`` and ``aleatoric`` are also decorators.
 
     Examples
     --------
@@ -52,32 +52,32 @@ class Definition:
         self._task: Task | None = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Call the function that was decorated, or make an environment of the class."""
+        """Call the decorated function, or make an instance of the decorated class."""
         return self.__wrapped__(*arguments, **named)
 
     def __repr__(self) -> str:
-        """Return one line: the name, and how many labels there are; the states are not known before they are used."""
+        """Return one line: the name, and how many labels there are; listing the states would build the task."""
         seen = counted(len(self.observations), "observation")
         return f"Task({self.name!r}: {counted(len(self.actions), 'action')}, {seen})"
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the task has."""
+        """Return an attribute of the task."""
         if name not in PUBLIC:
             raise AttributeError(f"task {self.__dict__.get('name')!r} has no attribute {name!r}", name=name, obj=self)
         return getattr(self.finish(), name)
 
     def __dir__(self) -> list[str]:
-        """Return the names of the task too."""
+        """Return the attributes of this object and of the task."""
         return sorted({*super().__dir__(), *PUBLIC})
 
     @property
     def reward(self) -> Part:
-        """The reward: a decorator for a function of (aleatoric state, action, observation); then r itself."""
+        """A decorator for the reward, a function of (aleatoric state, action, observation); afterwards r itself."""
         return Part(self, "reward", self._take_reward)
 
     @property
     def aleatoric(self) -> Part:
-        """The aleatoric state: ``@name.aleatoric(start)`` decorates f; then S0 and f themselves."""
+        """A decorator of f, as in ``@name.aleatoric(start)``; afterwards the aleatoric state itself."""
         return Part(self, "aleatoric", self._take_aleatoric)
 
     def _take_reward(self, *given: Any) -> Any:
@@ -123,28 +123,28 @@ class Definition:
 
 
 class Part:
-    """The reward or the aleatoric state of a definition: a decorator before it is known, and itself afterwards."""
+    """The reward or the aleatoric state of a definition: first a decorator, afterwards what was decorated."""
 
     def __init__(self, definition: Definition, name: str, take: Callable[..., Any]) -> None:
         self._definition, self._name, self._take = definition, name, take
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """Decorate a function; with the arguments of r, return the reward."""
+        """Decorate a function, or return the reward of (s, action, observation)."""
         return self._take(*given, **named)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the reward or the aleatoric state of the task has."""
+        """Return an attribute of the reward or the aleatoric state of the task."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(getattr(self._definition.finish(), self._name), name)
 
     def __repr__(self) -> str:
-        """Return that of the reward or the aleatoric state."""
+        """Return the representation of the reward or the aleatoric state."""
         return repr(getattr(self._definition.finish(), self._name))
 
 
 PUBLIC = {name for name in (*(entry.name for entry in fields(Task)), *dir(Task)) if not name.startswith("_")}
-"""What a task has."""
+"""The attributes of a task."""
 
 
 def task(
@@ -176,7 +176,7 @@ def task(
     aleatoric:
         the aleatoric state; by default the last observation. Set it here or with ``@name.aleatoric(start)``
     raw:
-        whether the learner sees rewards as they are; otherwise they are scaled to [0, 1]
+        whether the agent learns from rewards as they are; otherwise they are scaled to [0, 1]
     name, source, references:
         as in :class:`everlearn.Task`
 
@@ -198,8 +198,8 @@ def task(
     require(isinstance(name, str | None), "name", name, "give a text")
     require(isinstance(raw, bool), "raw", raw, "give True or False")
     require(aleatoric is None or isinstance(aleatoric, AleatoricState), "aleatoric", aleatoric, ALEATORIC)
-    known = isinstance(references, Mapping | None)
-    require(known, "references", references, "give a mapping from names to average rewards")
+    remedy = "give a mapping from names to average rewards"
+    require(isinstance(references, Mapping | None), "references", references, remedy)
     arguments: dict[str, Any] = {
         "actions": check_labels(actions, "actions"),
         "observations": check_labels(observations, "observations"),

@@ -1,4 +1,4 @@
-"""Drifting options as a task: the aleatoric state keeps the last few outcomes, and not the phase behind them."""
+"""Drifting options as a task: the aleatoric state keeps the last few outcomes, but not the phase."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
 MOST_CHOICES = 1_000_000
-"""How many pairs of an aleatoric state and an option there may be."""
+"""The largest number of pairs of an aleatoric state and an option."""
 
 
 def drifting(
@@ -27,23 +27,23 @@ def drifting(
 ) -> Task:
     """Choose among options whose chances of success slowly rise and fall in turn.
 
-    Nothing that is done changes the phase, so that the optimum is the average over a period of the best chance.  Who
-    keeps nothing of the past earns what the options earn on average, and no more.  Who knows the last option and its
-    outcome can stay after a success and leave after a failure (Robbins, 1952): with two options, and p and q their
-    chances of failure at a phase, that fails at a rate of 2 p q / (p + q) when the drift is slow.
+    No action changes the phase, so the optimum is the best chance, averaged over a period.  An agent without memory
+    earns at most the average of an option.  An agent that knows the last option and its outcome can stay after a
+    success and leave after a failure (Robbins, 1952): with two options whose chances of failure at a phase are p and q,
+    it fails at a rate of 2 p q / (p + q) if the drift is slow.
 
     Parameters
     ----------
     options:
-        how many there are
+        the number of options
     period:
-        after how many steps the chances are what they were
+        the number of steps after which the chances repeat
     window:
-        how many of the last options, with their outcomes, the aleatoric state keeps; 0: nothing
+        how many of the last options, with their outcomes, the aleatoric state keeps; 0: none
     floor, height:
-        an option's chance of success goes from floor + height down to floor and back
+        the chance of success of an option falls from floor + height to floor and rises again
     wave:
-        how: ``triangle``, at a constant pace, or ``cosine``
+        the shape of the drift: ``triangle``, at a constant pace, or ``cosine``
 
     Examples
     --------
@@ -77,7 +77,7 @@ def drifting(
 
 
 def _longest_window(options: int) -> int:
-    """Return how much can be kept: a step is one of options and outcomes, and shorter windows are states too."""
+    """Return the longest window whose sequences of options and outcomes, with shorter ones, are not too many states."""
     length, states = 0, 1
     while (states := 1 + 2 * options * states) * options <= MOST_CHOICES:
         length += 1
@@ -85,7 +85,7 @@ def _longest_window(options: int) -> int:
 
 
 def _references(world: Drifting) -> dict[str, float]:
-    """Return what who knows the phase earns, and what the best option earns for who sticks to it."""
+    """Return the average rewards of an agent that knows the phase, and of always choosing the best option."""
     chances = [[world.chance(phase, option) for option in range(world.options)] for phase in range(world.period)]
     means = [math.fsum(column) / world.period for column in zip(*chances, strict=True)]
     return {"optimum": math.fsum(map(max, chances)) / world.period, "best option": max(means)}

@@ -1,4 +1,4 @@
-"""Random tasks of a chosen size, seen exactly or through groups of memories that behave more or less alike."""
+"""Random tasks of any size, seen exactly or through groups of memories that behave more or less alike."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from everlearn.tasks.arrays import mdp
 from everlearn.tasks.task import Task
 
 MOST_MEMORIES, MOST_BRANCHES, MOST_ENTRIES = 2_000_000, 1_000, 10_000_000
-"""Bounds on what is asked for: making a task takes up to 170 bytes a branch and 400 a memory, and so less than 3 GB;
-drawing subsets takes time in proportion to branches times branching."""
+"""Bounds on sizes: a task takes up to 170 bytes per branch and 400 per memory, less than 3 GB; the time to draw subsets
+is proportional to branches times branching."""
 
 
 def garnet(
@@ -31,12 +31,12 @@ def garnet(
 
     Each action in each aleatoric state leads to ``branching`` others, drawn without replacement, with probabilities cut
     from the unit interval at uniform places (Archibald, McKinnon and Thomas, 1995; Bhatnagar et al., 2009).  Rewards,
-    by aleatoric state and action, are uniform in [0, 1]; in the latter they are normal.  So that everything can be
-    reached from everywhere, one action of each state can lead to the next state, in a ring.
+    by aleatoric state and action, are uniform in [0, 1]; in the second paper they are normal.  One action of each state
+    can lead to the next state, in a ring, so that every state can be reached from every other.
 
-    An aleatoric state is a group of memories.  The law of a memory is (1 - d) times the one that its group has in
-    common, plus d times one of its own, where d is ``distortion``: at 0 the members of a group behave alike, and
-    nothing is lost by not telling them apart.
+    An aleatoric state is a group of memories.  The distribution of what follows a memory is (1 - d) times one that its
+    group has in common, plus d times one of its own, where d is ``distortion``: at 0 the members of a group behave
+    alike, and nothing is lost by treating them as one.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ def garnet(
     actions:
         the number of actions
     branching:
-        how many aleatoric states can follow
+        the number of aleatoric states that can follow
     group:
-        how many memories share an aleatoric state; 1: it is all that there is to know
+        the number of memories per aleatoric state; with 1 it determines the memory
     distortion:
-        how far members of a group differ, from 0 to 1
+        how much members of a group differ, from 0 to 1
     seed:
-        what is drawn follows from it alone, for ever: uniform numbers of NumPy's SFC64, in the order of the source
+        determines the task, in all versions: uniform numbers of NumPy's SFC64, in the order of the source
 
     Examples
     --------
@@ -95,7 +95,7 @@ def garnet(
 def _law(
     random: np.random.Generator, classes: NDArray[np.int64], states: int, actions: int, branching: int
 ) -> tuple[NDArray[np.int64], Table]:
-    """Return next states and their probabilities, by memory, action and branch; one action can go on along the ring."""
+    """Return next states and their probabilities, by memory, action and branch; one action can follow the ring."""
     targets = _subsets(random, (classes.size, actions), states, branching)
     ring = np.broadcast_to(((classes + 1) % states)[:, None], targets.shape[:2])
     goes = np.arange(actions) == (classes % actions)[:, None]
@@ -116,10 +116,10 @@ def _subsets(random: np.random.Generator, shape: tuple[int, int], number: int, s
 
 
 def _members(draws: Table, targets: NDArray[np.int64], states: int, group: int) -> NDArray[np.int64]:
-    """Return which member of a group follows: one that is drawn, or along the ring the next.
+    """Return which member of a group follows: a random one, or the next one along the ring.
 
-    A memory and an action have one draw, which the number of the next state rotates, so that two branches to the same
-    state lead to the same member.  The ring passes through members in turn, and so through all memories.
+    A memory and an action have one draw, rotated by the number of the next state, so that two branches to the same
+    state lead to the same member.  The ring passes through the members in turn, and so through all memories.
     """
     memories = np.arange(states * group)
     own, classes = memories % group, memories // group

@@ -1,4 +1,4 @@
-"""A task in indices: what agents and loops use, where users use labels."""
+"""Tasks in indices, which agents and loops use; users use labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from everlearn.protocol import Label
 from everlearn.tasks.registry import make_task
 
 REMEMBERED_TRANSITIONS = 1_000_000
-"""How many values of f and r are kept; past that they are evaluated again."""
+"""The largest number of cached values of f and r; others are evaluated again."""
 
 
 class IndexedTask:
@@ -33,7 +33,7 @@ class IndexedTask:
         self._state = {label: index for index, label in enumerate(task.states)}
         self._action = {label: index for index, label in enumerate(task.actions)}
         self._observation = {label: index for index, label in enumerate(task.observations)}
-        self._known: dict[tuple[int, int, int], tuple[int, float]] = {}
+        self._transitions: dict[tuple[int, int, int], tuple[int, float]] = {}
         self.start = self._state[task.aleatoric.start]
 
     def __repr__(self) -> str:
@@ -66,11 +66,11 @@ class IndexedTask:
     def step(self, aleatoric_state: int, action: int, observation: int) -> tuple[int, float]:
         """Return f(s, a, o), and r(s, a, o) in the task's own units."""
         key = (aleatoric_state, action, observation)
-        if (known := self._known.get(key)) is None:
-            known = self._evaluate(*key)
-            if len(self._known) < REMEMBERED_TRANSITIONS:
-                self._known[key] = known
-        return known
+        if (transition := self._transitions.get(key)) is None:
+            transition = self._evaluate(*key)
+            if len(self._transitions) < REMEMBERED_TRANSITIONS:
+                self._transitions[key] = transition
+        return transition
 
     def _evaluate(self, aleatoric_state: int, action: int, observation: int) -> tuple[int, float]:
         task = self.task

@@ -1,4 +1,4 @@
-"""Inventory control as a task: all orders under way are seen, or only their sum with the stock, or the stock alone."""
+"""Inventory control as a task: the agent sees all orders under way, their sum with the stock, or the stock alone."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import math
 
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.environments.inventory import LONGEST, MOST_CAPACITY, MOST_DEMAND, Inventory
+from everlearn.environments.inventory import LONGEST_LEAD_TIME, MOST_CAPACITY, MOST_DEMAND, Inventory
 from everlearn.errors import require
-from everlearn.tasks.task import Task
+from everlearn.tasks.task import Task, check_amount
 
 ALL, POSITION, ON_HAND = "all", "position", "on-hand"
 VIEWS = (ALL, POSITION, ON_HAND)
 
 USUAL_CAPACITY = 20
-MOST_PAID = 1e300
-"""Rewards of more are refused: their sums would not be finite."""
 
 
 def inventory(
@@ -28,19 +26,19 @@ def inventory(
     most_ordered: int = 8,
     see: str = ALL,
 ) -> Task:
-    """Order stock that arrives some steps later: unsold stock costs, and so does demand that is not met.
+    """Order stock that arrives some steps later: unsold stock has a cost, and so has demand that is not met.
 
     Parameters
     ----------
     lead_time:
-        how many steps after it was placed an order arrives
+        the number of steps after which an order arrives
     mean_demand:
-        of the Poisson distribution
+        the mean of the Poisson distribution
     holding_cost, penalty:
-        what a unit costs that is left at the end of a step, and one of demand that was lost
+        the cost of a unit that is left at the end of a step, and of a unit of demand that is lost
     capacity:
-        how many units there may be on hand and on order; none: 20, or as many as an optimal policy may want, if that is
-        more, but at most 200
+        the largest number of units on hand and on order; none: 20, or as many as an optimal policy may want if that is
+        more, up to 200
     most_ordered:
         the largest order
     see:
@@ -58,9 +56,8 @@ def inventory(
     """
     parameters = dict(locals())
     require(see in VIEWS, "see", see, f"give one of {', '.join(VIEWS)}")
-    remedy = f"give a number of at least 0, at most {MOST_PAID:g}"
-    require(0 <= holding_cost <= MOST_PAID, "holding_cost", holding_cost, remedy)
-    require(0 < penalty <= MOST_PAID, "penalty", penalty, f"give a positive number of at most {MOST_PAID:g}")
+    check_amount("holding_cost", holding_cost)
+    check_amount("penalty", penalty, positive=True)
     room = enough(lead_time, mean_demand, penalty / (holding_cost + penalty)) if capacity is None else capacity
     store = Inventory(lead_time, mean_demand, room, most_ordered)
 
@@ -84,18 +81,13 @@ def inventory(
 
 
 def enough(lead_time: int, mean_demand: float, fractile: float) -> int:
-    """Return a capacity that binds no optimal policy, or the greatest, if that is less.
+    """Return a capacity that does not restrict an optimal policy, or the largest capacity if that is less.
 
-    Where demand waits, it is best to order up to a level: the quantile at penalty / (holding cost + penalty), the
-    fractile, of the demand in the step of the order and the ``lead_time`` after it.  Where it is lost, less is wanted.
-
-    Examples
-    --------
-    >>> [enough(lead_time, 5.0, 0.9) for lead_time in (1, 2, 3, 4)]
-    [20, 20, 26, 32]
-
+    If unmet demand waited, it would be best to order up to a level: the quantile at penalty / (holding cost + penalty),
+    the fractile, of the demand in the step of the order and the ``lead_time`` steps after it.  Since it is lost, less
+    is wanted.
     """
-    mean = (1 + max(1, min(lead_time, LONGEST))) * max(0.0, min(mean_demand, MOST_DEMAND))
+    mean = (1 + max(1, min(lead_time, LONGEST_LEAD_TIME))) * max(0.0, min(mean_demand, MOST_DEMAND))
     level, chance, total = 0, math.exp(-mean), math.exp(-mean)
     while total < fractile and level < MOST_CAPACITY:
         level += 1
@@ -105,7 +97,7 @@ def enough(lead_time: int, mean_demand: float, fractile: float) -> int:
 
 
 def _view(store: Inventory, see: str) -> AleatoricState:
-    """Return S0 and f of what the agent keeps.  An observation that cannot happen leads to the nearest state."""
+    """Return S0 and f of a view; an observation that cannot happen leads to the nearest state."""
     amounts = tuple(range(store.capacity + 1))
 
     def everything(memory: tuple[int, ...], action: str, observation: tuple[int, int, int, int]) -> tuple[int, ...]:

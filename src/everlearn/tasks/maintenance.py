@@ -1,4 +1,4 @@
-"""Maintenance as a task: seen through the last observation, or through what is known of the wear and the age since."""
+"""Maintenance as a task: the agent sees the last observation, or the wear that was last known and the age since."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState, last_observation
 from everlearn.environments.maintenance import ACTIONS, FAILURE, NEW, PRODUCT, REPLACED, Machine, found
 from everlearn.errors import require
-from everlearn.tasks.task import Task
+from everlearn.tasks.task import Task, check_amount
 
 OBSERVATION, AGE = "observation", "age"
 VIEWS = (OBSERVATION, AGE)
-
-MOST_PAID = 1e300
-"""Rewards of more are refused: their sums would not be finite."""
 
 
 def maintenance(
@@ -33,20 +30,20 @@ def maintenance(
     Parameters
     ----------
     levels:
-        how many levels of wear there are
+        the number of levels of wear
     wear:
-        the probability that a step of production adds one
+        the probability that a step of production adds a level
     new_failure, worn_failure:
-        the probability that a step of production fails, with a new machine and with one that is worn out
+        the probability that a step of production fails with a new machine, and with one that is worn out
     limit:
         the age, in steps of production since wear was last known, at which an overhaul is due
     revenue:
-        what a product earns
+        the price of a product
     inspection_cost, replacement_cost, failure_cost:
-        what each costs; a failure costs its replacement too, in one sum
+        the cost of each; that of a failure includes the replacement
     see:
-        what the agent keeps: ``observation`` is the last alone, ``age`` the wear that was last known and the age, which
-        is all there is to know
+        what the agent keeps: ``observation`` is the last one, ``age`` the wear that was last known and the age, which
+        determine the belief
 
     Examples
     --------
@@ -58,10 +55,9 @@ def maintenance(
     """
     parameters = dict(locals())
     require(see in VIEWS, "see", see, f"give one of {', '.join(VIEWS)}")
-    require(0 < revenue <= MOST_PAID, "revenue", revenue, f"give a positive number of at most {MOST_PAID:g}")
-    costs = {"inspection": inspection_cost, "replacement": replacement_cost, "failure": failure_cost}
-    for name, cost in costs.items():
-        require(0 <= cost <= MOST_PAID, f"{name}_cost", cost, f"give a number of at least 0, at most {MOST_PAID:g}")
+    check_amount("revenue", revenue, positive=True)
+    for name in ("inspection_cost", "replacement_cost", "failure_cost"):
+        check_amount(name, parameters[name])
     machine = Machine(levels, wear, new_failure, worn_failure, limit)
     earned = dict.fromkeys(machine.observations, -inspection_cost)
     earned |= {PRODUCT: revenue, FAILURE: -failure_cost, REPLACED: -replacement_cost}

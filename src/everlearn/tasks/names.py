@@ -1,4 +1,4 @@
-"""The names of the tasks, and where each is made; apart from the registry, so that a list of names costs no import."""
+"""The names of the tasks and of the functions that make them, without importing any."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ TASKS: dict[str, str] = {
 PREFIXES: dict[str, str] = {
     "gymnasium": "everlearn.adapters.task:from_gymnasium",
 }
-"""What makes a task of something that has its name elsewhere, as in ``gymnasium:FrozenLake-v1``."""
+"""The functions that make a task from a name of another library, as in ``gymnasium:FrozenLake-v1``."""

@@ -11,10 +11,7 @@ from everlearn.environments.queueing_network import EACH, FAST, PARALLEL, SLOW, 
 from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.tasks.arrays import mdp
-from everlearn.tasks.task import Task
-
-MOST_PAID = 1e300
-"""Rewards of more are refused: their sums would not be finite."""
+from everlearn.tasks.task import MOST_PAID, Task, check_amount
 
 
 def queueing_network(
@@ -35,39 +32,39 @@ def queueing_network(
     slow_rate: float = 1.0,
     fast_rate: float = 4.0,
 ) -> Task:
-    """Run the servers of several queues fast at a cost, or slowly and lose customers and a reputation.
+    """Run the servers of several queues fast at a cost, or slowly and lose customers and reputation.
 
     Parameters
     ----------
     queues, capacity, servers:
-        how many queues there are, how many customers each holds, and how many of these can be served at once
+        the number of queues, of customers that fit into each, and of customers that each can serve at once
     topology:
         ``parallel``, where customers choose a queue at random, or ``tandem``, where they pass through all
     control:
         ``each``: an action is a mode for each queue, 2 to the power of ``queues`` in all; ``all``: one for the network
     window:
-        how many customers in a row must find a short queue to restore the reputation; 0: arrivals never slacken
+        how many customers in a row must find a short queue to restore the reputation; 0: arrivals never slow down
     patience:
-        how many others in a queue are too many for an arriving customer; none: only a full queue is
+        how many others in a queue are too many for an arriving customer; none: only a full queue is too long
     see_reputation:
-        whether the aleatoric state keeps the level of the reputation too, and so everything
+        whether the aleatoric state keeps the level of the reputation too, which makes it the whole memory
     revenue:
         what a customer pays on admission
     fast_cost, slow_cost:
-        what a server at work costs a unit of time in each mode
+        the cost of a busy server per unit of time, in each mode
     arrival_floor, arrival_height:
-        customers arrive at the rate floor + height level / window, level being that of the reputation
+        customers arrive at the rate floor + height level / window, where level is that of the reputation
     slow_rate, fast_rate:
-        the rate at which a server completes services in each mode
+        the rate at which a server completes services, in each mode
 
     Notes
     -----
-    Rates are in events a unit of time, and a step is one over their greatest sum of a unit: averages are a step, and
-    that many times as much a unit of time.
+    Rates are in events per unit of time.  A unit of time has as many steps as the largest sum of all rates; averages
+    are per step, and that many times larger per unit of time.
 
     Examples
     --------
-    Empty for 2/3 of the time when always fast, for 1/3 when always slow; an arrival in 1/3 of the steps.
+    The queue is empty for 2/3 of the time if always fast, for 1/3 if always slow; 1/3 of the steps bring an arrival.
 
     >>> task = queueing_network(queues=1, capacity=1, window=0)
     >>> {name: round(value, 6) for name, value in task.references.items()}
@@ -90,7 +87,7 @@ def queueing_network(
         slow_rate,
         fast_rate,
     )
-    require(0 < revenue <= MOST_PAID, "revenue", revenue, f"give a positive number of at most {MOST_PAID:g}")
+    check_amount("revenue", revenue, positive=True)
     costs = {FAST: fast_cost / network.clock, SLOW: slow_cost / network.clock}
     for name, given, cost in (("fast_cost", fast_cost, costs[FAST]), ("slow_cost", slow_cost, costs[SLOW])):
         remedy = f"give a number of at least 0, for all servers in a step at most {MOST_PAID:g}"
@@ -118,7 +115,7 @@ def queueing_network(
 def _profit(
     network: QueueingNetwork, matrix: Any, modes: tuple[str, ...], revenue: float, costs: dict[str, float]
 ) -> Any:
-    """Return the reward of every transition under an action: a customer pays on admission, servers at work cost."""
+    """Return the reward of every transition under an action: customers pay on admission, and busy servers cost."""
     from scipy.sparse import csr_array
 
     customers, at_work = network.lengths.sum(axis=0), network.busy
@@ -129,7 +126,7 @@ def _profit(
 
 
 def _references(network: QueueingNetwork, revenue: float, costs: dict[str, float]) -> dict[str, float]:
-    """Return the averages that are known in closed form: queues on their own, whose arrivals never slacken."""
+    """Return the averages that are known in closed form: those of independent queues with a constant arrival rate."""
     if (network.window and network.height) or (network.topology == TANDEM and network.queues > 1):
         return {}
     return {f"always {mode}": birth_death_average(network, mode, revenue, costs[mode]) for mode in (FAST, SLOW)}
@@ -138,17 +135,8 @@ def _references(network: QueueingNetwork, revenue: float, costs: dict[str, float
 def birth_death_average(network: QueueingNetwork, mode: str, revenue: float, cost: float) -> float:
     """Return the exact average reward of queues in parallel in one mode, without reputation.
 
-    Each is a birth and death chain, M/M/s/K: the weight of a length n is that of n - 1 times the arrival rate over
-    that of departures from n.  Uniformisation leaves the stationary distribution as it is.
-
-    Examples
-    --------
-    Empty half of the time, when half of the steps bring a customer.
-
-    >>> one = QueueingNetwork(queues=1, capacity=1, window=0, fast_rate=2)
-    >>> birth_death_average(one, "fast", 1.0, 0.25)
-    0.125
-
+    Each is a birth and death chain, M/M/s/K: the weight of a length n is that of n - 1 times the ratio of the arrival
+    rate to the rate of departures from n.  Uniformisation does not change the stationary distribution.
     """
     arrival = (network.floor + network.height) / network.queues
     rate = network.fast_rate if mode == FAST else network.slow_rate

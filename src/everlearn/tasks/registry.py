@@ -1,4 +1,4 @@
-"""Make a task from what a user may give: a name, a definition, a function or a task."""
+"""Make a task from whatever a user passes: a name, a definition, a function or a task."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from everlearn.tasks.names import TASKS as TASKS
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import seen_through
 
+IS_AGENT = "is an agent; the task comes first, as in el.run(task, agent)"
+
 GYMNASIUM = re.compile(r"([\w.]+:)?([\w-]+/)?[\w-]+-v\d+")
-"""What the identifiers of Gymnasium look like; no task and no attribute of a module is called so."""
+"""The pattern of identifiers of Gymnasium; no task and no attribute of a module has such a name."""
 
 
 def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Task:
-    """Return a task from what a user may give: a task, a definition, a factory, or the name of one of these.
+    """Return the task that a user passes as a task, a definition, a factory, or the name of one of these.
 
-    Beside its own parameters every task takes ``aleatoric``, another way to see it: see :func:`everlearn.seen_through`.
+    In addition to its own parameters every task takes ``aleatoric``, as in :func:`everlearn.seen_through`.
 
     Examples
     --------
@@ -38,58 +40,62 @@ def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Tas
     15
 
     """
-    found, adapted = _located(given) if isinstance(given, str) else (given, ())
+    source, adapted = _located(given) if isinstance(given, str) else (given, ())
     chosen = dict(parameters or {})
-    if "aleatoric" in chosen and not (callable(found) and "aleatoric" in known_parameters(found)):
+    if "aleatoric" in chosen and not (callable(source) and "aleatoric" in known_parameters(source)):
         aleatoric = chosen.pop("aleatoric")
-        seen = seen_through(_made(given, found, chosen, adapted), aleatoric)
+        seen = seen_through(_build(given, source, chosen, adapted), aleatoric)
         return replace(seen, parameters={**seen.parameters, "aleatoric": aleatoric})
-    return _made(given, found, chosen, adapted)
+    return _build(given, source, chosen, adapted)
 
 
-def _made(given: object, found: object, chosen: dict[str, Any], adapted: tuple[str, ...]) -> Task:
-    if isinstance(found, Definition):
-        found = found.finish()
-    if isinstance(found, Task):
+def _build(given: object, source: object, chosen: dict[str, Any], adapted: tuple[str, ...]) -> Task:
+    """Return the task that ``source`` is or makes; messages name it as it was ``given``."""
+    if isinstance(source, Definition):
+        source = source.finish()
+    if isinstance(source, Task):
         if chosen:
-            remedy = f"the task {found.name!r} has no parameters; define it by a function that takes them"
+            remedy = f"the task {source.name!r} has no parameters; define it by a function that takes them"
             raise InputError("parameter", f"task.{next(iter(chosen))}", remedy)
-        return found
-    factory = functools.partial(found, *adapted) if callable(found) and adapted else found
+        return source
+    factory = functools.partial(source, *adapted) if callable(source) and adapted else source
     if inspect.isclass(factory) or not callable(factory) or needed(factory) != []:
-        raise InputError("task", given, _what_else(given, found))
+        raise InputError("task", given, _what_else(given, source))
     values = settings(factory, chosen, "task")
-    made = call_factory(factory, values, given, "task")
-    task = made.finish() if isinstance(made, Definition) else made
+    returned = call_factory(factory, values, given, "task")
+    task = returned.finish() if isinstance(returned, Definition) else returned
     if not isinstance(task, Task):
-        if all(hasattr(task, name) for name in ("act", "learn")):
-            raise InputError("task", name_of(given), "is an agent; the task comes first, as in el.run(task, agent)")
-        raise InputError("task", name_of(given), f"returned {kind_of(task)}, not a task")
+        remedy = IS_AGENT if _is_agent(task) else f"returned {kind_of(task)}, not a task"
+        raise InputError("task", name_of(given), remedy)
     return replace(task, parameters=values)
 
 
-def _what_else(given: object, found: Any) -> str:
-    """Say what was given in place of a task, and what to do."""
-    kind = found if inspect.isclass(found) else type(found)
+def _is_agent(value: Any) -> bool:
+    return hasattr(value, "act") and hasattr(value, "learn")
+
+
+def _what_else(given: object, source: Any) -> str:
+    """Return what was passed instead of a task, and what to do."""
+    kind = source if inspect.isclass(source) else type(source)
     if any(base.__module__.startswith("gymnasium") for base in kind.__mro__):
         return "is a Gymnasium environment; pass a function that makes it to el.from_gymnasium"
-    if all(hasattr(found, name) for name in ("act", "learn")):
-        return "is an agent; the task comes first, as in el.run(task, agent)"
-    if all(hasattr(found, name) for name in ("start", "step")):
+    if _is_agent(source):
+        return IS_AGENT
+    if hasattr(source, "start") and hasattr(source, "step"):
         return "is an environment; decorate its class with @el.task(actions=..., observations=...)"
-    if found is None:
+    if source is None:
         return "give a task, a function that makes one, or the name of one of these"
     what = "is neither a task nor a function that makes one"
-    if inspect.isroutine(found):
-        what = f"is a function of ({', '.join(needed(found) or ['...'])}), which makes no task"
-    module = given.partition(":")[0] if isinstance(given, str) else getattr(found, "__module__", "")
+    if inspect.isroutine(source):
+        what = f"is a function of ({', '.join(needed(source) or ['...'])}), which makes no task"
+    module = given.partition(":")[0] if isinstance(given, str) else getattr(source, "__module__", "")
     inside = vars(sys.modules.get(module, object())) if module in sys.modules else {}
     named = [f"{module}:{name}" for name, value in inside.items() if isinstance(value, Task | Definition)]
     return f"{what}; tasks there: {', '.join(named)}" if named else what
 
 
 def _located(name: str) -> tuple[Any, tuple[str, ...]]:
-    """Return what a name stands for, and the name that an adapter is to be called with."""
+    """Return what a name stands for, and the name to pass to it if it is an adapter."""
     prefix, _, rest = name.partition(":")
     if prefix in PREFIXES:
         return locate(prefix, PREFIXES, "task"), (rest,)

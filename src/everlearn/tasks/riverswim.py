@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -40,15 +39,15 @@ def riverswim(
     Parameters
     ----------
     states:
-        how many there are, from the left end to the right
+        the number of states, from the left end to the right
     advance, back:
-        the probabilities that swimming right succeeds, and that it loses ground, inside
+        the probabilities that swimming right succeeds, and that it loses ground, between the ends
     first_advance:
         the probability that swimming right succeeds at the left end
     last_back:
         the probability that swimming right loses ground at the right end
     left_reward, right_reward:
-        what is paid for swimming left at the left end, and for swimming right at the right end, whatever comes of it
+        what is paid for swimming left at the left end, and for swimming right at the right end, successful or not
 
     Examples
     --------
@@ -57,7 +56,8 @@ def riverswim(
     {'optimum': 0.428622, 'always right': 0.428622, 'always left': 0.005}
 
     """
-    return _river("riverswim", dict(locals()))
+    parameters = dict(locals())
+    return replace(_river("riverswim", **parameters), parameters=parameters)
 
 
 def riverswim_12(
@@ -83,29 +83,11 @@ def riverswim_12(
 
     """
     parameters = dict(locals())
-    return replace(_river("riverswim-12", {"states": 12, **parameters}), parameters=parameters)
+    return replace(_river("riverswim-12", states=12, **parameters), parameters=parameters)
 
 
-def _river(name: str, parameters: dict[str, Any]) -> Task:
-    _check(**parameters)
-    small, large = parameters["left_reward"], parameters["right_reward"]
-    states = parameters["states"]
-    right = _right(**{key: value for key, value in parameters.items() if not key.endswith("reward")})
-    left = np.eye(states, k=-1)
-    left[0, 0] = 1.0
-    rewards = np.zeros((states, len(ACTIONS)))
-    rewards[0, 0], rewards[-1, 1] = small, large
-    task = mdp([left, right], rewards, actions=ACTIONS, reward_range=(0.0, max(small, large)), name=name)
-    return replace(
-        task,
-        summary=f"swim against the current past {states - 2} states that pay nothing, or stay for a small reward",
-        source="Strehl and Littman (2008), with the numbers of Osband, Russo and Van Roy (2013)",
-        parameters=parameters,
-        references=_references(right, small, large),
-    )
-
-
-def _check(
+def _river(
+    name: str,
     *,
     states: int,
     advance: float,
@@ -114,7 +96,7 @@ def _check(
     last_back: float,
     left_reward: float,
     right_reward: float,
-) -> None:
+) -> Task:
     require(2 <= states <= MOST_STATES, "states", states, f"give 2 to {MOST_STATES}")
     require(0 < advance <= 1, "advance", advance, "give a probability in (0, 1]")
     require(0 <= back <= 1 - advance + 1e-12, "back", back, f"give 0 to {1 - advance:.6g}")
@@ -122,27 +104,34 @@ def _check(
     require(0 <= last_back <= 1, "last_back", last_back, "give a probability")
     require(0 <= left_reward < np.inf, "left_reward", left_reward, "give a finite number of at least 0")
     require(0 < right_reward < np.inf, "right_reward", right_reward, "give a positive, finite number")
-
-
-def _right(*, states: int, advance: float, back: float, first_advance: float, last_back: float) -> Table:
-    """Return the transitions of swimming right."""
-    up = np.full(states - 1, advance)
-    down = np.full(states - 1, back)
+    up, down = np.full(states - 1, advance), np.full(states - 1, back)
     up[0], down[-1] = first_advance, last_back
     moves = np.diag(up, 1) + np.diag(down, -1)
-    return moves + np.diag(np.maximum(0.0, 1 - moves.sum(axis=1)))
+    right = moves + np.diag(np.maximum(0.0, 1 - moves.sum(axis=1)))
+    left = np.eye(states, k=-1)
+    left[0, 0] = 1.0
+    rewards = np.zeros((states, len(ACTIONS)))
+    rewards[0, 0], rewards[-1, 1] = left_reward, right_reward
+    largest = max(left_reward, right_reward)
+    task = mdp([left, right], rewards, actions=ACTIONS, reward_range=(0.0, largest), name=name)
+    return replace(
+        task,
+        summary=f"swim against the current past {states - 2} states that pay nothing, or stay for a small reward",
+        source="Strehl and Littman (2008), with the numbers of Osband, Russo and Van Roy (2013)",
+        references=_references(right, left_reward, right_reward),
+    )
 
 
 def _references(right: Table, small: float, large: float) -> dict[str, float]:
-    """Return the averages of the two policies that may be optimal, and the greater of them.
+    """Return the averages of the two policies that may be optimal, and the larger of them.
 
-    Always right makes a chain that moves one state at a time, so that what goes up between two neighbours goes down:
-    weights in the ratio of those probabilities are stationary, and the average g is ``large`` times the share of the
-    last.
+    Always right makes a chain that moves one state at a time, so the flow up between two neighbours equals the flow
+    down: weights in the ratio of those probabilities are stationary, and the average g is ``large`` times the weight of
+    the last state.
 
-    That is the optimum where ``small`` is at most g.  The relative values h of always right go up, h(s + 1) > h(s):
+    That is the optimum if ``small`` is at most g.  The relative values h of always right increase, h(s + 1) > h(s):
     by d = g / up at the first state, and from there by (g + down d) / up.  So left, which pays nothing and leads one
-    state down, is nowhere better than g, except perhaps at the left end, where it pays ``small``.  Where ``small`` is
+    state down, is nowhere better than g, except perhaps at the left end, where it pays ``small``.  If ``small`` is
     more than g, a policy that goes left at the left end and gets there earns ``small``; any other never collects
     ``small``, and so earns at most g.
     """

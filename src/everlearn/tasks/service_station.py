@@ -1,4 +1,4 @@
-"""The service station as a task: the aleatoric state tells whether a customer is present, the reward is profit."""
+"""The service station as a task: the aleatoric state is whether a customer is present, the reward is profit."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def service_station(
     Parameters
     ----------
     window:
-        over how many customers the reputation extends
+        the number of customers on which the reputation depends
     revenue:
         what a customer pays on arrival
     fast_cost, slow_cost:
-        what a step of service costs in each mode
+        the cost of a step of service, in each mode
     slow_completion:
         the probability that a slow service is completed at a step
     arrival_floor, arrival_height, arrival_decay:
-        the arrival probability is floor + height exp(-decay (W - 1)), W the longest recent service
+        the arrival probability is floor + height exp(-decay (W - 1)), where W is the longest recent service
     cap:
-        service times beyond this count as this; none: the least that loses nothing in double precision
+        longer service times count as this; none: the least cap that is exact in double precision
     raw:
         whether the agent learns from profit itself, as the paper's does, or from profit scaled to [0, 1]
 
@@ -83,14 +83,7 @@ def service_station(
 
 
 def presence(present: int, _action: str, observation: str) -> int:
-    """Return f: whether a customer is present.
-
-    Examples
-    --------
-    >>> presence(1, "slow", "departure"), presence(1, "slow", "arrival+departure"), presence(1, "slow", "nothing")
-    (0, 1, 1)
-
-    """
+    """Return f: whether a customer is present."""
     if observation in (ARRIVAL, BOTH):
         return 1
     return 0 if observation == DEPARTURE else present
@@ -101,10 +94,10 @@ def _references(station: ServiceStation, revenue: float, fast: float, slow: floa
 
     Always fast: every service takes one step, so that W = 1 and a step ends with a customer with probability P(1).
 
-    The optimum: no arrival probability exceeds 1, so no policy does better than with a queue at the door.  There a
+    The optimum: no arrival probability exceeds 1, so no policy does better than if a queue waited at the door.  Then a
     step of service costs ``fast`` and completes, or costs ``slow`` and completes with probability c, and each
-    completion brings the next customer: at most max(revenue - fast, c revenue - slow, 0) a step, 0 being what it earns
-    while nobody is there.  Always fast attains the first when P(1) = 1, so it is optimal where that is the largest.
+    completion brings the next customer.  That earns at most max(revenue - fast, c revenue - slow, 0) per step, where 0
+    is earned while nobody is there.  Always fast attains the first if P(1) = 1, and is optimal if that is the largest.
     """
     door = station.arrival_probability(1)
     lines = {"always fast": door * (revenue - fast), "always slow": renewal_average(station, revenue, slow)}
@@ -114,13 +107,12 @@ def _references(station: ServiceStation, revenue: float, fast: float, slow: floa
 
 
 def renewal_average(station: ServiceStation, revenue: float, cost: float) -> float:
-    """Return the exact average reward where each step of service completes it with one probability, by renewal.
+    """Return the exact average reward if a step of service always has the same mean cost and chance of completion.
 
-    ``cost`` is what a step of service costs on average.
-
-    Service times X are independent and geometric.  A customer who finds W before and leaves W' behind is followed by
-    another after no further step with probability P(W), else after 1 / P(W') more on average.  W and W' are maxima
-    over ``window`` customers, the window moved by one: they share window - 1 of them.
+    The result follows from renewal theory.  Service times X are independent and geometric.  Let W and W' be the longest
+    recent service before and after a customer leaves.  Then the next customer arrives at once with probability P(W),
+    else after 1 / P(W') more steps on average.  W and W' are maxima over ``window`` customers each, of which they share
+    window - 1.
     """
     c, cap = station.slow_completion, station.cap
     at_most = [0.0] + [1 - (1 - c) ** w for w in range(1, cap)] + [1.0]  # P(X <= w), X capped

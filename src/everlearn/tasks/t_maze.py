@@ -1,4 +1,4 @@
-"""The T-maze as a task: the aleatoric state is a window of observations, and its length decides what can be earned."""
+"""The T-maze as a task: the aleatoric state is a window of observations, whose length limits what can be earned."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from dataclasses import replace
 
 from everlearn.aleatoric import state
 from everlearn.aleatoric.reward import Reward
-from everlearn.environments.t_maze import ACTIONS, LONGEST, OBSERVATIONS, PRIZE, TMaze
+from everlearn.environments.t_maze import ACTIONS, LONGEST_CORRIDOR, OBSERVATIONS, PRIZE, TMaze
 from everlearn.errors import require
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import reached
 
 MOST_KEPT = 20_000_000
-"""How many observations there may be in all windows together."""
+"""The largest number of observations in all windows together."""
 
 
 def t_maze(*, length: int = 4, window: int = 5) -> Task:
     """Remember the cue from the beginning of a corridor until its end (Bakker, 2002).
 
     A trial takes ``length`` + 2 steps and earns at most 1, so that the optimum is 1 / (length + 2).  At the junction
-    the cue lies ``length`` observations back.  A window of more than that contains it, determines the place and the
-    cue, and has no distortion: the best policy over aleatoric states is optimal.  A shorter one does not, and every
-    policy over it earns half of the optimum.  Its distortion is 1 at every horizon: what the right turn is worth.
+    the cue lies ``length`` observations back.  A longer window contains it, determines the place and the cue, and has
+    no distortion: the best policy over aleatoric states is optimal.  With a shorter one every policy over aleatoric
+    states earns half of the optimum.  Its distortion is 1, the value of the right turn, at every horizon.
 
     Parameters
     ----------
     length:
-        how many steps it takes from the cue to the junction
+        the number of steps from the cue to the junction
     window:
-        how many observations the aleatoric state keeps
+        the number of observations that the aleatoric state keeps
 
     Examples
     --------
@@ -67,8 +67,8 @@ def t_maze(*, length: int = 4, window: int = 5) -> Task:
 
 
 def _check_window(length: int, window: int) -> None:
-    """Refuse windows that are too many: each may begin at any place of a trial, and each trial ends in four ways."""
-    require(1 <= window <= LONGEST, "window", window, f"give 1 to {LONGEST:,}")
+    """Raise if there are too many windows: one can begin at any place of a trial, and a trial can end in four ways."""
+    require(1 <= window <= LONGEST_CORRIDOR, "window", window, f"give 1 to {LONGEST_CORRIDOR:,}")
     trial = length + 2
     places = math.log10(window * trial) + (window // trial + 1) * math.log10(4)
     remedy = f"with a length of {length}, there are too many windows; give less"

@@ -20,11 +20,14 @@ from everlearn.errors import InputError, ObservationError, TaskError, require
 from everlearn.labels import check_labels, counted
 from everlearn.protocol import Environment, History, Label
 
+MOST_PAID = 1e300
+"""The largest price or cost: sums of larger ones would not be finite."""
+
 ALEATORIC = "give an el.AleatoricState, such as el.window(3) or el.last_observation()"
 
 
 class Arrays(NamedTuple):
-    """A task given by arrays: memory and observation are the state of a Markov decision process, by number."""
+    """The arrays of a Markov decision process; its state, by number, is both memory and observation."""
 
     matrices: list[Any]
     """For each action a sparse matrix (CSR) of probabilities, without explicit zeros."""
@@ -49,16 +52,16 @@ class Task:
     reward:
         r and its range
     model:
-        the environment, where rho is known
+        the environment, if rho is known
     environment:
         a function that returns the environment, if rho is not known. A task with neither can be used only with an agent
         that you drive yourself
     name, summary, source:
-        what it is called, what it is, and where it comes from
+        its name, a line about it, and where it comes from
     arrays:
         the arrays, for a task made from arrays; no enumeration is needed
     parameters:
-        what it was made with
+        the parameters with which it was made
     references:
         known average rewards by name, drawn as lines in the plot of a learning curve
 
@@ -101,8 +104,8 @@ class Task:
         require(makes, "environment", self.environment, "give a class, or a function that makes an environment")
 
     def _check_model(self) -> None:
-        known = isinstance(self.model, Model | None)
-        require(known, "model", self.model, "give an el.Model(actions, observations, memory, rho)")
+        fine = isinstance(self.model, Model | None)
+        require(fine, "model", self.model, "give an el.Model(actions, observations, memory, rho)")
         for name in ("actions", "observations") if self.model is not None else ():
             labels = getattr(self.model, name)
             same = labels == getattr(self, name)
@@ -122,11 +125,11 @@ class Task:
 
     @cached_property
     def scaled(self) -> Task:
-        """The same task with rewards scaled to [0, 1] for the learner; itself, if they are so already."""
+        """The same task with rewards scaled to [0, 1] for the agent; itself, if they already are."""
         return replace(self, reward=replace(self.reward, raw=False)) if self.reward.raw else self
 
     def start(self, rng: np.random.Generator) -> Environment:
-        """Return a new environment, begun."""
+        """Return a new environment, started."""
         if self.model is not None:
             environment: Environment = ModelEnvironment(self.model)
         elif self.environment is not None:
@@ -153,7 +156,7 @@ class Task:
         return observation
 
     def after(self, history: History) -> Task:
-        """Return the same task begun after a history: memory and aleatoric state are those it leads to.
+        """Return the same task, starting from the memory and the aleatoric state to which a history leads.
 
         Examples
         --------
@@ -164,20 +167,16 @@ class Task:
         """
         if self.model is None and self.environment is not None:
             raise TaskError("history", history, "only a task with a model can begin after a history")
-        steps = _steps(history)
+        try:
+            steps = [(action, observation) for action, observation in history]
+        except (TypeError, ValueError):
+            raise TaskError("history", history, "give pairs, as in [(action, observation), ...]") from None
         return replace(
             self,
             aleatoric=replace(self.aleatoric, start=self.aleatoric.of(steps)),
             model=None if self.model is None else self.model.after(steps),
             references={},
         )
-
-
-def _steps(history: History) -> list[tuple[Label, Label]]:
-    try:
-        return [(action, observation) for action, observation in history]
-    except (TypeError, ValueError):
-        raise TaskError("history", history, "give pairs, as in [(action, observation), ...]") from None
 
 
 def _averages(references: Mapping[Any, Any]) -> Iterator[tuple[str, float]]:
@@ -189,3 +188,10 @@ def _averages(references: Mapping[Any, Any]) -> Iterator[tuple[str, float]]:
         fine = isinstance(name, str) and number is not None and math.isfinite(number)
         require(fine, "references", {name: value}, "give finite average rewards by name, as in {'optimum': 0.5}")
         yield name, float(value)
+
+
+def check_amount(name: str, amount: float, positive: bool = False) -> None:
+    """Raise unless an amount of money is at least 0, or positive, and small enough that sums of rewards are finite."""
+    bound = "a positive number of" if positive else "a number of at least 0,"
+    fine = (amount > 0 if positive else amount >= 0) and amount <= MOST_PAID
+    require(fine, name, amount, f"give {bound} at most {MOST_PAID:g}")

@@ -1,12 +1,12 @@
-"""The same task seen through another aleatoric state: a window, memory itself, any aggregation of memories.
+"""See a task through another aleatoric state: a window, the memory itself, or any aggregation of memories.
 
-What can be learned is decided by what is kept (Sections 1.3 and 2.2.2), so a task can be seen in several ways.
+What can be learned depends on what is kept (Sections 1.3 and 2.2.2), so a task can be seen in several ways.
 
-- *Finer* views keep something beside the natural aleatoric state, which stays, since the reward is a function of it:
+- *Finer* views keep something in addition to the natural aleatoric state, of which the reward is a function:
   S = (natural state, the last k observations), or S = (natural state, memory), whose distortion is zero.
-- An *aggregation* maps every memory to a class, and S is that class.  For S' to be a function of (S, A, O), and the
-  reward too, the environment then announces both: an observation is (observation, class of the next memory, number of
-  the payment), the payments being numbered upwards.  Dynamics and rewards stay as they were, so that lambda_* does.
+- An *aggregation* maps every memory to a class, and S is that class.  S' and the reward must be functions of (S, A, O),
+  so the environment announces both: an observation is (observation, class of the next memory, number of the payment),
+  with payments numbered in increasing order.  Dynamics and rewards stay the same, and so does lambda_*.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WAYS = "natural, memory, window:K, window:K+actions, or your own as module:attri
 
 
 class Arrow(NamedTuple):
-    """One thing that can happen from a pair of a memory and an aleatoric state."""
+    """A possible transition from a pair of a memory and an aleatoric state."""
 
     memory: Label
     aleatoric_state: Label
@@ -67,32 +67,23 @@ def seen_through(task: object, aleatoric: object) -> Task:
     ('new', 'begun')
 
     """
-    from everlearn.tasks.registry import make_task  # which offers this to every task
+    from everlearn.tasks.registry import make_task  # it imports this module, since every task can be seen differently
 
     natural = make_task(task)
-    found = _named(aleatoric) if isinstance(aleatoric, str) else aleatoric
-    if isinstance(found, str) and found == "natural":
+    view = _named(aleatoric) if isinstance(aleatoric, str) else aleatoric
+    if isinstance(view, str) and view == "natural":
         return natural
-    return replace(_seen(natural, found, aleatoric), references=_whatever_is_seen(natural))
-
-
-def _seen(task: Task, found: object, given: object) -> Task:
-    if isinstance(found, str) and found == "memory":
-        return _with_memory(task)
-    if isinstance(found, AleatoricState):
-        return _beside(task, found)
-    if callable(found):
-        return _aggregated(task, found)
-    raise InputError("task.aleatoric", given, f"give {WAYS}")
-
-
-def _whatever_is_seen(task: Task) -> dict[str, float]:
-    """Return the known averages that hold in every view: the optimum, and those of one action for ever.
-
-    Any other may be that of a policy over the aleatoric states that there were, and is then not true of these.
-    """
-    kept = {"optimum", *(f"always {action}" for action in task.actions)}
-    return {name: value for name, value in task.references.items() if name in kept}
+    if isinstance(view, str) and view == "memory":
+        seen = _with_memory(natural)
+    elif isinstance(view, AleatoricState):
+        seen = _beside(natural, view)
+    elif callable(view):
+        seen = _aggregated(natural, view)
+    else:
+        raise InputError("task.aleatoric", aleatoric, f"give {WAYS}")
+    # Other known averages may depend on the natural aleatoric states, and so be wrong in this view.
+    kept = {"optimum", *(f"always {action}" for action in natural.actions)}
+    return replace(seen, references={name: value for name, value in natural.references.items() if name in kept})
 
 
 def _named(name: str) -> object:
@@ -108,7 +99,7 @@ def _named(name: str) -> object:
 
 
 def _beside(task: Task, other: AleatoricState, states: tuple[Label, ...] | None = None) -> Task:
-    """Return a task whose aleatoric state is the natural one and another."""
+    """Return a task whose aleatoric state is a pair of the natural one and another."""
     natural, reward = task.aleatoric, task.reward
 
     def update(both: Any, action: Label, observation: Label) -> Label:
@@ -125,7 +116,7 @@ def _beside(task: Task, other: AleatoricState, states: tuple[Label, ...] | None 
 
 def _with_memory(task: Task) -> Task:
     if task.model is None:
-        raise TaskError("task.aleatoric", "memory", f"the task {task.name!r} has no model, and so no memory to see")
+        raise TaskError("task.aleatoric", "memory", f"the task {task.name!r} has no model, so no memory to see")
     model = task.model
     known: dict[tuple[Label, Label], dict[Label, Label]] = {}
 
@@ -147,13 +138,13 @@ def _with_memory(task: Task) -> Task:
 def _aggregated(task: Task, phi: Callable[[Any], Label]) -> Task:
     """Return a task whose aleatoric state is a class of memories, which the environment announces."""
     if task.model is None:
-        raise TaskError("task.aleatoric", phi, f"the task {task.name!r} has no model, and so no memories to aggregate")
+        raise TaskError("task.aleatoric", phi, f"the task {task.name!r} has no model, so no memories to aggregate")
     model, natural, reward = task.model, task.aleatoric, task.reward
     checked = Pure(phi, "aggregation", "(memory,)", "let the class of a memory depend on it alone")
-    found = list(_arrows(model, natural))
-    memories = dict.fromkeys((model.memory, *(arrow.outcome.memory for arrow in found)))
+    arrows = list(_arrows(model, natural))
+    memories = dict.fromkeys((model.memory, *(arrow.outcome.memory for arrow in arrows)))
     classes = dict.fromkeys(_class(checked, memory) for memory in memories)
-    payments = sorted({reward(arrow.aleatoric_state, arrow.action, arrow.outcome.observation) for arrow in found})
+    payments = sorted({reward(arrow.aleatoric_state, arrow.action, arrow.outcome.observation) for arrow in arrows})
     number = {payment: place for place, payment in enumerate(payments)}
 
     def announced(aleatoric_state: Label, action: Label, outcome: Outcome) -> Label:
@@ -166,7 +157,7 @@ def _aggregated(task: Task, phi: Callable[[Any], Label]) -> Task:
             following = natural.follow(s, action, outcome.observation)
             yield announced(s, action, outcome), outcome.probability, (outcome.memory, following)
 
-    observations = dict.fromkeys(announced(arrow.aleatoric_state, arrow.action, arrow.outcome) for arrow in found)
+    observations = dict.fromkeys(announced(arrow.aleatoric_state, arrow.action, arrow.outcome) for arrow in arrows)
     return replace(
         task,
         observations=tuple(observations),
@@ -186,24 +177,17 @@ def _class(phi: Callable[[Any], Label], memory: Label) -> Label:
 
 
 def reached(model: Model, aleatoric: AleatoricState) -> tuple[Label, ...]:
-    """Return the aleatoric states that can happen, in the order in which they are found.
+    """Return the aleatoric states that can be reached, in the order in which they are found.
 
-    Without a model all that f can reach is listed; with one, a window has far fewer states than there are sequences.
-
-    Examples
-    --------
-    >>> from everlearn.environments.alternating import alternating_model
-    >>> reached(alternating_model(), window(1))
-    ((), (0,), (1,))
-
+    A model reaches far fewer windows than there are sequences of observations.
     """
     return tuple(dict.fromkeys((aleatoric.start, *(arrow.following for arrow in _arrows(model, aleatoric)))))
 
 
 def _arrows(model: Model, aleatoric: AleatoricState) -> Iterator[Arrow]:
-    """Yield everything that can happen, from every pair of a memory and an aleatoric state that can be reached."""
+    """Yield every possible transition from every pair of a memory and an aleatoric state that can be reached."""
     queue = [(model.memory, aleatoric.start)]
-    found = set(queue)
+    queued = set(queue)
     rows: dict[tuple[Label, Label], tuple[Outcome, ...]] = {}
     for memory, s in queue:
         for action in model.actions:
@@ -212,9 +196,9 @@ def _arrows(model: Model, aleatoric: AleatoricState) -> Iterator[Arrow]:
             for outcome in row:
                 following = aleatoric.follow(s, action, outcome.observation)
                 yield Arrow(memory, s, action, outcome, following)
-                if (pair := (outcome.memory, following)) not in found:
-                    found.add(pair)
+                if (pair := (outcome.memory, following)) not in queued:
+                    queued.add(pair)
                     queue.append(pair)
-        if len(found) > MOST_STATES:
+        if len(queued) > MOST_STATES:
             remedy = "so many pairs of a memory and such a state were reached; keep less, such as a shorter window"
-            raise AleatoricStateError("task.aleatoric", len(found), remedy)
+            raise AleatoricStateError("task.aleatoric", len(queued), remedy)
