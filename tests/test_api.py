@@ -9,6 +9,7 @@ import pytest
 
 import everlearn as el
 from everlearn.errors import InputError
+from tests.refusal import refusal
 from tests.worlds import agent_stream, environment_stream, random_mdp, shop
 
 
@@ -120,5 +121,5 @@ def test_a_seed_is_kept_to_the_last_digit():
 
 
 def test_threads_must_be_at_least_one():
-    with pytest.raises(el.EverlearnError, match="threads: 0; give a whole number of at least 1"):
+    with pytest.raises(el.EverlearnError, check=refusal("threads", 0)):
         el.run("service-station", steps=10, threads=0)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from everlearn.errors import LabelError
 from everlearn.labels import as_label, check_label, check_labels, counted, decode, encode, few, find, kind_of, show
+from tests.refusal import refusal
 
 labels = st.recursive(st.one_of(st.integers(), st.text()), lambda inner: st.lists(inner, max_size=4).map(tuple))
 
@@ -47,7 +48,7 @@ def test_a_label_is_found_by_what_is_shown_of_it(label):
     ],
 )
 def test_what_is_no_label(label, kind):
-    with pytest.raises(LabelError, match=rf"; {kind} is not supported") as caught:
+    with pytest.raises(LabelError, check=refusal("memory")) as caught:
         check_label(label, "memory")
     assert (caught.value.argument, caught.value.value) == ("memory", label)
 
@@ -92,7 +93,7 @@ def test_what_is_not_found_is_told_what_there_is():
     with pytest.raises(LabelError) as caught:
         find("busy", ["idle", (0, 1)], "observation")
     assert str(caught.value) == "observation: 'busy'; known: idle, [0,1]"
-    with pytest.raises(LabelError, match=r"known: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, \.\.\.$"):
+    with pytest.raises(LabelError, check=refusal("observation", "busy")):
         find("busy", range(20), "observation")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from everlearn.errors import InputError, UnknownName
 from everlearn.registry import Parameter, convert, locate, parameters, plain, settings, settings_text, summary, whole
+from tests.refusal import refusal
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_a_module_in_the_current_directory(here):
 
 def test_a_module_that_fails_to_import_what_it_needs_says_so(here):
     (here / "needs_something.py").write_text("import not_installed_anywhere\n")
-    with pytest.raises(InputError, match="not_installed_anywhere"):
+    with pytest.raises(InputError, check=refusal("task", "needs_something:answer")):
         locate("needs_something:answer", {}, "task")
 
 
@@ -61,7 +62,7 @@ def test_an_attribute_that_is_not_found(here):
 
 @pytest.mark.parametrize("name", [":attribute", "math:", ".relative:x", ":"])
 def test_half_a_name_is_refused(here, name):
-    with pytest.raises(InputError, match=r"^task: "):
+    with pytest.raises(InputError, check=refusal("task")):
         locate(name, {}, "task")
 
 

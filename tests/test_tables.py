@@ -121,11 +121,11 @@ def test_sparse_arrays_keep_only_what_can_happen():
 
 
 def test_what_cannot_be_tabulated_is_refused():
-    with pytest.raises(InputError, match=r"has no model to tabulate.*; run it in the reference engine"):
+    with pytest.raises(InputError, check=refusal("task", "pendulum")):
         PairTable(pendulum().finish())
-    with pytest.raises(InputError, match="was not made from arrays"):
+    with pytest.raises(InputError, check=refusal("task", "service-station")):
         ArrayTable(make_task("service-station"))
-    with pytest.raises(RewardError, match="outside its range"):
+    with pytest.raises(RewardError, check=refusal("reward", 5.0)):
         make_table(el.mdp([[[1.0]]], [[5.0]], reward_range=(0, 1)))
 
 

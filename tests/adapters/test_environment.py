@@ -13,6 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import everlearn as el
 from everlearn.adapters import registration
 from everlearn.errors import InputError
+from tests.refusal import refusal
 from tests.worlds import corridor, shop
 
 
@@ -94,10 +95,10 @@ def test_a_reset_without_a_seed_begins_another_stream():
 
 def test_it_must_be_reset_first_and_driven_by_numbers():
     environment = el.to_gymnasium("service-station")
-    with pytest.raises(InputError, match="call reset first"):
+    with pytest.raises(InputError, check=refusal("step", 0)):
         environment.step(0)
     environment.reset(seed=1)
-    with pytest.raises(InputError, match="action: 2; give a number from 0 to 1"):
+    with pytest.raises(InputError, check=refusal("action", 2)):
         environment.step(2)
 
 
@@ -113,7 +114,7 @@ def test_an_environment_of_a_named_task_is_pickled_to_begin_anew():
 
 
 def test_an_environment_of_another_task_is_not_pickled():
-    with pytest.raises(InputError, match="only an environment of a task that has a name can be pickled"):
+    with pytest.raises(InputError, check=refusal("environment", "serve")):
         pickle.dumps(el.to_gymnasium(shop()))
 
 
@@ -127,7 +128,7 @@ def test_a_copy_goes_on_where_it_was_made():
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(InputError, match="show: 'memory'; give one of observation, aleatoric"):
+    with pytest.raises(InputError, check=refusal("show", "memory")):
         el.to_gymnasium("service-station", show="memory")
 
 

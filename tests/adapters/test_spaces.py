@@ -10,6 +10,7 @@ from everlearn.adapters.discretisers import uniform
 from everlearn.adapters.spaces import actions_of, reading
 from everlearn.errors import InputError
 from everlearn.labels import is_label
+from tests.refusal import refusal
 
 BOX = spaces.Box(-1, 1, (2,))
 SPACES = {
@@ -39,16 +40,16 @@ def test_every_point_has_one_of_the_labels(name):
 
 @pytest.mark.parametrize("space", [spaces.Dict({"a": spaces.Discrete(2)}), spaces.Text(3)])
 def test_other_spaces_are_refused(space):
-    with pytest.raises(InputError, match="supported: Box, Discrete, MultiBinary, MultiDiscrete, Tuple"):
+    with pytest.raises(InputError, check=refusal("observation space")):
         reading(space, grid)
 
 
 def test_too_many_points_are_refused():
-    with pytest.raises(InputError, match=r"has 1,048,576 points"):
+    with pytest.raises(InputError, check=refusal("observation space")):
         reading(spaces.MultiBinary(20), grid)
-    with pytest.raises(InputError, match=r"has 1,000,000,000,000 points"):
+    with pytest.raises(InputError, check=refusal("observation space")):
         reading(spaces.Discrete(10**12), grid)
-    with pytest.raises(InputError, match=r"has 1,048,576 points or more"):
+    with pytest.raises(InputError, check=refusal("observation space")):
         reading(spaces.MultiBinary(20_000), grid)
 
 
@@ -59,5 +60,5 @@ def test_actions_are_numbers_of_python():
 
 @pytest.mark.parametrize("space", [BOX, spaces.MultiDiscrete([2, 2])])
 def test_other_actions_are_refused(space):
-    with pytest.raises(InputError, match="only Discrete actions"):
+    with pytest.raises(InputError, check=refusal("action space")):
         actions_of(space)

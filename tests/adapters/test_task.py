@@ -17,6 +17,7 @@ from everlearn.environments.model import ModelEnvironment
 from everlearn.errors import InputError, RewardError, UnknownName
 from everlearn.experiments.cells import Tables
 from everlearn.tasks.registry import make_task
+from tests.refusal import refusal
 from tests.worlds import environment_stream
 
 POLE = {
@@ -60,7 +61,7 @@ def test_by_name_is_the_same():
 
 
 def test_a_parameter_that_is_none_is_refused():
-    with pytest.raises(UnknownName, match=r"parameter: 'task\.bin'; known: .*did you mean task\.bins"):
+    with pytest.raises(UnknownName, check=refusal("parameter", "task.bin")):
         make_task("gymnasium:FrozenLake-v1", {"bin": 3})
 
 
@@ -165,7 +166,7 @@ def test_rewards_are_found_in_a_trial_where_nothing_tells_them():
 
 def test_a_reward_that_no_trial_showed_is_an_error_with_a_remedy():
     pole = el.from_gymnasium("CartPole-v1", rewards=[0], **POLE)
-    with pytest.raises(RewardError, match=r"reward: 1\.0; .* declared: 0; add it, as in task\.rewards=0,1, or"):
+    with pytest.raises(RewardError, check=refusal("reward", 1.0)):
         el.run(pole, "always", steps=5)
 
 
@@ -211,7 +212,7 @@ def test_a_function_of_ones_own_has_its_own_name_and_no_table_behind_wrappers():
     task = el.from_gymnasium(doubled, rewards=[0, 2])
     assert task.name == "gymnasium:doubled"
     assert task.model is None
-    with pytest.raises(InputError, match=r"task\.model: True; doubled is wrapped in TransformReward"):
+    with pytest.raises(InputError, check=refusal("task.model", True)):
         el.from_gymnasium(doubled, rewards=[0, 2], model=True)
 
 
@@ -219,7 +220,7 @@ def test_a_table_that_is_too_large_is_left_alone_and_says_so():
     with pytest.warns(UserWarning, match=r"Taxi-v4 has a table of 180,600,000 outcomes.*task\.time_limit=none"):
         taxi = el.from_gymnasium("Taxi-v4")
     assert taxi.model is None
-    with pytest.raises(InputError, match=r"task\.model: True; Taxi-v4 has a table of 180,600,000 outcomes"):
+    with pytest.raises(InputError, check=refusal("task.model", True)):
         el.from_gymnasium("Taxi-v4", model=True)
 
 
@@ -252,7 +253,7 @@ def test_what_cannot_be_is_refused(arguments, message):
 
 @pytest.mark.parametrize("environment", ["Pendulum-v1", "MountainCarContinuous-v0"])
 def test_other_actions_are_refused(environment):
-    with pytest.raises(InputError, match=r"action space: .*; only Discrete actions"):
+    with pytest.raises(InputError, check=refusal("action space")):
         el.from_gymnasium(environment)
 
 
@@ -292,9 +293,7 @@ def test_a_trial_that_may_have_missed_rewards_says_so(environment, steps, why):
 
 
 def test_rewards_in_any_fraction_are_to_be_rounded():
-    with pytest.raises(
-        InputError, match=r"a trial found more than 100, from .*; round them with task\.reward_levels=21"
-    ):
+    with pytest.raises(InputError, check=refusal("task.rewards")):
         el.from_gymnasium(noisy, bins=2, low=-2, high=2)
 
 
@@ -316,7 +315,7 @@ class Broken(Noisy):
 
 
 def test_a_reward_that_is_no_number_is_the_environments():
-    with pytest.raises(RewardError, match="reward: nan; the environment paid it, and a reward must be finite"):
+    with pytest.raises(RewardError, check=refusal("reward")):
         el.from_gymnasium(Broken, bins=1)
 
 
@@ -354,7 +353,7 @@ def test_an_agent_driven_by_hand_sees_what_the_task_shows():
 
 
 def test_a_theory_of_a_task_without_a_model_says_what_is_missing():
-    with pytest.raises(InputError, match="has no model to tabulate, so that nothing can be computed exactly"):
+    with pytest.raises(InputError, check=refusal("task", "gymnasium:Blackjack-v1")):
         _ = el.Theory(el.from_gymnasium("Blackjack-v1")).optimal_average_reward
 
 

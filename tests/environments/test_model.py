@@ -15,6 +15,7 @@ from everlearn.environments import model as module
 from everlearn.environments.model import ModelEnvironment, Outcome, cumulative
 from everlearn.errors import LabelError, ObservationError, ProbabilityError, TaskError
 from everlearn.protocol import Environment, RestorableEnvironment
+from tests.refusal import refusal
 from tests.worlds import environment_stream, random_mdp
 
 NAN = float("nan")
@@ -90,14 +91,14 @@ def test_a_definition_that_contradicts_itself(outcomes, error, argument, value):
 @pytest.mark.parametrize("returned", [None, 7, ("x", 1.0, 0), ("x", np.float32(1), 0)])
 def test_a_definition_that_returns_what_it_should_yield(returned):
     model = el.Model(("go",), ("x",), 0, lambda memory, action: returned)
-    with pytest.raises(TaskError, match="yield") as caught:
+    with pytest.raises(TaskError, check=refusal("dynamics '<lambda>' after memory 0 and action 'go'")) as caught:
         model.outcomes(0, "go")
     assert caught.value.value == returned
 
 
 def test_a_definition_that_never_stops(monkeypatch):
     monkeypatch.setattr(module, "MOST_OUTCOMES", 100)
-    with pytest.raises(TaskError, match="more than 100 outcomes"):
+    with pytest.raises(TaskError, check=refusal("dynamics '<lambda>' after memory 0 and action 'go'", ("x", 0.0, 0))):
         el.Model(("go",), ("x",), 0, lambda memory, action: itertools.repeat(("x", 0.0, 0))).outcomes(0, "go")
 
 
@@ -232,7 +233,7 @@ def test_a_snapshot_keeps_memories_that_are_tuples():
 
 def test_a_snapshot_with_a_memory_of_another_type_is_refused():
     environment = begun(counting())
-    with pytest.raises(LabelError, match=r"^memory: 1\.5; float is not supported"):
+    with pytest.raises(LabelError, check=refusal("memory", 1.5)):
         environment.restore({**environment.snapshot(), "memory": 1.5})
 
 

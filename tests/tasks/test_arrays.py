@@ -14,6 +14,7 @@ import everlearn as el
 from everlearn.errors import EverlearnError, InputError, LabelError, ProbabilityError, RewardError, TaskError
 from everlearn.tables import make_table
 from everlearn.theory.pairs import tabulate
+from tests.refusal import refusal
 from tests.worlds import environment_stream
 
 STAY, GO = [[1, 0], [0, 1]], [[0, 1], [1, 0]]
@@ -83,7 +84,7 @@ BAD_RANGE = r"outside its range, 0 to 0\.25; widen reward_range"
 
 
 def test_a_reward_outside_a_given_range_is_refused_when_it_happens():
-    with pytest.raises(RewardError, match=BAD_RANGE):
+    with pytest.raises(RewardError, check=refusal("reward of (1, 0, 1)", 1.0)):
         el.run(el.mdp([STAY, GO], R, start=1, reward_range=(0, 0.25)), steps=20, engine="reference")
 
 
@@ -217,7 +218,7 @@ def test_an_aggregation_runs_the_same_in_both_engines():
 def test_what_an_aggregated_state_cannot_lead_to_has_no_reward():
     task = el.mdp([[[0, 1, 0], [0, 0, 1], [1, 0, 0]]], [[0], [0], [1]], aggregate=["low", "low", "high"])
     assert task.reward("low", 0, 2) == 0.0
-    with pytest.raises(TaskError, match="cannot happen"):
+    with pytest.raises(TaskError, check=refusal("aleatoric state, action and next state, by number", (1, 0, 2))):
         task.reward("high", 0, 2)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.errors import InputError, ObservationError, UserCodeError
 from everlearn.tasks.registry import make_task
+from tests.refusal import refusal
 from tests.worlds import environment_stream, shop
 
 VIEWS = ["natural", "memory", "window:1", "window:2", "window:2+actions"]
@@ -132,25 +133,25 @@ def test_a_task_without_a_model_can_have_windows_but_no_memory():
     task.reward(lambda s, a, o: float(o))
     assert len(el.seen_through(task.finish(), "window:2").states) == 1 + 2 + 4
     for view in ("memory", lambda memory: 0):
-        with pytest.raises(InputError, match="the task 'echo' has no model"):
+        with pytest.raises(InputError, check=refusal("task.aleatoric")):
             el.seen_through(task.finish(), view)
 
 
 def test_a_memory_that_cannot_follow_is_refused():
     task = station("memory")
-    with pytest.raises(ObservationError, match="cannot follow memory"):
+    with pytest.raises(ObservationError, check=refusal("observation", "departure")):
         task.aleatoric.update(task.aleatoric.start, "fast", "departure")
 
 
 @pytest.mark.parametrize("view", ["window", "window:", "window:x", "window:2+", "window:2+all", "everything", 3])
 def test_ways_that_are_none_are_refused(view):
-    with pytest.raises(InputError, match=r"task\.aleatoric: .*; give natural, memory, window:K"):
+    with pytest.raises(InputError, check=refusal("task.aleatoric")):
         station(view)
 
 
 @pytest.mark.parametrize("view", ["window:0", "window:101", "window:0+actions", f"window:{'9' * 5000}"])
 def test_windows_of_no_use_are_refused_by_the_name_that_was_given(view):
-    with pytest.raises(InputError, match="give a window of 1 to 100 observations") as caught:
+    with pytest.raises(InputError, check=refusal("task.aleatoric")) as caught:
         station(view)
     assert (caught.value.argument, caught.value.value) == ("task.aleatoric", view)
 
@@ -176,16 +177,14 @@ def test_what_an_action_earns_for_ever_and_the_optimum_stay(view):
 
 def test_too_many_states_are_refused_with_what_helps(monkeypatch):
     monkeypatch.setattr("everlearn.tasks.views.MOST_STATES", 20)
-    with pytest.raises(
-        InputError, match=r"^task\.aleatoric: \d+; so many pairs .* keep less, such as a shorter window$"
-    ):
+    with pytest.raises(InputError, check=refusal("task.aleatoric", 21)):
         station("window:6")
 
 
 def test_an_aggregation_that_fails_is_named():
     with pytest.raises(UserCodeError, match=r"aggregation '<lambda>' raised ZeroDivisionError"):
         station(lambda memory: 1 // 0)
-    with pytest.raises(InputError, match=r"class of memory"):
+    with pytest.raises(InputError, check=refusal("class of memory (-1, (0, 0))", 0.5)):
         station(lambda memory: 0.5)
 
 
