@@ -120,7 +120,7 @@ class Live:
     """
 
     def __init__(self, directory: str | os.PathLike[str], *, accept_changes: bool = False, **setup: Any) -> None:
-        self._lock = threading.RLock()
+        self._turn = _Turn(self)
         self._given, self._current, self._closed = setup, True, False
         _check_directory(directory, setup.get("task"))
         require(isinstance(accept_changes, bool), "accept_changes", accept_changes, "give True or False")
@@ -146,14 +146,6 @@ class Live:
             return self.store.create(NAME, fresh or make_setup(**self._given))
         return self.store.open(NAME, self._given, accept=accept, remedy="to accept this, pass accept_changes=True")
 
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        """Admit one thread at a time; if an interruption left memory behind the disk, read the agent again."""
-        with self._lock:
-            if not self._current:
-                self._recover()
-            yield
-
     def _recover(self) -> None:
         if self._closed:
             raise LiveError(f"{self.store.directory}: the agent was closed; open it again with el.live(DIR)")
@@ -164,7 +156,7 @@ class Live:
 
         ``allowed`` narrows this one choice.
         """
-        with self._held():
+        with self._turn:
             try:
                 return self.core.act(allowed)
             except (AgentError, LiveError, UserCodeError):
@@ -197,7 +189,7 @@ class Live:
             content is a :exc:`everlearn.errors.Conflict`
 
         """
-        with self._held():
+        with self._turn:
             outcome = Outcome(observation, executed, reward, state)
             entry = None
             if step is not None:
@@ -263,7 +255,7 @@ class Live:
         self._change_mode("shadow")
 
     def _change_mode(self, mode: str) -> None:
-        with self._held():
+        with self._turn:
             if mode != self.core.mode:
                 self._commit(self.core.change_mode(mode))
 
@@ -281,7 +273,7 @@ class Live:
             the aleatoric state in which the log begins; by default the present one
 
         """
-        with self._held():
+        with self._turn:
             fine = isinstance(log, str | os.PathLike | Iterable)
             require(fine, "log", simple(log), "give rows, or the name of a file")
             rows = read_log(log, self.core) if isinstance(log, str | os.PathLike) else log
@@ -292,13 +284,13 @@ class Live:
 
     def snapshot(self) -> int:
         """Take a snapshot now, and return its step."""
-        with self._held():
+        with self._turn:
             self.store.append([], [self.core])
             return self.core.step
 
     def snapshots(self) -> list[dict[str, Any]]:
         """Return a description of each snapshot, the oldest first."""
-        with self._held():
+        with self._turn:
             return self.store.snapshots(self.core.number)
 
     def rollback(self, step: int) -> None:
@@ -306,29 +298,29 @@ class Live:
 
         The aleatoric state stays as it is, since the world has not gone back, and steps continue to be counted.
         """
-        with self._held():
+        with self._turn:
             self._commit(self.store.roll_back(self.core, whole(step, "step", most=MOST_STEPS)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent state to a file, as :meth:`everlearn.Agent.save` does."""
-        with self._held(), _file_errors(path), replacing(path) as file:
+        with self._turn, _file_errors(path), replacing(path) as file:
             file.write(self.core.export_state())
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Resume from an agent state in a file, its aleatoric state included; steps continue to be counted."""
         with _file_errors(path):
             data = Path(path).read_bytes()
-        with self._held():
+        with self._turn:
             self._commit(self.core.import_state(data))
 
     def policy(self) -> dict[str, Any]:
         """Return the greedy policy as a JSON document."""
-        with self._held():
+        with self._turn:
             return views.policy_table(self.core)
 
     def inspect(self) -> dict[str, Any]:
         """Return where the agent stands and what it knows, as a JSON document."""
-        with self._held():
+        with self._turn:
             return views.inspect(self.core)
 
     def journal(self, first: int | None = None, last: int | None = None) -> Iterator[dict[str, Any]]:
@@ -343,7 +335,7 @@ class Live:
 
     def close(self) -> None:
         """Close the file, and release the directory."""
-        with self._lock:
+        with self._turn.lock:
             self._closed, self._current = True, False
             self.store.close()
 
@@ -352,6 +344,25 @@ class Live:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
+
+
+class _Turn:
+    """Admits one thread at a time; if an interruption left memory behind the disk, reads the agent again."""
+
+    def __init__(self, live: Live) -> None:
+        self._live, self.lock = live, threading.RLock()
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+        if not self._live._current:
+            try:
+                self._live._recover()
+            except BaseException:
+                self.lock.release()
+                raise
+
+    def __exit__(self, *_exception: object) -> None:
+        self.lock.release()
 
 
 def _check_directory(directory: object, task: object) -> None:
