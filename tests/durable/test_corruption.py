@@ -344,3 +344,37 @@ def test_one_damaged_agent_does_not_take_others_along(tmp_path):
         with pytest.raises(Corrupt):
             store.open("one")
     assert [agent["step"] for agent in repair(tmp_path)["agents"]] == [0, 1]
+
+
+@pytest.mark.parametrize("change", ["seq = 'x'", "\"check\" = 'x'", "payload = 'x'", "at = 'x'"])
+def test_a_row_with_text_for_a_number_is_damaged_like_any_other(closed, truth, tmp_path, change):
+    place = copy(closed, tmp_path)
+    execute(place, f"UPDATE journal SET {change} WHERE seq = {STEPS}")
+    connection = sqlite3.connect(place / "everlearn.db", isolation_level=None)
+    connection.execute("DELETE FROM snapshots WHERE seq > 250")
+    connection.close()
+    with pytest.raises(Corrupt, match=rf"everlearn.db: table journal: agent 1: row {STEPS}: .*everlearn check"):
+        el.live(place)
+    assert not check(place).sound
+    (saved,) = repair(place)["agents"]
+    assert saved["step"] == STEPS - 1
+    assert opened(place) == truth[STEPS - 1]
+
+
+@pytest.mark.parametrize(
+    "payload", [b"\x00\xff", b"{}\n", b'{"changes":[],"relearned_since":0,"more":{}}\n', "text", None]
+)
+def test_a_damaged_change_is_damage(tmp_path, payload):
+    place = tmp_path / "agent"
+    labels = {"actions": ["a", "b"], "observations": ["x", "y"]}
+    for range_ in ((0, 1), (0, 2)):
+        with el.live(place, **labels, reward_range=range_, accept_changes=True) as agent:
+            for _ in range(5):
+                agent.observe("x", "a", reward=0.5)
+    execute(place, "UPDATE journal SET payload = ? WHERE kind = 5", payload)
+    connection = sqlite3.connect(place / "everlearn.db", isolation_level=None)
+    connection.execute("UPDATE snapshots SET sha256 = 'x' WHERE seq >= 6")
+    connection.close()
+    with pytest.raises(Corrupt, match="table journal: agent 1: row 6: is damaged; see what can be saved"):
+        el.live(place)
+    assert not check(place).sound

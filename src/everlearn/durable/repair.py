@@ -145,7 +145,7 @@ def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
     _recover(source, core, snapshots, record)
     if trusted.face is not None and (trusted.changed or 0) > core.seq:  # the change is lost
         trusted = trusted._replace(face=json.dumps({**json.loads(trusted.face), "changed": None}))
-    query = "SELECT seq FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
+    query = "SELECT seq FROM journal WHERE agent = ? AND typeof(seq) = 'integer' ORDER BY seq DESC LIMIT 1"
     last, _ = records.read_rows(source, query, core.number)
     lost_rows = max((last[0][0] if last else 0) - core.seq, 0)
     return Rescued(trusted.sealed(), core, _rows_up_to(source, core, snapshots), snapshots, lost_rows)
