@@ -378,3 +378,17 @@ def test_a_damaged_change_is_damage(tmp_path, payload):
     with pytest.raises(Corrupt, match="table journal: agent 1: row 6: is damaged; see what can be saved"):
         el.live(place)
     assert not check(place).sound
+
+
+def test_every_agent_is_checked_whatever_is_found_at_others(tmp_path):
+    from everlearn.durable.setup import make_setup
+    from everlearn.durable.store import Store
+
+    with Store(tmp_path) as store:
+        for name in ("one", "other"):
+            core = store.create(name, make_setup(**SETUP))
+            entry = core.prepare("arrival", "fast")
+            store.append([(core.number, entry)])
+    execute(tmp_path, "INSERT INTO meta VALUES ('without rows up to, agent 1', 'x')")
+    execute(tmp_path, "UPDATE journal SET reward = 0.3 WHERE agent = 2")
+    assert {finding.agent for finding in check(tmp_path).findings} == {"one", "other"}
