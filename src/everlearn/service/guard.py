@@ -11,9 +11,11 @@ import re
 import time
 from collections.abc import Callable
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everlearn.hosts import foreign_header
+from everlearn.service.logs import LOG
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import MOST_DEPTH, Settings
 
@@ -72,8 +74,12 @@ class Guard:
                 await self._serve(scope, headers, receive, answer, self.settings.limits.body)
         except Refused as refused:
             await answer.refuse(refused)
-        except Exception:
-            # The application has logged it and answered with its number; a connection that broke needs no answer.
+        except ClientDisconnect:
+            pass  # nobody is there to answer
+        except Exception as error:
+            # The router answers the errors of operations; this is one of an answer that had begun, or of the router.
+            fields = {"method": scope["method"], "path": scope["path"]}
+            LOG.error("request failed", exc_info=error, extra={"fields": fields})
             if not answer.began:
                 await answer.refuse(Refused(500, "internal", "something went wrong; the log says what"))
         finally:
@@ -193,7 +199,10 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.began, self.status = True, message["status"]
             message["headers"] = [*message["headers"], *_HEADERS]
-        await self._send(message)
+        try:
+            await self._send(message)
+        except OSError:
+            raise ClientDisconnect from None
 
     async def refuse(self, refused: Refused) -> None:
         body = json.dumps({"error": refused.error, "message": refused.message}).encode()
