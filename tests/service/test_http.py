@@ -361,3 +361,8 @@ def numbers_of(values) -> list[float]:
     if isinstance(values, list):
         return [number for part in values for number in numbers_of(part)]
     return [values]
+
+
+@pytest.mark.parametrize("query", ["first=", "last=", "first", "first=1&last="])
+def test_an_empty_parameter_is_not_one_that_was_left_out(service, query):
+    assert service.call("GET", f"/v1/agents/none/journal?{query}").status == 422
