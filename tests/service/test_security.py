@@ -284,3 +284,20 @@ class TestErrorsOfAnswers:
         reply = service.call("POST", "/v1/agents", {"name": "a", "setup": STATION, "a\nb": 1})
         assert reply.status == 422
         assert "\n" not in reply.json["message"]
+
+
+class TestDepth:
+    """What is scanned depends on where it is sent, not on what it says it is."""
+
+    def test_no_media_type_passes_deep_json(self):
+        kinds = [(b"content-type", b"application/json"), (b"content-type", b"application/octet-stream")]
+        for headers in (kinds, kinds[::-1], kinds[1:]):
+            assert ask(guard_of(None), body=b"[" * 17, headers=headers)[0]["status"] == 422
+
+    def test_an_agent_state_is_no_json(self):
+        async def app(_scope, receive, send):
+            assert (await receive())["body"] == b"[" * 17
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        kind = (b"content-type", b"application/octet-stream; charset=binary")
+        assert ask(guard_of(app), "/state", b"[" * 17, [kind])[0]["status"] == 200
