@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from inspect import signature
 
 import pytest
@@ -144,3 +145,11 @@ def test_a_task_of_ones_own(tmp_path):
         el.live(tmp_path)
     with el.live(tmp_path, task=shop) as agent:
         assert agent.step == 1
+
+
+@pytest.mark.parametrize("entry", [math.nan, math.inf, 10**400, 5, -0.5])
+def test_a_reward_that_no_agent_could_be_given_is_refused_at_once(entry):
+    table = [["x", "a", "x", entry]]
+    with pytest.raises(InputError, check=refusal("reward of ('x', 'a', 'x')")):
+        make_setup(actions=["a"], observations=["x"], start="x", reward_range=(0, 1), reward=table)
+    Setup({"actions": ["a"], "observations": ["x"], "start": "x", "reward_range": (0, 1), "reward": table})

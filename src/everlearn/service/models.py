@@ -10,7 +10,10 @@ from typing_extensions import TypeAliasType
 NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 """Names of agents: nothing that means anything to a file system, a shell, SQL, HTML or Prometheus."""
 
-_INT = Annotated[int, Field(strict=True, ge=-(2**53) + 1, le=2**53 - 1)]
+MOST_INTEGER = 2**53 - 1
+"""The greatest integer that every reader of JSON reads exactly."""
+
+_INT = Annotated[int, Field(strict=True, ge=-MOST_INTEGER, le=MOST_INTEGER)]
 _STR = Annotated[str, StringConstraints(strict=True, max_length=200)]
 
 Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100)]")
