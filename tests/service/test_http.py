@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 import everlearn as el
 from everlearn.durable.setup import make_setup
-from everlearn.service.models import NAME
+from everlearn.service.models import NAME, ActIn
 from tests.service.conftest import STATION
 
 PUMP = {
@@ -383,3 +384,9 @@ def test_integers_in_tables_are_bounded_like_those_of_other_labels(service, tabl
     reply = service.call("POST", "/v1/agents", {"name": "integers", "setup": {**base, **tables}})
     assert reply.status == 422
     assert "integers up to 9,007,199,254,740,991" in reply.json["message"]
+
+
+def test_of_many_wrong_labels_the_first_is_enough():
+    with pytest.raises(ValidationError) as caught:
+        ActIn(allowed=[None] * 1000)
+    assert caught.value.error_count() <= 3
