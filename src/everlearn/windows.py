@@ -8,7 +8,7 @@ from typing import NamedTuple
 LONGEST_WINDOW = 100
 """The longest window that can be asked for by name."""
 
-_WINDOW = re.compile(r"window:(\d+)(\+actions)?")
+_WINDOW = re.compile(r"window:0*(\d+)(\+actions)?")
 
 
 class Window(NamedTuple):
@@ -21,6 +21,6 @@ class Window(NamedTuple):
     def read(cls, text: object) -> Window | None:
         """Read the name of a window; return None if it is not one."""
         parts = _WINDOW.fullmatch(text) if isinstance(text, str) else None
-        return (
-            None if parts is None else cls(int(parts[1][:9]), parts[2] is not None)
-        )  # any number of nines is too long
+        if parts is None:
+            return None
+        return cls(int(parts[1][:9]), parts[2] is not None)  # more digits would be too long as well

@@ -344,3 +344,113 @@ def test_one_damaged_agent_does_not_take_others_along(tmp_path):
         with pytest.raises(Corrupt):
             store.open("one")
     assert [agent["step"] for agent in repair(tmp_path)["agents"]] == [0, 1]
+
+
+@pytest.mark.parametrize("change", ["seq = 'x'", "\"check\" = 'x'", "payload = 'x'", "at = 'x'"])
+def test_a_row_with_text_for_a_number_is_damaged_like_any_other(closed, truth, tmp_path, change):
+    place = copy(closed, tmp_path)
+    execute(place, f"UPDATE journal SET {change} WHERE seq = {STEPS}")
+    connection = sqlite3.connect(place / "everlearn.db", isolation_level=None)
+    connection.execute("DELETE FROM snapshots WHERE seq > 250")
+    connection.close()
+    with pytest.raises(Corrupt, match=rf"everlearn.db: table journal: agent 1: row {STEPS}: .*everlearn check"):
+        el.live(place)
+    assert not check(place).sound
+    (saved,) = repair(place)["agents"]
+    assert saved["step"] == STEPS - 1
+    assert opened(place) == truth[STEPS - 1]
+
+
+@pytest.mark.parametrize(
+    "payload", [b"\x00\xff", b"{}\n", b'{"changes":[],"relearned_since":0,"more":{}}\n', "text", None]
+)
+def test_a_damaged_change_is_damage(tmp_path, payload):
+    place = tmp_path / "agent"
+    labels = {"actions": ["a", "b"], "observations": ["x", "y"]}
+    for range_ in ((0, 1), (0, 2)):
+        with el.live(place, **labels, reward_range=range_, accept_changes=True) as agent:
+            for _ in range(5):
+                agent.observe("x", "a", reward=0.5)
+    execute(place, "UPDATE journal SET payload = ? WHERE kind = 5", payload)
+    connection = sqlite3.connect(place / "everlearn.db", isolation_level=None)
+    connection.execute("UPDATE snapshots SET sha256 = 'x' WHERE seq >= 6")
+    connection.close()
+    with pytest.raises(Corrupt, match="table journal: agent 1: row 6: is damaged; see what can be saved"):
+        el.live(place)
+    assert not check(place).sound
+
+
+def test_every_agent_is_checked_whatever_is_found_at_others(tmp_path):
+    from everlearn.durable.setup import make_setup
+    from everlearn.durable.store import Store
+
+    with Store(tmp_path) as store:
+        for name in ("one", "other"):
+            core = store.create(name, make_setup(**SETUP))
+            entry = core.prepare("arrival", "fast")
+            store.append([(core.number, entry)])
+    execute(tmp_path, "INSERT INTO meta VALUES ('without rows up to, agent 1', 'x')")
+    execute(tmp_path, "UPDATE journal SET reward = 0.3 WHERE agent = 2")
+    assert {finding.agent for finding in check(tmp_path).findings} == {"one", "other"}
+
+
+def own_design():
+    from dataclasses import replace
+
+    from everlearn.agents.registry import make_design
+
+    return replace(make_design("growing-horizon"), name="mine")
+
+
+@pytest.mark.parametrize("damaged", ["nothing", "snapshots", "row", "setup"])
+def test_an_agent_with_a_design_of_the_users_own_is_saved(tmp_path, damaged):
+    place = tmp_path / "agent"
+    with el.live(place, agent=own_design(), **{**SETUP, "snapshot_every": 20}) as agent:
+        advance(agent, 50)
+        found = whole(agent.core)
+        assert agent.core.setup.has_own_design
+    if damaged == "snapshots":
+        execute(place, "UPDATE snapshots SET state = x'00' WHERE seq = 40")
+    elif damaged == "row":
+        execute(place, "UPDATE journal SET reward = 0.3 WHERE seq = 10")
+    elif damaged == "setup":
+        execute(place, "UPDATE agents SET setup = setup || ' '")
+    saved = repair(place)
+    assert check(place).sound
+    if damaged == "setup":
+        assert (saved["agents"], saved["lost_agents"]) == ([], ["agent"])
+        return
+    rows = 30 if damaged == "row" else 50
+    assert saved["agents"] == [{"name": "agent", "step": 50, "rows": rows, "lost_rows": 0}]
+    with el.live(place, agent=own_design()) as agent:
+        assert whole(agent.core) == found
+
+
+def test_rows_that_an_agent_of_the_users_own_design_lost_are_counted(tmp_path):
+    place = tmp_path / "agent"
+    with el.live(place, agent=own_design(), **{**SETUP, "snapshot_every": 20}) as agent:
+        advance(agent, 50)
+    execute(place, "UPDATE journal SET reward = 0.3 WHERE seq = 46")
+    (saved,) = repair(place)["agents"]
+    assert saved == {"name": "agent", "step": 45, "rows": 45, "lost_rows": 5}
+    with el.live(place, agent=own_design()) as agent:
+        assert agent.step == 45
+
+
+def test_without_a_snapshot_an_accepted_change_is_resumed_from(tmp_path):
+    place = tmp_path / "agent"
+    labels = {"actions": ["a", "b"], "observations": ["x", "y"]}
+    for steps, greatest in ((60, 1), (15, 2)):
+        with el.live(place, **labels, reward_range=(0, greatest), accept_changes=True) as agent:
+            for _ in range(steps):
+                agent.act()
+                agent.observe("x", reward=0.5)
+            found = whole(agent.core)
+    execute(place, "UPDATE journal SET reward = 0.25 WHERE seq = 1")
+    connection = sqlite3.connect(place / "everlearn.db", isolation_level=None)
+    connection.execute("UPDATE snapshots SET sha256 = 'x'")
+    connection.close()
+    assert opened(copy(place, tmp_path)) == found
+    assert repair(place)["agents"] == [{"name": "agent", "step": 75, "rows": 16, "lost_rows": 0}]
+    assert check(place).sound
+    assert opened(place) == found

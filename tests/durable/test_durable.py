@@ -378,3 +378,12 @@ def test_a_function_that_draws_leaves_nothing_behind(tmp_path, part):
     with pytest.raises(TaskError, match=r"random\.choice"):
         el.live(tmp_path / "agent", **QUEUE, **{part: given[part]})
     assert not (tmp_path / "agent").exists()
+
+
+def test_a_snapshot_without_a_gauge_is_restored(tmp_path):
+    with el.live(tmp_path, task="service-station", seed=1) as agent:
+        agent.observe("arrival", "fast")
+        checkpoint = agent.core.snapshot()
+        checkpoint.more["gauge"] = None
+        agent.core.restore(checkpoint)
+        assert (agent.step, agent.core.gauge.count) == (1, 1)

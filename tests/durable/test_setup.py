@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from inspect import signature
 
 import pytest
@@ -13,6 +14,7 @@ from everlearn.durable.core import Core
 from everlearn.durable.setup import KEYS, Setup, make_setup
 from everlearn.errors import InputError
 from everlearn.service.models import SetupIn
+from everlearn.windows import LONGEST_WINDOW, Window
 from tests.refusal import refusal
 
 BASE = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": [0, 1]}
@@ -144,3 +146,17 @@ def test_a_task_of_ones_own(tmp_path):
         el.live(tmp_path)
     with el.live(tmp_path, task=shop) as agent:
         assert agent.step == 1
+
+
+@pytest.mark.parametrize("entry", [math.nan, math.inf, 10**400, 5, -0.5])
+def test_a_reward_that_no_agent_could_be_given_is_refused_at_once(entry):
+    table = [["x", "a", "x", entry]]
+    with pytest.raises(InputError, check=refusal("reward of ('x', 'a', 'x')")):
+        make_setup(actions=["a"], observations=["x"], start="x", reward_range=(0, 1), reward=table)
+    Setup({"actions": ["a"], "observations": ["x"], "start": "x", "reward_range": (0, 1), "reward": table})
+
+
+def test_zeros_before_the_length_of_a_window_count_for_nothing():
+    for text, length in (("window:0000000003", 3), ("window:000", 0), ("window:30", 30)):
+        assert Window.read(text) == Window(length, False)
+    assert Window.read("window:" + "9" * 30).length > LONGEST_WINDOW

@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
+from everlearn.durable.setup import make_setup
+from everlearn.durable.store import Store
+from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer, Prepared
 from everlearn.service.metrics import Metrics
+from everlearn.service.settings import Limits
 
 
 class Book:
@@ -228,3 +232,21 @@ def test_idle_time_is_used_until_there_is_nothing_left(book):
     assert left == [0]
     made.close()
     assert not made.ready
+
+
+def test_no_agent_ends_the_thread_of_all(tmp_path, monkeypatch):
+    with Store(tmp_path) as store:
+        for name in ("bad", "good"):
+            store.create(name, make_setup(task="service-station"))
+    recover = Store.open
+
+    def fail(store: Store, name: str, *arguments: Any, **options: Any) -> Any:
+        if name == "bad":
+            raise RecursionError("unforeseen")
+        return recover(store, name, *arguments, **options)
+
+    monkeypatch.setattr(Store, "open", fail)
+    agents = Agents(tmp_path, Limits())
+    assert [agents.idle(), agents.idle()] == [True, False]
+    assert set(agents.cores) == {"good"}
+    agents.close()

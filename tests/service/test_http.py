@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 import everlearn as el
 from everlearn.durable.setup import make_setup
-from everlearn.service.models import NAME
+from everlearn.service.models import NAME, ActIn
 from tests.service.conftest import STATION
 
 PUMP = {
@@ -361,3 +362,31 @@ def numbers_of(values) -> list[float]:
     if isinstance(values, list):
         return [number for part in values for number in numbers_of(part)]
     return [values]
+
+
+@pytest.mark.parametrize("query", ["first=", "last=", "first", "first=1&last="])
+def test_an_empty_parameter_is_not_one_that_was_left_out(service, query):
+    assert service.call("GET", f"/v1/agents/none/journal?{query}").status == 422
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"aleatoric": [[2**53, "a", "x", 2**53]]},
+        {"aleatoric": [[[0, 10**400], "a", "x", [0, 10**400]]]},
+        {"aleatoric": {"0": {"a": {"x": -(2**53)}}}},
+        {"reward": [[2**53, "a", "x", 1]]},
+        {"allowed": [["x", [2**53]]]},
+    ],
+)
+def test_integers_in_tables_are_bounded_like_those_of_other_labels(service, tables):
+    base = {"actions": ["a"], "observations": ["x"], "reward_range": [0, 1]}
+    reply = service.call("POST", "/v1/agents", {"name": "integers", "setup": {**base, **tables}})
+    assert reply.status == 422
+    assert "integers up to 9,007,199,254,740,991" in reply.json["message"]
+
+
+def test_of_many_wrong_labels_the_first_is_enough():
+    with pytest.raises(ValidationError) as caught:
+        ActIn(allowed=[None] * 1000)
+    assert caught.value.error_count() <= 3

@@ -9,10 +9,12 @@ import signal
 import socket
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from everlearn.errors import InputError
 from everlearn.service.guard import Guard, is_deep
 from everlearn.service.metrics import Metrics
+from everlearn.service.problems import answer_to
 from everlearn.service.settings import Limits, Settings
 from everlearn.service.tokens import Tokens
 from tests.refusal import refusal
@@ -225,3 +227,77 @@ class TestLeaks:
         (logged,) = until(lambda: [entry for entry in service.log if entry.get("id") == reply.json["id"]])
         assert "ZeroDivisionError" in logged["traceback"]
         assert service.call("GET", "/healthz").status == 200
+
+
+def guard_of(app):
+    return Guard(app, Settings(), Metrics(), lambda _method, path: path == "/state")
+
+
+def ask(guard, path="/", body=b"", headers=(), broken=False):
+    """Return what a guard sends in answer to a request."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message):
+        if broken:
+            raise ConnectionResetError
+        sent.append(message)
+
+    given = [(b"host", b"localhost"), (b"content-length", str(len(body)).encode()), *headers]
+    asyncio.run(guard({"type": "http", "method": "POST", "path": path, "headers": given}, receive, send))
+    return sent
+
+
+class TestErrorsOfAnswers:
+    @staticmethod
+    async def begin(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    def test_an_error_within_a_streamed_answer_is_logged(self, caplog):
+        async def app(*call):
+            await self.begin(*call)
+            raise ZeroDivisionError
+
+        assert [message["type"] for message in ask(guard_of(app))] == ["http.response.start"]
+        (record,) = caplog.records
+        assert (record.getMessage(), record.exc_info[0]) == ("request failed", ZeroDivisionError)
+        assert record.fields == {"method": "POST", "path": "/"}
+
+    def test_an_error_before_any_answer_is_logged_and_answered(self, caplog):
+        async def app(*_call):
+            raise ZeroDivisionError
+
+        assert ask(guard_of(app))[0]["status"] == 500
+        assert len(caplog.records) == 1
+
+    def test_a_client_that_has_gone_is_not(self, caplog):
+        assert ask(guard_of(self.begin), broken=True) == []
+        assert not caplog.records
+
+    def test_a_status_without_a_word_of_its_own(self):
+        answer = answer_to({}, HTTPException(418, "a\nb\u2028c"))
+        assert json.loads(answer.body) == {"error": "refused", "message": "a b c"}
+
+    def test_a_message_is_one_line(self, service):
+        reply = service.call("POST", "/v1/agents", {"name": "a", "setup": STATION, "a\nb": 1})
+        assert reply.status == 422
+        assert "\n" not in reply.json["message"]
+
+
+class TestDepth:
+    """What is scanned depends on where it is sent, not on what it says it is."""
+
+    def test_no_media_type_passes_deep_json(self):
+        kinds = [(b"content-type", b"application/json"), (b"content-type", b"application/octet-stream")]
+        for headers in (kinds, kinds[::-1], kinds[1:]):
+            assert ask(guard_of(None), body=b"[" * 17, headers=headers)[0]["status"] == 422
+
+    def test_an_agent_state_is_no_json(self):
+        async def app(_scope, receive, send):
+            assert (await receive())["body"] == b"[" * 17
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        kind = (b"content-type", b"application/octet-stream; charset=binary")
+        assert ask(guard_of(app), "/state", b"[" * 17, [kind])[0]["status"] == 200

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from everlearn.durable.database import FILE, READABLE, SCHEMA, connect_to_read, read_version
 from everlearn.durable.entry import first_check
 from everlearn.durable.reader import Reader
-from everlearn.durable.records import UNREADABLE, AgentRecord, is_whole, scan_rows, scan_snapshots
+from everlearn.durable.records import UNREADABLE, AgentRecord, is_whole, read_rows, scan_rows, scan_snapshots
 from everlearn.durable.wal import inspect
 from everlearn.errors import EverlearnError, Held, LiveError
 from everlearn.locks import working
@@ -91,8 +91,7 @@ def check_file(path: Path, in_use: bool = False) -> Report:
             checker.check_log()
         try:
             checker.check_structure()
-            for row in connection.execute("SELECT * FROM agents ORDER BY id").fetchall():
-                checker.check_agent(AgentRecord(*row))
+            checker.check_agents()
         except UNREADABLE as error:
             checker.note(f"cannot be read ({error})")
     return Report(str(path.parent), in_use, checker.findings, checker.agents)
@@ -124,6 +123,17 @@ class _Checker:
         version = read_version(self.connection)
         if version not in READABLE:
             self.note(f"schema version {version}, this everlearn reads {SCHEMA}", "meta")
+
+    def check_agents(self) -> None:
+        """Check each agent, whatever is found at others."""
+        rows, unreadable = read_rows(self.connection, "SELECT * FROM agents ORDER BY id")
+        for record in (AgentRecord(*row) for row in rows):
+            try:
+                self.check_agent(record)
+            except (EverlearnError, *UNREADABLE) as error:
+                self.note(f"cannot be read ({error})", agent=str(record.name))
+        if unreadable is not None:
+            self.note(f"cannot be read ({unreadable})", "agents")
 
     def check_agent(self, record: AgentRecord) -> None:
         if not is_whole(record):
@@ -160,6 +170,6 @@ class _Checker:
             return int(row[0]) if row else 0
         try:
             return Reader.on(self.connection, self.path).look(record.name).step
-        except EverlearnError as error:
+        except (EverlearnError, *UNREADABLE) as error:
             self.note(f"cannot be recovered ({error})", agent=record.name)
             return 0

@@ -311,7 +311,8 @@ class Core:
             self.agent.restore(unpack(state, "snapshot")[0])
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
-        self.gauge.restore(more["gauge"])
+        if more["gauge"] is not None:  # a snapshot of an earlier version may have none
+            self.gauge.restore(more["gauge"])
         self.note_snapshot()
 
     def copy(self) -> Core:

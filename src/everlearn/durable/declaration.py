@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import product
 from typing import Any
 
 from everlearn.aleatoric.reward import Reward, reward_range
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, last_observation, window
+from everlearn.environments.pure import as_number
 from everlearn.errors import AleatoricStateError, InputError, LabelError, require
 from everlearn.labels import as_label, check_label, few, show
 from everlearn.protocol import Label, RewardFunction
@@ -169,3 +171,13 @@ def _table_reward(table: list[list[Any]], states: tuple[Label, ...], sets: Sets)
         return float(entries[aleatoric_state, action, observation])
 
     return reward
+
+
+def check_rewards(table: Iterable[list[Any]], reward: Reward) -> None:
+    """Raise if an entry of a table of rewards is not finite, or outside the range.
+
+    A new setup is checked so; one that is stored is not, since its agent can be read whatever its table has.
+    """
+    for *key, entry in table:
+        number = as_number(entry)
+        reward.check(math.inf if number is None else number, f"reward of {as_label(key)!r}")

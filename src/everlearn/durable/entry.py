@@ -8,6 +8,7 @@ import zlib
 from typing import Any, NamedTuple
 
 from everlearn.durable.choice import unpacked
+from everlearn.errors import Corrupt
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
@@ -86,10 +87,13 @@ class Entry(NamedTuple):
     @property
     def accepted(self) -> Accepted:
         """The content of a row of kind change."""
-        text, _, state = (self.payload or b"").partition(b"\n")
-        document = json.loads(text)
-        checkpoint = Checkpoint(self.seq - 1, document["more"], state)
-        return Accepted(document["changes"], document["relearned_since"], checkpoint)
+        try:
+            text, _, state = (self.payload or b"").partition(b"\n")
+            document = json.loads(text)
+            checkpoint = Checkpoint(self.seq - 1, document["more"], state)
+            return Accepted(document["changes"], document["relearned_since"], checkpoint)
+        except (LookupError, TypeError, ValueError):
+            raise Corrupt(f"row {self.seq}: the change in it cannot be read") from None
 
     def described(self, task: Task) -> dict[str, Any]:
         """Return the row by labels, as a JSON document."""

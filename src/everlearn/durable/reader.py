@@ -15,7 +15,7 @@ from typing import Any
 from everlearn.durable import database
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, Kind
-from everlearn.durable.records import AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
+from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
 from everlearn.durable.setup import Setup
 from everlearn.errors import Corrupt, LiveError, SnapshotError
 
@@ -96,7 +96,7 @@ class Reader:
             try:
                 core.apply(entry)
             except Corrupt as error:
-                raise self._damaged(core.number, str(error)) from None
+                raise self.damaged(core.number, str(error)) from None
         return core
 
     def recovered(self, setup: Setup, record: AgentRecord, exact: bool = True) -> Core:
@@ -118,21 +118,25 @@ class Reader:
         if changed:  # replay begins with the row of the change
             entry = next(self.rows(record.number, changed - 1), None)
             if entry is None or (entry.seq, entry.kind) != (changed, Kind.CHANGE):
-                raise self._damaged(record.number, f"row {changed}: is missing")
-            core.restore(entry.accepted.checkpoint, exact)
+                raise self.damaged(record.number, f"row {changed}: is missing")
+            try:  # nothing before the row vouches for it
+                core.restore(entry.accepted.checkpoint, exact)
+            except (Corrupt, SnapshotError, *UNREADABLE):
+                raise self.damaged(record.number, f"row {changed}: is damaged") from None
         return core  # without a change the journal must reach back to its first row, which replay checks
 
     def rows(self, agent: int, after: int = -1, check: int | None = None) -> Iterator[Entry]:
         """Yield the rows of a journal after row ``after``, whose check is ``check``; raise at the first damage."""
         for scanned in scan_rows(self.connection, agent, after, {} if check is None else {after: check}):
-            if scanned.error is not None:
+            if isinstance(scanned.error, sqlite3.Error | UnicodeDecodeError | OverflowError):
                 with database.errors(self.path):
                     raise scanned.error
             if scanned.row is None or scanned.damage is not None:
-                raise self._damaged(agent, f"row {scanned.seq}: {scanned.damage}")
+                raise self.damaged(agent, f"row {scanned.seq}: {scanned.damage}")
             yield scanned.row
 
-    def _damaged(self, agent: int, what: str) -> Corrupt:
+    def damaged(self, agent: int, what: str) -> Corrupt:
+        """Return the error of a damaged journal."""
         return Corrupt(f"{self.path}: table journal: agent {agent}: {what}; {database.how_to_repair(self.path)}")
 
     def recorded(self, agent: int, step: int) -> Entry | None:

@@ -112,6 +112,8 @@ def scan_rows(
     try:
         for fields in connection.execute(_ROWS, (agent, after)):
             entry = Entry(*fields)
+            if not isinstance(entry.seq, int):
+                raise TypeError("its number is no integer")
             if begun and entry.seq != last + 1:
                 yield Scanned(last + 1, None, f"is missing, up to {entry.seq - 1}")
                 check = None

@@ -1,7 +1,8 @@
 """The repair of a damaged store: a new file is made from what is undamaged, and the damaged file is kept.
 
 For each agent that is its newest undamaged snapshot, and the rows that continue from it without a gap and with the
-right checks.  The new file is checked before it replaces the damaged one.
+right checks.  An agent with a design of the user's own, which is not here, learns from these when it is next opened.
+The new file is checked before it replaces the damaged one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from everlearn.durable.declaration import FUNCTION
 from everlearn.durable.entry import Entry, Kind, first_check
 from everlearn.durable.fingerprint import FACE
 from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole
-from everlearn.errors import EverlearnError, LiveError
+from everlearn.errors import Corrupt, EverlearnError, LiveError
 from everlearn.locks import working
 
 PAGE = 4096
@@ -131,9 +132,10 @@ class Rescued(NamedTuple):
     """What is undamaged of an agent."""
 
     record: AgentRecord
-    core: Core
+    seq: int  # the number of the last row that it has learned from
+    step: int
     rows: list[Entry]
-    snapshots: list[SnapshotRecord]  # the newest first
+    snapshots: list[SnapshotRecord]  # those to write
     lost_rows: int
 
 
@@ -141,27 +143,32 @@ def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
     scanned = records.scan_snapshots(source, record.number)
     snapshots = [snapshot.row for snapshot in scanned if snapshot.row is not None and snapshot.damage is None]
     trusted = _trusted(record)
-    core = Core(trusted.stored_setup(), record.number)
-    _recover(source, core, snapshots, record)
-    if trusted.face is not None and (trusted.changed or 0) > core.seq:  # the change is lost
+    setup = trusted.stored_setup()
+    if setup.has_own_design:
+        (seq, step), kept = _reached(source, snapshots, record), snapshots
+    else:
+        core = Core(setup, record.number)
+        _recover(source, core, snapshots, record)
+        number = max((snapshot.number for snapshot in snapshots), default=-1) + 1
+        earlier = [snapshot for snapshot in snapshots if snapshot.seq < core.seq]
+        seq, step, kept = core.seq, core.step, [*earlier, SnapshotRecord.taken(core.number, number, core.snapshot())]
+    if trusted.face is not None and (trusted.changed or 0) > seq:  # the change is lost
         trusted = trusted._replace(face=json.dumps({**json.loads(trusted.face), "changed": None}))
-    query = "SELECT seq FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
-    last, _ = records.read_rows(source, query, core.number)
-    lost_rows = max((last[0][0] if last else 0) - core.seq, 0)
-    return Rescued(trusted.sealed(), core, _rows_up_to(source, core, snapshots), snapshots, lost_rows)
+    query = "SELECT seq FROM journal WHERE agent = ? AND typeof(seq) = 'integer' ORDER BY seq DESC LIMIT 1"
+    last, _ = records.read_rows(source, query, record.number)
+    lost_rows = max((last[0][0] if last else 0) - seq, 0)
+    return Rescued(trusted.sealed(), seq, step, _rows_up_to(source, seq, snapshots, record), kept, lost_rows)
 
 
 def _write(target: sqlite3.Connection, rescued: Rescued) -> dict[str, Any]:
-    record, core, rows, snapshots, lost_rows = rescued
+    record, seq, step, rows, snapshots, lost_rows = rescued
     target.execute(database.INSERT_AGENT, record)
-    target.executemany(database.INSERT_ROW, ((core.number, *entry) for entry in rows))
-    if not rows and core.seq:
-        target.execute("INSERT INTO meta VALUES (?, ?)", (f"{WITHOUT}{core.number}", str(core.seq)))
-    number = max((snapshot.number for snapshot in snapshots), default=-1) + 1
-    earlier = [snapshot for snapshot in snapshots if snapshot.seq < core.seq]
-    for snapshot in (*earlier, SnapshotRecord.taken(core.number, number, core.snapshot())):
+    target.executemany(database.INSERT_ROW, ((record.number, *entry) for entry in rows))
+    if not rows and seq:
+        target.execute("INSERT INTO meta VALUES (?, ?)", (f"{WITHOUT}{record.number}", str(seq)))
+    for snapshot in snapshots:
         target.execute(database.INSERT_SNAPSHOT, snapshot)
-    return {"name": record.name, "step": core.step, "rows": len(rows), "lost_rows": lost_rows}
+    return {"name": record.name, "step": step, "rows": len(rows), "lost_rows": lost_rows}
 
 
 def _trusted(record: AgentRecord) -> AgentRecord:
@@ -184,10 +191,8 @@ def _recover(source: sqlite3.Connection, core: Core, snapshots: list[SnapshotRec
     If the row of a change is lost, the rows before it were written with a setup that is no longer stored: the agent
     then learns from them with the present one.
     """
-    rows = _undamaged(source, core.number, snapshots[0] if snapshots else None)
-    change = max((place for place, entry in enumerate(rows) if entry.kind == Kind.CHANGE), default=-1)
-    if change >= 0:  # its snapshot is lost, and rows before it were written with another setup
-        rows = rows[change:]
+    rows = _rows_since(source, snapshots, record)
+    if rows and rows[0].kind == Kind.CHANGE:
         core.restore(rows[0].accepted.checkpoint)
     elif snapshots:
         core.exact = not is_whole(record) or snapshots[0].seq >= (record.changed or 0)
@@ -199,19 +204,66 @@ def _recover(source: sqlite3.Connection, core: Core, snapshots: list[SnapshotRec
     core.exact = True
 
 
-def _rows_up_to(source: sqlite3.Connection, core: Core, snapshots: list[SnapshotRecord]) -> list[Entry]:
-    """Return the longest sequence of undamaged rows that ends with the present state of an agent."""
-    for snapshot in (None, *reversed(snapshots)):
-        rows = _undamaged(source, core.number, snapshot)
-        if rows and rows[-1].seq == core.seq:
+def _reached(source: sqlite3.Connection, snapshots: list[SnapshotRecord], record: AgentRecord) -> tuple[int, int]:
+    """Return the last row and the step to which the user's own design, which is not here, can resume an agent."""
+    if not is_whole(record):
+        raise LiveError("its setup cannot be trusted, and its design is not here to compare it with a snapshot")
+    ends = [(entry.seq, entry.step) for entry in _rows_since(source, snapshots, record)[-1:]]
+    return max([(0, 0), *((snapshot.seq, snapshot.step) for snapshot in snapshots[:1]), *ends])
+
+
+def _rows_since(source: sqlite3.Connection, snapshots: list[SnapshotRecord], record: AgentRecord) -> list[Entry]:
+    """Return the undamaged rows that follow the newest snapshot, or those from the last change on, if that is later.
+
+    The row of a change holds the agent before it, and rows before it were written with another setup.
+    """
+    newest = _base(snapshots[0]) if snapshots else (0, first_check(record.number))
+    rows = _undamaged(source, record.number, *newest)
+    change = max((place for place, entry in enumerate(rows) if entry.kind == Kind.CHANGE), default=-1)
+    if change >= 0:
+        return rows[change:]
+    change_base = _base_of_change(source, record)
+    if change_base is None or change_base[0] < newest[0]:
+        return rows
+    return _undamaged(source, record.number, *change_base) or rows
+
+
+def _rows_up_to(
+    source: sqlite3.Connection, seq: int, snapshots: list[SnapshotRecord], record: AgentRecord
+) -> list[Entry]:
+    """Return the longest sequence of undamaged rows that ends with row ``seq``."""
+    change = _base_of_change(source, record)
+    bases = [(0, first_check(record.number)), *map(_base, snapshots), *([] if change is None else [change])]
+    for base in sorted(bases):
+        rows = _undamaged(source, record.number, *base)
+        if rows and rows[-1].seq == seq:
             return rows
     return []
 
 
-def _undamaged(source: sqlite3.Connection, agent: int, snapshot: SnapshotRecord | None) -> list[Entry]:
-    """Return the rows after a snapshot, or from the first row, up to the first damage."""
-    after = 0 if snapshot is None else snapshot.seq
-    check = first_check(agent) if snapshot is None else snapshot.checkpoint.more["check"]
+def _base(snapshot: SnapshotRecord) -> tuple[int, int]:
+    """Return the number and the check of the last row before a snapshot."""
+    return snapshot.seq, snapshot.checkpoint.more["check"]
+
+
+def _base_of_change(source: sqlite3.Connection, record: AgentRecord) -> tuple[int, int] | None:
+    """Return the number and the check of the row before the last change, if the row of the change can be read."""
+    changed = record.changed if is_whole(record) else None
+    entry = _row_after(source, record.number, changed - 1) if changed else None
+    if entry is None or (entry.seq, entry.kind) != (changed, Kind.CHANGE):
+        return None
+    try:
+        return entry.seq - 1, int(entry.accepted.checkpoint.more["check"])
+    except (Corrupt, *UNREADABLE):
+        return None
+
+
+def _row_after(source: sqlite3.Connection, agent: int, after: int) -> Entry | None:
+    return next((scanned.row for scanned in records.scan_rows(source, agent, after)), None)
+
+
+def _undamaged(source: sqlite3.Connection, agent: int, after: int, check: int) -> list[Entry]:
+    """Return the rows after row ``after``, whose check is ``check``, up to the first damage."""
     rows = []
     for scanned in records.scan_rows(source, agent, after, {after: check}):
         if scanned.row is None or scanned.damage is not None:

@@ -19,7 +19,16 @@ from everlearn.agents.agent import Agent, whole
 from everlearn.agents.design import Design
 from everlearn.agents.spec import DEFAULT_AGENT, read_specs, split
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.durable.declaration import FUNCTION, GIVEN, declared_task, finder, is_missing, listed, rows
+from everlearn.durable.declaration import (
+    FUNCTION,
+    GIVEN,
+    check_rewards,
+    declared_task,
+    finder,
+    is_missing,
+    listed,
+    rows,
+)
 from everlearn.durable.drift import Gauge
 from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule, task_of_face
 from everlearn.errors import InputError, LabelError, require
@@ -182,7 +191,10 @@ def make_setup(**given: Any) -> Setup:
     require(not unread, "start", values.get("start"), "comes from the aleatoric state; leave it out")
     for key in split(values.get("parameters") or {})["task"]:
         raise InputError("parameter", f"task.{key}", "there is no task; leave it out")
-    return Setup(values)
+    made = Setup(values)
+    if isinstance(made.document["reward"], list):
+        check_rewards(made.document["reward"], made.task.reward)
+    return made
 
 
 def simple(value: object) -> object:

@@ -97,8 +97,8 @@ class Agents:
             if name in self.names and name not in self.cores:
                 try:
                     self.core(name)
-                except EverlearnError as error:
-                    log(logging.ERROR, "agent cannot be opened", agent=name, error=str(error))
+                except Exception as error:  # one agent must not end the thread of all
+                    log(logging.ERROR, "agent cannot be opened", agent=name, error=_line(error))
                 break
         return bool(self._unopened)
 
@@ -107,6 +107,10 @@ class Agents:
         if self._changed:
             self._snapshot(sorted(self._changed, key=lambda core: core.number))
         self.store.close()
+
+
+def _line(error: Exception) -> str:
+    return str(error) if isinstance(error, EverlearnError) else repr(error)
 
 
 class Taken(LiveError):  # noqa: N818 - reads as what it is

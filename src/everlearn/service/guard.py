@@ -10,17 +10,19 @@ import json
 import re
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everlearn.hosts import foreign_header
+from everlearn.service.logs import LOG
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import MOST_DEPTH, Settings
 
 OPEN = frozenset({"/healthz", "/readyz"})
 """The paths that need no token: whether the service is alive and ready."""
 
-OCTETS = b"application/octet-stream"
 MOST_STATES = 2
 """How many agent states, which are large, are read at the same time."""
 
@@ -65,15 +67,18 @@ class Guard:
         try:
             headers = dict(scope["headers"])  # names are in lower case; of several the last counts
             self._admit(scope, headers)
-            if self.is_state(scope["method"], scope["path"]):
-                async with self._room:
-                    await self._serve(scope, headers, receive, answer, self.settings.limits.state)
-            else:
-                await self._serve(scope, headers, receive, answer, self.settings.limits.body)
+            is_state = self.is_state(scope["method"], scope["path"])
+            async with self._room if is_state else nullcontext():
+                body = await self._body(headers, receive, is_state)
+                await self.app(scope, _again(body, receive), answer)
         except Refused as refused:
             await answer.refuse(refused)
-        except Exception:
-            # The application has logged it and answered with its number; a connection that broke needs no answer.
+        except ClientDisconnect:
+            pass  # nobody is there to answer
+        except Exception as error:
+            # The router answers the errors of operations; this is one of an answer that had begun, or of the router.
+            fields = {"method": scope["method"], "path": scope["path"]}
+            LOG.error("request failed", exc_info=error, extra={"fields": fields})
             if not answer.began:
                 await answer.refuse(Refused(500, "internal", "something went wrong; the log says what"))
         finally:
@@ -93,14 +98,9 @@ class Guard:
             if not self.settings.tokens.accept(given):
                 raise Refused(401, "token", "a token is needed, as in Authorization: Bearer TOKEN", [_CHALLENGE])
 
-    async def _serve(
-        self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, answer: _Answer, most: int
-    ) -> None:
-        body = await self._body(headers, receive, most)
-        await self.app(scope, _again(body, receive), answer)
-
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive, most: int) -> bytes:
-        """Read the whole body, as far as the limits go."""
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive, is_state: bool) -> bytes:
+        """Read the whole body, as far as the limits go; all but an agent state may be read as JSON."""
+        most = self.settings.limits.state if is_state else self.settings.limits.body
         declared = headers.get(b"content-length")
         if declared is None and b"transfer-encoding" not in headers:
             return b""
@@ -110,7 +110,7 @@ class Guard:
                 body = await _read(receive, most)
         except TimeoutError:
             raise Refused(408, "slow", "the body did not arrive in time", [(b"connection", b"close")]) from None
-        if headers.get(b"content-type") != OCTETS and await _is_deep(body):
+        if not is_state and await _is_deep(body):
             raise Refused(422, "input", f"JSON is nested deeper than {MOST_DEPTH}")
         return body
 
@@ -193,7 +193,10 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.began, self.status = True, message["status"]
             message["headers"] = [*message["headers"], *_HEADERS]
-        await self._send(message)
+        try:
+            await self._send(message)
+        except OSError:
+            raise ClientDisconnect from None
 
     async def refuse(self, refused: Refused) -> None:
         body = json.dumps({"error": refused.error, "message": refused.message}).encode()

@@ -10,16 +10,21 @@ from typing_extensions import TypeAliasType
 NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 """Names of agents: nothing that means anything to a file system, a shell, SQL, HTML or Prometheus."""
 
-_INT = Annotated[int, Field(strict=True, ge=-(2**53) + 1, le=2**53 - 1)]
+MOST_INTEGER = 2**53 - 1
+"""The greatest integer that every reader of JSON reads exactly."""
+
+_INT = Annotated[int, Field(strict=True, ge=-MOST_INTEGER, le=MOST_INTEGER)]
 _STR = Annotated[str, StringConstraints(strict=True, max_length=200)]
 
 Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100)]")
 """An int, a str, or a list of labels, which stands for a tuple."""
 
 Scalar = Annotated[bool, Field(strict=True)] | _INT | Annotated[float, Field(allow_inf_nan=False)] | _STR
-Scalars = Annotated[list[Scalar], Field(max_length=100)]
-Labels = Annotated[list[Label], Field(min_length=1, max_length=100_000)]
-Rows = Annotated[list[Annotated[list[Any], Field(min_length=2, max_length=4)]], Field(max_length=1_000_000)]
+Scalars = Annotated[list[Scalar], Field(max_length=100, fail_fast=True)]
+Labels = Annotated[list[Label], Field(min_length=1, max_length=100_000, fail_fast=True)]
+Rows = Annotated[
+    list[Annotated[list[Any], Field(min_length=2, max_length=4)]], Field(max_length=1_000_000, fail_fast=True)
+]
 StepNumber = Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 

@@ -62,7 +62,8 @@ def problem(status: int, error: str, message: str, headers: dict[str, str] | Non
     b'{"error":"missing","message":"there is no agent north"}'
 
     """
-    short = message if len(message) <= MESSAGE_LENGTH else f"{message[: MESSAGE_LENGTH - 4]} ..."
+    line = " ".join(message.splitlines())
+    short = line if len(line) <= MESSAGE_LENGTH else f"{line[: MESSAGE_LENGTH - 4]} ..."
     return Answer({"error": error, "message": short, **more}, status, headers)
 
 
@@ -73,7 +74,9 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
         lines = [f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {each['msg']}" for each in parts]
         return problem(422, "input", "; ".join(lines))
     if isinstance(error, HTTPException):
-        return problem(error.status_code, _WORDS[error.status_code], error.detail, dict(error.headers or {}))
+        return problem(
+            error.status_code, _WORDS.get(error.status_code, "refused"), error.detail, dict(error.headers or {})
+        )
     if isinstance(error, Busy):
         return problem(503, "busy", "too many requests wait; come again", {"Retry-After": "1"})
     if isinstance(error, Conflict):

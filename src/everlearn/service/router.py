@@ -74,7 +74,8 @@ class Operation:
         """
         if name is not None:
             Named(name=name)
-        query = self.query.model_validate(dict(parse_qsl(scope["query_string"].decode("latin-1"))))
+        given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        query = self.query.model_validate(dict(given))
         if self.body is None:
             return Call(name or "", query, None)
         expected = OCTETS if self.body is bytes else JSON

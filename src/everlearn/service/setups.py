@@ -6,12 +6,13 @@ In Python a setup may name ``module:attribute``.  In a request that would let a 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from everlearn.agents.registry import AGENTS, SCHEDULES
 from everlearn.durable.setup import Setup, make_setup
 from everlearn.errors import InputError, UnknownName, require
+from everlearn.service.models import MOST_INTEGER
 from everlearn.service.settings import Limits
 from everlearn.tasks.registry import TASKS
 from everlearn.windows import Window
@@ -39,6 +40,7 @@ def remote_setup(document: dict[str, Any], limits: Limits) -> Setup:
     _check_names(document)
     _check_parameters(document.get("parameters") or {})
     _check_sizes(document, limits)
+    _check_integers(document)
     made = make_setup(**document)
     _check_made(made, limits)
     return made
@@ -82,6 +84,29 @@ def _check_sizes(document: Mapping[str, Any], limits: Limits) -> None:
         rows = _rows(document.get(key))
         require(rows <= limits.rows, key, rows, f"at most {limits.rows:,} rows are taken")
     _check_window(document, limits)
+
+
+def _check_integers(document: Mapping[str, Any]) -> None:
+    """Refuse integers in tables that other labels may not be; the last entry of a row of rewards is no label."""
+    rewards = document.get("reward")
+    labels = [row[:-1] for row in rewards if isinstance(row, list)] if isinstance(rewards, list) else []
+    for key, table in (
+        ("reward", labels),
+        ("aleatoric", document.get("aleatoric")),
+        ("allowed", document.get("allowed")),
+    ):
+        for number in _integers(table):
+            require(abs(number) <= MOST_INTEGER, key, number, f"integers up to {MOST_INTEGER:,} can be labels here")
+
+
+def _integers(table: object) -> Iterator[int]:
+    if isinstance(table, int):
+        yield table
+    elif isinstance(table, Mapping):
+        yield from _integers(list(table.values()))
+    elif isinstance(table, list):
+        for part in table:
+            yield from _integers(part)
 
 
 def _check_window(document: Mapping[str, Any], limits: Limits) -> None:
