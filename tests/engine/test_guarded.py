@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numba
@@ -12,10 +13,14 @@ import pytest
 import everlearn as el
 from everlearn.agents.growing_horizon import act as paper_act
 from everlearn.agents.registry import make_design
+from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.copies import copied, unsafe
+from everlearn.engine.plan import Plan
 from everlearn.errors import AgentError, CompilationError, EverlearnError
 from everlearn.randomness import KEY, WORDS, choose, seed_words, stream_of, uniform
 from everlearn.sources import callees, fingerprint
+from everlearn.tables import make_table
+from everlearn.tasks.registry import make_task
 
 
 class Known(NamedTuple):
@@ -81,6 +86,26 @@ def test_both_engines_say_the_same(kind, t, runs):
     function = "act" if kind in (0, 1, 2, 8) else "learn"
     assert said[0].startswith(f"agent 'mine': {function} ")
     assert f"at step {t}" in said[0]
+
+
+@pytest.mark.parametrize(("design", "problem"), [("trouble", "act returned -1"), ("unlike", "differs between")])
+def test_what_fails_leaves_every_run_where_the_stretch_began(design, problem):
+    task = make_task("riverswim")
+    mine = trouble(1500, 0) if design == "trouble" else el.Design(build, differs_late, lambda *_: None, name="mine")
+    with ThreadPoolExecutor(2) as pool:
+        batch = CompiledBatch(Plan(task, mine, 3000, 2, 1), make_table(task), [0, 1], 1)
+        [group] = batch.groups
+        whole = [(t, group.snapshot()) for t in batch.advance(pool, until=1000)]
+        with pytest.raises(AgentError, match=problem):
+            whole.extend((t, group.snapshot()) for t in batch.advance(pool, until=3000))
+    t, before = whole[-1]
+    assert batch.t == t
+    assert all(np.array_equal(one, other) for one, other in zip(group.snapshot(), before, strict=True))
+
+
+def differs_late(k, s, now, stream):
+    k.q[0, 0] = (now.t * 2**62) % 7 if now.t > 1000 else 0
+    return 0
 
 
 def test_without_trouble_both_engines_agree_to_the_last_bit():

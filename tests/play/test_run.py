@@ -12,7 +12,7 @@ import pytest
 import everlearn as el
 from everlearn.agents.knowledge import arrays, stored_arrays
 from everlearn.agents.registry import AGENTS, SCHEDULES, make_design
-from everlearn.errors import AgentError, ScheduleError, UserCodeError
+from everlearn.errors import AgentError, EverlearnError, ScheduleError, UserCodeError
 from everlearn.play.explanation import explain
 from everlearn.play.knowledge import look
 from everlearn.play.run import CompiledRun, ReferenceRun
@@ -220,6 +220,32 @@ def test_what_a_design_shows_comes_before_its_values_and_these_before_its_policy
     run = ReferenceRun(TASKS["service-station"], design, SEED)
     run.advance(3)
     assert list(look(run).pair) == {1: ["policy"], 2: ["Q"], 3: ["merit", "N"]}[len(shown)]
+
+
+def fail_halfway(knowledge, experience, now, stream):
+    knowledge.count[0] += 1.0
+    if now.t == 15:
+        knowledge.count[now.t] = 1.0
+
+
+@pytest.mark.parametrize("steps", [1, 4, 30])
+def test_a_step_that_fails_is_not_half_taken_and_nothing_follows_it(pool, steps):
+    design = el.Design(lambda indexed: Nothing(np.zeros(1)), lambda *_: 0, fail_halfway, name="mine")
+    for run in (
+        CompiledRun(TASKS["service-station"], design, SEED, TABLES[id(TASKS["service-station"])], pool),
+        ReferenceRun(TASKS["service-station"], design, SEED),
+    ):
+        said, shown = set(), []
+        for _ in range(17):
+            try:
+                run.advance(steps)
+            except EverlearnError as error:
+                said.add(str(error))
+                shown.append((run.t, run.total_reward, run.aleatoric_state, run.recorded()))
+        assert len(said) == 1
+        assert "step 15" in said.pop()
+        assert run.knowledge.count[0] == run.t < 15
+        assert shown == [shown[0]] * len(shown)
 
 
 def test_a_run_that_failed_and_is_tried_again_keeps_what_was_recorded():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.errors import ScheduleError
+from everlearn.errors import EverlearnError, ScheduleError
 from everlearn.play.configuration import read_query
 from everlearn.play.pace import FASTEST
 from everlearn.play.race import Workshop
@@ -156,6 +156,33 @@ def test_what_is_refused_leaves_what_was_there(workshop):
         with pytest.raises(ScheduleError):
             await watcher.session.open(read_query("schedule.horizon_scale=0.5"))
         assert watcher.session.race is before
+
+    asyncio.run(scenario())
+
+
+def shows_two_states(knowledge, now):
+    if len(knowledge.count) != 2:
+        raise ValueError("two only")
+    return {"Q": knowledge.count}
+
+
+def test_what_cannot_be_painted_leaves_what_was_there():
+    def build(indexed):
+        return Nothing(np.zeros(indexed.states))
+
+    design = el.Design(build, lambda *_: 0, count, name="mine", inspect=shows_two_states)
+    workshop = open_workshop("service-station", design)
+
+    async def scenario():
+        watcher = Watcher(workshop)
+        session = watcher.session
+        await session.open(workshop.start)
+        before = session.race, session.painter, session.pace.speed
+        with pytest.raises(EverlearnError, match="two only"):
+            await session.open(read_query("task=riverswim&agent=mine&speed=fastest", workshop.offer))
+        assert (session.race, session.painter, session.pace.speed) == before
+        await session.step()
+        assert watcher.shown[-1]["time"] == "1"
 
     asyncio.run(scenario())
 

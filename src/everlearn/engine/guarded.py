@@ -46,8 +46,17 @@ class Failed(Exception):  # noqa: N818 - never reaches the user
 
 
 def advance_guarded(batch: CompiledBatch, group: Group, block: Block) -> None:
-    """Advance a group through a block; raise what the reference engine would raise."""
-    snapshot, guard = group.snapshot(), Guard(batch.plan.design, batch.table.indexed, group.runs[0])
+    """Advance a group through a block; raise what the reference engine would raise, with the group as it was before."""
+    snapshot = group.snapshot()
+    try:
+        _advance_checked(batch, group, block, snapshot)
+    except BaseException:
+        group.restore(snapshot)
+        raise
+
+
+def _advance_checked(batch: CompiledBatch, group: Group, block: Block, snapshot: list[NDArray[Any]]) -> None:
+    guard = Guard(batch.plan.design, batch.table.indexed, group.runs[0])
     if block.first <= OFTEN or block.first % SELDOM < len(block.horizon):
         steps = interpret(batch, group, 0, block, (0, min(SPOT, len(block.horizon))), guard)
         check_agreement(batch, group, block, steps, guard)

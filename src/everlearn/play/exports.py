@@ -94,10 +94,10 @@ def write_png(race: Race, lines: Mapping[str, float]) -> bytes:
 
 
 def write_csv(race: Race) -> str:
-    """Return the curves as CSV: one row per recorded time, one column per agent."""
+    """Return the curves as CSV: one row per time that was recorded of all agents, one column per agent."""
     file = io.StringIO()
     rows = csv.writer(file)
     rows.writerow(["t", *(label(agent) for agent in race.configuration.agents)])
-    curves = [run.recorded() for run in race.runs]
-    rows.writerows(zip(curves[0][0], *(averages for _, averages in curves), strict=True))
+    curves = [dict(zip(*run.recorded(), strict=True)) for run in race.runs]
+    rows.writerows([t, *(curve[t] for curve in curves)] for t in curves[0] if all(t in curve for curve in curves))
     return file.getvalue()

@@ -45,11 +45,12 @@ class Race:
         self.configuration, self.task, self.runs = configuration, task, runs
         self.remark = remark
         """Why the race does not run at full speed, if it does not."""
+        self._failure: Exception | None = None
 
     @property
     def t(self) -> int:
-        """The number of steps that each run has taken."""
-        return self.runs[0].t
+        """The number of steps that each run has taken; if one failed, others may have taken more."""
+        return min(run.t for run in self.runs)
 
     @property
     def is_over(self) -> bool:
@@ -57,10 +58,16 @@ class Race:
         return self.t >= LAST_STEP
 
     def advance(self, steps: int) -> None:
-        """Take a number of steps in each run."""
-        for agent, run in zip(self.configuration.agents, self.runs, strict=True):
-            with blame(f"{self.configuration.task.given}, {label(agent)}"):  # a user's code may raise anything
-                run.advance(steps)
+        """Take a number of steps in each run.  If one fails, none is advanced again, and the same error is raised."""
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        try:
+            for agent, run in zip(self.configuration.agents, self.runs, strict=True):
+                with blame(f"{self.configuration.task.given}, {label(agent)}"):  # a user's code may raise anything
+                    run.advance(steps)
+        except Exception as error:
+            self._failure = error
+            raise
 
 
 class Workshop:

@@ -18,7 +18,7 @@ import numpy as np
 from everlearn.agents.clock import Block
 from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard
-from everlearn.agents.knowledge import copied
+from everlearn.agents.knowledge import arrays, copied
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.reference import ReferenceBatch
@@ -64,6 +64,8 @@ class WatchedRun(ABC):
         self._advance = advance  # as batch.advance, with all arguments but ``until``
         self.functions = Guard(design, indexed) if design.own else design
         self.latest: WatchedStep | None = None
+        self._before: Knowledge | None = None  # what was known before the step that is being taken, to go back to
+        self._failure: Exception | None = None
         self.t, self.total_reward, self.aleatoric_state = 0, 0.0, indexed.start
         self.memory: Label | None = None
         self._locate()
@@ -92,7 +94,13 @@ class WatchedRun(ABC):
         return self.design.by_state and not self.design.own
 
     def advance(self, steps: int) -> None:
-        """Take a number of steps, or as many as are left."""
+        """Take a number of steps, or as many as are left.
+
+        A run that failed shows the last whole step, and raises the same error again whenever it is advanced.
+        """
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
+        self._before = None
         steps = min(steps, LAST_STEP - self.t)
         try:
             if steps > self.few_steps:
@@ -101,6 +109,12 @@ class WatchedRun(ABC):
                 steps = 1
             for _ in range(steps):
                 self.latest = self._step()
+        except Exception as error:
+            self._failure = error
+            if self._before is not None:
+                for name, array in arrays(self._before).items():
+                    arrays(self.knowledge)[name][...] = array
+            raise
         finally:
             self._locate()
 
@@ -160,12 +174,12 @@ class CompiledRun(WatchedRun):
         return _single(self._timeline().next(1))
 
     def _step(self) -> WatchedStep:
+        everything = self._before = None if self.by_state else copied(self.knowledge)  # acting may change what it knows
         batch, lanes, knowledge, timeline = self.batch, self._group.lanes, self.knowledge, self._timeline()
         now = _single(timeline.next(1))
         set_words(self._environment, lanes.environment[0])
         set_words(self._agent, lanes.agent[0])
         s = int(lanes.state[0])
-        everything = None if self.by_state else copied(knowledge)  # acting may change what it knows
         action = int(self.functions.act(knowledge, s, now, self._agent))
         outcome = draw_outcome(batch.table, int(lanes.pair[0]), action, uniform(self._environment)).copy()
         following, reward = int(outcome["state"]), float(outcome["reward"])
@@ -192,6 +206,8 @@ class ReferenceRun(WatchedRun):
         batch = ReferenceBatch(_plan(task, design, seed), [0])
         [self.agent], [self.loop] = batch.agents, batch.loops
         super().__init__(design, self.agent.indexed, self.agent.knowledge, batch, batch.advance)
+        if not self.by_state:  # otherwise a step changes nothing until it can no longer fail
+            self.loop.agent = self
 
     def _locate(self) -> None:
         loop = self.loop
@@ -201,7 +217,17 @@ class ReferenceRun(WatchedRun):
     def _upcoming(self) -> ScheduleValues:
         return self.agent.upcoming
 
+    def act(self) -> Label:
+        """Let the agent act, after a look at what it knows."""
+        self._before = copied(self.knowledge)
+        return self.agent.act()
+
+    def observe(self, observation: Label, executed: Label | None = None) -> float:
+        """Let the agent observe."""
+        return self.agent.observe(observation, executed)
+
     def _step(self) -> WatchedStep:
+        self._before = None
         before, now, s = copied(self.knowledge), self._upcoming(), self.loop.aleatoric_state
         for _ in self.batch.advance(until=self.loop.t + 1):
             pass

@@ -49,10 +49,13 @@ class Session:
         async with self._busy:
             if self.closed:
                 return
-            self.race, self.painter = race, Painter(self.painter.width, known_lines(race.task))
-            self._sent = {}
+            painter = Painter(self.painter.width, known_lines(race.task))
+            parts = await self._in_thread(lambda: painter.paint(race))  # a user's code may fail here too
+            if self.closed:
+                return
+            self.race, self.painter, self._sent = race, painter, {}
         self.set_speed(configuration)
-        await self.paint()
+        self._send(parts)
 
     def set_speed(self, configuration: Configuration) -> None:
         """Set the speed of a configuration."""
