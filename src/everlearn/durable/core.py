@@ -133,7 +133,7 @@ class Core:
         other = entry._replace(**reported)
         if entry != other:
             row, other_row = (content.described(self.agent.task) for content in (entry, other))
-            name = next(name for name in row if row[name] != other_row[name])
+            name = next((name for name in row if row[name] != other_row[name]), "check")
             difference = f"{name} {row[name]!r}, not {other_row[name]!r}"
             raise Conflict(f"step {step} is recorded with other content: {difference}; step {due} is due", due, row)
         return entry
