@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import pickle
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.errors import SnapshotError
+from everlearn.errors import InputError, SnapshotError
+from tests.refusal import refusal
 from tests.worlds import random_mdp
 
 
@@ -142,6 +144,43 @@ def test_a_file_in_which_part_of_the_algorithmic_state_is_missing_is_refused(sav
 
     edited(saved, without)
     assert "not a whole agent state" in refused(saved)
+
+
+@pytest.mark.parametrize("given", [b"", b"PK", None, "x", 5, {}, (0, {}, {}), worked().to_bytes()])
+def test_what_is_no_state_is_refused_and_bytes_are_sent_elsewhere(given):
+    agent = worked()
+    with pytest.raises(InputError, check=refusal("state", given)) as caught:
+        agent.restore(given)
+    assert str(caught.value).endswith("give what snapshot() returned; bytes are read by from_bytes()")
+    assert "\n" not in str(caught.value)
+    assert same(agent.snapshot(), worked().snapshot())
+
+
+def malformed() -> list[el.AgentState]:
+    whole = worked().snapshot()
+    parts = [{name: part for name, part in whole.algorithmic.items() if name != key} for key in whole.algorithmic]
+    states = [whole._replace(algorithmic=part) for part in [*parts, None, [], "t"]]
+    lists = {name: array.tolist() for name, array in whole.epistemic.items()}
+    return [*states, *(whole._replace(epistemic=part) for part in (lists, dict.fromkeys(lists), None, [], {}))]
+
+
+@pytest.mark.parametrize("state", malformed())
+def test_a_malformed_state_is_refused_in_one_line(state):
+    agent = worked()
+    with pytest.raises(SnapshotError, match=r"^[^\n]+$"):
+        agent.restore(state)
+    assert same(agent.snapshot(), worked().snapshot())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("take", "snapshot"), ("put", "restore"), ("dump", "to_bytes"), ("interface", "indexed")]
+)
+def test_an_old_name_leads_to_the_new_one(old, new):
+    with pytest.raises(AttributeError, match=f"an agent has no attribute {old!r}; since version 0.2 it is {new!r}"):
+        getattr(worked(), old)
+    assert hasattr(worked(), new)
+    assert not hasattr(worked(), "nothing")
+    assert same(copy.deepcopy(worked()).snapshot(), worked().snapshot())
 
 
 def check_a_damaged_file(path: Path, content: bytes) -> None:

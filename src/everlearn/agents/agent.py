@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard, build_knowledge
 from everlearn.agents.knowledge import stored_arrays
-from everlearn.agents.snapshot import check_algorithmic, check_arrays, pack, read_file, unpack
+from everlearn.agents.snapshot import check_algorithmic, check_arrays, check_parts, pack, read_file, unpack
 from everlearn.agents.spec import read_specs
 from everlearn.errors import InputError, SnapshotError
 from everlearn.files import replacing
@@ -24,6 +24,8 @@ from everlearn.registry import plain
 from everlearn.registry import whole as whole
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
+
+_RENAMED = {"take": "snapshot", "put": "restore", "dump": "to_bytes", "interface": "indexed"}
 
 
 class Agent:
@@ -86,6 +88,12 @@ class Agent:
     def __repr__(self) -> str:
         """Return one line: the design, the task and the time."""
         return f"Agent({self.design.name!r} on {self.task.name!r}, t = {self.t:,})"
+
+    if not TYPE_CHECKING:  # it would hide mistakes from a type checker
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"; since version 0.2 it is {_RENAMED[name]!r}" if name in _RENAMED else ""
+            raise AttributeError(f"an agent has no attribute {name!r}{hint}")
 
     def act(self) -> Label:
         """Return the action for the next step.  Called again before ``observe``, it returns the same action."""
@@ -183,6 +191,9 @@ class Agent:
 
     def restore(self, state: AgentState) -> None:
         """Continue from a state that :meth:`snapshot` returned.  If it does not fit, raise and change nothing."""
+        if not isinstance(state, AgentState):
+            raise InputError("state", state, "give what snapshot() returned; bytes are read by from_bytes()")
+        check_parts(state)
         fields = stored_arrays(self.knowledge)
         shapes = {name: array.shape for name, array in fields.items()}
         if (given := {name: array.shape for name, array in state.epistemic.items()}) != shapes:

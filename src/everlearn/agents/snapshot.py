@@ -11,6 +11,7 @@ import json
 import math
 import os
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,19 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
         raise SnapshotError(f"{name}: there is no such file") from None
     except OSError as error:
         raise SnapshotError(f"{name}: not a whole agent state ({error})") from None
+
+
+def check_parts(state: AgentState) -> None:
+    """Raise unless an agent state has arrays by name, and every part of an algorithmic state."""
+    epistemic: object = state.epistemic
+    if not (isinstance(epistemic, Mapping) and all(isinstance(array, np.ndarray) for array in epistemic.values())):
+        raise SnapshotError("not a whole agent state (its epistemic state is not arrays by name)")
+    algorithmic: object = state.algorithmic
+    if not isinstance(algorithmic, Mapping):
+        raise SnapshotError("not a whole agent state (its algorithmic state is no mapping)")
+    for key in _ALGORITHMIC:
+        if key not in algorithmic:
+            raise SnapshotError(f"not a whole agent state ({key!r} is missing)")
 
 
 def check_algorithmic(state: dict[str, Any]) -> None:
