@@ -111,12 +111,16 @@ class WatchedRun(ABC):
                 self.latest = self._step()
         except Exception as error:
             self._failure = error
-            if self._before is not None:
-                for name, array in arrays(self._before).items():
-                    arrays(self.knowledge)[name][...] = array
+            self._go_back()
             raise
         finally:
             self._locate()
+
+    def _go_back(self) -> None:
+        """Let the agent know what it knew before the step that failed."""
+        if self._before is not None:
+            for name, array in arrays(self._before).items():
+                arrays(self.knowledge)[name][...] = array
 
     def recorded(self) -> tuple[list[int], list[float]]:
         """Return the recorded times until now and the present time, and the average reward until each."""
