@@ -47,8 +47,6 @@ class Session:
         """Begin a race in place of the present one, which stays if the new one cannot be made."""
         race = await self._in_thread(lambda: self.workshop.race(configuration), self.workshop.preparing)
         async with self._busy:
-            if self.closed:
-                return
             painter = Painter(self.painter.width, known_lines(race.task))
             parts = await self._in_thread(lambda: painter.paint(race))  # a user's code may fail here too
             if self._is_closed():
