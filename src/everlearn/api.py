@@ -169,8 +169,8 @@ def experiment(
 
     Examples
     --------
-    >>> station = experiment("service-station", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
-    >>> station.table(["final"])[0]["units"]
+    >>> river = experiment("riverswim", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
+    >>> river.table(["final"])[0]["units"]
     4
 
     """

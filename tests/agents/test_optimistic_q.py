@@ -106,6 +106,7 @@ def test_values_are_never_too_low_in_a_random_world(seed):
         assert (known["Qhat"] < 10).any()
 
 
+@pytest.mark.soak
 def test_its_regret_grows_no_faster_than_the_two_thirds_power():
     # Two states that the actions lead to with probability 0.9, whichever the state; the optimum, always to go where the
     # reward is, earns 0.9 0.8 = 0.72, and its bias differs by 0.8.  Each duration has its own H and bonus.

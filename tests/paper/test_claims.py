@@ -59,7 +59,14 @@ VERDICT = {
 FEWER = {"fig:agent-comparison": 30, "fig:better-schedules": 30}
 """How many runs are enough for a verdict, for claims that rest on more."""
 
-LONG = ["Section 4.3, eventually", "Section 1.4.5, baselines", "lemma:optimism"]
+LONG = [
+    "Section 4.3, eventually",
+    "Section 1.4.5, baselines",
+    "lemma:optimism",
+    "eq:appendix-13",
+    "theorem:average-reward-discounted-algorithm",
+    "lemma:mixing-time",
+]
 """Claims whose check is left to the soak.  The first takes minutes: its values come down at step 671,088,640."""
 
 

@@ -56,6 +56,7 @@ def test_where_demand_waits_the_level_is_enough_for_demand_that_is_lost(lead_tim
     assert averages[0] == pytest.approx(averages[1], abs=1e-9)
 
 
+@pytest.mark.soak
 def test_the_usual_capacity():
     assert [len(inventory(lead_time=1, **given).states) - 1 for given in ({}, {"capacity": 7, "most_ordered": 7})] == [
         20,

@@ -52,6 +52,7 @@ def test_of_each_rung_as_many_go_on_as_the_next_has(number):
     assert found[-1].candidates <= 3
 
 
+@pytest.mark.soak
 def test_the_best_policy_of_the_station_is_found():
     """Serving fast is optimal and earns 1/2 a step; serving slowly earns 1/11 (the paper, Section 4)."""
     tuned = el.tune({**STATION, "task": "service-station", "candidates": 9, "factor": 2, "final_runs": 10})
@@ -82,6 +83,7 @@ def test_every_score_can_be_had_by_running_the_agent():
     assert {standing.rung for standing in tuned.standings} == {0, 1, 2}
 
 
+@pytest.mark.soak
 def test_the_score_in_the_final_is_fair_where_the_choice_was_luck():
     """Every candidate has the loss 0; that of the chosen one is below it where it was chosen, and not in the final."""
     shares = [number / 10 for number in range(1, 10)]

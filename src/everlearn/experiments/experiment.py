@@ -49,7 +49,7 @@ class Experiment:
     Examples
     --------
     >>> import everlearn as el
-    >>> experiment = el.experiment("service-station", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
+    >>> experiment = el.experiment("riverswim", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
     >>> experiment.status["cells_done"], len(experiment.arms)
     (2, 2)
     >>> [(row["agent"], row["measure"]) for row in experiment.table(["final"])]
