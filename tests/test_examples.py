@@ -84,7 +84,10 @@ def small(tmp_path, monkeypatch):
     return write
 
 
-@pytest.mark.parametrize("example", EXPERIMENTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(path, marks=[pytest.mark.soak] * (path.stem != "station"), id=path.stem) for path in EXPERIMENTS],
+)
 def test_runs_as_an_experiment(example, tmp_path, small):
     text = put(example.read_text(), steps=SMALL, runs="2", **{r"family\.\w+": "2"})
     spec = load_spec(small(example, text))

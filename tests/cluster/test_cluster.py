@@ -102,6 +102,7 @@ def killed_and_compared(cluster, tmp_path, steps: float, kills: int) -> None:
     assert tables(tmp_path / "killed") == tables(tmp_path / "threads")
 
 
+@pytest.mark.soak
 def test_a_worker_that_is_killed_changes_nothing(cluster, brief, tmp_path):
     killed_and_compared(cluster, tmp_path, steps=1e5, kills=1)
 
@@ -167,6 +168,7 @@ def test_a_worker_with_another_version_of_the_agent_refuses():
     assert refused.reason == "its agent 'growing-horizon' is another version"
 
 
+@pytest.mark.soak
 def test_an_agent_of_ones_own_is_found_beside_the_spec(cluster, tmp_path, monkeypatch):
     for name in ("own_agent.py", "random_worlds.py"):
         shutil.copy(EXAMPLES / name, tmp_path)
@@ -179,6 +181,7 @@ def test_an_agent_of_ones_own_is_found_beside_the_spec(cluster, tmp_path, monkey
     assert tables(tmp_path / "cluster") == tables(tmp_path / "threads")
 
 
+@pytest.mark.soak
 def test_a_search_finds_the_same(cluster):
     search = {"schedule": {"horizon_scale": {"low": 1, "high": 9, "scale": "log"}}}
     agent = {"name": "growing-horizon", "schedule": "smooth"}

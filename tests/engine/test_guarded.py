@@ -73,7 +73,7 @@ def trouble_learn(k, e, now, stream):
     k.q[s, a] += 0.1 * (e.reward - k.q[s, a])
 
 
-@pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.parametrize("runs", [pytest.param(1, marks=pytest.mark.soak), 3])
 @pytest.mark.parametrize("t", [1, 200, 1500])
 @pytest.mark.parametrize("kind", range(9))
 def test_both_engines_say_the_same(kind, t, runs):
