@@ -12,6 +12,7 @@ from everlearn.errors import InputError
 from tests.agents import literal
 from tests.agents.literal import exact
 from tests.agents.side_by_side import compare
+from tests.refusal import refusal
 from tests.worlds import random_mdp
 
 DURATION = 1000
@@ -80,3 +81,10 @@ def test_it_refuses(parameters, message):
     with pytest.raises(InputError) as caught:
         el.Agent("service-station", "discounted", parameters=parameters)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("name", ["discounted", "discounted-subroutine"])
+@pytest.mark.parametrize(("key", "value"), [("horizon", 1e308), ("duration", 10**308)])
+def test_numbers_that_overflow_are_refused(name, key, value):
+    with pytest.raises(InputError, check=refusal(f"agent.{key}", value)):
+        el.run("riverswim", name, steps=10, parameters={f"agent.{key}": value})

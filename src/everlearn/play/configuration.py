@@ -24,7 +24,7 @@ from everlearn.tuning.snippet import toml
 
 MOST_AGENTS = 4
 LARGEST_SEED = 2**63
-LONGEST_QUERY, LONGEST_VALUE, LONGEST_SPEC = 4000, 200, 20_000
+LONGEST_QUERY, LONGEST_VALUE, LONGEST_SPEC = 4000, 2000, 20_000
 
 _OF_PAGE = ("task", "seed", "speed", "growing")
 _OF_AGENT = ("agent", "schedule")
