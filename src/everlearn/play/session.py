@@ -49,14 +49,11 @@ class Session:
         async with self._busy:
             painter = Painter(self.painter.width, known_lines(race.task))
             parts = await self._in_thread(lambda: painter.paint(race))  # a user's code may fail here too
-            if self._is_closed():
+            if self.closed:
                 return
             self.race, self.painter, self._sent = race, painter, {}
         self.set_speed(configuration)
         self._send(parts)
-
-    def _is_closed(self) -> bool:
-        return self.closed
 
     def set_speed(self, configuration: Configuration) -> None:
         """Set the speed of a configuration."""
