@@ -21,6 +21,8 @@ from everlearn.experiments.variants import make_variants
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SMALL = "100"
 """Steps; each example takes them as its first argument."""
+LONG = ["cliff_walking", "taxi"]
+"""Examples that do what frozen_lake does, and take longer; they are left to the soak."""
 
 
 def test_there_are_examples():
@@ -41,7 +43,13 @@ def script(tmp_path, monkeypatch, capsys):
     return run
 
 
-@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.soak] * (path.stem in LONG))
+        for path in sorted(EXAMPLES.glob("*.py"))
+    ],
+)
 def test_runs_as_a_script(example, tmp_path, script):
     assert script(example)
     assert not list(tmp_path.iterdir())

@@ -15,6 +15,7 @@ import everlearn as el
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.schedule import change_points, smooth
 from everlearn.errors import ScheduleError
+from tests.laws import law
 from tests.refusal import refusal
 
 
@@ -89,7 +90,7 @@ def check_summed_ceiling(shifts: list[float]) -> None:
         assert exact == pytest.approx(3.0 - math.fsum([1.0, *shifts[:t]]), abs=room)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(shifts=shift_lists)
 def test_the_summed_ceiling_is_exact_to_rounding(shifts):
     check_summed_ceiling(shifts)
@@ -108,11 +109,11 @@ def test_a_long_sum_stays_exact():
     assert Clock(schedule).at(t).ceiling == pytest.approx(-t * 0.1, rel=1e-15)
 
 
-@settings(max_examples=50)
-@given(
+@law(
+    20,
     factors=st.lists(
         st.one_of(st.floats(1e-300, 1e300), st.sampled_from([1.0, 5e-324, 0.999])), min_size=1, max_size=80
-    )
+    ),
 )
 def test_the_product_of_count_scales_neither_vanishes_nor_overflows(factors):
     given_at = dict(enumerate(factors, start=1))

@@ -68,7 +68,7 @@ def compare_with_the_literal_form(task: str, case: str, seed: int, steps: int) -
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("task", "seed"), [("service-station", 1), ("service-station", 2), ("mdp", 3)])
+@pytest.mark.parametrize(("task", "seed"), [("service-station", 1), ("mdp", 3)])
 def test_offset_form_is_the_literal_form(task, case, seed):
     _, visited = compare_with_the_literal_form(task, case, seed, steps=2000)
     assert visited.min() > 0  # nothing was left untried
@@ -172,7 +172,7 @@ lists_of_factors = st.lists(factors, min_size=1, max_size=60)
 lists_of_visits = st.lists(st.booleans(), min_size=60, max_size=60)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(scales=lists_of_factors, visits=lists_of_visits)
 def test_lazy_counts_are_direct_products(scales, visits):
     check_lazy_counts(scales, visits)

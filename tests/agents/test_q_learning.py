@@ -94,8 +94,10 @@ def test_policies_of_runs_side_by_side_explore_alike():
     np.testing.assert_allclose(result.policies[:, -1].min(axis=2), 1001**-0.5 / 3, rtol=1e-12)
 
 
-@pytest.mark.parametrize("step_power", [0.0, 0.6])
-@pytest.mark.parametrize("epsilon_power", [0.0, 0.4])
+@pytest.mark.parametrize(
+    ("step_power", "epsilon_power"),
+    [(0.6, 0.4), *(pytest.param(*powers, marks=pytest.mark.soak) for powers in [(0.0, 0.0), (0.0, 0.4), (0.6, 0.0)])],
+)
 def test_compiled_powers_are_interpreted_ones(step_power, epsilon_power):
     # Powers of zero leave out the computation of powers, so each combination is compiled code of its own.
     parameters = {"agent.step_power": step_power, "agent.epsilon_power": epsilon_power, "agent.epsilon": 0.8}

@@ -64,7 +64,7 @@ def test_one_run_tells_nothing_of_its_uncertainty():
 
 def test_a_fixed_policy_has_no_regret_against_itself_beyond_its_averaging_time():
     station = el.Theory("service-station")
-    slow = el.run("service-station", "always", parameters={"agent.policy": "slow"}, steps=20_000, runs=200, seed=1)
+    slow = el.run("service-station", "always", parameters={"agent.policy": "slow"}, steps=5_000, runs=200, seed=1)
     found = el.regret(slow, station.average_reward("slow"))
     within = station.averaging_time("slow").value + 4 * found.standard_error
     assert np.all(np.abs(found.mean) <= within)

@@ -137,6 +137,7 @@ def differing():
     return differ
 
 
+@pytest.mark.soak
 def test_a_worker_whose_arithmetic_differs_is_refused(cluster, brief, tmp_path):
     from distributed import Client
 
@@ -189,6 +190,7 @@ def test_a_search_finds_the_same(cluster):
     assert el.tune(spec, cluster=cluster.scheduler_address).tried() == el.tune(spec).tried()
 
 
+@pytest.mark.soak
 def test_a_local_cluster_is_started_and_ended(tmp_path):
     one = el.experiment("riverswim", "always", steps=100, runs=2, cluster="local:1")
     other = el.experiment("riverswim", "always", steps=100, runs=2)

@@ -56,13 +56,13 @@ unhurried = settings(suppress_health_check=[HealthCheck.function_scoped_fixture,
 
 
 @cases
-@settings(unhurried, max_examples=6)
+@settings(unhurried, max_examples=4)
 @given(world=st.sampled_from(sorted(SMALL)), **drawn)
 def test_compiled_is_interpreted(agent, schedule, world, seed, steps, runs, threads):
     check(agent, schedule, world, seed, steps, runs, threads)
 
 
-@settings(unhurried, max_examples=3)
+@settings(unhurried, max_examples=2)
 @given(**drawn)
 def test_compiled_is_interpreted_on_every_task(task_name, seed, steps, runs, threads):
     check("growing-horizon", "smooth", task_name, seed, steps, runs, threads)

@@ -113,7 +113,7 @@ engines = pytest.mark.parametrize("engine", ENGINES)
 
 
 @engines
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(steps=st.integers(2, 300), **anywhere)
 def test_stopped_anywhere_is_never_stopped(engine, world, agent, schedule, steps, draw):
     check(engine, world, agent, schedule, steps, draw)
@@ -121,7 +121,7 @@ def test_stopped_anywhere_is_never_stopped(engine, world, agent, schedule, steps
 
 @pytest.mark.soak
 @engines
-@settings(max_examples=60)
+@settings(max_examples=75)
 @given(steps=st.integers(2, 3000), **anywhere)
 def test_stopped_anywhere_is_never_stopped_at_length(engine, world, agent, schedule, steps, draw):
     check(engine, world, agent, schedule, steps, draw)

@@ -119,6 +119,7 @@ def test_runs_cannot_reach_each_other():
         el.run("riverswim", trouble(1500, 2), steps=2000, runs=8, engine="compiled", threads=1)
 
 
+@pytest.mark.soak
 def test_the_paper_s_agent_as_a_users_own_does_what_it_does():
     paper = make_design("growing-horizon", schedule="smooth")
     mine = el.Design(paper.build, lambda *a: paper_act(*a), paper.learn, paper.policy, paper.schedule)
@@ -149,7 +150,7 @@ def test_one_that_acts_differently_is_refused():
         el.run("riverswim", design, steps=100)
 
 
-@pytest.mark.parametrize(("after", "steps"), [(500, 3000), (80_000, 600_000)])
+@pytest.mark.parametrize(("after", "steps"), [(500, 3000), pytest.param(80_000, 600_000, marks=pytest.mark.soak)])
 def test_one_that_differs_later_is_refused_too(after, steps):
     """Both engines take the first steps of early stretches, and of some later ones."""
 

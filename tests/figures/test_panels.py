@@ -30,7 +30,7 @@ def test_the_lowest_of_each_column_shows_the_shared_axis():
 
 
 @pytest.mark.parametrize("count", [1, 7])
-@pytest.mark.parametrize("length", [5, 40, 150])
+@pytest.mark.parametrize("length", [5, pytest.param(40, marks=pytest.mark.soak), 150])
 def test_whatever_is_written_can_be_read(count, length):
     words = ("a name of many words " * 10)[:length]
     with house_style():

@@ -70,7 +70,7 @@ def test_a_default_that_is_no_number_has_its_line_alone():
     assert len(axes.lines) == 1
 
 
-@pytest.mark.parametrize("parameters", [1, 2, 4, 7])
+@pytest.mark.parametrize("parameters", [1, 4, *(pytest.param(number, marks=pytest.mark.soak) for number in (2, 7))])
 def test_it_can_be_read(parameters):
     names = [f"schedule.parameter_number_{number}" for number in range(parameters)]
     made = [Trial(dict.fromkeys(names, float(k)), 1 / k, 1 + k // 4) for k in range(1, 12)]

@@ -98,6 +98,7 @@ def test_the_directory_is_that_of_an_experiment(board):
     assert len(experiment.arms) == 6
 
 
+@pytest.mark.soak
 def test_parts_done_apart_come_together(board, tmp_path):
     """Elsewhere with other agents first: what is there is not done again, and the whole is the same."""
     for agent in AGENTS:

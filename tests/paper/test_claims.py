@@ -66,6 +66,7 @@ LONG = [
     "eq:appendix-13",
     "theorem:average-reward-discounted-algorithm",
     "lemma:mixing-time",
+    "lemma:high-probability",
 ]
 """Claims whose check is left to the soak.  The first takes minutes: its values come down at step 671,088,640."""
 

@@ -221,7 +221,13 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
     wait_for(lambda: tab.evaluate("document.querySelectorAll('details[open]').length") == 1, "an open fold")
 
 
-@pytest.mark.parametrize("query", ["", "2.agent=always&3.agent=q-learning&4.agent=ucb-h", "task=inventory"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "2.agent=always&3.agent=q-learning&4.agent=ucb-h",
+        *(pytest.param(query, marks=pytest.mark.soak) for query in ("", "task=inventory")),
+    ],
+)
 def test_nothing_is_wider_than_a_narrow_screen(tab, page, query):
     tab.size(390, 844)
     tab.open(f"{page}?{query}")
