@@ -68,11 +68,10 @@ def drawn(kind: str, number: int) -> list[Planted]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mistake_is_noticed(kind, runner):
-    """Three of each kind: two are interpreted, and one, whose mistake comes after the trial, in both engines."""
+    """Two of each kind: one is interpreted, and one, whose mistake comes after the trial, runs in both engines."""
     *interpreted, last = drawn(kind, 20)
     late = [planted for planted in interpreted if planted.when > 4 * TRIED]
-    for planted in interpreted[-2:]:
-        check(runner, planted, ENGINES[:1])
+    check(runner, interpreted[-1], ENGINES[:1])
     check(runner, late[-1] if late else last, ENGINES)
 
 

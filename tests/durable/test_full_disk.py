@@ -42,7 +42,7 @@ def fill(agent: el.Live, most: int = 100_000) -> str:
 
 
 def refused_again(agent: el.Live) -> None:
-    """Go on until the disk is full once more, since a few rows may still fit, and see that the refusal changes nothing."""
+    """Go on until the disk is full once more, as a few rows may still fit; the refusal changes nothing."""
     for _ in range(100_000):
         action, before = agent.act(), whole(agent.core)
         try:
