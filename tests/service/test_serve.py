@@ -55,9 +55,16 @@ def test_nor_is_one_before(handlers, monkeypatch):
         signal.raise_signal(signal.SIGTERM)
         await began(server, sockets)
 
+    def serving() -> None:
+        noticed.append(server.should_exit)
+        server.should_exit = True
+
+    noticed: list[bool] = []
     monkeypatch.setattr(Server, "serve", signalled)
+    server = served(serving)
     with bind("127.0.0.1", 0) as listener:
-        run(served(lambda: None), listener)
+        run(server, listener)
+    assert noticed == [True]
 
 
 def test_it_ends_in_bounded_time_while_an_agent_computes(start):
