@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from typing_extensions import TypeAliasType
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
@@ -13,20 +13,32 @@ NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 MOST_INTEGER = 2**53 - 1
 """The greatest integer that every reader of JSON reads exactly."""
 
+MOST_ENTRIES = 50
+"""How many parameters, or settings of the drift alarm, there may be."""
+
 _INT = Annotated[int, Field(strict=True, ge=-MOST_INTEGER, le=MOST_INTEGER)]
 _STR = Annotated[str, StringConstraints(strict=True, max_length=200)]
 
-Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100)]")
+Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100, fail_fast=True)]")
 """An int, a str, or a list of labels, which stands for a tuple."""
 
-Scalar = Annotated[bool, Field(strict=True)] | _INT | Annotated[float, Field(allow_inf_nan=False)] | _STR
+StepNumber = Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+"""A number: neither text that looks like one, nor true or false."""
+
+Scalar = Annotated[bool, Field(strict=True)] | _INT | Number | _STR
 Scalars = Annotated[list[Scalar], Field(max_length=100, fail_fast=True)]
 Labels = Annotated[list[Label], Field(min_length=1, max_length=100_000, fail_fast=True)]
 Rows = Annotated[
     list[Annotated[list[Any], Field(min_length=2, max_length=4)]], Field(max_length=1_000_000, fail_fast=True)
 ]
-StepNumber = Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+def _few(given: Any) -> Any:
+    """Raise if there are too many entries, before each of them is an error of its own."""
+    if isinstance(given, dict) and len(given) > MOST_ENTRIES:
+        raise ValueError(f"there are {len(given):,}, and at most {MOST_ENTRIES} are taken")
+    return given
 
 
 class Body(BaseModel):
@@ -78,10 +90,12 @@ class SetupIn(Body):
     reward_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
         None, description="The least and the greatest reward.", examples=[[0, 1]]
     )
-    raw: bool = Field(False, description="Learn from rewards as they are, not scaled to [0, 1].")
+    raw: bool = Field(False, strict=True, description="Learn from rewards as they are, not scaled to [0, 1].")
     agent: _STR = Field("growing-horizon", description="An agent by its name in the registry.")
     schedule: _STR | None = Field(None, description="A schedule by its name in the registry.")
-    parameters: Annotated[dict[_STR, Scalar | Scalars | None], Field(max_length=50)] = Field(
+    parameters: Annotated[
+        dict[_STR, Scalar | Scalars | None], Field(max_length=MOST_ENTRIES), BeforeValidator(_few)
+    ] = Field(
         default_factory=dict, description="Of agent, schedule and task.", examples=[{"schedule.horizon_scale": 3}]
     )
     seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(0, description="Names the random stream.")
@@ -90,7 +104,7 @@ class SetupIn(Body):
     retain: Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)] | None = Field(
         None, description="How many steps of the journal are kept; all, unless given."
     )
-    drift: dict[_STR, Number] = Field(
+    drift: Annotated[dict[_STR, Number], Field(max_length=MOST_ENTRIES), BeforeValidator(_few)] = Field(
         default_factory=dict, description="Settings of the drift alarm: see docs/live.md."
     )
 

@@ -22,6 +22,9 @@ from everlearn.service.logs import LOG
 MESSAGE_LENGTH = 500
 """How many characters a message has at most: it names what was sent, which may be long."""
 
+MOST_ERRORS = 1_000
+"""Of how many errors in one body the first are described: describing them takes far more memory than the body."""
+
 FAILURES = {
     400: "The request is broken.",
     401: "A token is needed.",
@@ -30,9 +33,12 @@ FAILURES = {
     405: "The path does not have that method.",
     408: "The body did not arrive in time.",
     409: "It contradicts what is recorded, or is not due; or the name is taken.",
+    412: "The agent is not at the step that the request expects.",
     413: "The body is too long.",
+    414: "The address is too long.",
     415: "The body is of another media type than described.",
     421: "The service does not go by that name.",
+    431: "The head is too long, or has too many lines.",
     422: "Something in it cannot be used; the message says what.",
     500: "Something went wrong; the log has it under the id.",
     503: "Too many requests wait, or the service or the agent is not ready; come again.",
@@ -70,9 +76,7 @@ def problem(status: int, error: str, message: str, headers: dict[str, str] | Non
 def answer_to(scope: Scope, error: Exception) -> Answer:
     """Return the answer to a request that raised an error."""
     if isinstance(error, ValidationError):
-        parts = error.errors(include_url=False, include_context=False, include_input=False)[:5]
-        lines = [f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {each['msg']}" for each in parts]
-        return problem(422, "input", "; ".join(lines))
+        return problem(422, "input", _invalid(error))
     if isinstance(error, HTTPException):
         return problem(
             error.status_code, _WORDS.get(error.status_code, "refused"), error.detail, dict(error.headers or {})
@@ -91,6 +95,13 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
     if isinstance(error, InputError | SnapshotError):
         return problem(422, "input", str(error))
     return _of_the_store(scope, error)
+
+
+def _invalid(error: ValidationError) -> str:
+    if error.error_count() > MOST_ERRORS:
+        return f"{error.error_count():,} parts of the body cannot be used; see /openapi.json for what is read"
+    parts = error.errors(include_url=False, include_context=False, include_input=False)[:5]
+    return "; ".join(f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {each['msg']}" for each in parts)
 
 
 def _of_the_store(scope: Scope, error: Exception) -> Answer:

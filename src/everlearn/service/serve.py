@@ -22,6 +22,7 @@ from everlearn.service.app import make_app
 from everlearn.service.committer import Committer
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
+from everlearn.service.protocol import bounded
 from everlearn.service.settings import Settings
 
 KEEP_ALIVE = 75
@@ -51,7 +52,7 @@ def serve(directory: Path, settings: Settings) -> None:
             proxy_headers=False,
             ws="none",
             lifespan="on",
-            limit_concurrency=settings.limits.connections,
+            http=bounded(settings.limits),  # type: ignore[arg-type]  # a class, with what its instances share
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=GRACE,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,7 +31,7 @@ class Limits:
     connections:
         connections at a time
     patience:
-        seconds in which the body of a request must have arrived
+        seconds in which the head of a request must have arrived, and then its body
 
     Examples
     --------
@@ -56,6 +57,7 @@ class Limits:
         for name in ("body", "state", "labels", "states", "values", "rows", "agents", "waiting", "connections"):
             value = getattr(self, name)
             require(value >= 1, f"--max-{name}", value, "give a whole number of at least 1")
+        require(0 < self.patience < math.inf, "--patience", self.patience, "give a positive number of seconds")
 
 
 @dataclass(frozen=True)
