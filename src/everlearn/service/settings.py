@@ -32,6 +32,8 @@ class Limits:
         connections at a time
     patience:
         seconds in which the head of a request must have arrived, and then its body
+    trial_seconds, trial_megabytes:
+        processor time and memory that it may take to make an agent, and to let it take some steps
 
     Examples
     --------
@@ -52,6 +54,8 @@ class Limits:
     waiting: int = 1_024
     connections: int = 1_000
     patience: float = 10.0
+    trial_seconds: float = 20.0
+    trial_megabytes: int = 1_024
 
     def __post_init__(self) -> None:
         for name in ("body", "state", "labels", "states", "values", "rows", "agents", "waiting", "connections"):
