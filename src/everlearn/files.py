@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from everlearn.errors import StoreError, require
 
 UNREADABLE = (
     *(OSError, ValueError, KeyError, EOFError, TypeError, NotImplementedError, RuntimeError, SyntaxError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError),
 )
 """What NumPy and zipfile raise on a damaged npz file, depending on where the damage is."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -390,3 +391,30 @@ def test_of_many_wrong_labels_the_first_is_enough():
     with pytest.raises(ValidationError) as caught:
         ActIn(allowed=[None] * 1000)
     assert caught.value.error_count() <= 3
+
+
+class TestNumbers:
+    """A number is a number: neither text that looks like one, nor true, nor one that no float can hold."""
+
+    @pytest.mark.parametrize("reward", ['"0.5"', "true", "1" + "0" * 400, "1e400", "NaN", "[0.5]"])
+    def test_of_a_reward(self, service, reward):
+        service.post("/v1/agents", {"name": "numbers", "setup": PUMP})
+        body = f'{{"step": 1, "observation": "low", "executed": "on", "reward": {reward}}}'.encode()
+        reply = service.call("POST", path("numbers", "/observe"), body)
+        assert (reply.status, reply.json["error"]) == (422, "input")
+        assert reply.json["message"].startswith("reward: Input should be a ")
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            *(("seed", "1"), ("seed", True), ("snapshot_every", 10.5), ("retain", "10"), ("raw", 1), ("raw", "yes")),
+            *(("reward_range", ["0", 1]), ("reward_range", [True, 2]), ("drift", {"batch": "100"})),
+            ("reward", [[state, "on", "low", True] for state in ("start", "dry", "low", "high")]),
+            ("reward", {"dry": {"on": {"low": True}}}),
+        ],
+    )
+    def test_of_a_setup(self, service, key, value):
+        reply = service.call("POST", "/v1/agents", {"name": "never", "setup": {**PUMP, key: value}})
+        assert (reply.status, reply.json["error"]) == (422, "input")
+        assert key in reply.json["message"]
+        assert re.search("should be a valid|give one", reply.json["message"]), reply.json

@@ -94,6 +94,8 @@ def _check_sizes(document: Mapping[str, Any], limits: Limits) -> None:
 def _check_integers(document: Mapping[str, Any]) -> None:
     """Refuse integers in tables that other labels may not be; the last entry of a row of rewards is no label."""
     rewards = document.get("reward")
+    for reward in _entries(rewards):
+        require(not isinstance(reward, bool), "reward", reward, "is no number; give one")
     labels = [row[:-1] for row in rewards if isinstance(row, list)] if isinstance(rewards, list) else []
     for key, table in (
         ("reward", labels),
@@ -102,6 +104,17 @@ def _check_integers(document: Mapping[str, Any]) -> None:
     ):
         for number in _integers(table):
             require(abs(number) <= MOST_INTEGER, key, number, f"integers up to {MOST_INTEGER:,} can be labels here")
+
+
+def _entries(rewards: object) -> Iterator[object]:
+    """Yield the rewards of a table, given as rows or as nested mappings."""
+    if isinstance(rewards, Mapping):
+        for part in rewards.values():
+            yield from _entries(part)
+    elif isinstance(rewards, list):
+        yield from (row[-1] for row in rewards if isinstance(row, list) and row)
+    else:
+        yield rewards
 
 
 def _integers(table: object) -> Iterator[int]:
