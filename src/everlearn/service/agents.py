@@ -19,6 +19,14 @@ class Missing(LiveError):  # noqa: N818 - reads as what it is
     """There is no such agent, or no such snapshot."""
 
 
+class Stale(LiveError):  # noqa: N818 - reads as what it is
+    """The agent is not as the request expects it; ``version`` says how it is."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(f"the agent is at version {version} now; look at it, and decide again")
+        self.version = version
+
+
 class Agents:
     """The store, and the agents in it by name.  Only the committer's thread may use it."""
 

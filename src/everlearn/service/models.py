@@ -125,6 +125,12 @@ class ActIn(Body):
     """A request for an action."""
 
     allowed: Labels | None = Field(None, description="The actions that are allowed at this step, if not all.")
+    step: StepNumber | None = Field(None, description="The step that is due, if you know it; another one is refused.")
+    again: bool = Field(
+        False,
+        strict=True,
+        description="Withdraw an action that was proposed with other allowed actions; name the step, too.",
+    )
 
 
 class ObserveIn(Body):
@@ -173,6 +179,9 @@ class Acted(BaseModel):
     action: Label = Field(examples=["fast"])
     state: Label = Field(description="The aleatoric state in which it was chosen.", examples=[0])
     mode: str = Field(examples=["learn"])
+    allowed: list[Label] | None = Field(
+        None, description="The actions among which it was chosen, if not all; `observe` must carry the same."
+    )
 
 
 class Observed(BaseModel):
@@ -199,6 +208,10 @@ class Problem(BaseModel):
     id: str | None = Field(None, description="Of an internal error: what to look for in the log.")
     expected: int | None = Field(None, description="Of a conflict: the step that is due.")
     recorded: dict[str, Any] | None = Field(None, description="Of a conflict: what is recorded of that step.")
+    pending: dict[str, Any] | None = Field(
+        None, description="Of a conflict: the action that is pending, and the actions that were allowed."
+    )
+    version: str | None = Field(None, description="Of a precondition that does not hold: the present version.")
 
 
 class Listed(BaseModel):
@@ -234,11 +247,13 @@ class Agent(BaseModel):
     """What an agent is, and what it knows."""
 
     name: str
+    version: str = Field(description="Changes with everything that is recorded; it is the ETag, for If-Match.")
     step: int = Field(description="The number of observations it has recorded.")
     t: int = Field(description="Its own time, which stands still while it is frozen.")
     mode: str
     aleatoric_state: Label
     pending: Label | None = Field(description="The action that was proposed and not yet observed.")
+    pending_allowed: list[Label] | None = Field(description="The actions among which it was chosen, if not all.")
     horizon: float | None
     discount: float | None
     optimism: float | None

@@ -15,9 +15,10 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from everlearn.errors import Changed, Conflict, Corrupt, Failed, InputError, LiveError, SnapshotError, StoreFull
-from everlearn.service.agents import Missing, Taken
+from everlearn.service.agents import Missing, Stale, Taken
 from everlearn.service.committer import Busy
 from everlearn.service.logs import LOG
+from everlearn.service.operations import Asked
 from everlearn.service.sandbox import Refused
 
 MESSAGE_LENGTH = 500
@@ -84,20 +85,29 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
         )
     if isinstance(error, Busy):
         return problem(503, "busy", "too many requests wait; come again", {"Retry-After": "1"})
-    if isinstance(error, Conflict):
-        recorded = {} if error.recorded is None else {"recorded": error.recorded}
-        return problem(409, "conflict", str(error), expected=error.expected, **recorded)
+    if isinstance(error, Conflict | Stale | Missing | Taken):
+        return _of_the_agent(error)
     if isinstance(error, Failed):
         return problem(503, "quarantined", str(error))
     if isinstance(error, Changed):
         return problem(503, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
+    if isinstance(error, InputError | SnapshotError | Refused):
+        return problem(422, "input", str(error))
+    return _of_the_store(scope, error)
+
+
+def _of_the_agent(error: Conflict | Stale | Missing | Taken) -> Answer:
+    """Return the answer to a request that does not fit what there is."""
     if isinstance(error, Missing):
         return problem(404, "missing", str(error))
     if isinstance(error, Taken):
         return problem(409, "taken", str(error))
-    if isinstance(error, InputError | SnapshotError | Refused):
-        return problem(422, "input", str(error))
-    return _of_the_store(scope, error)
+    if isinstance(error, Stale):
+        return problem(412, "stale", str(error), version=error.version)
+    more: dict[str, Any] = {} if error.recorded is None else {"recorded": error.recorded}
+    if isinstance(error, Asked):
+        more["pending"] = error.pending
+    return problem(409, "conflict", str(error), expected=error.expected, **more)
 
 
 def _invalid(error: ValidationError) -> str:
