@@ -23,7 +23,8 @@ class Limits:
     body, state:
         bytes of a request, and of one that brings an agent state
     labels, states, values, rows:
-        actions or observations of an agent, its aleatoric states, these times its actions, and the rows of a table
+        actions or observations of an agent, its aleatoric states, these times its actions, and the rows of a table; an
+        agent may hold eight numbers for each of ``values``
     agents:
         the number of agents
     waiting:
