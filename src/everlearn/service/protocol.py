@@ -79,7 +79,7 @@ class Bounded(HttpToolsProtocol):
             super().data_received(piece)
             if self._unread > MOST_HEAD:
                 self._refuse(431, "size", f"a line of the head is longer than {MOST_HEAD} bytes")
-            if self.transport.is_closing():
+            if self.transport.is_closing() or self.transport.get_protocol() is not self:  # it may be a web socket now
                 return
         if self._is_free and self._deadline is None:
             self._wait()
