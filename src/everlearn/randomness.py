@@ -46,7 +46,9 @@ def set_words(generator: np.random.Generator, four: NDArray[np.uint64]) -> None:
 
 
 def uniform(stream: Any) -> float:
-    """Draw from [0, 1).  Kernels call this; compiled, it steps the same generator inside the kernel.
+    """Return a uniform random number in [0, 1), drawn from ``stream``.
+
+    Use it in ``act`` and ``learn``; interpreted and compiled code draw the same numbers.
 
     Examples
     --------
@@ -58,7 +60,7 @@ def uniform(stream: Any) -> float:
 
 
 def choose(stream: Any, number: int) -> int:
-    """Draw uniformly from 0, ..., number - 1, with one uniform.
+    """Return a uniform random integer from 0 to ``number - 1``, using one random number of ``stream``.
 
     Examples
     --------
