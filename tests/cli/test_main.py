@@ -63,6 +63,11 @@ def test_every_command_has_help(call, name):
     assert "Usage" in call(name, "-h")
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["experiment", "--help"]])
+def test_help_shows_flags_without_a_type(call, arguments):
+    assert "bool" not in call(*arguments)
+
+
 def test_the_version(call, installed):
     assert call("--version").strip() == el.__version__
     assert installed("--version").stdout.strip() == el.__version__
