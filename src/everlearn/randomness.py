@@ -3,7 +3,7 @@
 Run i has a stream for its environment and a stream for its agent.  The environment draws exactly one uniform
 number per step, so that agents are compared on common random numbers; an agent draws as many as it needs.
 
-An agent that draws in bulk, for example to sample a whole model, seeds a stream of its own each time, numbered under a
+An agent that draws in bulk, for example to sample a whole model, seeds a separate stream each time, numbered under a
 key that it drew once.  What it draws there depends on the run and the number alone, not on how many draws it made
 before.
 """
