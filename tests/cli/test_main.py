@@ -206,5 +206,6 @@ def test_numbers_are_shown_as_numbers():
 def test_the_limits_of_serve_are_those_of_the_service():
     defaults = {name: parameter.default for name, parameter in inspect.signature(serve).parameters.items()}
     limits = dataclasses.asdict(Limits())
-    del limits["patience"]
+    for name in ("patience", "trial_seconds", "trial_megabytes"):
+        del limits[name]
     assert {f"max_{name}": limit for name, limit in limits.items()}.items() <= defaults.items()
