@@ -36,7 +36,10 @@ def serve(
     max_waiting: Annotated[int, integer(help="Maximum number of queued requests.")] = 1_024,
     max_connections: Annotated[int, integer(help="Maximum number of connections at a time.")] = 1_000,
     patience: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds in which the head of a request must arrive, and its body.")
+        float,
+        typer.Option(
+            metavar="SECONDS", help="Seconds in which the headers of a request must arrive, and then its body."
+        ),
     ] = 10.0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
