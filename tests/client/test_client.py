@@ -81,6 +81,7 @@ class TestForgotten:
 
     def test_what_is_pending_is_done(self, client):
         assert client.act() == "slow"
+        assert client._allowed == ["slow"]  # as whoever asked had said, so that nothing is refused
         assert client.observe("arrival") == 1.0
         assert client.act() in ("fast", "slow")
 

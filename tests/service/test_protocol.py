@@ -117,15 +117,14 @@ class TestBodies:
     @pytest.mark.parametrize(
         "body",
         [
-            b'["' + b"a" * 1_000_000,
-            b'["' + b'\\"' * 500_000,
+            b"[]" * 20 + b'["' + b"a" * 1_000_000,
+            b"[]" * 20 + b'["' + b'\\"' * 500_000,
             b'{"name": "a", "setup": {"parameters": {' + b",".join(b'"%x": {}' % n for n in range(90_000)) + b"}}}",
             b'{"name": "a", "setup": {"actions": [[' + b"{}," * 300_000 + b"0]]}}",
         ],
         ids=["string", "escapes", "parameters", "labels"],
     )
     def test_it_is_refused_without_much_memory(self, service, body):
-        service.call("POST", "/v1/agents", body)  # what it keeps for ever
         before = peak(service)
         assert service.call("POST", "/v1/agents", body).status == 422
         assert peak(service) - before < 100

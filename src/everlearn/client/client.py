@@ -208,7 +208,7 @@ class Client(Operator):
             first = self._ask(entry["allowed"], deadline)
             if first is None:
                 return None
-            self._step, entry["allowed"] = int(first["step"]), first.get("allowed")
+            self._step = int(first["step"])
         try:
             answer = self._post(operation, {"step": self._step, **entry, **more}, deadline)
         except ServiceError as error:
