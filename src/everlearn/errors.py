@@ -268,6 +268,23 @@ class Conflict(LiveError):  # noqa: N818 - reads as what it is
         super().__init__(message)
 
 
+class Failed(LiveError):  # noqa: N818 - reads as what it is
+    """A built-in design could not act or learn with what it knows.
+
+    Parameters
+    ----------
+    message:
+        the step, the design and what it raised, in one line
+    seq:
+        the number of the row of the journal from which it could not learn
+
+    """
+
+    def __init__(self, message: str, seq: int = 0) -> None:
+        self.seq = seq
+        super().__init__(message)
+
+
 class Corrupt(LiveError):  # noqa: N818 - reads as what it is
     """A damaged file; the message names the file and the place in it."""
 
