@@ -1,4 +1,4 @@
-"""Ten thousand agents in one service: how soon it starts, what they take, and how long the first request of each waits."""
+"""Ten thousand agents in one service: how soon it starts, what they take, how long the first request of each waits."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.service import free_port
-from everlearn.durable import database
-from everlearn.durable.core import Core
-from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 
@@ -40,8 +37,9 @@ def by_the_thousand() -> list[dict[str, str]]:
 
 
 def _create(folder: Path, number: int, own: bool) -> None:
-    """Write agents of ten values to a directory, all in one transaction."""
-    with Store(folder) as store, store.transaction() as run:
+    """Write agents of ten values to a directory."""
+    with Store(folder) as store:
+        store.connection.execute("PRAGMA synchronous = OFF")  # the disk is not what is measured
         for seed in range(1, number + 1):
             setup = make_setup(
                 actions=["wait", "serve"],
@@ -50,15 +48,12 @@ def _create(folder: Path, number: int, own: bool) -> None:
                 parameters={"schedule.horizon_scale": 12 + seed / MANY} if own else {},
                 seed=seed,
             )
-            core = Core(setup, seed)
-            record = AgentRecord(seed, _name(seed), setup.encoded(), setup.face(), time.time())
-            run(database.INSERT_AGENT, record.sealed())
-            run(database.INSERT_SNAPSHOT, SnapshotRecord.taken(seed, 0, core.snapshot()))
+            core, rows = store.create(_name(seed), setup), []
             for step in range(STEPS):
                 core.act()
-                entry = core.prepare("busy" if step % 3 else "calm", reward=0.5)
-                core.apply(entry)
-                run(database.INSERT_ROW, (seed, *entry))
+                rows.append((core.number, core.prepare("busy" if step % 3 else "calm", reward=0.5)))
+                core.apply(rows[-1][1])
+            store.append(rows)
 
 
 def _name(seed: int) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from contextlib import asynccontextmanager
 
 import pytest
 
+from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import Corrupt, Failed, LiveError
@@ -63,23 +65,23 @@ async def until(condition) -> None:
 
 
 class Openings:
-    """Store.open, which notes the name and the thread of each call, and waits or raises where it is told to."""
+    """Replays: the name and the thread of each are noted, and it waits or raises where it is told to."""
 
     def __init__(self, monkeypatch) -> None:
         self.names, self.threads, self.errors = [], set(), {}
         self.gates: dict[str, threading.Event] = {}
-        opened = Store.open
+        replayed = Reader.replayed
 
-        def opening(store, name, *arguments, **options):
-            self.names.append(name)
+        def replaying(reader, setup, record, *options):
+            self.names.append(record.name)
             self.threads.add(threading.current_thread().name)
-            if name in self.gates:
-                self.gates[name].wait()
-            if name in self.errors:
-                raise self.errors[name]
-            return opened(store, name, *arguments, **options)
+            if record.name in self.gates:
+                self.gates[record.name].wait()
+            if record.name in self.errors:
+                raise self.errors[record.name]
+            return replayed(reader, setup, record, *options)
 
-        monkeypatch.setattr(Store, "open", opening)
+        monkeypatch.setattr(Reader, "replayed", replaying)
 
     def hold(self, *names: str) -> threading.Event:
         gate = threading.Event()
@@ -297,3 +299,19 @@ def test_an_agent_that_fails_to_act_is_loaded_again_and_stays_quarantined(direct
             assert committer.keeper.quarantined == set()
 
     asyncio.run(ask())
+
+
+def test_the_fingerprint_of_an_agent_of_an_earlier_version_is_recorded(directory):
+    with Store(directory) as store:
+        face = store.enrolled("one").face
+        record = store.enrolled("one")._replace(face=None).sealed()
+        values = (record.face, record.sha256, record.number)
+        store.connection.execute("UPDATE agents SET face = ?, sha256 = ? WHERE id = ?", values)
+
+    async def ask():
+        async with running(directory) as committer:
+            assert (await act(committer, "one"))["step"] == 2
+
+    asyncio.run(ask())
+    with Store(directory) as store:
+        assert json.loads(store.enrolled("one").face) == json.loads(face)

@@ -33,6 +33,7 @@ class Loaded(NamedTuple):
 
     record: AgentRecord
     core: Core
+    recorded: bool = True  # whether its fingerprint is on disk
 
 
 class Agents:
@@ -64,6 +65,8 @@ class Agents:
         loaded = self.loaded.pop(name, None)
         if loaded is None or (record := self.store.enrolled(name)).created != loaded.record.created:
             raise Unloaded(name)
+        if not loaded.recorded:
+            self.store.record_face(record, loaded.core)
         core = self.cores[name] = loaded.core
         _, failure = self._failed.pop(name, (record.number, None))
         if failure is not None and failure.seq > core.seq:  # it failed to act, which is not on disk

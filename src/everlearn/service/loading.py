@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from everlearn.durable import database
-from everlearn.durable.store import Store
+from everlearn.durable.changes import refusal, reopen
+from everlearn.durable.reader import Reader
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.service.agents import Agents, Loaded, Unloaded
 from everlearn.service.committer import Busy, Committer
@@ -29,15 +30,14 @@ THREADS = 2
 
 
 def load(directory: Path, name: str) -> Loaded:
-    """Recover an agent from the disk, through a connection of its own."""
+    """Recover an agent from the disk, through a connection of its own; nothing is written."""
     path = directory / database.FILE
-    with database.errors(path):
-        connection = database.connect(path)
-    try:
-        store = Store.on(connection, path)
-        return Loaded(store.enrolled(name), store.open(name))  # the record first; see Loaded
-    finally:
-        connection.close()
+    with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
+        record = reader.enrolled(name)
+        reopened = reopen(record.setup, record.face, {})
+        if reopened.changes:
+            raise refusal(directory, reopened.changes)
+        return Loaded(record, reader.replayed(reopened.setup, record), reopened.recorded)
 
 
 class Loader:
