@@ -28,7 +28,7 @@ def over_http() -> list[dict[str, str]]:
     """
     found: dict[tuple[str, int], list[tuple[float, list[float]]]] = {}
     with _running("service") as service, _running("bare") as bare:
-        for port in (bare, service):  # an agent computes its schedule 4,096 steps ahead, for the first time here
+        for port in (bare, service):  # warm up
             asyncio.run(_load(port, MANY, 2.0))
         for agents in (1, MANY) * ROUNDS:
             for name, port in (("bare", bare), ("service", service)):
