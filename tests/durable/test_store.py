@@ -146,3 +146,56 @@ print(sorted(heavy & set(sys.modules)))
 def test_nothing_heavy_is_loaded_even_when_it_is_used():
     done = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=False)
     assert done.stdout == "[]\n", done.stderr
+
+
+class TestStandings:
+    """Step and mode of every agent, by one query."""
+
+    @pytest.fixture
+    def store(self, tmp_path):
+        """Agents that were told something, set to modes, and told more; the last of them was saved."""
+
+        def write(entry):
+            store.append([(core.number, entry)])
+            core.apply(entry)
+
+        with Store(tmp_path) as store:
+            for name, steps, modes, more in (
+                ("new", 0, [], 0),
+                ("told", 2, [], 0),
+                ("frozen", 1, ["frozen"], 0),
+                ("watching", 1, ["frozen", "shadow"], 1),
+                ("saved", 3, ["shadow"], 0),
+            ):
+                core = store.create(name, station())
+                for _ in range(steps):
+                    write(core.prepare("arrival", "slow"))
+                for mode in modes:
+                    write(core.change_mode(mode))
+                for _ in range(more):
+                    write(core.prepare("arrival", "slow"))
+            store.append([], [core])
+            yield store
+
+    def test_they_are_those_of_agents_that_are_replayed(self, store):
+        replayed = {name: (core.step, core.mode) for name in store.names() for core in [store.look(name)]}
+        assert store.standings() == replayed
+        assert replayed["frozen"] == (1, "frozen")
+        assert replayed["watching"] == (2, "shadow")
+
+    def test_a_snapshot_that_is_later_than_the_journal_counts(self, store):
+        store.connection.execute("DELETE FROM journal")
+        assert store.standings()["saved"] == (3, "shadow")
+        assert store.standings()["told"] == (0, "learn")
+
+    @pytest.mark.parametrize(
+        "damage", ["UPDATE journal SET mode = 9, payload = x'ff'", "DELETE FROM journal", "DELETE FROM snapshots"]
+    )
+    def test_what_cannot_be_read_is_none_and_others_are_listed(self, store, damage):
+        before = store.standings()
+        number = store.enrolled("saved").number
+        store.connection.execute(f"{damage} WHERE agent = {number}")
+        store.connection.execute("UPDATE snapshots SET more = '{' WHERE agent = ?", (number,))
+        after = store.standings()
+        assert after["saved"][1] in (None, "shadow")
+        assert {**after, "saved": before["saved"]} == before

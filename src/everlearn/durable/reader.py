@@ -10,16 +10,34 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from everlearn.durable import database
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Entry, Kind
+from everlearn.durable.entry import MODES, Entry, Kind
 from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
 from everlearn.durable.setup import Setup
 from everlearn.errors import Corrupt, Failed, LiveError, SnapshotError
 
 LOG = logging.getLogger("everlearn.durable")
+
+_MODE = " ".join(f"WHEN {number} THEN '{mode}'" for number, mode in enumerate(MODES))
+_NEW_MODE = " ".join(f"WHEN CAST('{mode}' AS BLOB) THEN '{mode}'" for mode in MODES)
+_STANDINGS = f"""
+WITH latest AS (
+    SELECT id, name, (SELECT max(seq) FROM journal WHERE agent = id) AS "row",
+           (SELECT max(seq) FROM snapshots WHERE agent = id) AS snapshot
+    FROM agents
+)
+SELECT name, coalesce(snapshots.step, journal.step), CASE
+    WHEN snapshots.seq IS NOT NULL THEN CASE WHEN json_valid(more) THEN json_extract(more, '$.mode') END
+    WHEN journal.kind = {Kind.MODE} THEN CASE journal.payload {_NEW_MODE} END
+    ELSE CASE journal.mode {_MODE} END END
+FROM latest
+LEFT JOIN journal ON journal.agent = id AND journal.seq = "row"
+LEFT JOIN snapshots ON snapshots.agent = id AND snapshots.seq = snapshot AND snapshot > coalesce("row", -1)
+"""  # noqa: S608 - no input in it
+"""The last row of each journal, or a snapshot if that is later: an agent without rows has one."""
 
 
 class Reader:
@@ -37,7 +55,7 @@ class Reader:
                 raise
 
     @classmethod
-    def on(cls, connection: sqlite3.Connection, path: Path) -> Reader:
+    def on(cls, connection: sqlite3.Connection, path: Path) -> Self:
         """Return a reader of a file that is open already."""
         reader = cls.__new__(cls)
         reader.connection, reader.path, reader.directory = connection, path, path.parent
@@ -72,6 +90,15 @@ class Reader:
         """Return the names of the agents."""
         with database.errors(self.path):
             return [name for (name,) in self.connection.execute("SELECT name FROM agents ORDER BY name")]
+
+    def standings(self) -> dict[str, tuple[int, str | None]]:
+        """Return the step and the mode of every agent as last recorded; nothing is replayed, or compared with checks.
+
+        A mode that cannot be read is None.
+        """
+        with database.errors(self.path):
+            rows = self.connection.execute(_STANDINGS).fetchall()
+        return {name: (step, mode if mode in MODES else None) for name, step, mode in rows}
 
     def enrolled(self, name: str) -> AgentRecord:
         """Return the record of an agent."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from everlearn.durable import database
-from everlearn.durable.changes import Change, former_setup, reopen
+from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry
 from everlearn.durable.reader import Reader
@@ -100,18 +100,18 @@ class Store(Reader):
         record = self.enrolled(name)
         reopened = reopen(record.setup, record.face, given or {})
         if reopened.changes:
-            final = [change.words for change in reopened.changes if change.final]
-            if final:
-                raise Changed(str(self.directory), final, "what the agent knows does not fit; use a new directory")
-            if not accept:
-                remedy = remedy or f"to accept this: everlearn accept {self.directory}"
-                raise Changed(str(self.directory), [change.words for change in reopened.changes], remedy)
+            if not accept or any(change.final for change in reopened.changes):
+                raise refusal(self.directory, reopened.changes, remedy)
             return self._accept(record, reopened.setup, reopened.changes)
         core = self.replayed(reopened.setup, record)
         if not reopened.recorded:
-            with self.transaction() as run:
-                _update(run, record._replace(face=reopened.setup.face()))
+            self.record_face(record, core)
         return core
+
+    def record_face(self, record: AgentRecord, core: Core) -> None:
+        """Store the fingerprint of an agent of an earlier version, so that changes of it are noticed from now on."""
+        with self.transaction() as run:
+            _update(run, record._replace(face=core.setup.face()))
 
     def _accept(self, record: AgentRecord, setup: Setup, changes: list[Change]) -> Core:
         """Let an agent resume with another setup; all of it is written in one transaction."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from pathlib import Path
 from typing import Any
 
-from everlearn.durable import audit, views
+from everlearn.durable import audit, database, views
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, checksum
+from everlearn.durable.reader import Reader
+from everlearn.errors import LiveError
 from everlearn.service.agents import Agents, Missing, Stale
+from everlearn.service.logs import log
 
 
 def list_agents(agents: Agents) -> dict[str, Any]:
-    """Return every agent by name; what is not known of an agent that is not loaded yet is None."""
+    """Return every agent by name; what only an agent that is loaded can tell is None of the others."""
     return {"agents": [{"name": name, **_listed(agents.cores.get(name))} for name in sorted(agents.names)]}
 
 
@@ -20,6 +25,21 @@ def _listed(core: Core | None) -> dict[str, Any]:
     if core is None:
         return {"step": None, "mode": None, "quarantined": None}
     return {"step": core.step, "mode": core.mode, "quarantined": core.failure is not None}
+
+
+def add_standings(listed: list[dict[str, Any]], path: Path) -> None:
+    """Add step and mode of the agents that are not loaded, as last recorded.  Any thread may call this."""
+    unknown = [agent for agent in listed if agent["step"] is None]
+    if not unknown:
+        return
+    try:
+        with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
+            standings = reader.standings()
+    except LiveError as error:  # the list of names is worth more than an error
+        log(logging.ERROR, "the steps of agents cannot be read", error=str(error))
+        return
+    for agent in unknown:
+        agent["step"], agent["mode"] = standings.get(agent["name"], (None, None))
 
 
 def inspect(agents: Agents, name: str) -> dict[str, Any]:

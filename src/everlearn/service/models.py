@@ -215,12 +215,14 @@ class Problem(BaseModel):
 
 
 class Listed(BaseModel):
-    """An agent in the list; what is not known before it is loaded is null."""
+    """An agent in the list; step and mode of one that is not loaded are those last recorded."""
 
     name: str
     step: int | None
     mode: str | None
-    quarantined: bool | None = Field(description="Whether it does not work because its design failed.")
+    quarantined: bool | None = Field(
+        description="Whether it does not work because its design failed; null if it is not loaded."
+    )
 
 
 class AgentList(BaseModel):

@@ -127,7 +127,10 @@ class Routes:
 
     async def list_agents(self, _call: Call) -> Response:
         """Return the names of all agents, and the step that each has reached."""
-        return Answer(await self.committer.do(None, management.list_agents))
+        answer = await self.committer.do(None, management.list_agents)
+        if self.committer.keeper is not None:
+            await asyncio.to_thread(management.add_standings, answer["agents"], self.committer.keeper.store.path)
+        return Answer(answer)
 
     async def create(self, call: Call) -> Response:
         """Create an agent. If it exists with the same setup, the status is 200."""
@@ -205,7 +208,7 @@ class Routes:
         return Answer({"status": "ok"})
 
     async def readyz(self, _call: Call) -> Response:
-        """Say whether all agents are loaded and the last commit succeeded; no token is needed."""
+        """Say whether observations can be recorded: the last commit succeeded. No token is needed."""
         if self.committer.ready:
             return Answer({"status": "ready", "quarantined": self._quarantined()})
         return problem(503, "unready", "not ready: starting, ending, or the last commit failed", {"Retry-After": "1"})
@@ -215,9 +218,10 @@ class Routes:
         return 0 if keeper is None else len(keeper.quarantined)
 
     async def metrics(self, _call: Call) -> Response:
-        """Return requests, commits, queue, and the progress of each agent, in the text format of Prometheus."""
+        """Return requests, commits, queue, and the progress of each loaded agent, in the text format of Prometheus."""
         count, agents = await self.committer.do(None, management.gauges)
         gauges = {"waiting": self.committer.waiting, "waiting_most": self.committer.most, "agents": count}
+        gauges["agents_loaded"] = len(agents)
         gauges["quarantined"] = self._quarantined()
         text = self.committer.metrics.text({**gauges, "ready": self.committer.ready}, agents)
         return Response(text, media_type=CONTENT_TYPE)

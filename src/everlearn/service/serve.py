@@ -18,9 +18,8 @@ from everlearn._version import __version__
 from everlearn.errors import InputError, LiveError
 from everlearn.files import refuse_unwritable
 from everlearn.hosts import is_loopback
-from everlearn.service.agents import Agents
 from everlearn.service.app import make_app
-from everlearn.service.committer import Committer
+from everlearn.service.loading import LoadingCommitter
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
 from everlearn.service.protocol import bounded
@@ -43,9 +42,7 @@ def serve(directory: Path, settings: Settings) -> None:
     refuse_unwritable(directory)
     sandbox = Sandbox(settings.limits)  # before any thread is started
     with closing(sandbox), bind(settings.host, settings.port) as listener:
-        committer = Committer(
-            lambda: Agents(directory, settings.limits), waiting=settings.limits.waiting, metrics=Metrics()
-        )
+        committer = LoadingCommitter(directory, settings.limits, Metrics())
         committer.start()
         config = uvicorn.Config(
             make_app(committer, sandbox, settings),
