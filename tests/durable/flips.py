@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +67,34 @@ def state(directory: Path) -> dict[str, Any]:
         return found | {name: whole(store.open(name)) for name in store.names()}
 
 
+class _Warnings(logging.Handler):
+    """Collects warnings of rows that may be missing."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "may be missing" in record.getMessage():
+            self.lines.append(record.getMessage())
+
+
 def outcome(directory: Path, expected: dict[str, Any]) -> str:
-    """Return what becomes of a directory: it is the same, or refused in one line; anything else is a fault."""
+    """Return what becomes of a directory: the same, refused in one line, or short and reported; else it is a fault."""
+    log, warnings = logging.getLogger("everlearn.durable"), _Warnings()
+    log.addHandler(warnings)
     try:
         found = state(directory)
     except EverlearnError as error:
         return "refused" if "\n" not in str(error) else f"raw: {error!r}"
     except Exception as error:  # noqa: BLE001 - that is what is looked for
         return f"raw: {error!r}"
-    return "same" if found == expected else f"silent: {[(name, core['step']) for name, core in found.items()]}"
+    finally:
+        log.removeHandler(warnings)
+    if found == expected:
+        return "same"
+    steps = {name: core["step"] for name, core in found.items()}
+    return "reported" if warnings.lines else f"silent: {steps}"
 
 
 def flip(path: Path, data: bytes, byte: int, bit: int) -> None:
@@ -81,3 +102,16 @@ def flip(path: Path, data: bytes, byte: int, bit: int) -> None:
     damaged = bytearray(data)
     damaged[byte] ^= 1 << bit
     path.write_bytes(damaged)
+
+
+def outcomes(base: Path, place: Path, file: str, flips: Iterable[tuple[int, int]]) -> dict[str, list[tuple[int, int]]]:
+    """Flip bits of a file of a directory, each (byte, bit) in a copy of its own; return those of each outcome."""
+    expected = state(shutil.copytree(base, place))
+    shutil.rmtree(place)
+    data = (base / file).read_bytes()
+    found: dict[str, list[tuple[int, int]]] = {}
+    for byte, bit in flips:
+        flip(shutil.copytree(base, place) / file, data, byte, bit)
+        found.setdefault(outcome(place, expected), []).append((byte, bit))
+        shutil.rmtree(place)
+    return found

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from everlearn._version import __version__
 from everlearn.durable.entry import Entry
-from everlearn.errors import Corrupt, LiveError, StoreFull
+from everlearn.errors import Corrupt, LiveError, StoreFull, Unsynced
 from everlearn.files import FULL, sync_directory
 
 FILE = "everlearn.db"
@@ -173,7 +173,7 @@ def errors(path: Path) -> Iterator[None]:
 def _translated(error: sqlite3.Error, path: Path) -> LiveError:
     code, what = getattr(error, "sqlite_errorcode", 0), " ".join(str(error).split())
     if code in UNKNOWN:
-        return StoreFull(f"{path}: the disk could not be synchronised ({what}); {UNTOLD}")
+        return Unsynced(f"{path}: the disk could not be synchronised ({what}); {UNTOLD}")
     if code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_WRITE:
         return StoreFull(f"{path}: the disk is full or cannot be written ({what}); {UNCHANGED}")
     damaged = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or what.startswith("Could not decode")
@@ -235,6 +235,12 @@ def remove(path: Path) -> None:
     """Remove a database and the files that SQLite keeps beside it."""
     for suffix in ("", *BESIDE):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove the unfinished files that killed processes left; hold the lock of the directory meanwhile."""
+    for suffix in (".part", ".work"):
+        remove(directory / f"{NEW}{suffix}")
 
 
 def sync(path: Path) -> None:

@@ -46,7 +46,10 @@ def read(connection: sqlite3.Connection, agent: int) -> int | None:
 
 def last_unsaved(connection: sqlite3.Connection, agent: int) -> int:
     """Return the number of the last row of an agent that a repair could not save, zero if there is none."""
-    return int(database.read_meta(connection, f"{WITHOUT}{agent}") or 0)
+    value = database.read_meta(connection, f"{WITHOUT}{agent}") or "0"
+    if not value.isdecimal():
+        raise sqlite3.DataError(f"{WITHOUT}{agent}: {value!r} is no number")
+    return int(value)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

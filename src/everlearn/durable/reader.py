@@ -160,7 +160,8 @@ class Reader:
         with database.errors(self.path):
             head = heads.read(self.connection, agent)
             if head is None:
-                raise Corrupt(f"{self.path}: table heads: agent {agent}: {database.how_to_repair(self.path)}")
+                what = f"table heads: agent {agent}: the row is damaged or missing"
+                raise Corrupt(f"{self.path}: {what}; {database.how_to_repair(self.path)}")
             return head if head > heads.last_unsaved(self.connection, agent) else 0
 
     def damaged(self, agent: int, what: str) -> Corrupt:

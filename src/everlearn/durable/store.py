@@ -65,6 +65,7 @@ class Store(Reader):
 
     def _connect(self) -> sqlite3.Connection:
         database.put_in_place(self.directory)
+        database.remove_leftovers(self.directory)
         if not self.path.exists():
             if self.path.with_name(f"{database.FILE}-wal").exists():
                 raise Corrupt(f"{self.path}: it is gone, and its write-ahead log is there; put it back, or a backup")
