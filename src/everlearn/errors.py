@@ -277,7 +277,7 @@ class StoreFull(LiveError):  # noqa: N818 - reads as what it is
     """The disk is full.  Nothing was changed, and the call can be repeated."""
 
 
-class Unsynced(StoreFull):  # noqa: N818 - reads as what it is
+class Unsynced(StoreFull):
     """The disk failed to synchronise what was written, so whether it was recorded is unknown.
 
     The agent resumes as it was before.  If the process ends before the next row is written, the row may be there when

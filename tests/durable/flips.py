@@ -87,7 +87,7 @@ def outcome(directory: Path, expected: dict[str, Any]) -> str:
         found = state(directory)
     except EverlearnError as error:
         return "refused" if "\n" not in str(error) else f"raw: {error!r}"
-    except Exception as error:  # noqa: BLE001 - that is what is looked for
+    except Exception as error:
         return f"raw: {error!r}"
     finally:
         log.removeHandler(warnings)

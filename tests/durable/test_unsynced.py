@@ -1,4 +1,4 @@
-"""If the disk fails to synchronise a row, nobody knows whether it was recorded; that is said, and nothing is applied twice."""
+"""If the disk fails to synchronise a row, the error says that nobody knows whether it was recorded."""
 
 from __future__ import annotations
 

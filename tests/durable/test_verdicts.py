@@ -1,4 +1,4 @@
-"""What cannot be told without objects, or cannot be run, is neither damaged nor lost, and keeps no backup from being made."""
+"""An agent that cannot be recovered here is neither damaged nor lost, and does not prevent a backup."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ def test_an_agent_that_cannot_be_run_is_not_begun_anew(tmp_path):
 )
 def test_nothing_is_created_where_rows_are_left(several, statement):
     damage(several, statement)
-    with Store(several) as store:
-        with pytest.raises(Corrupt, match="an agent is missing, so that none can be created; see what can be saved"):
-            store.create("new", make_setup(**LABELS))
+    message = "an agent is missing, so that none can be created; see what can be saved"
+    with Store(several) as store, pytest.raises(Corrupt, match=message):
+        store.create("new", make_setup(**LABELS))
     assert not check(several).sound
 
 

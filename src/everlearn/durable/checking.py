@@ -227,6 +227,6 @@ class Checker:
             if record.stored_setup().has_own_design:
                 return "its design or its schedule was given as an object, or comes from a module of yours"
             Reader.on(self.connection, self.path).look(record.name)
-        except Exception as error:  # noqa: BLE001 - whatever an agent raises, the others are checked too
+        except Exception as error:
             return f"it cannot be run ({_line(error)})"
         return None

@@ -1,8 +1,8 @@
 """The heads of a store: the number of the last row of each agent, by which rows missing at the end are noticed.
 
-A page of the database that was damaged may lack rows without a sign of it.  Pages in the write-ahead log have checksums,
-so that heads need be written only before a checkpoint copies pages to the database: then every row that is not in the
-log is known to the heads, and commits take no longer.
+A damaged page of the database may lack rows without any sign of it.  Pages in the write-ahead log have checksums, so
+heads need be written only before a checkpoint copies pages to the database: then every row that is not in the log is
+known to the heads, and commits take no longer.
 """
 
 from __future__ import annotations
@@ -65,22 +65,22 @@ class Roster(NamedTuple):
     """The agents of a store, found in three ways."""
 
     table: dict[int, str]
-    index: dict[int, str]
+    indexed: dict[int, str]
     heads: set[int]  # for a version without heads, those of the table
 
     @classmethod
     def of(cls, connection: sqlite3.Connection, version: int) -> Roster:
         """Return the agents as of one moment."""
         rows = connection.execute(_AGENTS + (_HEADS if version >= SINCE else "")).fetchall()
-        table, index = ({number: name for way, number, name in rows if way == one} for one in (0, 1))
-        return cls(table, index, {number for way, number, _ in rows if way == 2} if version >= SINCE else set(table))
+        table, indexed = ({number: str(name) for way, number, name in rows if way == each} for each in (0, 1))
+        return cls(table, indexed, {number for way, number, _ in rows if way == 2} if version >= SINCE else set(table))
 
     @property
     def names(self) -> list[str]:
         """The names of all agents, however they were found."""
-        return sorted({name for found in (self.table, self.index) for name in found.values() if isinstance(name, str)})
+        return sorted({name for found in (self.table, self.indexed) for name in found.values()})
 
     @property
     def agrees(self) -> bool:
         """Whether the same agents were found in all ways."""
-        return self.table == self.index and self.heads == set(self.table)
+        return self.table == self.indexed and self.heads == set(self.table)

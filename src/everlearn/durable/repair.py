@@ -58,7 +58,7 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
             for record in _agent_records(source):
                 try:
                     rescued = _rescue(source, record)
-                except Exception:  # noqa: BLE001 - whatever an agent raises, the others are saved
+                except Exception:
                     lost.append(str(record.name))
                 else:
                     saved.append(_write(target, rescued))

@@ -120,7 +120,9 @@ class _Frames:
         salts, written = np.frombuffer(data, dtype=">u4", count=4, offset=16).astype(np.uint32).reshape(2, 2)
         order = ">u4" if magic == MAGIC[1] else "<u4"
         start = np.frombuffer(data, dtype=order, count=6).astype(np.uint32)
-        self.sound = magic in MAGIC and bool((_checksum(start[None, :], np.zeros((1, 2), np.uint32))[0] == written).all())
+        self.sound = magic in MAGIC and bool(
+            (_checksum(start[None, :], np.zeros((1, 2), np.uint32))[0] == written).all()
+        )
         self.pages, self.contents = head[:, 0], table[:, 24:]
         words = np.concatenate([table[:, :8], table[:, 24:]], axis=1).view(order).astype(np.uint32)
         before = np.concatenate([written[None, :], head[:-1, 4:6]])  # each checksum continues that of the frame before
