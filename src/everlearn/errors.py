@@ -23,6 +23,7 @@
     └── LiveError                    a durable agent cannot do what was asked
         ├── Changed                  something that an agent depends on has changed since it was last open
         ├── Conflict                 a step that is recorded with other content, or that is not due
+        ├── Failed                   a built-in design could not act or learn with what it knows
         ├── Corrupt                  a damaged file: it names the file and the place
         └── StoreFull                the disk is full; nothing was changed, and the call can be repeated
             └── Unsynced             the disk failed; whether the call was recorded is unknown
@@ -266,6 +267,23 @@ class Conflict(LiveError):  # noqa: N818 - reads as what it is
     def __init__(self, message: str, expected: int, recorded: dict[str, Any] | None = None) -> None:
         self.expected = expected
         self.recorded = recorded
+        super().__init__(message)
+
+
+class Failed(LiveError):  # noqa: N818 - reads as what it is
+    """A built-in design could not act or learn with what it knows.
+
+    Parameters
+    ----------
+    message:
+        the step, the design and what it raised, in one line
+    seq:
+        the number of the row of the journal from which it could not learn
+
+    """
+
+    def __init__(self, message: str, seq: int = 0) -> None:
+        self.seq = seq
         super().__init__(message)
 
 

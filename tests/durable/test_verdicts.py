@@ -16,6 +16,7 @@ from everlearn.durable.repair import repair
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import Corrupt, LiveError
+from tests.durable.failing import failing_directory
 from tests.durable.flips import observe
 from tests.durable.worlds import advance
 
@@ -177,3 +178,11 @@ def test_what_the_system_says_is_one_line(tmp_path):
         assert "\n" not in str(caught.value)
     with pytest.raises(LiveError, match="File name too long"):
         check(tmp_path / ("x" * 300))
+
+
+def test_an_agent_in_quarantine_is_named(tmp_path):
+    failing_directory(tmp_path / "a", "failing")
+    (agent,) = check(tmp_path / "a").agents
+    assert agent["verdict"] == "unknown"
+    assert agent["reason"].startswith("it is quarantined (step ")
+    backup(tmp_path / "a", tmp_path / "copy.db")

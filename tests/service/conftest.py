@@ -74,9 +74,14 @@ class Service:
     @property
     def log(self) -> list[dict[str, Any]]:
         """What it has logged."""
-        path = self._folder / ".stderr"
-        whole_lines = path.read_text().rpartition("\n")[0] if path.exists() else ""
+        whole_lines = self.written.rpartition("\n")[0]
         return [json.loads(line) for line in whole_lines.splitlines()]
+
+    @property
+    def written(self) -> str:
+        """What it has written on standard error."""
+        path = self._folder / ".stderr"
+        return path.read_text() if path.exists() else ""
 
     @property
     def is_running(self) -> bool:

@@ -375,7 +375,7 @@ def test_an_agent_that_is_damaged_does_not_stop_the_others(start):
     assert any(entry["message"] == "agent cannot be opened" for entry in again.log)
     assert again.post("/v1/agents/good/act")["step"] == 4
     reply = again.call("POST", "/v1/agents/bad/act")
-    assert (reply.status, reply.json["error"]) == (500, "corrupt")
+    assert (reply.status, reply.json["error"]) == (503, "corrupt")
     assert str(service.directory) not in reply.json["message"]
 
 

@@ -226,7 +226,7 @@ class Checker:
         try:
             if record.stored_setup().has_own_design:
                 return "its design or its schedule was given as an object, or comes from a module of yours"
-            Reader.on(self.connection, self.path).look(record.name)
-        except Exception as error:
+            failure = Reader.on(self.connection, self.path).look(record.name).failure
+        except Exception as error:  # whatever an agent raises, the others are checked too
             return f"it cannot be run ({_line(error)})"
-        return None
+        return None if failure is None else f"it is quarantined ({_line(failure)})"

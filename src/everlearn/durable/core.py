@@ -6,7 +6,6 @@ memory.  Replay applies the same entries, so that recovery restores the agent to
 
 from __future__ import annotations
 
-import logging
 import math
 import numbers
 import time
@@ -20,15 +19,9 @@ from everlearn.durable.choice import greedy, mask_of, packed, proposal, unpacked
 from everlearn.durable.drift import Gauge
 from everlearn.durable.entry import MODES, Accepted, Checkpoint, Entry, Kind, Mode, Outcome, checksum, first_check
 from everlearn.durable.setup import Setup
-from everlearn.errors import Conflict, Corrupt, InputError, LiveError, RewardError, require
+from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, RewardError, require
 from everlearn.labels import as_label
 from everlearn.protocol import Experience, Label
-
-LOG = logging.getLogger("everlearn.durable")
-
-FAILURES = (ArithmeticError, LookupError, TypeError)
-"""The errors that a built-in design may raise if its parameters lead to numbers that it cannot compute with.  Errors of
-a user's design are raised as errors of this project, and are not among these."""
 
 
 class Core:
@@ -44,6 +37,8 @@ class Core:
         self.check = first_check(number)  # the check of the last row of its journal
         self.asked: int | None = None  # the mask that was given with the pending call of act, if any
         self.changed: dict[str, Any] | None = None  # the last change that was accepted: its step, and what changed
+        self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
+        self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self._mode = Mode.LEARN
         self._prepared: Entry | None = None
@@ -90,6 +85,7 @@ class Core:
 
     def choose(self, mask: int | None) -> int:
         """Choose a new action, from a mask if there is one, and return its index."""
+        self.require_working()
         agent = self.agent
         may = self.may(agent.situation)
         if mask is not None:
@@ -97,10 +93,23 @@ class Core:
             require(may != 0, "allowed", bin(mask), "leaves no action that the setup allows in this state")
         try:
             chosen = greedy(agent, agent.situation, may) if self._mode == Mode.FROZEN else proposal(agent, may)
-        except FAILURES as error:
-            raise LiveError(f"the design {agent.design.name!r} could not act: {error!r}") from error
+        except Exception as error:
+            raise self._failed("act", self.next_step, error) from error
         agent.pending, self.asked = chosen, mask
         return chosen
+
+    def _failed(self, what: str, step: int, error: Exception) -> EverlearnError:
+        """Return the error of a design that raised one; a user's design raises errors of this project."""
+        if isinstance(error, EverlearnError):
+            return error
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return Failed(f"step {step}: the design {self.agent.design.name!r} could not {what} ({reason})", self.seq + 1)
+
+    def require_working(self) -> None:
+        """Raise if the design has failed to learn from a row of the journal."""
+        if self.failure is not None:
+            remedy = "roll it back to a snapshot, import an agent state, or delete it"
+            raise Failed(f"the agent is quarantined since {self.failure}; {remedy}", self.failure.seq)
 
     def recall(
         self,
@@ -148,6 +157,7 @@ class Core:
         kind: int = Kind.OBSERVED,
     ) -> Entry:
         """Return the entry of an observation, checked; nothing is changed."""
+        self.require_working()
         indexed = self.agent.indexed
         action = self._executed(executed)
         index = indexed.observation(as_label(observation))
@@ -236,6 +246,7 @@ class Core:
 
     def apply(self, entry: Entry) -> None:
         """Make the change that an entry describes: one that was just prepared, or one from the journal."""
+        self.failure = self.failures.get(entry.seq, self.failure)
         if entry is not self._prepared:
             self._propose_again(entry)
         self._prepared = None
@@ -257,9 +268,9 @@ class Core:
         agent = self.agent
         if entry.kind == Kind.OBSERVED and entry.state != agent.situation:
             raise Corrupt(f"row {entry.seq}: it begins in another aleatoric state than the row before ended in")
-        if entry.proposed is not None and agent.pending is None:
+        if entry.proposed is not None and agent.pending is None and self.failure is None:
             self.choose(None if entry.allowed is None else unpacked(entry.allowed))
-        if not self.exact:
+        if not self.exact or self.failure is not None:
             agent.pending = entry.proposed
         elif entry.proposed is not None and entry.proposed != agent.pending:
             raise Corrupt(
@@ -271,7 +282,7 @@ class Core:
         action, index, reward = entry.executed, entry.observation, entry.reward
         if action is None or index is None or reward is None or not math.isfinite(reward):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
-        if self._mode == Mode.FROZEN or not self.may(entry.state) >> action & 1:
+        if self.failure is not None or self._mode == Mode.FROZEN or not self.may(entry.state) >> action & 1:
             self.agent.move(entry.following)
         else:
             self._learn(Experience(entry.state, action, index, self._learned(reward), entry.following))
@@ -282,20 +293,21 @@ class Core:
     def _learn(self, experience: Experience) -> None:
         try:
             self.agent.learn(experience)
-        except FAILURES as error:  # replay fails in the same way, so that recovery restores the same agent
-            LOG.error("step %d: the design %r could not learn: %r", self.step + 1, self.agent.design.name, error)
-            self.agent.move(experience.next_aleatoric_state)
+        except Exception as error:
+            raise self._failed("learn", self.next_step, error) from error
 
     def _adopt(self, entry: Entry) -> None:
         pending = self.agent.pending
         self.agent.from_bytes(entry.payload or b"", f"journal row {entry.seq}")
         self.agent.move(entry.following)
-        self.agent.pending = pending
+        self.agent.pending, self.failure = pending, None
         self._snapshot_step = -self.setup.snapshot_every  # the next snapshot is due, so that replay starts after this
 
     def snapshot(self) -> Checkpoint:
         """Return everything that it is."""
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
+        if self.failure is not None:
+            more["failure"] = [str(self.failure), self.failure.seq]
         return Checkpoint(self.seq, {**more, "gauge": self.gauge.snapshot()}, self.agent.to_bytes())
 
     def note_snapshot(self) -> None:
@@ -311,6 +323,7 @@ class Core:
             self.agent.restore(unpack(state, "snapshot")[0])
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
+        self.failure = Failed(*more["failure"]) if "failure" in more else None
         if more["gauge"] is not None:  # a snapshot of an earlier version may have none
             self.gauge.restore(more["gauge"])
         self.note_snapshot()

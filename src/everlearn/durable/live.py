@@ -19,6 +19,7 @@ from everlearn.durable.entry import Entry, Outcome
 from everlearn.durable.logs import read_log, warmed
 from everlearn.durable.setup import Setup, make_setup, simple
 from everlearn.durable.store import Store
+from everlearn.durable.trial import try_state
 from everlearn.errors import AgentError, EverlearnError, LiveError, StoreFull, UserCodeError, require
 from everlearn.files import as_path, replacing
 from everlearn.protocol import Label
@@ -311,6 +312,7 @@ class Live:
         with _file_errors(path):
             data = Path(path).read_bytes()
         with self._turn:
+            try_state(self.core, data)
             self._commit(self.core.import_state(data))
 
     def policy(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from everlearn.durable.entry import Entry, Kind
 from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
 from everlearn.durable.setup import Setup
 from everlearn.durable.wal import refuse_damage
-from everlearn.errors import Corrupt, LiveError, SnapshotError
+from everlearn.errors import Corrupt, Failed, LiveError, SnapshotError
 from everlearn.locks import unless_held
 
 LOG = logging.getLogger("everlearn.durable")
@@ -104,14 +104,29 @@ class Reader:
         return self.replayed(record.stored_setup(), record)
 
     def replayed(self, setup: Setup, record: AgentRecord, exact: bool = True) -> Core:
-        """Return an agent as it is after the last row of its journal; ``exact`` as in :class:`Core`."""
-        core = self.recovered(setup, record, exact)
+        """Return an agent as it is after the last row of its journal; ``exact`` as in :class:`Core`.
+
+        If its design fails to learn from a row, the agent is as before that row, and only moves with the rows after.
+        """
+        failures: dict[int, Failed] = {}
+        while True:
+            core = self.recovered(setup, record, exact)
+            core.failures = failures
+            try:
+                self._replay(core)
+            except Failed as error:
+                if error.seq in failures:
+                    raise
+                failures[error.seq] = error  # and once more, without what was half learned
+            else:
+                return core
+
+    def _replay(self, core: Core) -> None:
         for entry in self.rows(core.number, core.seq, core.check):
             try:
                 core.apply(entry)
             except Corrupt as error:
                 raise self.damaged(core.number, str(error)) from None
-        return core
 
     def recovered(self, setup: Setup, record: AgentRecord, exact: bool = True) -> Core:
         """Return an agent as of its newest undamaged snapshot, or of the last accepted change, if that is later."""

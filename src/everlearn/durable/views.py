@@ -55,6 +55,7 @@ def inspect(core: Core) -> dict[str, Any]:
         "recent_average": gauge.recent,
         "drift": gauge.report(),
         "changed": core.changed,
+        "quarantined": None if core.failure is None else str(core.failure),
     }
 
 
@@ -66,6 +67,7 @@ def gauges(core: Core) -> dict[str, float]:
         "t": core.t,
         "recent_average": gauge.recent,
         "average_reward": gauge.average,
+        "quarantined": core.failure is not None,
         "drift_alarms": gauge.alarms,
         "drift_statistic": gauge.report()["statistic"],
     }

@@ -10,7 +10,7 @@ from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
-from everlearn.errors import EverlearnError, LiveError
+from everlearn.errors import EverlearnError, Failed, LiveError
 from everlearn.service.logs import log
 from everlearn.service.settings import Limits
 
@@ -28,6 +28,7 @@ class Agents:
         self.cores: dict[str, Core] = {}
         self.names = set(self.store.names())
         self._unopened = sorted(self.names)
+        self.quarantined: set[int] = set()  # the numbers of agents whose designs have failed
         self._changed: set[Core] = set()
 
     def core(self, name: str) -> Core:
@@ -35,8 +36,14 @@ class Agents:
         if name not in self.cores:
             if name not in self.names:
                 raise Missing(f"there is no agent {name}")
-            self.cores[name] = self.store.open(name)
+            self._keep(name, self.store.open(name))
         return self.cores[name]
+
+    def _keep(self, name: str, core: Core) -> None:
+        self.cores[name] = core
+        if core.failure is not None:
+            self.quarantined.add(core.number)
+            log(logging.ERROR, "agent quarantined", agent=name, error=str(core.failure))
 
     def create(self, name: str, setup: Setup) -> bool:
         """Create an agent; return whether it is new.  An agent of that name with another setup is a conflict."""
@@ -55,8 +62,10 @@ class Agents:
         if name not in self.names:
             raise Missing(f"there is no agent {name}")
         self.store.delete(name)
-        self._changed.discard(self.cores.pop(name, None))
         self.names.discard(name)
+        if (core := self.cores.pop(name, None)) is not None:
+            self._changed.discard(core)
+            self.quarantined.discard(core.number)
 
     def write(self, core: Core, entry: Entry) -> None:
         """Commit an entry by itself, and do what it says."""
@@ -67,16 +76,27 @@ class Agents:
         """Do what an entry says that is on disk; take a snapshot where one is due."""
         try:
             core.apply(entry)
-        except BaseException:  # memory is behind the disk: what is on disk counts, and is read again
-            self._forget(core)
+        except Exception as error:  # memory is behind the disk: what is on disk counts, and is read again
+            self.reread(core, error)
             raise
         self._changed.add(core)
+        if core.failure is None:
+            self.quarantined.discard(core.number)
         if core.due:
             self._snapshot([core])
 
-    def _forget(self, core: Core) -> None:
-        self.cores = {name: kept for name, kept in self.cores.items() if kept is not core}
+    def reread(self, core: Core, error: Exception) -> None:
+        """Read an agent from the disk after an error; if its design fails, it is quarantined from now on.
+
+        A design that fails to act has nothing on disk that says so, and is quarantined in memory.
+        """
+        name = next(name for name, kept in self.cores.items() if kept is core)
+        del self.cores[name]
         self._changed.discard(core)
+        fresh = self.store.open(name)
+        if isinstance(error, Failed) and error.seq > fresh.seq:
+            fresh.failure = error
+        self._keep(name, fresh)
 
     def _snapshot(self, cores: list[Core]) -> None:
         try:

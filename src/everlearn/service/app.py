@@ -22,13 +22,14 @@ from everlearn.service.logs import log
 from everlearn.service.problems import Answer
 from everlearn.service.router import Call, Operation, Router
 from everlearn.service.routes import Routes
+from everlearn.service.sandbox import Sandbox
 from everlearn.service.settings import Settings
 
 ABOUT = """Durable agents that learn on one endless stream: ask one for an action with `act`, report what happened with
 `observe`. Every answer carries the number of its step, so that any request can be repeated safely."""
 
 
-def make_app(committer: Committer[Agents], settings: Settings) -> Guard:
+def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings) -> Guard:
     """Return the application around a committer, which it closes when the server stops."""
 
     @asynccontextmanager
@@ -46,7 +47,7 @@ def make_app(committer: Committer[Agents], settings: Settings) -> Guard:
     described = Operation(
         "GET", "/openapi.json", "operation", "Describe the service", openapi, {"application/json": {}}
     )
-    table = (*Routes(committer, settings.limits).table(), described)
+    table = (*Routes(committer, sandbox, settings.limits).table(), described)
     router = Router(table, routing.Router(lifespan=lifespan).lifespan, _about(settings))
     return Guard(router, settings, committer.metrics, is_state)
 

@@ -22,6 +22,9 @@ from everlearn.service.metrics import Metrics
 MOST_TOGETHER = 256
 """How many requests one transaction may serve."""
 
+STUCK = 60.0
+"""After how many seconds at one group the service calls itself stuck."""
+
 
 class Busy(Exception):  # noqa: N818 - reads as what it is
     """The queue is full, or the service is stopping."""
@@ -100,6 +103,9 @@ class Committer(Generic[K]):
         self.metrics = metrics
         self.healthy = True
         self.settled = False
+        self.keeper: K | None = None  # what the thread owns, once it is open
+        self.busy_since: float | None = None  # when the thread began to serve the present group
+        self.ended: Callable[[], None] = lambda: None  # called by the thread when it ends
         self._open = open_keeper
         self._queue: queue.SimpleQueue[_Job[K] | None] = queue.SimpleQueue()
         self._closing = threading.Event()
@@ -123,6 +129,12 @@ class Committer(Generic[K]):
     def alive(self) -> bool:
         """Whether the thread runs; without it no request is ever answered."""
         return self._thread.is_alive()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the thread has been at one group of requests for so long that nobody should wait for it."""
+        began = self.busy_since
+        return began is not None and time.monotonic() - began > STUCK
 
     @property
     def ready(self) -> bool:
@@ -155,15 +167,23 @@ class Committer(Generic[K]):
             self._began.put(error)
             return
         self._began.put(None)
+        self.keeper = keeper
         batch: list[_Job[K]] | None = []
         try:
             while (batch := self._take(keeper)) is not None:
-                self._serve(keeper, batch)
+                self.busy_since = time.monotonic()
+                try:
+                    self._serve(keeper, batch)
+                except Exception as error:  # an error in one group is an error for that group
+                    log(logging.ERROR, "a group of requests failed", error=repr(error))
+                    _deliver([(job.future, None, error) for job in batch])
+                self.busy_since = None
         except BaseException as error:
-            log(logging.CRITICAL, "the committer has ended; start the service again", error=repr(error))
+            log(logging.CRITICAL, "the committer has ended", error=repr(error))
             self._fail(batch or [])
         finally:
             keeper.close()
+            self.ended()
 
     def _fail(self, batch: list[_Job[K]]) -> None:
         """Accept no more requests, and answer those that wait with 503."""

@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from everlearn.durable import audit, views
+from everlearn.durable.core import Core
 from everlearn.service.agents import Agents, Missing
 
 
 def list_agents(agents: Agents) -> dict[str, Any]:
-    """Return every agent by name; step and mode are None for an agent that is not loaded yet."""
-    cores = agents.cores
-    listed = [
-        {
-            "name": name,
-            "step": cores[name].step if name in cores else None,
-            "mode": cores[name].mode if name in cores else None,
-        }
-        for name in sorted(agents.names)
-    ]
-    return {"agents": listed}
+    """Return every agent by name; what is not known of an agent that is not loaded yet is None."""
+    return {"agents": [{"name": name, **_listed(agents.cores.get(name))} for name in sorted(agents.names)]}
+
+
+def _listed(core: Core | None) -> dict[str, Any]:
+    if core is None:
+        return {"step": None, "mode": None, "quarantined": None}
+    return {"step": core.step, "mode": core.mode, "quarantined": core.failure is not None}
 
 
 def inspect(agents: Agents, name: str) -> dict[str, Any]:

@@ -111,6 +111,7 @@ GAUGES = {
     "waiting": "Requests that wait for the disk.",
     "waiting_most": "Maximum number of requests that may wait.",
     "agents": "Number of agents.",
+    "quarantined": "Agents whose designs have failed.",
     "ready": "1 if the service can record observations.",
 }
 AGENT_GAUGES = {
@@ -118,6 +119,7 @@ AGENT_GAUGES = {
     "t": "The agent's own time, which stands still while it is frozen.",
     "average_reward": "Average reward of all steps.",
     "recent_average": "Average reward of recent steps.",
+    "quarantined": "1 if its design has failed, so that it neither acts nor learns.",
     "drift_alarms": "How often the drift alarm was raised.",
     "drift_statistic": "How far recent rewards have fallen behind earlier ones; the alarm is raised where it is large.",
 }

@@ -188,11 +188,12 @@ class Problem(BaseModel):
 
 
 class Listed(BaseModel):
-    """An agent in the list; step and mode are null until it is loaded."""
+    """An agent in the list; what is not known before it is loaded is null."""
 
     name: str
     step: int | None
     mode: str | None
+    quarantined: bool | None = Field(description="Whether it does not work because its design failed.")
 
 
 class AgentList(BaseModel):
@@ -233,6 +234,7 @@ class Agent(BaseModel):
     recent_average: float | None
     drift: dict[str, Any] = Field(description="The drift alarm: see docs/live.md.")
     changed: dict[str, Any] | None = Field(description="The last change of its task that was accepted: step and what.")
+    quarantined: str | None = Field(description="Why it neither acts nor learns, if its design has failed.")
 
 
 class Snapshots(BaseModel):
@@ -259,3 +261,4 @@ class Alive(BaseModel):
     """The state of the service."""
 
     status: str
+    quarantined: int = Field(0, description="How many agents do not work because their designs failed.")

@@ -14,7 +14,7 @@ from typing import Any
 from everlearn.durable.choice import mask_of
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, Outcome, label_at
-from everlearn.errors import Conflict, InputError, LiveError, require
+from everlearn.errors import Conflict, Failed, require
 from everlearn.labels import as_label
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Prepared
@@ -26,8 +26,7 @@ CONTENT = ("step", "observation", "executed", "reward", "state", "proposed", "al
 
 def act(agents: Agents, name: str, body: ActIn) -> dict[str, Any]:
     """Return the action for the step that is due."""
-    core = agents.core(name)
-    return _proposed(core, body.allowed)
+    return _proposed(agents, agents.core(name), body.allowed)
 
 
 def observe(agents: Agents, name: str, body: ObserveIn) -> dict[str, Any] | Prepared:
@@ -36,7 +35,7 @@ def observe(agents: Agents, name: str, body: ObserveIn) -> dict[str, Any] | Prep
     repeated = _repeated(agents, core, body)
     if repeated is not None:
         return recorded_answer(core, repeated)
-    entry = _entry(core, body)
+    entry = _entry(agents, core, body)
 
     def then() -> dict[str, Any]:
         agents.apply(core, entry)
@@ -51,12 +50,12 @@ def step(agents: Agents, name: str, body: StepIn) -> dict[str, Any] | Prepared:
     repeated = _repeated(agents, core, body)
     if repeated is not None:
         return {**recorded_answer(core, repeated), "next": _after(agents, core, body)}
-    entry = _entry(core, body)
+    entry = _entry(agents, core, body)
     _check_next(core, entry, body.next_allowed)
 
     def then() -> dict[str, Any]:
         agents.apply(core, entry)
-        return {**recorded_answer(core, entry), "next": _proposed(core, body.next_allowed)}
+        return {**recorded_answer(core, entry), "next": _proposed(agents, core, body.next_allowed)}
 
     return Prepared((core.number, entry), then)
 
@@ -91,17 +90,19 @@ def _outcome(body: ObserveIn) -> Outcome:
     return Outcome(as_label(body.observation), as_label(body.executed), body.reward, as_label(body.state))
 
 
-def _proposed(core: Core, allowed: list[Any] | None) -> dict[str, Any]:
+def _proposed(agents: Agents, core: Core, allowed: list[Any] | None) -> dict[str, Any]:
     _check_asked(core, allowed)
-    action = core.agent.task.actions[_propose(core, allowed)]
+    action = core.agent.task.actions[_propose(agents, core, allowed)]
     return {"step": core.next_step, "action": action, "state": core.agent.aleatoric_state, "mode": core.mode}
 
 
-def _propose(core: Core, allowed: list[Any] | None) -> int:
+def _propose(agents: Agents, core: Core, allowed: list[Any] | None) -> int:
     try:
         return core.propose(allowed)
-    except LiveError as error:  # its parameters lead to numbers that it cannot compute with
-        raise InputError("agent", core.agent.design.name, str(error)) from error
+    except Failed as error:  # it may have drawn from its stream before it failed
+        if core.failure is None:
+            agents.reread(core, error)
+        raise
 
 
 def _check_asked(core: Core, allowed: list[Any] | None) -> None:
@@ -111,13 +112,13 @@ def _check_asked(core: Core, allowed: list[Any] | None) -> None:
         raise Conflict(message, core.next_step)
 
 
-def _entry(core: Core, body: ObserveIn) -> Entry:
+def _entry(agents: Agents, core: Core, body: ObserveIn) -> Entry:
     """Return the entry of the step that is due; nothing of it is done yet."""
     pending = core.agent.pending is not None
     if pending and (None if body.allowed is None else mask_of(core.agent, as_label(body.allowed))) != core.asked:
         message = f"step {body.step} was asked for with other allowed actions; give the same with observe"
         raise Conflict(message, core.next_step)
-    _propose(core, body.allowed)
+    _propose(agents, core, body.allowed)
     return core.prepare(*_outcome(body))
 
 
@@ -133,7 +134,7 @@ def _check_next(core: Core, entry: Entry, allowed: list[Any] | None) -> None:
 def _after(agents: Agents, core: Core, body: StepIn) -> dict[str, Any]:
     """Return the action that was answered with a step that is past: the one that is pending, or that is recorded."""
     if body.step + 1 == core.next_step:
-        return _proposed(core, body.next_allowed)
+        return _proposed(agents, core, body.next_allowed)
     entry = agents.store.recorded(core.number, body.step + 1)
     if entry is None:
         raise Conflict(f"step {body.step + 1} is past, and the journal does not reach back so far", core.next_step)

@@ -14,10 +14,21 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
 
-from everlearn.errors import Changed, Conflict, Corrupt, InputError, LiveError, SnapshotError, StoreFull, Unsynced
+from everlearn.errors import (
+    Changed,
+    Conflict,
+    Corrupt,
+    Failed,
+    InputError,
+    LiveError,
+    SnapshotError,
+    StoreFull,
+    Unsynced,
+)
 from everlearn.service.agents import Missing, Taken
 from everlearn.service.committer import Busy
 from everlearn.service.logs import LOG
+from everlearn.service.sandbox import Refused
 
 MESSAGE_LENGTH = 500
 """How many characters a message has at most: it names what was sent, which may be long."""
@@ -82,13 +93,15 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
     if isinstance(error, Conflict):
         recorded = {} if error.recorded is None else {"recorded": error.recorded}
         return problem(409, "conflict", str(error), expected=error.expected, **recorded)
+    if isinstance(error, Failed):
+        return problem(503, "quarantined", str(error))
     if isinstance(error, Changed):
         return problem(503, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
     if isinstance(error, Missing):
         return problem(404, "missing", str(error))
     if isinstance(error, Taken):
         return problem(409, "taken", str(error))
-    if isinstance(error, InputError | SnapshotError):
+    if isinstance(error, InputError | SnapshotError | Refused):
         return problem(422, "input", str(error))
     return _of_the_store(scope, error)
 
@@ -99,14 +112,14 @@ def _of_the_store(scope: Scope, error: Exception) -> Answer:
     if isinstance(error, StoreFull):
         return problem(507, "full", "the disk is full; nothing was changed: the same can be tried again")
     if isinstance(error, Corrupt):
-        return _numbered(scope, error, "corrupt", "what is recorded of this agent is damaged")
+        return _numbered(scope, error, 503, "corrupt", "what is recorded of this agent is damaged")
     if isinstance(error, LiveError):
-        return _numbered(scope, error, "store", "the store cannot do this now")
-    return _numbered(scope, error, "internal", "something went wrong")
+        return _numbered(scope, error, 503, "store", "the store cannot do this now")
+    return _numbered(scope, error, 500, "internal", "something went wrong")
 
 
-def _numbered(scope: Scope, error: Exception, word: str, message: str) -> Answer:
+def _numbered(scope: Scope, error: Exception, status: int, word: str, message: str) -> Answer:
     number = secrets.token_hex(8)
     fields = {"id": number, "method": scope["method"], "path": scope["path"]}
     LOG.error("request failed", exc_info=error, extra={"fields": fields})
-    return problem(500, word, f"{message}; the log has more under id {number}", id=number)
+    return problem(status, word, f"{message}; the log has more under id {number}", id=number)

@@ -38,6 +38,7 @@ from everlearn.service.models import (
 )
 from everlearn.service.problems import Answer, problem
 from everlearn.service.router import OCTETS, Call, Operation
+from everlearn.service.sandbox import PROCESSES, Sandbox
 from everlearn.service.settings import Limits
 from everlearn.service.setups import remote_setup
 
@@ -49,9 +50,9 @@ PAGE = 1_000
 class Routes:
     """The operations, around the committer that does their work."""
 
-    def __init__(self, committer: Committer[Agents], limits: Limits) -> None:
-        self.committer, self.limits = committer, limits
-        self._creating = asyncio.Lock()
+    def __init__(self, committer: Committer[Agents], sandbox: Sandbox, limits: Limits) -> None:
+        self.committer, self.sandbox, self.limits = committer, sandbox, limits
+        self._trying = asyncio.Semaphore(PROCESSES)
 
     def table(self) -> tuple[Operation, ...]:
         """Return the route table: the operations of every step first, since they are looked up most."""
@@ -115,7 +116,8 @@ class Routes:
     async def create(self, call: Call) -> Response:
         """Create an agent. If it exists with the same setup, the status is 200."""
         name, document = call.body.name, call.body.setup.model_dump(exclude_unset=True)
-        async with self._creating:  # tasks can be large: they are made one at a time, in a thread of their own
+        async with self._trying:
+            await asyncio.to_thread(self.sandbox.try_setup, document)
             setup = await asyncio.to_thread(remote_setup, document, self.limits)
         new = await self.committer.do(name, lambda agents: agents.create(name, setup))
         if new:
@@ -161,7 +163,10 @@ class Routes:
         return Response(data, media_type=OCTETS)
 
     async def import_state(self, call: Call) -> Response:
-        """Replace what the agent knows by an exported agent state. All of it is checked before anything changes."""
+        """Replace what the agent knows by an exported agent state. It is checked and tried before anything changes."""
+        setup = await self.committer.do(call.name, lambda agents: agents.core(call.name).setup)
+        async with self._trying:
+            await asyncio.to_thread(self.sandbox.try_state, setup, call.body)
         work = lambda agents: management.import_state(agents, call.name, call.body)  # noqa: E731 - passed on
         return await self._change("state imported", call, work, bytes=len(call.body))
 
@@ -173,20 +178,27 @@ class Routes:
 
     async def healthz(self, _call: Call) -> Response:
         """Say that the process is alive; no token is needed."""
-        if self.committer.alive:
-            return Answer({"status": "ok"})
-        return problem(503, "dead", "nothing will be answered any more; start the service again")
+        if not self.committer.alive:
+            return problem(503, "dead", "nothing will be answered any more; start the service again")
+        if self.committer.stuck:
+            return problem(503, "stuck", "one group of requests has taken more than a minute")
+        return Answer({"status": "ok"})
 
     async def readyz(self, _call: Call) -> Response:
         """Say whether all agents are loaded and the last commit succeeded; no token is needed."""
         if self.committer.ready:
-            return Answer({"status": "ready"})
+            return Answer({"status": "ready", "quarantined": self._quarantined()})
         return problem(503, "unready", "not ready: starting, ending, or the last commit failed", {"Retry-After": "1"})
+
+    def _quarantined(self) -> int:
+        keeper = self.committer.keeper
+        return 0 if keeper is None else len(keeper.quarantined)
 
     async def metrics(self, _call: Call) -> Response:
         """Return requests, commits, queue, and the progress of each agent, in the text format of Prometheus."""
         count, agents = await self.committer.do(None, management.gauges)
         gauges = {"waiting": self.committer.waiting, "waiting_most": self.committer.most, "agents": count}
+        gauges["quarantined"] = self._quarantined()
         text = self.committer.metrics.text({**gauges, "ready": self.committer.ready}, agents)
         return Response(text, media_type=CONTENT_TYPE)
 

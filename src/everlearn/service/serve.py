@@ -6,6 +6,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import uvicorn
 
 from everlearn._version import __version__
-from everlearn.errors import InputError
+from everlearn.errors import InputError, LiveError
 from everlearn.files import refuse_unwritable
 from everlearn.hosts import is_loopback
 from everlearn.service.agents import Agents
@@ -21,6 +22,7 @@ from everlearn.service.app import make_app
 from everlearn.service.committer import Committer
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
+from everlearn.service.sandbox import Sandbox
 from everlearn.service.settings import Settings
 
 KEEP_ALIVE = 75
@@ -35,13 +37,14 @@ def serve(directory: Path, settings: Settings) -> None:
     The address is bound first and listened on last: nobody is served before the directory is locked and read.
     """
     refuse_unwritable(directory)
-    with bind(settings.host, settings.port) as listener:
+    sandbox = Sandbox(settings.limits)  # before any thread is started
+    with closing(sandbox), bind(settings.host, settings.port) as listener:
         committer = Committer(
             lambda: Agents(directory, settings.limits), waiting=settings.limits.waiting, metrics=Metrics()
         )
         committer.start()
         config = uvicorn.Config(
-            make_app(committer, settings),
+            make_app(committer, sandbox, settings),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -56,7 +59,11 @@ def serve(directory: Path, settings: Settings) -> None:
         if not is_loopback(settings.host):
             log(logging.WARNING, "tokens travel unencrypted; put a proxy with TLS before this address", host=host)
         fields = {"host": host, "port": port, "data": str(directory), "version": __version__}
-        run(Server(config, lambda: log(logging.INFO, "serving", **fields)), listener)
+        server = Server(config, lambda: log(logging.INFO, "serving", **fields))
+        committer.ended = server.stop  # without it nothing can be served; whoever started this starts it again
+        run(server, listener)
+        if not server.asked:
+            raise LiveError(f"{directory}: the service ended because its committer did; the log says why")
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -85,6 +92,15 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, began: Callable[[], None]) -> None:
         super().__init__(config)
         self._began = began
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal asked it to stop."""
+        return bool(self._captured_signals)
+
+    def stop(self) -> None:
+        """Stop as after a signal; any thread may call this."""
+        self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then call the function."""

@@ -31,6 +31,8 @@ class Limits:
         connections at a time
     patience:
         seconds in which the body of a request must have arrived
+    trial_seconds, trial_megabytes:
+        processor time and memory that it may take to make an agent, and to let it take some steps
 
     Examples
     --------
@@ -51,6 +53,8 @@ class Limits:
     waiting: int = 1_024
     connections: int = 1_000
     patience: float = 10.0
+    trial_seconds: float = 20.0
+    trial_megabytes: int = 1_024
 
     def __post_init__(self) -> None:
         for name in ("body", "state", "labels", "states", "values", "rows", "agents", "waiting", "connections"):

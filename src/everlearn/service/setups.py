@@ -23,6 +23,9 @@ MOST_PLANNED = 10_000
 MOST_OF_A_TASK = 10_000
 """How large a number among the parameters of a task may be: large tasks take long to make, and others wait for it."""
 
+MOST_SWEEPS = 10_000
+"""How often an agent may sweep over its values when it plans."""
+
 
 def remote_setup(document: dict[str, Any], limits: Limits) -> Setup:
     """Return the setup that a document describes.
@@ -69,6 +72,8 @@ def _check_parameters(parameters: Mapping[str, Any]) -> None:
                 value,
                 "give window:K or window:K+actions, with K from 1 to 4",
             )
+        elif key == "agent.sweeps" and isinstance(value, int | float):
+            require(value <= MOST_SWEEPS, key, value, f"at most {MOST_SWEEPS:,} are taken here")
         elif key.startswith("task."):
             small = all(not isinstance(part, int | float) or abs(part) <= MOST_OF_A_TASK for part in listed)
             require(small, key, value, f"numbers up to {MOST_OF_A_TASK:,} are taken here")
