@@ -40,9 +40,9 @@ def chosen(path: Path) -> list[int]:
     data = path.read_bytes()
     bytes_ = [*range(16, 32, 3), *range(40, 60, 3)]
     for page in range(1, len(data) // PAGE + 1):
-        bytes_ += [start(page), *range(start(page) + 3, start(page) + 10)]
-    bytes_ += [byte for page in (AGENTS_INDEX, HEADS) for entry in (0, -1) for byte in _entry(data, page, entry, 12)]
-    return bytes_ + [byte for entry in (-1, -2, 16, 25) for byte in _entry(data, JOURNAL, entry, 18)]
+        bytes_ += [start(page) + place for place in (0, 4, 8, 9)]
+    bytes_ += [byte for page in (AGENTS_INDEX, HEADS) for entry in (0, -1) for byte in _entry(data, page, entry, 8)]
+    return bytes_ + [byte for entry in (-1, -2, 16, 25) for byte in _entry(data, JOURNAL, entry, 10)]
 
 
 def _entry(data: bytes, page: int, number: int, length: int) -> range:
@@ -53,7 +53,7 @@ def test_a_bit_that_decides_what_is_read(in_one_file, tmp_path):
     flips = [(byte, (byte + byte // 8) % 8) for byte in chosen(in_one_file / "everlearn.db")]
     found = outcomes(in_one_file, tmp_path / "copy", "everlearn.db", flips)
     assert set(found) == {"same", "refused"}
-    assert len(found["refused"]) > 60
+    assert len(found["refused"]) > 40
 
 
 @pytest.mark.parametrize("bit", [0, 1, 2, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from everlearn.durable.store import Store
 from everlearn.errors import Corrupt, LiveError
 from tests.durable.failing import failing_directory
 from tests.durable.flips import observe
-from tests.durable.worlds import advance
+from tests.durable.worlds import advance, whole
 
 LABELS = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": (0, 1)}
 IMPOSSIBLE = {"schedule.optimism_scale": -1e300}
@@ -27,7 +28,9 @@ IMPOSSIBLE = {"schedule.optimism_scale": -1e300}
 
 def create_impossible(store: Store, name: str) -> None:
     """Create an agent that cannot act, as if its setup had been accepted."""
-    store.create(name, make_setup(**LABELS))
+    core = store.create(name, make_setup(**LABELS))
+    observe(store, core, 3)
+    store.append([], [core])
     record = store.enrolled(name)
     setup = json.dumps({**json.loads(record.setup), "parameters": IMPOSSIBLE})
     record = record._replace(setup=setup).sealed()
@@ -63,7 +66,7 @@ def test_there_are_three_verdicts(several):
     assert "was given as an object" in reasons[0]
     assert reasons[1].startswith("it cannot be run (")
     assert reasons[2] is None
-    damage(several, "UPDATE journal SET reward = 0.25 WHERE seq = 2")
+    damage(several, "UPDATE journal SET reward = 0.25 WHERE agent = 3 AND seq = 2")
     assert verdicts(several) == {"own": "unknown", "impossible": "unknown", "plain": "damaged"}
     assert not check(several).sound
 
@@ -74,14 +77,35 @@ def test_no_agent_keeps_the_others_from_being_backed_up(several, tmp_path):
     assert verdicts(tmp_path / "kept") == verdicts(several)
 
 
+def recorded(directory: Path, but: int) -> list[tuple]:
+    """Return everything that is recorded of all agents but one."""
+    connection = sqlite3.connect(directory / "everlearn.db")
+    tables = {"agents": "id", "journal": "agent", "snapshots": "agent", "heads": "agent"}
+    rows = [
+        connection.execute(f"SELECT * FROM {table} WHERE {number} <> {but} ORDER BY 1, 2").fetchall()
+        for table, number in tables.items()
+    ]
+    connection.close()
+    return rows
+
+
 @pytest.mark.parametrize("agent", [1, 2, 3])
 def test_a_repair_drops_no_agent_that_is_undamaged(several, agent):
     """Whichever agent is damaged, the others are copied as they are."""
-    damage(several, f"UPDATE snapshots SET state = zeroblob(4) WHERE agent = {agent}")
+    damage(several, f"UPDATE snapshots SET state = zeroblob(4) WHERE agent = {agent} AND seq IN (0, 3) AND number < 2")
+    others = recorded(several, but=agent)
     saved = repair(several)
     assert saved["lost_agents"] == []
-    assert [(kept["name"], kept["step"]) for kept in saved["agents"]] == [("own", 0), ("impossible", 0), ("plain", 5)]
-    assert verdicts(several) == {"own": "unknown", "impossible": "unknown", "plain": "sound"}
+    assert [(kept["name"], kept["step"]) for kept in saved["agents"]] == [("own", 0), ("impossible", 3), ("plain", 5)]
+    assert recorded(several, but=agent) == others
+    assert verdicts(several)["plain"] == "sound"
+
+
+def test_a_damaged_agent_that_cannot_be_run_is_saved_as_far_as_it_is_undamaged(several):
+    damage(several, "UPDATE snapshots SET state = zeroblob(4) WHERE agent = 2 AND seq = 3")
+    damage(several, "UPDATE journal SET reward = 0.25 WHERE agent = 2 AND seq = 3")
+    assert repair(several)["agents"][1] == {"name": "impossible", "step": 2, "rows": 2, "lost_rows": 1}
+    assert verdicts(several)["impossible"] == "unknown"
 
 
 def test_an_agent_of_ones_own_is_as_it_was_after_a_repair_for_another(tmp_path):
@@ -101,13 +125,17 @@ def test_an_agent_that_cannot_be_run_is_not_begun_anew(tmp_path):
     with Store(tmp_path / "a") as store:
         create_impossible(store, "agent")
     repair(tmp_path / "a")
-    with pytest.raises(LiveError, match="snapshot at step 0"):
+    with pytest.raises(LiveError, match="snapshot at step 3"):
         el.live(tmp_path / "a")
 
 
 @pytest.mark.parametrize(
     "statement",
-    ["DELETE FROM agents WHERE id = 3", "DELETE FROM heads WHERE agent = 3", "UPDATE journal SET agent = 4"],
+    [
+        "DELETE FROM agents WHERE id = 3",
+        "DELETE FROM heads WHERE agent = 3",
+        "UPDATE journal SET agent = 4 WHERE agent = 3",
+    ],
 )
 def test_nothing_is_created_where_rows_are_left(several, statement):
     damage(several, statement)
@@ -130,7 +158,7 @@ def test_a_damaged_head_is_named(several):
     with Store(several) as store, pytest.raises(Corrupt, match="table heads: agent 3: the row is damaged or missing"):
         store.open("plain")
     assert verdicts(several)["plain"] == "damaged"
-    assert [kept["step"] for kept in repair(several)["agents"]] == [0, 0, 5]
+    assert [kept["step"] for kept in repair(several)["agents"]] == [0, 3, 5]
     assert verdicts(several)["plain"] == "sound"
 
 
@@ -157,6 +185,21 @@ def test_an_agent_that_is_never_closed_is_known_to_the_heads(tmp_path):
     connection = sqlite3.connect(tmp_path / "everlearn.db")
     assert connection.execute("SELECT seq FROM heads").fetchall() == [(5,)]
     connection.close()
+
+
+@pytest.mark.parametrize(("page", "entry"), [(4, b"\x01b\x02"), (7, b"\x01\x02\x02")], ids=["agents", "snapshots"])
+def test_an_index_does_not_lead_to_the_row_of_another(tmp_path, page, entry):
+    """The rows of both are undamaged in themselves."""
+    with Store(tmp_path) as store:
+        cores = [store.create(name, make_setup(**LABELS, agent="tsde", seed=seed)) for seed, name in enumerate("abc")]
+        expected = whole(cores[1])
+    path = tmp_path / "everlearn.db"
+    data = bytearray(path.read_bytes())
+    data[data.index(entry, (page - 1) * 4096, page * 4096) + 2] ^= 1  # 3, the number of the row of the third
+    path.write_bytes(data)
+    refused = pytest.raises(Corrupt, match="the row of 'b' is damaged") if page == 4 else nullcontext()
+    with Store(tmp_path) as store, refused:
+        assert whole(store.open("b")) == expected
 
 
 @pytest.mark.parametrize("sql", ["reward NEAL", "reward  REAL"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sqlite3
@@ -133,8 +134,9 @@ def test_a_check_reports_the_evidence_and_a_repair_acts_on_it(killed):
 def test_readers_do_not_mind_a_log_that_is_in_use(killed):
     with el.live(killed) as agent:
         agent.observe("x", "a", reward=0.5)
-        with (killed / "everlearn.db-wal").open("ab") as log:
-            log.write(bytes(3 * (24 + 4096)))
+        with (killed / "everlearn.db-wal").open("ab+") as log:  # as while a commit is being written
+            log.seek(-2 * (24 + 4096), os.SEEK_END)
+            log.write(log.read())
         assert [read(killed) is None for read in READERS.values()] == [False] * 3
         assert check(killed).in_use
 

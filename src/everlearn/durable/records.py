@@ -144,8 +144,7 @@ def scan_snapshots(connection: sqlite3.Connection, agent: int) -> Iterator[Scann
             row = connection.execute(_SNAPSHOT, (agent, seq)).fetchone()
             if row is not None:  # otherwise the process that writes has removed it since
                 record = SnapshotRecord(*row)
-                right = is_whole(record) and (record.agent, record.seq) == (agent, seq)
-                yield Scanned(seq, record, None if right else "is damaged")
+                yield Scanned(seq, record, None if is_whole(record) else "is damaged")
         except UNREADABLE as error:
             yield Scanned(seq, None, f"cannot be read ({error})")
     if unreadable is not None:
