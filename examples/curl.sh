@@ -1,5 +1,5 @@
 #!/bin/sh
-# An agent that is asked and told by a shell script: a pump that must keep a tank neither dry nor full.
+# An agent that is controlled by a shell script: a pump that must keep a tank neither dry nor full.
 #
 #   everlearn serve --data DIR &
 #   sh curl.sh [STEPS [URL]]
@@ -54,6 +54,6 @@ while [ "$taken" -lt "$steps" ]; do
     taken=$((taken + 1))
 done
 
-awk -v t="$total" -v n="$steps" 'BEGIN { printf "%.3f a step over %d steps\n", t / n, n }'
+awk -v t="$total" -v n="$steps" 'BEGIN { printf "%.3f per step over %d steps\n", t / n, n }'
 call GET "/$name/policy"
 echo

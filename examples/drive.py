@@ -12,7 +12,7 @@ import everlearn as el
 
 
 def worth(_s, action, observation):
-    """A tank neither dry nor full is worth 1, a step of pumping costs 0.3."""
+    """Return 1 if the tank is neither dry nor full, minus 0.3 if the pump was on."""
     return (observation in ("low", "high")) - 0.3 * (action == "on")
 
 
@@ -57,7 +57,7 @@ def main(steps: float = 5000) -> None:
         if path.exists():
             agent = el.Agent(tank, "growing-horizon", schedule="smooth")  # as a new process would start
             agent.load(path)
-        print(f"day {day}: {work(agent, system, int(steps)):.3f} a step, {agent.t} steps in all")
+        print(f"day {day}: {work(agent, system, int(steps)):.3f} per step, {agent.t} steps in total")
         agent.save(path)
     for s, row in zip(tank.states, agent.policy, strict=True):
         print(f"{s:>5}: " + ", ".join(f"{a} {p:.2f}" for a, p in zip(tank.actions, row, strict=True)))

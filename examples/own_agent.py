@@ -1,4 +1,4 @@
-"""An agent of your own, compiled like those that are built in: R-learning with epsilon-greedy exploration.
+"""Your own agent, compiled like the built-in agents: R-learning with epsilon-greedy exploration.
 
 As a script:            python own_agent.py
 From this directory:    everlearn run service-station --agent own_agent:r_learning --set agent.epsilon=0.2
@@ -14,12 +14,12 @@ import everlearn as el
 
 class Relative(NamedTuple):
     value: np.ndarray  # a row for each aleatoric state, a column for each action
-    average: np.ndarray  # an estimate of the average reward, the same place for all states
+    average: np.ndarray  # an array of length one: the estimated average reward, shared by all states
     rates: np.ndarray  # step size, step size of the average, epsilon
 
 
 def r_learning(*, step: float = 0.05, average_step: float = 0.001, epsilon: float = 0.1) -> el.Design:
-    """R-learning (Schwartz, 1993): values relative to an average reward that is learned beside them."""
+    """R-learning (Schwartz, 1993): action values relative to the average reward, which is estimated too."""
 
     def build(task: el.IndexedTask) -> Relative:
         rates = np.array([step, average_step, epsilon])
@@ -55,7 +55,7 @@ def best_action(value, s):
 
 def main(steps: float = 1_000_000) -> None:
     final = el.run("service-station", r_learning, steps=steps, runs=4, seed=1, engine="compiled").final
-    print(f"{final['mean']:.3f} ± {final['standard_error']:.3f} a step")
+    print(f"{final['mean']:.3f} ± {final['standard_error']:.3f} per step")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A task of one's own: a shop that lives by word of mouth.
+"""Your own task: a shop that depends on word of mouth.
 
 As a script:            python own_task.py
 From this directory:    everlearn run own_task:shop
@@ -33,7 +33,7 @@ def main(steps: float = 20_000) -> None:
     print(f"learns from {result.scaling}")
     for t, average, error in zip(result.times, result.average_reward, result.standard_error, strict=True):
         if t in (10, 100, 1000, 10_000, result.steps):
-            print(f"after {t:6} steps: {average:.3f} ± {error:.3f} a step")
+            print(f"after {t:6} steps: {average:.3f} ± {error:.3f} per step")
     print(f"the optimum:        {result.references['optimum']:.3f}")
 
 

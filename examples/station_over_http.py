@@ -1,6 +1,6 @@
-"""The service station as a process of its own, against an agent that lives in the service.
+"""The service station as a separate process, controlled by an agent in the service.
 
-As a script: python station_over_http.py [STEPS [URL]].  Without a URL it starts a service of its own, on a free port
+As a script: python station_over_http.py [STEPS [URL]].  Without a URL it starts a service, on a free port
 and in a temporary directory, and ends it afterwards; with one it uses the service that is there.  The learning curve of
 the paper is the result, recorded where the station is, not where the agent is.
 """
@@ -21,7 +21,7 @@ SERVE = [sys.executable, "-c", "from everlearn.cli.main import main; main()", "s
 
 @contextmanager
 def own_service() -> Iterator[str]:
-    """Start a service and yield its address, which its first log line tells."""
+    """Start a service and yield its address, which is in its first log line."""
     with tempfile.TemporaryDirectory() as directory:
         service = subprocess.Popen([*SERVE, directory], stderr=subprocess.PIPE, text=True)  # noqa: S603 - our own command
         try:

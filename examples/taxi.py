@@ -20,7 +20,7 @@ def main(steps: float = 10_000_000) -> None:
     optimum = el.Theory(taxi).optimal_average_reward
     learned = el.run(taxi, "growing-horizon", schedule="fixed", parameters=HORIZON, steps=steps, seed=1)
     at_random = el.run(taxi, "always", steps=steps, seed=1)
-    print(f"reward a step: at random {at_random.final['mean']:.3f}, at best {optimum:.4f}, and learned so far")
+    print(f"reward per step: at random {at_random.final['mean']:.3f}, at best {optimum:.4f}, and learned so far")
     for t, average in zip(learned.times, learned.average_reward, strict=True):
         if t in (10**3, 10**4, 10**5, 10**6, learned.steps):
             print(f"  after {t:10,} steps {average:7.3f}")

@@ -1,4 +1,4 @@
-"""A task of one's own, and an agent that is tuned for it: a café that lives by its regulars.
+"""Your own task, and an agent that is tuned for it: a café that depends on its regular customers.
 
 As a script:            python tune_cafe.py
 On the command line:    everlearn tune tune_cafe.toml --out cafe

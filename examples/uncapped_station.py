@@ -1,6 +1,6 @@
-"""A task too large to enumerate: the service station with the last twelve service times kept as they are, uncapped.
+"""A task too large to enumerate: the service station that stores the last twelve service times without a cap.
 
-There are infinitely many memories.  Those that a run visits are expanded as it goes, and it still runs compiled.
+There are infinitely many memories.  Outcomes are computed when a run first visits a memory, and it still runs compiled.
 
 As a script:            python uncapped_station.py
 From this directory:    everlearn run uncapped_station:station
@@ -50,7 +50,7 @@ def profit(s, action, observation):
 def main(steps: float = 20_000) -> None:
     mine = el.run(station, steps=steps, runs=4, seed=1)
     capped = el.run("service-station", steps=steps, runs=4, seed=1)
-    print(f"{mine.final['mean']:.4f} a step; with service times capped at 5: {capped.final['mean']:.4f}")
+    print(f"{mine.final['mean']:.4f} per step; with service times capped at 5: {capped.final['mean']:.4f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A task whose dynamics nobody has written down as probabilities: a class with ``start`` and ``step``.
+"""A task whose probabilities are not known: a class with ``start`` and ``step``.
 
 As a script:            python unknown_dynamics.py
 From this directory:    everlearn run unknown_dynamics:Machine
@@ -30,7 +30,7 @@ def output(_s, action, observation):
 def main(steps: float = 20_000) -> None:
     for agent in ("growing-horizon", "always"):  # `always` without a policy: any action, with equal probability
         final = el.run(Machine, agent, steps=steps, runs=3, seed=1).final
-        print(f"{agent}: {final['mean']:.3f} ± {final['standard_error']:.3f} a step")
+        print(f"{agent}: {final['mean']:.3f} ± {final['standard_error']:.3f} per step")
 
 
 if __name__ == "__main__":

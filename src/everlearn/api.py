@@ -59,13 +59,15 @@ def run(
     steps, runs, seed:
         number of steps per run, number of independent runs, and the random seed
     engine:
-        ``reference``, ``compiled``, or ``auto`` for the fastest that can do it
+        ``reference``, ``compiled``, or ``auto``: the compiled engine if possible, otherwise the reference engine
     threads:
         number of threads of the compiled engine; by default the number of cores. Results do not depend on it.
     max_pairs:
-        how many pairs of a memory and an aleatoric state the compiled engine may expand
+        maximum number of pairs (memory, aleatoric state) that the compiled engine stores; a task that reaches more
+        raises an error
     parameters:
-        of task, agent and schedule, as in ``{"task.window": 6, "agent.phase": 1e4, "schedule.horizon_scale": 3}``
+        parameters of the task, the agent and the schedule, as in
+        ``{"task.window": 6, "agent.phase": 1e4, "schedule.horizon_scale": 3}``
     progress:
         function that is called repeatedly with the number of steps since the last call
 
@@ -116,7 +118,7 @@ def run(
 def _identity(task: Task, given: object) -> str | None:
     """Return a text that only equal tasks have, or None if a user's code may be part of the task.
 
-    A user may register a task of their own, or see one through a function of their own, and change it later.
+    A user may register a task, or define its aleatoric state by a function, and change it later.
     """
     if not (isinstance(given, str) and TASKS.get(given, "").startswith("everlearn.")):
         return None
@@ -156,12 +158,12 @@ def experiment(
         one or a list of: names, ``module:attribute``, objects, or mappings with the keys of a spec, as in
         ``{"name": "growing-horizon", "schedule": ["smooth", "change-points"], "label": "ours"}``
     steps, runs, seed:
-        how long, how often, and from which seed
+        number of steps per run, number of independent runs of each agent on each task, and the random seed
     out:
         directory to store the experiment in. If you pass the same directory again, the experiment is resumed and only
         new parts run
     threads, cluster:
-        number of threads, or the cluster to use; results do not depend on either
+        number of threads, or the address of a cluster; results do not depend on either
     watcher:
         object that receives progress reports
     others:
@@ -204,11 +206,11 @@ def tune(
     spec:
         a TOML file, or a mapping with the keys of one: ``agent``, ``task``, ``search``, ``steps``, and optional keys
     out:
-        a directory to keep it in; if you pass the same directory again, the search is resumed and nothing is repeated
+        directory to store the search in. If you pass the same directory again, the search is resumed
     threads, cluster:
-        the number of threads, or the address of a cluster; neither changes a result
+        number of threads, or the address of a cluster; results do not depend on either
     watcher:
-        receives the progress
+        object that receives progress reports
 
     Examples
     --------

@@ -3,7 +3,7 @@
 Run i has a stream for its environment and a stream for its agent.  The environment draws exactly one uniform
 number per step, so that agents are compared on common random numbers; an agent draws as many as it needs.
 
-An agent that draws in bulk, for example to sample a whole model, seeds a stream of its own each time, numbered under a
+An agent that draws in bulk, for example to sample a whole model, seeds a separate stream each time, numbered under a
 key that it drew once.  What it draws there depends on the run and the number alone, not on how many draws it made
 before.
 """
@@ -46,7 +46,9 @@ def set_words(generator: np.random.Generator, four: NDArray[np.uint64]) -> None:
 
 
 def uniform(stream: Any) -> float:
-    """Draw from [0, 1).  Kernels call this; compiled, it steps the same generator inside the kernel.
+    """Return a uniform random number in [0, 1), drawn from ``stream``.
+
+    Use it in ``act`` and ``learn``; interpreted and compiled code draw the same numbers.
 
     Examples
     --------
@@ -58,7 +60,7 @@ def uniform(stream: Any) -> float:
 
 
 def choose(stream: Any, number: int) -> int:
-    """Draw uniformly from 0, ..., number - 1, with one uniform.
+    """Return a uniform random integer from 0 to ``number - 1``, using one random number of ``stream``.
 
     Examples
     --------

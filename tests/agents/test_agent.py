@@ -160,7 +160,7 @@ def test_a_design_that_does_not_tell_its_policy():
     agent = el.Agent("service-station", design)
     with pytest.raises(InputError) as caught:
         _ = agent.policy
-    assert str(caught.value) == "policy: 'silent'; this design does not tell its policy"
+    assert str(caught.value) == "policy: 'silent'; this design has no policy function"
     assert agent.inspect() == {}
 
 

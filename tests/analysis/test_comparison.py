@@ -173,7 +173,7 @@ def ahead(measure: str) -> str:
 
 def test_a_sentence_says_how_much_more():
     assert ahead("final") == (
-        "on shop, smooth earned 0.114 more a step than change points "
+        "on shop, smooth earned 0.114 more per step than change points "
         "(95% interval 0.100 to 0.128, 200 paired runs, adjusted p < 0.001)"
     )
 

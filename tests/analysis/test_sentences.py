@@ -33,11 +33,11 @@ def test_one_pair_shows_nothing():
 @pytest.mark.parametrize(
     ("numbers", "written"),
     [
-        ((0.1234, 0.1, 0.15), "earned 0.123 more a step than slow (95% interval 0.100 to 0.150"),
-        ((-0.1234, -0.15, -0.1), "earned 0.123 less a step than slow (95% interval 0.100 to 0.150"),
-        ((123456.7, 120000.4, 130000.1), "earned 123,457 more a step than slow (95% interval 120,000 to 130,000"),
-        ((0.5, 0.5, 0.5), "earned 0.5 more a step than slow (95% interval 0.5 to 0.5"),
-        ((1 / 3, 1 / 3 - 1e-12, 1 / 3 + 1e-12), "earned 0.3333 more a step than slow (95% interval 0.3333 to 0.3333"),
+        ((0.1234, 0.1, 0.15), "earned 0.123 more per step than slow (95% interval 0.100 to 0.150"),
+        ((-0.1234, -0.15, -0.1), "earned 0.123 less per step than slow (95% interval 0.100 to 0.150"),
+        ((123456.7, 120000.4, 130000.1), "earned 123,457 more per step than slow (95% interval 120,000 to 130,000"),
+        ((0.5, 0.5, 0.5), "earned 0.5 more per step than slow (95% interval 0.5 to 0.5"),
+        ((1 / 3, 1 / 3 - 1e-12, 1 / 3 + 1e-12), "earned 0.3333 more per step than slow (95% interval 0.3333 to 0.3333"),
     ],
 )
 def test_numbers_have_the_digits_that_their_interval_warrants(numbers, written):

@@ -63,6 +63,11 @@ def test_every_command_has_help(call, name):
     assert "Usage" in call(name, "-h")
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["experiment", "--help"]])
+def test_help_shows_flags_without_a_type(call, arguments):
+    assert "bool" not in call(*arguments)
+
+
 def test_the_version(call, installed):
     assert call("--version").strip() == el.__version__
     assert installed("--version").stdout.strip() == el.__version__
@@ -201,5 +206,6 @@ def test_numbers_are_shown_as_numbers():
 def test_the_limits_of_serve_are_those_of_the_service():
     defaults = {name: parameter.default for name, parameter in inspect.signature(serve).parameters.items()}
     limits = dataclasses.asdict(Limits())
-    del limits["patience"]
+    for name in ("patience", "trial_seconds", "trial_megabytes"):
+        del limits[name]
     assert {f"max_{name}": limit for name, limit in limits.items()}.items() <= defaults.items()

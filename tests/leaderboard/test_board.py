@@ -76,7 +76,7 @@ def test_the_page_has_every_task_and_agent(board):
         assert f"### {task}\n" in text
     widths = {line.count("|") for line in text.splitlines() if line.startswith("| riverswim (training) | **0.")}
     assert len(widths) <= 1
-    assert text.count("steps a second") == 1 + 3
+    assert text.count("steps per second") == 1 + 3
 
 
 def test_the_least_regret_of_a_task_is_marked(board):

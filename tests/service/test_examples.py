@@ -30,7 +30,7 @@ def test_a_shell_can_drive_an_agent(service):
     done = curl("15", service.url)
     assert done.returncode == 0, done.stderr
     first, table = done.stdout.splitlines()
-    assert re.fullmatch(r"-?\d\.\d{3} a step over 15 steps", first)
+    assert re.fullmatch(r"-?\d\.\d{3} per step over 15 steps", first)
     assert [row["state"] for row in json.loads(table)["actions"]] == ["start", "dry", "low", "high", "full"]
     assert service.call("GET", "/v1/agents/pump").json["step"] == 15
     assert curl("2", service.url).returncode == 0  # another day it goes on

@@ -54,7 +54,7 @@ class TaskEnvironment(gymnasium.Env[np.int64, np.int64]):
         return shown, reward, False, False, labels
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the name of the task, to begin anew in another process; a task without a name cannot be pickled."""
+        """Pickle the name of the task, to start again in another process; a task without a name cannot be pickled."""
         from everlearn.adapters.export import to_gymnasium
 
         remedy = "only an environment of a task that has a name can be pickled; pass a function that makes it"

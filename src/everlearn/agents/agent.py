@@ -1,4 +1,4 @@
-"""The agent that is driven step by step: ask it to act, tell it what was observed, save it and resume it."""
+"""The agent that you drive step by step: get an action, pass the observation, save the agent and resume it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RENAMED = {"take": "snapshot", "put": "restore", "dump": "to_bytes", "interface
 
 
 class Agent:
-    """An agent at work on a task: its state X_t = (S_t, P_t, Z_t), and the functions that advance it.
+    """An agent applied to a task: its state X_t = (S_t, P_t, Z_t), and the methods that advance it.
 
     Parameters
     ----------
@@ -40,9 +40,10 @@ class Agent:
     schedule:
         for designs that take one
     seed, run:
-        select the random stream; run i of a simulation has ``run=i``
+        random seed and run index; with the same two values, the agent draws the same random numbers as in run ``run``
+        of :func:`everlearn.run`
     parameters:
-        of the design and the schedule, as in ``{"agent.phase": 1000, "schedule.horizon_scale": 3}``
+        parameters of the design and the schedule, as in ``{"agent.phase": 1000, "schedule.horizon_scale": 3}``
 
     Examples
     --------
@@ -96,7 +97,7 @@ class Agent:
             raise AttributeError(f"an agent has no attribute {name!r}{hint}")
 
     def act(self) -> Label:
-        """Return the action for the next step.  Called again before ``observe``, it returns the same action."""
+        """Return the action for the next step.  A second call before ``observe`` returns the same action."""
         if self.pending is None:
             self.pending = self.choose()
         return self.task.actions[self.pending]
@@ -119,7 +120,7 @@ class Agent:
         return self._reward.learned(reward)
 
     def choose(self) -> int:
-        """Return the index of the action that the design chooses now; called again, it chooses anew."""
+        """Return the index of an action that the design chooses now; each call chooses again."""
         return int(self._functions.act(self.knowledge, self.situation, self.upcoming, self.stream))
 
     def learn(self, experience: Experience) -> None:
@@ -134,12 +135,12 @@ class Agent:
 
     @property
     def aleatoric_state(self) -> Label:
-        """S_t."""
+        """The aleatoric state, S_t."""
         return self.task.states[self.situation]
 
     @property
     def now(self) -> ScheduleValues:
-        """The schedule's values at the step that was taken last (at the first step, before any)."""
+        """The schedule's values at the last step, or at step 1 if no step has been taken yet."""
         return self._clock.at(max(self.t, 1))
 
     @property
@@ -154,17 +155,17 @@ class Agent:
     def policy(self) -> Table:
         """The probability of each action in each aleatoric state, if the agent acted there now."""
         if self.design.policy is None:
-            raise InputError("policy", self.design.name, "this design does not tell its policy")
+            raise InputError("policy", self.design.name, "this design has no policy function")
         policy: Table = self._functions.policy(self.knowledge)
         return policy
 
     @property
     def values(self) -> Table | None:
-        """The values by which the design chooses, which can be written to; None if it has none."""
+        """The table of action values, as a writable view; None if the design has no ``values`` function."""
         return None if self.design.values is None else self._functions.values(self.knowledge)
 
     def inspect(self) -> dict[str, Table]:
-        """Return what the agent knows, for people to look at: Q and N for the paper's agent.
+        """Return named arrays that show what the agent knows: Q and N for the paper's agent.
 
         Examples
         --------
@@ -190,7 +191,7 @@ class Agent:
         return AgentState(self.aleatoric_state, epistemic, algorithmic)
 
     def restore(self, state: AgentState) -> None:
-        """Continue from a state that :meth:`snapshot` returned.  If it does not fit, raise and change nothing."""
+        """Resume from a state that :meth:`snapshot` returned.  If it does not match, raise and change nothing."""
         if not isinstance(state, AgentState):
             raise InputError("state", state, "give what snapshot() returned; bytes are read by from_bytes()")
         check_parts(state)
@@ -236,7 +237,7 @@ class Agent:
             file.write(self.to_bytes())
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Continue from a file that :meth:`save` wrote, exactly as if never stopped."""
+        """Resume exactly from a file that :meth:`save` wrote."""
         self.from_bytes(read_file(path), os.fspath(path))
 
     def to_bytes(self) -> bytes:
@@ -244,7 +245,7 @@ class Agent:
         return pack(self.snapshot(), self.identity)
 
     def from_bytes(self, data: bytes, name: str = "agent state") -> None:
-        """Continue from what :meth:`to_bytes` returned; errors call it ``name``."""
+        """Resume from what :meth:`to_bytes` returned.  ``name`` is used in error messages."""
         state, identity = unpack(data, name)
         for key, value in self.identity.items():
             if identity.get(key) != value:
@@ -254,7 +255,7 @@ class Agent:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a saved agent state must agree with."""
+        """The properties that a saved agent state must match to be loaded."""
         schedule = self.design.schedule
         return {
             "task": self.task.name,

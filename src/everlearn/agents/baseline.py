@@ -5,7 +5,7 @@ probability epsilon.  The service station has actions of these names.  On any ot
 actions and the idle state is S0, so the baselines run there too, for what it is worth.
 
 A baseline knows ``roles`` (slow, fast and idle as indices, and the numbers of states and actions), ``epsilon``, what it
-has ``gathered``, the steps of a ``phase``, and constants of its own.
+has ``gathered``, the steps of a ``phase``, and its own constants.
 """
 
 from __future__ import annotations

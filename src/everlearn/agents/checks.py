@@ -54,7 +54,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def check_duration(duration: int | None, most: float = math.inf) -> int:
-    """Return the duration that an agent was told; it must be told one, of at most ``most`` steps."""
+    """Return the duration of an agent; raise if there is none, or if it exceeds ``most`` steps."""
     steps = duration or 0
     require(steps >= 1, "agent.duration", duration, "give the number of steps that the agent will run for")
     require(steps <= most, "agent.duration", steps, f"give at most {most:.0e} steps")

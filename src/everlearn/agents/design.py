@@ -1,4 +1,4 @@
-"""The design of an agent: data plus two pure functions.
+"""The design of an agent: data and pure functions.
 
 An agent's knowledge is a NamedTuple of arrays; ``act`` and ``learn`` are functions of it, written in the subset of
 Python that Numba compiles: indices, arithmetic, loops and calls of functions like themselves.  One source serves the
@@ -23,41 +23,41 @@ from everlearn.tasks.task import Task
 
 @dataclass(frozen=True)
 class Design:
-    """An agent before it meets a task.
+    """The definition of an agent, independent of a task.
 
     Parameters
     ----------
     build:
-        from the task in indices, the initial knowledge: a NamedTuple of arrays, and of numbers and tuples of numbers,
-        which never change
+        ``build(task)`` returns the initial knowledge: a NamedTuple of arrays, which may change, and of numbers and
+        tuples of numbers, which are constant; ``task`` is an :class:`everlearn.IndexedTask`
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`
     learn:
         ``learn(knowledge, experience, now, stream)`` changes the arrays in place
     policy:
-        from the knowledge, the probability of each action in each aleatoric state
+        ``policy(knowledge)`` returns the probability of each action in each aleatoric state
     schedule:
-        what ``now`` contains beside the time
+        the :class:`everlearn.Schedule`, if the agent uses one; its values at each step are passed in ``now``
     inspect:
-        from the knowledge and ``now``, named arrays for people to look at, such as Q and N
+        ``inspect(knowledge, now)`` returns a dict of named arrays to display, such as Q and N
     by_state:
         whether the first axis of every array is the aleatoric state, and both functions touch only the rows of the
-        states they are given; several runs can then be advanced side by side, which is faster.  It applies to the
-        built-in agents only; runs of a design of your own are kept apart.
+        states they are given; several runs can then be advanced side by side, which is faster.  It has no effect on
+        user-defined designs, whose runs are always advanced separately
     infinite:
-        whether the knowledge may contain infinity; in a design of your own infinity is refused unless this is set
+        whether the knowledge may contain infinity; otherwise infinity in a user-defined design raises an error
     unit:
         whether it always learns from rewards scaled to [0, 1], even if the task is raw
     values:
-        from the knowledge, the table of values by which it chooses: one row per aleatoric state and one column per
-        action, a view that can be written to
+        ``values(knowledge)`` returns the table of action values, one row per aleatoric state and one column per action,
+        as a writable view
     masks:
         whether it never chooses an action whose value is minus infinity, and ignores it in every maximum
     plans:
         whether a step may take long, because it plans over all aleatoric states
     duration:
-        the number of steps that the agent was told it will run for, if it was told
+        the number of steps of the run, if the agent takes it as a parameter; otherwise None
 
     Examples
     --------

@@ -5,8 +5,8 @@ PMLR 139, 2021; arXiv 2006.16318.  The tabular control algorithm:
 
     delta = R - average + max_a Q(S', a) - Q(S, A);   Q(S, A) += alpha delta;   average += eta alpha delta.
 
-What differs from the source, beside what :mod:`everlearn.agents.relative` says: the step size is constant, as in the
-experiments of the source; its theorem is about decreasing step sizes.
+Deviations from the source, in addition to those in :mod:`everlearn.agents.relative`: the step size is constant, as in
+the experiments of the source; its theorem is about decreasing step sizes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def differential_q(
     epsilon:
         the probability of a random action
     initial_value, initial_average:
-        the initial value of every pair, and the initial average reward
+        the initial value of every state-action pair, and the initial average reward
 
     """
     check_fraction(step_size=step_size)

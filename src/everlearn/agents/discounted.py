@@ -27,7 +27,7 @@ def discounted(*, horizon: float = 10.0, duration: int | None = None) -> Design:
     horizon:
         tau, the effective planning horizon
     duration:
-        T, the number of steps that the agent is told it will run for; default: the steps of the run
+        T, the duration that the agent plans for; default: the number of steps of the run
 
     """
     constants = {"horizon": horizon, "optimism": fixed_optimism(horizon, duration)}

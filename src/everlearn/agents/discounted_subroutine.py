@@ -71,7 +71,7 @@ def discounted_subroutine(
     optimism: float | None = None,
     q_init: ArrayLike | None = None,
 ) -> Design:
-    """Discounted Q-learning from any values and any history, V clipped rather than Q (Algorithm 3).
+    """Discounted Q-learning from any initial values and after any history; it clips V, not Q (Algorithm 3).
 
     Parameters
     ----------

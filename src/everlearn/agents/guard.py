@@ -82,7 +82,7 @@ def check_design(design: Design) -> None:
         for impurity in impurities(function):
             raise AgentError(design.name, f"{name} {_describe(impurity)}")
         if not isinstance(function, types.FunctionType):
-            problem = f"{name} is {kind_of(function)}, which can keep what nobody sees"
+            problem = f"{name} is {kind_of(function)}, which could hold hidden state"
             raise AgentError(design.name, f"{problem}; give a plain function, and keep it in what build returns")
     for name, kinds in FORBIDDEN.items():
         for impurity in impurities(getattr(design, name), kinds) if getattr(design, name) is not None else ():
@@ -127,7 +127,7 @@ class Guard:
         self._errors = {"all": "ignore"} if design.infinite else {"divide": "raise", "invalid": "raise"}
 
     def build(self) -> Knowledge:
-        """Return the initial knowledge, in arrays of its own."""
+        """Return the initial knowledge, with arrays that are not shared."""
         with blame(f"agent {self.name!r}: build"):
             knowledge: Any = self.design.build(self.indexed)
         if not (isinstance(knowledge, tuple) and hasattr(knowledge, "_fields")):

@@ -12,7 +12,7 @@ It acts greedily in Qhat.  Its regret is of order T^(2/3), up to logarithms, wit
 
     H = min(sqrt(sp T / (S A)), (T / (S A log(4 T / delta)))^(1/3)).
 
-What differs from the source, beside what :mod:`everlearn.agents` says:
+Deviations from the source, in addition to those in :mod:`everlearn.agents`:
 
 - H is at least 2, which the source requires, even if that formula gives less.
 - A scale multiplies the bonus, 1 by default, since the bonus of the source keeps values at H for very long.
@@ -96,7 +96,7 @@ def optimistic_q(
     horizon:
         H; default: the best for the regret bound, computed from the duration
     duration:
-        T, the number of steps that the agent is told it will run for; default: the steps of the run
+        T, the duration that the agent plans for; default: the number of steps of the run
     confidence:
         delta, the probability with which the bound of the source may fail
     scale:

@@ -104,12 +104,12 @@ def q_learning(
     horizon:
         tau; the discount is 1 - 1 / tau
     step_size, step_power:
-        the step size at the n-th visit of a pair is ``step_size`` n^(-``step_power``)
+        the step size at the n-th visit of a state-action pair is ``step_size`` n^(-``step_power``)
     epsilon, epsilon_power, epsilon_floor:
         the probability of a random action at step t is ``epsilon`` t^(-``epsilon_power``), but at least
         ``epsilon_floor``
     initial_value:
-        the initial value of every pair; tau or more is optimistic
+        the initial value of every state-action pair; tau or more is optimistic
 
     """
     check_at_least(1, horizon=horizon)

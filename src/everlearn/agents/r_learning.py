@@ -58,7 +58,7 @@ def r_learning(
     epsilon:
         the probability of a random action
     initial_value, initial_average:
-        the initial value of every pair, and the initial average reward
+        the initial value of every state-action pair, and the initial average reward
 
     """
     check_fraction(step_size=step_size, average_step_size=average_step_size)

@@ -69,7 +69,7 @@ def make_design(
 ) -> Design:
     """Return a design from a design, a factory, or the name of one of these.
 
-    ``schedule`` is for agents that take one.  ``duration`` is the length of the run, for agents that must be told.
+    ``schedule`` is for agents that take one.  ``duration`` is the length of the run, for agents that take it.
     """
     chosen = dict(chosen or {})
     factory = locate(given, AGENTS, "agent") if isinstance(given, str) else given

@@ -9,8 +9,8 @@ foo3       ``value_shift``   added to every action value                        
 foo4       ``count_scale``   multiplies every count                              finite, not negative
 =========  ================  ==================================================  =====================
 
-The paper invites other schedules (Sections 4.3 and 5).  Beside foo1 to foo4 a schedule may set what the paper fixes:
-the weight of the horizon in the step size, the form of the bonus, and how long an action is held once chosen.
+The paper invites other schedules (Sections 4.3 and 5).  Besides foo1 to foo4, a schedule may set what the paper fixes:
+the weight of the horizon in the step size, the form of the bonus, and how many times a chosen action is repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FOREVER = 1 << 62
 """More steps than any run can have."""
 
 Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
-"""From t and constants: foo1, foo2 and foo4.  Like an agent's functions, it must be such that it can be compiled."""
+"""A function of t and constants that returns foo1, foo2 and foo4.  Like an agent's functions, Numba must compile it."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Schedule:
     horizon, optimism, value_shift, count_scale:
         foo1 to foo4
     ceiling:
-        foo1(t) - (1 + foo3(1) + ... + foo3(t)), if that is known and the same for every t; otherwise it is summed up.
-        A known ceiling is exact, so that values clipped at different times are exactly equal, as on paper.
+        the value of foo1(t) - (1 + foo3(1) + ... + foo3(t)), if it does not depend on t; None to compute the sum step
+        by step.  A constant avoids rounding errors: values clipped at different times are then exactly equal.
     scales_counts:
-        whether foo4 is ever anything but 1; if not, an agent need not store what it takes to scale counts
+        whether foo4 ever differs from 1; if it does not, set this to False, and agents need less memory
     formula, constants:
         foo1, foo2 and foo4 at once, for schedules that compiled code evaluates; requires ``ceiling``
     steady:
@@ -52,11 +52,13 @@ class Schedule:
     step_weight:
         w in the step size (1 + w tau) / (N + w tau); Line 11 has 2
     doubt, rarity:
-        None for the bonus of the paper, foo2 / sqrt(N); otherwise the bonus is foo2 ((doubt + sigma) / sqrt(N) + rarity
-        tau / N), where sigma is the standard deviation of the targets of a value
+        if ``doubt`` is None, the bonus is that of the paper, foo2 / sqrt(N), and ``rarity`` is ignored; otherwise it is
+        foo2 * ((doubt + sigma) / sqrt(N) + rarity * tau / N), where sigma is the standard deviation of the targets of
+        an action value
     persistence, persistence_most:
-        an action that was chosen in a state is held for the next min(persistence N, persistence_most) visits of that
-        state, where N is its count; with a persistence of 0, as in the paper, every visit chooses anew
+        after choosing an action in a state, the agent repeats it for the next min(persistence * N, persistence_most)
+        visits to that state, where N is the count of that action there; with ``persistence=0``, as in the paper, it
+        chooses again at every visit
     unit:
         whether rewards are scaled to [0, 1] by their declared range even if the task is raw
 
@@ -137,11 +139,11 @@ def practical(
     foo1 to foo4 are those of :func:`smooth` with other constants.  Three things that the paper fixes are different, and
     rewards are scaled to [0, 1] in every task.
 
-    - The bonus of Line 14 follows the standard deviation of the targets of a pair: what hardly varies is not explored
-      for long.
+    - The bonus of Line 14 depends on the standard deviation of the targets of a state-action pair, so a pair whose
+      targets hardly vary is not explored for long.
     - The horizon has another weight in the step size of Line 11.
-    - An action that Line 8 chose in a state is held for some visits of that state.  If the effect of an action shows
-      late, as at the service station, whose customers take a while to come back, a single trial teaches nothing.
+    - An action that Line 8 chose in a state is repeated for several visits to that state.  If the effect of an action
+      is delayed, as at the service station, whose customers take a while to come back, one trial teaches nothing.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class AgentSpec:
         return isinstance(self.given, str) and (self.schedule is None or isinstance(self.schedule, str))
 
     def make(self, duration: int | None = None) -> Design:
-        """Return the design; ``duration`` is the number of steps, for agents that must be told."""
+        """Return the design; ``duration`` is the number of steps, for agents that take it as a parameter."""
         return make_design(
             self.given,
             self.parameters,

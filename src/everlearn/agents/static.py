@@ -71,7 +71,7 @@ def static(
     phase:
         the number of steps for which it gathers data
     revenue, fast_cost, slow_cost, slow_completion, fast_completion:
-        what it is told about the station
+        the properties of the station, which the agent knows
     slow, fast:
         the slow and the fast action; default: the actions of these names
 

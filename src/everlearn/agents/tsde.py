@@ -5,7 +5,7 @@ Sampling Approach", NeurIPS 30, 2017; arXiv 1709.04570.  The agent works in epis
 Markov decision process from its posterior distribution and follows a policy that is optimal for it.  The episode ends
 when it is one step longer than the episode before, or when the visits of some pair have doubled.
 
-What differs from the source, beside what :mod:`everlearn.agents` says:
+Deviations from the source, in addition to those in :mod:`everlearn.agents`:
 
 - Rewards, which the source takes as known, are learned: the mean reward of a pair has a beta distribution, in which a
   reward r in [0, 1] counts as r successes and 1 - r failures.  Rewards are scaled to [0, 1] by the declared range, even
@@ -16,7 +16,7 @@ What differs from the source, beside what :mod:`everlearn.agents` says:
 - In the first episode, which is one step, all actions are alike, so the optimal policy of a draw from the prior is a
   uniform draw from all policies: no model is drawn for it.
 
-Episode k draws from a stream of its own, numbered k.
+Episode k draws from a separate stream, numbered k.
 """
 
 from __future__ import annotations

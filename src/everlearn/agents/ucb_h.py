@@ -6,7 +6,7 @@ Chi Jin, Zeyuan Allen-Zhu, Sebastien Bubeck and Michael I. Jordan, "Is Q-learnin
     alpha_n = (H + 1) / (H + n),   b_n = c sqrt(H^3 log(S A T / p) / n),   V_{H+1} = 0,   Q = H at first,
     Q_h(s, a) = (1 - alpha_n) Q_h(s, a) + alpha_n (r + V_{h+1}(s') + b_n),   V_h(s) = min(H, max_a Q_h(s, a)).
 
-What differs from the source, beside what :mod:`everlearn.agents` says:
+Deviations from the source, in addition to those in :mod:`everlearn.agents`:
 
 - There are no episodes: the stage of step t is (t - 1) mod H + 1, and the environment is not reset after stage H.  In
   the source an adversary chooses where an episode begins, so its regret bound against the best H-stage policy from
@@ -86,7 +86,7 @@ def ucb_h(*, horizon: int = 10, duration: int | None = None, confidence: float =
     horizon:
         H, the steps of a pseudo-episode
     duration:
-        T, the number of steps that the agent is told it will run for; default: the steps of the run
+        T, the duration that the agent plans for; default: the number of steps of the run
     confidence:
         p, the probability with which the bound of the source may fail
     scale:

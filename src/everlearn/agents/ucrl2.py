@@ -6,7 +6,7 @@ processes whose rewards and transitions are within confidence bounds of what it 
 optimal for the best of them.  It follows this policy until a pair that the policy chooses has been visited as often in
 this episode as in all episodes before.
 
-What differs from the source, beside what :mod:`everlearn.agents` says:
+Deviations from the source, in addition to those in :mod:`everlearn.agents`:
 
 - Rewards are scaled to [0, 1] even if the task is raw, since the confidence bounds assume it.
 - Ties, which the source leaves open, go to the action that was visited least, and among these to the first; values

@@ -62,7 +62,7 @@ def comparisons(
     >>> earned = {"slow": np.arange(8.0), "fast": np.arange(8.0) + [0.4, 0.6] * 4}
     >>> arms = [Arm("shop", name, {}, np.array([1]), total.reshape(8, 1)) for name, total in earned.items()]
     >>> print(comparisons(arms)[0].sentence)
-    on shop, fast earned 0.50 more a step than slow
+    on shop, fast earned 0.50 more per step than slow
     (95% interval 0.43 to 0.57, 8 paired runs, adjusted p = 0.0078)
 
     """

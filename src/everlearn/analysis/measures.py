@@ -74,20 +74,20 @@ MEASURES: dict[str, Measure] = {
         _final,
         "average reward over all steps",
         "average reward",
-        "earned {size} {more} a step than {against}",
+        "earned {size} {more} per step than {against}",
     ),
     "late": Measure(
         _late,
         "average reward past a tenth of the steps, once it has learned",
         "average reward past a tenth of the steps",
-        "earned {size} {more} a step than {against} past a tenth of the steps",
+        "earned {size} {more} per step than {against} past a tenth of the steps",
         all_times=True,
     ),
     "anytime": Measure(
         _anytime,
         "cumulative average reward, averaged over logarithmic time",
         "average reward over logarithmic time",
-        "earned {size} {more} a step than {against}, averaged over logarithmic time",
+        "earned {size} {more} per step than {against}, averaged over logarithmic time",
         all_times=True,
     ),
     "regret": Measure(

@@ -71,7 +71,7 @@ def merge(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Merge the results of several directories, and make the tables of all of them."""
+    """Merge the results of several directories into one, and write the combined tables."""
     from everlearn.experiments.merge import merge as merge_directories
 
     _print_progress(str(merge_directories(directories, out).path), as_json)

@@ -7,10 +7,18 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from everlearn.cli.endings import INTERRUPTED
 from everlearn.errors import UnknownName
+
+
+class Command(TyperCommand):
+    """A command whose help shows flags without a type, because they take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the arguments and options."""
+        return _without_flag_types(super().get_params(ctx))
 
 
 class LazyGroup(TyperGroup):
@@ -18,6 +26,10 @@ class LazyGroup(TyperGroup):
 
     modules: ClassVar[Mapping[str, str]] = {}
     """The name of each command, and the module of this package that has a function of that name."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options of the group itself."""
+        return _without_flag_types(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer passes it
         """Return the names of the commands."""
@@ -28,7 +40,7 @@ class LazyGroup(TyperGroup):
         if cmd_name in self.modules and cmd_name not in self.commands:
             module = import_module(f"everlearn.cli.{self.modules[cmd_name]}")
             single = typer.Typer(add_completion=False)
-            single.command(cmd_name)(getattr(module, cmd_name))
+            single.command(cmd_name, cls=Command)(getattr(module, cmd_name))
             self.commands[cmd_name] = typer.main.get_command(single)
         return super().get_command(ctx, cmd_name)
 
@@ -46,6 +58,13 @@ class LazyGroup(TyperGroup):
         if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
             raise UnknownName("command", args[0], known)
         return super().resolve_command(ctx, args)
+
+
+def _without_flag_types(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
 
 
 def lazy_group(commands: Mapping[str, Iterable[str]]) -> type[LazyGroup]:

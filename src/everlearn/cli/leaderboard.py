@@ -30,7 +30,7 @@ def leaderboard(
     cluster: options.Cluster = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Run every agent on every task, and print how much each lost. Run the same command again to resume."""
+    """Run every agent on every task, and print the regret of each. Run the same command again to resume."""
     from everlearn.api import workforce
     from everlearn.cli.progress import interruptible, show_progress
     from everlearn.leaderboard import tables

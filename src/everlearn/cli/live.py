@@ -22,7 +22,7 @@ AgentName = Annotated[str | None, typer.Option(metavar="NAME", help="The agent, 
 
 
 def accept(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
-    """Let a durable agent resume although its task has changed; the change is written to its journal."""
+    """Accept that the task of a durable agent has changed, so that it can resume; record the change in its journal."""
     from everlearn.durable.store import Store
 
     name = _choose_agent(directory, agent)
@@ -132,7 +132,7 @@ def _journal_line(row: dict[str, Any]) -> str:
 
 
 def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
-    """Print the greedy policy of a durable agent, for a controller that must run without it."""
+    """Print the greedy policy of a durable agent, for use in a controller without everlearn."""
     from everlearn.durable.reader import Reader
     from everlearn.durable.views import policy_table
     from everlearn.labels import show
@@ -172,7 +172,7 @@ def warm(
 
 
 def _choose_agent(directory: str, agent: str | None) -> str:
-    """Return the agent that is named, or else the only one there is."""
+    """Return the name of the agent that was passed, or of the only one in the directory."""
     from everlearn.durable.reader import Reader
 
     with Reader(directory) as reader:

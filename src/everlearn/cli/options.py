@@ -48,7 +48,9 @@ task_names = completing([*TASKS, *(f"{prefix}:" for prefix in PREFIXES)])
 agent_names = completing(AGENTS)
 engine_names = completing(["auto", "compiled", "reference"])
 
-TASK = typer.Argument(help="The task: a registered name, gymnasium:ID or module:attribute.", autocompletion=task_names)
+TASK = typer.Argument(
+    metavar="TASK", help="The task: a registered name, gymnasium:ID or module:attribute.", autocompletion=task_names
+)
 AGENT = typer.Option(help="The agent: a registered name or module:attribute.", autocompletion=agent_names)
 SCHEDULE = typer.Option(
     help="The schedule, for agents that take one. Default: practical.", autocompletion=completing(SCHEDULES)

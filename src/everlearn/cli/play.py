@@ -22,7 +22,7 @@ def play(
     ] = "127.0.0.1",
     opened: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
 ) -> None:
-    """Open a page on which you watch an agent learn and try others; it needs no network."""
+    """Open a page in the browser where you can watch agents learn. No internet connection is needed."""
     el.watch(
         task,
         agent,

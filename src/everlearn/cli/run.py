@@ -27,7 +27,9 @@ def run(
         str, typer.Option(help="auto, compiled or reference.", autocompletion=options.engine_names)
     ] = "auto",
     threads: options.Threads = None,
-    max_pairs: Annotated[int, integer(help="Maximum number of memory-state pairs to expand.", least=1)] = 1_000_000,
+    max_pairs: Annotated[
+        int, integer(help="Maximum number of pairs (memory, aleatoric state) stored by the compiled engine.", least=1)
+    ] = 1_000_000,
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw the result to a .png, .svg or .pdf file.")
     ] = None,

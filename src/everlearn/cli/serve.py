@@ -14,14 +14,15 @@ from everlearn.errors import InputError
 def serve(
     data: Annotated[str, typer.Option(metavar="DIR", help="The directory in which the agents are stored.")],
     host: Annotated[
-        str, typer.Option(help="The address to listen on; any address but loopback requires a token file.")
+        str, typer.Option(help="The address to listen on. An address other than loopback requires --token-file.")
     ] = "127.0.0.1",
     port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8321,
     token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="A file of tokens, one per line; SIGHUP reloads it.")
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A host name that requests may use; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A host name to accept in the Host header; may be repeated."),
     ] = None,
     max_agents: Annotated[int, integer(help="Maximum number of agents.")] = 1_000,
     max_body: Annotated[int, integer(help="Maximum size of a request, in bytes.")] = 1 << 20,
@@ -29,8 +30,10 @@ def serve(
     max_labels: Annotated[int, integer(help="Maximum number of actions, or of observations, of an agent.")] = 10_000,
     max_states: Annotated[int, integer(help="Maximum number of aleatoric states of an agent.")] = 100_000,
     max_values: Annotated[int, integer(help="Maximum number of states times actions of an agent.")] = 1_000_000,
-    max_rows: Annotated[int, integer(help="Maximum number of rows of a table in a setup.")] = 100_000,
-    max_waiting: Annotated[int, integer(help="Maximum number of requests that wait for the disk.")] = 1_024,
+    max_rows: Annotated[
+        int, integer(help="Maximum number of rows of a state or reward table, when an agent is created.")
+    ] = 100_000,
+    max_waiting: Annotated[int, integer(help="Maximum number of queued requests.")] = 1_024,
     max_connections: Annotated[int, integer(help="Maximum number of connections at a time.")] = 1_000,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:

@@ -28,7 +28,7 @@ def theory(
     only: Annotated[str | None, typer.Option(help="optimum: compute that alone, for large tasks.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Compute exactly what can be earned on a task that has a model, how fast averages settle, and what bounds hold."""
+    """Compute the optimal average reward, averaging times and regret bounds of a task with a model, exactly."""
     from rich.console import Console
     from rich.markup import escape
 

@@ -1,4 +1,4 @@
-"""The command ``everlearn tune``: search for parameters, and print what was found beside the default."""
+"""The command ``everlearn tune``: search for parameters, and compare the result with the default."""
 
 from __future__ import annotations
 

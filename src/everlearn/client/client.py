@@ -48,7 +48,7 @@ class Client:
 
     Examples
     --------
-    >>> client = Client("http://127.0.0.1:9", "pump", deadline=0.05, fallback="off")  # nobody listens there
+    >>> client = Client("http://127.0.0.1:9", "pump", deadline=0.05, fallback="off")  # no service at this address
     >>> client.act()
     'off'
     >>> client.observe("low"), client.waiting

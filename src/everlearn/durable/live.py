@@ -56,40 +56,40 @@ def live(
 ) -> Live:
     """Open the durable agent in a directory, or create it there.
 
-    To open an agent, its directory is enough, except for functions and objects, which must be given again.  If the
-    task, the reward, the agent or any other argument is not what it was, an error says what changed.
+    To open an existing agent, pass its directory.  Functions and objects cannot be stored, so pass them again; all
+    other arguments are optional.  An argument that differs from the stored one raises an error that says what changed.
 
     Parameters
     ----------
     directory:
         directory of the agent; only one process at a time can open it
     task:
-        a task, or the name of one; it brings actions, observations, aleatoric state and reward
+        a task, or the name of one; it defines actions, observations, aleatoric state and reward
     actions, observations:
         labels
     aleatoric:
-        what it keeps of the past: ``last`` (observation; the default), ``window:3``, ``window:3+actions``, ``given``
+        the aleatoric state: ``last`` (observation; the default), ``window:3``, ``window:3+actions``, ``given``
         (the caller passes the state that followed), a table {state: {action: {observation: next}}} or rows
         [state, action, observation, next], or an :class:`everlearn.AleatoricState`
     states, start:
         for ``aleatoric="given"``: the set of states and the initial state
     reward:
-        ``given`` with each observation (the default), a table like that of the aleatoric state, or a function of
-        (aleatoric state, action, observation)
+        ``given`` (the default without a task): you pass the reward to ``observe``; or a table like that of the
+        aleatoric state; or a function of (aleatoric state, action, observation)
     reward_range, raw:
         the least and the greatest reward; whether the agent learns from rewards as they are, not scaled to [0, 1]
     agent, schedule, parameters, seed:
         as in :class:`everlearn.Agent`
     allowed:
-        the allowed actions by state, for states in which not all are
+        a mapping from states to allowed actions; in states that are not listed, all actions are allowed
     snapshot_every:
         the number of observations per snapshot, 10,000 by default
     retain:
-        the least number of steps of the journal to keep; all by default
+        minimum number of most recent steps to retain in the journal; all by default
     drift:
         ``{"batch": 1000, "rarity": 10000}``, see :mod:`everlearn.durable.drift`
     accept_changes:
-        resume although something changed; the change is then written to the journal
+        accept changed arguments, so that the agent resumes; the change is recorded in the journal
 
     Examples
     --------
@@ -153,9 +153,9 @@ class Live:
         self.core, self._current = self._open(), True
 
     def act(self, allowed: Iterable[Label] | None = None) -> Label:
-        """Return the action for the step that is due; another call before ``observe`` returns the same.
+        """Return the action for the next step.  A second call before ``observe`` returns the same action.
 
-        ``allowed`` narrows this one choice.
+        ``allowed`` restricts the actions for this call only.
         """
         with self._turn:
             try:
@@ -182,12 +182,12 @@ class Live:
         executed:
             the action that was really executed, if it was not the one that ``act`` returned
         reward:
-            the reward, if the setup has rewards given
+            the reward, if the agent was created with ``reward="given"``
         state:
-            the aleatoric state that followed, if the setup has states given
+            the next aleatoric state, if the agent was created with ``aleatoric="given"``
         step:
-            the number of the step, for callers who may repeat an observation: the same content changes nothing, other
-            content is a :exc:`everlearn.errors.Conflict`
+            the step number, which makes retries idempotent: if this step is already recorded with the same values,
+            nothing changes; with different values, :exc:`everlearn.errors.Conflict` is raised
 
         """
         with self._turn:
@@ -230,7 +230,7 @@ class Live:
 
     @property
     def t(self) -> int:
-        """The number of steps learned from: the clock of the agent, which stands still while it is frozen."""
+        """The number of steps that the agent has learned from; it does not increase in frozen mode."""
         return self.core.t
 
     @property
@@ -244,15 +244,18 @@ class Live:
         return self.core.agent.aleatoric_state
 
     def learn(self) -> None:
-        """Decide and learn from now on, as at the beginning."""
+        """Switch to learn mode (the initial mode): the agent chooses actions and learns."""
         self._change_mode("learn")
 
     def freeze(self) -> None:
-        """Act greedily from now on, and learn nothing; observations are still recorded."""
+        """Switch to frozen mode: the agent acts greedily and does not learn; observations are still recorded."""
         self._change_mode("frozen")
 
     def shadow(self) -> None:
-        """Propose and learn from now on, while somebody else decides; ``observe`` must then name what was executed."""
+        """Switch to shadow mode: the agent proposes actions and learns, but another controller decides.
+
+        Pass ``executed`` to every ``observe``.
+        """
         self._change_mode("shadow")
 
     def _change_mode(self, mode: str) -> None:
@@ -297,7 +300,7 @@ class Live:
     def rollback(self, step: int) -> None:
         """Roll back what the agent knows to the snapshot of a step.
 
-        The aleatoric state stays as it is, since the world has not gone back, and steps continue to be counted.
+        The aleatoric state does not change, because the environment is not rolled back, and the step count continues.
         """
         with self._turn:
             self._commit(self.store.roll_back(self.core, whole(step, "step", most=MOST_STEPS)))

@@ -2,7 +2,7 @@
 
 The cache is in ``EVERLEARN_CACHE_DIR``, or in ``everlearn`` in the user's cache directory.  Each fingerprint has its
 own folder, because Numba can read its index of a folder only where every class in it can be imported, and a user's
-classes cannot be imported everywhere.  If no directory can be written, every process compiles anew, with a warning.
+classes cannot be imported everywhere.  If no directory can be written, every process compiles again, with a warning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOCK = threading.Lock()
 
 
 class CacheWarning(UserWarning):
-    """Compiled code cannot be cached, so that every process compiles anew."""
+    """Compiled code cannot be cached, so every process compiles again."""
 
 
 def compiled(function: Callable[..., Any], token: Token) -> Callable[..., Any]:

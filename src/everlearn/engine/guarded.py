@@ -75,7 +75,7 @@ def _advance_checked(batch: CompiledBatch, group: Group, block: Block, snapshot:
         if guard.is_sound(group.knowledge):
             return
         position, lane = _first_unsound(batch, group, block, snapshot, guard)
-        reason = "it left what is no number"
+        reason = "it left NaN or infinity"
     group.restore(snapshot)
     batch.advance_lanes(group, block, 0, position)
     guard = Guard(batch.plan.design, batch.table.indexed, group.runs[lane])

@@ -80,7 +80,7 @@ class Experiment:
 
     @cached_property
     def recorded(self) -> list[Arm]:
-        """The finished runs of every variant; members of a family are apart."""
+        """The finished runs of every variant, with one entry per member of a family."""
         recorded = read_arms(self.directory)
         if not recorded:
             steps = self.manifest["steps"]
@@ -89,7 +89,7 @@ class Experiment:
 
     @cached_property
     def arms(self) -> list[Arm]:
-        """Every agent on every task, as statistics and figures use them; members of a family are joined."""
+        """Every agent on every task, with the members of a family combined into one entry."""
         return arms(self.recorded)
 
     @cached_property

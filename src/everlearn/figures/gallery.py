@@ -1,6 +1,6 @@
 """The figures of an experiment: a name, a function that draws the arms, and when it applies.
 
-To add a figure, write its function in a file of its own and add one line to ``FIGURES``.
+To add a figure, write its function in a new file and add one line to ``FIGURES``.
 """
 
 from __future__ import annotations

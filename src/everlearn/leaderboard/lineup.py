@@ -78,7 +78,7 @@ def lineup(
 ) -> Lineup:
     """Return the whole board, or the named agents and tasks of it, each by label or by registered name.
 
-    Name an agent of your own as ``module:attribute``.  The seed, and the default number of runs and steps, are those of
+    Pass your own agent as ``module:attribute``.  The seed, and the default number of runs and steps, are those of
     the tasks that were set aside.
 
     Examples

@@ -93,7 +93,7 @@ def agents_table(board: Board) -> Grid:
         + [_speed(board.speed(row["agent"]))]
         for row in board.overall
     ]
-    return Grid("Agents, best first", ["agent", *columns, "steps a second"], rows)
+    return Grid("Agents, best first", ["agent", *columns, "steps per second"], rows)
 
 
 def regret_table(board: Board, *, hidden: bool = False) -> Grid:
@@ -169,7 +169,7 @@ def details_table(board: Board, task: str) -> Grid:
         lines.append([*cells, versus, _speed(board.speed(last.agent, task))])
     heads = [text for time in times for text in (f"T = {time:,}", "interval")]
     against = [f"against the {BEST}"] if hidden else []
-    return Grid(marked(board, task), ["agent", *heads, "worst run", *against, f"{ours} is", "steps a second"], lines)
+    return Grid(marked(board, task), ["agent", *heads, "worst run", *against, f"{ours} is", "steps per second"], lines)
 
 
 def marked(board: Board, task: str) -> str:

@@ -62,11 +62,11 @@ def arrival_probability() -> Plate:
 
 
 def agent_comparison(station: Experiment) -> Plate:
-    """Draw the agent beside the baselines (``fig:agent-comparison``)."""
+    """Draw the agent and the baselines (``fig:agent-comparison``)."""
     arms = _arms(station, [SMOOTH, SLOW, *BASELINES.values()])
     ends = _ends(arms)
     sentence = (
-        f"After {int(arms[0].times[-1]):,} steps optimistic Q-learning has earned {ends[SMOOTH]:.3f} a step on "
+        f"After {int(arms[0].times[-1]):,} steps optimistic Q-learning has earned {ends[SMOOTH]:.3f} per step on "
         f"average, where 0.5 is possible and always slow earns {ends[SLOW]:.3f}; the baselines have earned "
         f"{', '.join(f'{ends[label]:.3f}' for label in BASELINES.values())}. None of them sees that fast "
         "service would bring the customers back. The bands are 95% intervals for the mean."
@@ -81,7 +81,7 @@ def better_schedules(station: Experiment, long: Experiment | None) -> Plate:
     arms = _arms(station, [SMOOTH, THEOREM])
     ends = _ends(arms)
     sentence = (
-        f"With the smooth schedule the agent has earned {ends[SMOOTH]:.3f} a step, with that of the theorem "
+        f"With the smooth schedule the agent has earned {ends[SMOOTH]:.3f} per step, with that of the theorem "
         f"{ends[THEOREM]:.3f}: there hardly any value has left its clip, and it acts at random. "
     )
     if long is None:
@@ -158,7 +158,7 @@ def regret_and_bound(experiment: Experiment) -> Plate:
     tau, delta = theory.averaging_time("right").value, theory.distortion(1.0).value
     main = partial(growing_horizon_regret, pairs=2, averaging_time=tau, distortion_sup=delta)
     sentence = (
-        f"Algorithm 1 at horizon 1, told T = {int(arm.times[-1]):,}, on two coins: after T steps its regret "
+        f"Algorithm 1 at horizon 1, with T = {int(arm.times[-1]):,}, on two coins: after T steps its regret "
         f"is {rows[-1]['regret']:,.0f}, the bound {rows[-1]['bound']:,.0f}. For T steps the bound says "
         f"something, being below T, from about {says_something_from(bound):,.0f} on. (Before its T the curve is of a "
         "longer run, so there the bound is only drawn.) theorem:main would say something on the same task from T = "
@@ -179,7 +179,7 @@ def aggregation_plate(experiment: Experiment) -> Plate:
     ends, other = _ends(arms), _ends([arm for arm in experiment.arms if arm.task == "alternating"])
     sentence = (
         f"Fitted value iteration {expected.outcome}: it takes the even states, most of which pay, for good "
-        f"ones, and stays in state 2, where it earns {greedy:.3f} a step. The agent weighs states by how "
+        f"ones, and stays in state 2, where it earns {greedy:.3f} per step. The agent weighs states by how "
         f"often it is there, and with the smooth schedule has earned {ends[SMOOTH]:.4f}, where 0 is optimal; "
         f"with that of the theorem {ends[THEOREM]:.3f}, which is acting at random. On the alternating task, "
         "where no policy over aleatoric states earns more than 1/2 and 1 is possible, they have earned "

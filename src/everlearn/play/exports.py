@@ -47,7 +47,7 @@ def export_controls(
     def write_spec(race: Race) -> str:
         return race.configuration.spec(race.t or STEPS, session().workshop.offer)
 
-    Text("p", "The address of this page carries everything that you chose: whoever opens it sees the same.")
+    Text("p", "The address of this page carries everything that you chose: anyone who opens it sees the same.")
     with ui.element("div").classes("buttons"):
         for icon, text, press in (
             ("link", "Copy the address", _copy_address),

@@ -23,7 +23,7 @@ from everlearn.windows import Window
 REGISTRIES: dict[str, Mapping[str, str]] = {"task": TASKS, "agent": AGENTS, "schedule": SCHEDULES}
 
 DURATION = 1_000_000
-"""The duration for agents that must be told one: a run on the page has no end."""
+"""The duration for agents that take one: a run on the page has no end."""
 
 _NUMBERS = {int, float, bool, types.NoneType}
 _REMEDY = (

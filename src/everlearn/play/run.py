@@ -47,7 +47,7 @@ class WatchedStep(NamedTuple):
 
 
 class WatchedRun(ABC):
-    """An agent at work on a task, from the beginning: a :class:`CompiledRun` or a :class:`ReferenceRun`."""
+    """A run of an agent on a task: a :class:`CompiledRun` or a :class:`ReferenceRun`."""
 
     few_steps = 1
     """Take up to this many steps one by one, without the engine."""

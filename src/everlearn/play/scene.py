@@ -1,6 +1,6 @@
 """The scene: the environment as it is now, as SVG with a text alternative.
 
-It shows where the agent is and what it did, for any task.  The service station has a scene of its own.
+It shows where the agent is and what it did, for any task.  The service station has its own scene.
 """
 
 from __future__ import annotations

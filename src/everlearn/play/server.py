@@ -75,7 +75,7 @@ def serve(
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
     say(f"everlearn: the page is at {address}; end with Ctrl-C")
     if not is_loopback(host):
-        say(f"everlearn: whoever can reach {host} can use it; it asks for no password")
+        say(f"everlearn: anyone who can reach {host} can use the page; there is no password")
     if show:
         threading.Timer(0.5, webbrowser.open, (address,)).start()
     served = make_app(is_loopback(host), workshop or Workshop())

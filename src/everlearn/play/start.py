@@ -98,12 +98,12 @@ def watch(
     Parameters
     ----------
     task, agent, schedule:
-        registry names, ``module:attribute``, or the things themselves; the page offers what is not registered under its
-        own name, beside everything that is.  By default the page begins as ``everlearn play`` does.
+        registry names, ``module:attribute``, or objects; the page lists unregistered ones by their name next to the
+        registered ones.  By default the page starts like ``everlearn play``
     parameters:
-        of task, agent and schedule, as in :func:`everlearn.run`
+        parameters of the task, the agent and the schedule, as in :func:`everlearn.run`
     seed:
-        the seed of the first race
+        the random seed of the first simulation
     host, port:
         where the page is served; ``port`` 0 takes any free port
     show:

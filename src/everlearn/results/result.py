@@ -57,7 +57,7 @@ class Result:
     agent: str
     schedule: str | None
     parameters: Mapping[str, Any]
-    """Every parameter of task, agent and schedule, defaults included."""
+    """Every parameter of the task, the agent and the schedule, including defaults."""
     steps: int
     runs: int
     seed: int
@@ -68,7 +68,8 @@ class Result:
     total_reward: Table
     """The sum of rewards until each time, one row per run."""
     policies: Table | None
-    """The policy at each time: run, time, aleatoric state, action; None if the tables are large."""
+    """The policy at each time: run, time, aleatoric state, action; None if the design has no policy
+    function or the tables would be large."""
     pairs: int | None
     """The number of pairs of a memory and an aleatoric state that the compiled engine expanded."""
     references: Mapping[str, float]

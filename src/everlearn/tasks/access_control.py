@@ -9,7 +9,7 @@ from everlearn.tasks.task import Task
 
 
 def access_control(*, servers: int = 10, priorities: int = 4, free_probability: float = 0.06) -> Task:
-    """Accept or reject customers who pay different prices: a busy server cannot serve a better one.
+    """Accept or reject customers who pay different prices: a busy server cannot take a higher-paying customer.
 
     With the numbers of the book the optimum is 2.747642 per step.  The book reports 2.31 after two million steps of
     differential semi-gradient Sarsa, which explored in one step of ten; its first edition, which has the same task as

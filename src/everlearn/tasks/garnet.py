@@ -35,7 +35,7 @@ def garnet(
     can lead to the next state, in a ring, so that every state can be reached from every other.
 
     An aleatoric state is a group of memories.  The distribution of what follows a memory is (1 - d) times one that its
-    group has in common, plus d times one of its own, where d is ``distortion``: at 0 the members of a group behave
+    group has in common, plus d times its own, where d is ``distortion``: at 0 the members of a group behave
     alike, and nothing is lost by treating them as one.
 
     Parameters

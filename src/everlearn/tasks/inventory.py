@@ -26,7 +26,7 @@ def inventory(
     most_ordered: int = 8,
     see: str = ALL,
 ) -> Task:
-    """Order stock that arrives some steps later: unsold stock has a cost, and so has demand that is not met.
+    """Order stock that arrives some steps later; both unsold stock and unmet demand cost money.
 
     Parameters
     ----------

@@ -46,16 +46,16 @@ class Task:
     Parameters
     ----------
     actions, observations:
-        the labels of A and O
+        labels of the actions and of the observations
     aleatoric:
-        S0 and f
+        the aleatoric state: its initial value and its update function, as in ``el.window(3)``
     reward:
-        r and its range
+        the reward function and its range, as in ``el.Reward(function, low, high)``
     model:
-        the environment, if rho is known
+        the environment, if its transition probabilities are known
     environment:
-        a function that returns the environment, if rho is not known. A task with neither can be used only with an agent
-        that you drive yourself
+        a function that returns an environment, if they are not known. A task with neither can be used only with an
+        agent that you drive yourself
     name, summary, source:
         its name, a line about it, and where it comes from
     arrays:

@@ -64,7 +64,7 @@ class Theory:
     parameters:
         parameters of the task, as in ``{"window": 6}``
     max_pairs:
-        the most pairs of a memory and an aleatoric state that are tabulated
+        maximum number of pairs (memory, aleatoric state) to enumerate
 
     Examples
     --------
@@ -113,12 +113,12 @@ class Theory:
 
     @property
     def optimal_average_reward(self) -> float:
-        """lambda_*."""
+        """The optimal average reward over all policies, lambda_*."""
         return self.optimum.average_reward
 
     @cached_property
     def gaps(self) -> Table:
-        """What taking each action once costs in each pair, one row per action."""
+        """The loss from taking an action once and then acting optimally: one row per action, one column per pair."""
         return gaps(self.pairs, self.optimum)
 
     @cached_property
@@ -167,21 +167,21 @@ class Theory:
         return policy_values(self.pairs, self.pairs.policy(policy_table(self.task, policy)), discount_of(horizon))
 
     def average_reward(self, policy: Any) -> float:
-        """Return lambda_pi."""
+        """Return the average reward of a policy, lambda_pi."""
         return self.policy(policy).average_reward
 
     def averaging_time(self, policy: Any) -> AveragingTime:
-        """Return tau_pi."""
+        """Return the averaging time of a policy, tau_pi."""
         return self.policy(policy).averaging_time
 
     def distortion(self, horizon: float) -> Distortion:
-        """Return Delta_tau."""
+        """Return the distortion at a horizon, Delta_tau."""
         if horizon not in self._distortions:
             self._distortions[horizon] = distortion(self.pairs, horizon)
         return self._distortions[horizon]
 
     def distortion_sup(self, horizon: float) -> DistortionSup:
-        """Return Delta-bar_tau, or Delta-bar_1 for a shorter horizon."""
+        """Return the greatest distortion over horizons of at least ``horizon``, Delta-bar_tau; below 1 counts as 1."""
         tau = max(1.0, horizon)
         if tau not in self._suprema:
             self._suprema[tau] = distortion_sup(self.pairs, tau)

@@ -1,4 +1,4 @@
-"""Rows that tell people what theory says of a task: a number, and a sentence about it."""
+"""Rows that summarise the theory of a task: a number, and a sentence about it."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def reward_of_state() -> Finding:
                 by_observation.setdefault((*pair, outcome.observation), set()).add(paid)
     torn = {pair: " or ".join(sorted(payments)) for pair, payments in by_pair.items() if len(payments) > 1}
     where = "; ".join(f"s = {s}, a = {a}: {payments}" for (s, a), payments in torn.items())
-    text = f"one aleatoric state and action pay differently: {where}; where the observation tells what was paid, it is"
+    text = f"one aleatoric state and action pay differently: {where}; if the observation contains the reward, it is"
     text += " a function of it"
     return Finding(text, verdict(not torn, all(len(payments) == 1 for payments in by_observation.values())))
 

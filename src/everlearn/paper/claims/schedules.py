@@ -45,7 +45,7 @@ def smooth_improves() -> Finding:
     smooth, theorem = (_run(schedule, STEPS, RUNS) for schedule in ("smooth", "change-points"))
     gain = smooth.per_run[:, -1] - theorem.per_run[:, -1]
     error = float(gain.std(ddof=1) / math.sqrt(RUNS))
-    text = f"{smooth.final['mean']:.4f} against {theorem.final['mean']:.4f} a step over {STEPS:,} steps, {RUNS} runs"
+    text = f"{smooth.final['mean']:.4f} against {theorem.final['mean']:.4f} per step over {STEPS:,} steps, {RUNS} runs"
     text += f", a difference of {gain.mean():.4f} (standard error {error:.4f})"
     return Finding(text, verdict(gain.mean() > 4 * error))
 
@@ -63,7 +63,7 @@ def theorem_improves() -> Finding:
     since = int(result.times[before])
     late = (result.total_reward[:, -1] - result.total_reward[:, before]) / (result.times[-1] - since)
     worst = float(late.min())
-    text = f"over the first million steps it earns {early:.3f} a step, from {since:,} to {LONG_STEPS:,}"
+    text = f"over the first million steps it earns {early:.3f} per step, from {since:,} to {LONG_STEPS:,}"
     text += f" {late.mean():.3f} ({worst:.3f} in the worse of {LONG_RUNS} runs)"
     return Finding(text, verdict(worst > 2 * early))
 

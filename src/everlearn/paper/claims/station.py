@@ -23,7 +23,7 @@ LONG, SHORT = 166_000, 6_667
 
 @claim(
     "Section 1.4.4, optimum",
-    "no policy earns more than 0.5 a step, and always fast does",
+    "no policy earns more than 0.5 per step, and always fast does",
     paper="the maximal average reward is $0.50 per timestep",
     how="relative value iteration over all memories, with certified bounds",
 )
