@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from everlearn.durable.audit import export, page
+from everlearn.durable.backup import backup
 from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store, is_kept
@@ -127,6 +129,47 @@ def test_ever_fewer_snapshots_are_kept_and_one_removed_never_comes_back(newest):
     assert len(kept) <= 5 + 3 * (newest + 1).bit_length()
     later = [number for number in range(newest + 1) if is_kept(number, newest + 1)]
     assert set(later) <= set(kept)
+
+
+def test_only_its_owner_may_read_a_directory(tmp_path):
+    before = os.umask(0o022)
+    try:
+        with Store(tmp_path / "agents") as store:
+            store.create("a", station())
+            assert (tmp_path / "agents").stat().st_mode & 0o777 == 0o700
+            for name in ("everlearn.db", "everlearn.db-wal", "everlearn.db-shm"):
+                assert (tmp_path / "agents" / name).stat().st_mode & 0o777 == 0o600
+            backup(tmp_path / "agents", tmp_path / "copy.db")
+            assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    left = [tmp_path / f".everlearn.db.{'0' * 16}{suffix}" for suffix in ("", "-wal", "-shm")]
+    left += [tmp_path / f"everlearn.db.new.{name}" for name in ("part", "part-wal", "work", "work-shm")]
+    for path in left:
+        path.write_bytes(b"unfinished")
+    with Store(tmp_path):
+        assert not any(path.exists() for path in left)
+
+
+def test_a_forked_child_writes_nothing(tmp_path):
+    with Store(tmp_path) as store:
+        core = store.create("a", station())
+        child = os.fork()
+        if child == 0:
+            try:
+                store.append_one(core.number, core.prepare("arrival", "slow"))
+            except LiveError as error:
+                store.close()
+                os._exit(0 if "was forked from" in str(error) else 1)
+            os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        entry = core.prepare("arrival", "slow")
+        store.append([(core.number, entry)])
+    with Store(tmp_path) as store:
+        assert store.open("a").step == 1
 
 
 USED = """

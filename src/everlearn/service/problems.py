@@ -14,7 +14,17 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
 
-from everlearn.errors import Changed, Conflict, Corrupt, Failed, InputError, LiveError, SnapshotError, StoreFull
+from everlearn.errors import (
+    Changed,
+    Conflict,
+    Corrupt,
+    Failed,
+    InputError,
+    LiveError,
+    SnapshotError,
+    StoreFull,
+    Unsynced,
+)
 from everlearn.service.agents import Missing, Stale, Taken
 from everlearn.service.committer import Busy
 from everlearn.service.logs import LOG
@@ -44,7 +54,7 @@ FAILURES = {
     422: "Something in it cannot be used; the message says what.",
     500: "Something went wrong; the log has it under the id.",
     503: "Too many requests wait, or the service or the agent is not ready; come again.",
-    507: "The disk is full; nothing was changed.",
+    507: "The disk is full; nothing was changed, or it is unknown whether it was, as the message says.",
 }
 """What each status means, for the OpenAPI description."""
 
@@ -118,6 +128,8 @@ def _invalid(error: ValidationError) -> str:
 
 
 def _of_the_store(scope: Scope, error: Exception) -> Answer:
+    if isinstance(error, Unsynced):
+        return problem(507, "full", "whether this was recorded is unknown; repeat it with the same step number")
     if isinstance(error, StoreFull):
         return problem(507, "full", "the disk is full; nothing was changed: the same can be tried again")
     if isinstance(error, Corrupt):
