@@ -12,6 +12,7 @@ from everlearn.durable.records import AgentRecord
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
 from everlearn.errors import Failed, LiveError
+from everlearn.service.committer import Unready
 from everlearn.service.logs import log
 from everlearn.service.settings import Limits
 
@@ -28,7 +29,7 @@ class Stale(LiveError):  # noqa: N818 - reads as what it is
         self.version = version
 
 
-class Unloaded(LiveError):  # noqa: N818 - reads as what it is
+class Unloaded(Unready):
     """An agent must be loaded first, by a thread that may take its time."""
 
     def __init__(self, name: str) -> None:

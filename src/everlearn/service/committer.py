@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from everlearn.errors import LiveError
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
 
@@ -28,6 +29,10 @@ STUCK = 60.0
 
 class Busy(Exception):  # noqa: N818 - reads as what it is
     """The queue is full, or the service is stopping."""
+
+
+class Unready(LiveError):  # noqa: N818 - reads as what it is
+    """The work needs something first that another thread does."""
 
 
 class Keeper(Protocol):
@@ -147,7 +152,15 @@ class Committer(Generic[K]):
             raise Busy
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._queue.put(_Job(agent, work, future))
-        return await future
+        try:
+            return await future
+        except Unready as error:
+            await self.make_ready(error)
+        return await self.do(agent, work)
+
+    async def make_ready(self, error: Unready) -> None:
+        """Do what the work needs first; this committer can do nothing about it."""
+        raise error
 
     def close(self) -> None:
         """Finish the waiting requests, then release everything."""

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from everlearn.hosts import foreign_header
 from everlearn.service.logs import LOG
 from everlearn.service.metrics import Metrics
-from everlearn.service.protocol import OPEN
+from everlearn.service.protocol import ARRIVED, OPEN
 from everlearn.service.settings import MOST_DEPTH, Settings
 
 MOST_STATES = 2
@@ -73,7 +73,7 @@ class Guard:
             self._admit(scope, headers)
             is_state = self.is_state(scope["method"], scope["path"])
             async with self._room[is_state] if is_state or _is_large(headers) else nullcontext():
-                body = await self._body(headers, receive, is_state)
+                body = await self._body(scope, headers, receive, is_state)
                 await self.app(scope, _again(body, receive), answer)
         except Refused as refused:
             await answer.refuse(refused)
@@ -102,7 +102,7 @@ class Guard:
             if not self.settings.tokens.accept(given):
                 raise Refused(401, "token", "a token is needed, as in Authorization: Bearer TOKEN", [_CHALLENGE])
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive, is_state: bool) -> bytes:
+    async def _body(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, is_state: bool) -> bytes:
         """Read the whole body, as far as the limits go; all but an agent state may be read as JSON."""
         most = self.settings.limits.state if is_state else self.settings.limits.body
         declared = headers.get(b"content-length")
@@ -110,7 +110,7 @@ class Guard:
             return b""
         _check_length(declared, most)
         try:
-            async with asyncio.timeout(self.settings.limits.patience):
+            async with nullcontext() if ARRIVED in scope else asyncio.timeout(self.settings.limits.patience):
                 body = await _read(receive, most)
         except TimeoutError:
             raise Refused(408, "slow", "the body did not arrive in time", [(b"connection", b"close")]) from None

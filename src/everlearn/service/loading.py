@@ -10,17 +10,15 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
 
 from everlearn.durable import database
 from everlearn.durable.changes import refusal, reopen
 from everlearn.durable.reader import Reader
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.service.agents import Agents, Loaded, Unloaded
-from everlearn.service.committer import Busy, Committer
+from everlearn.service.committer import Busy, Committer, Unready
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import Limits
@@ -101,13 +99,11 @@ class LoadingCommitter(Committer[Agents]):
         """The number of requests that wait, for the disk or for agents."""
         return super().waiting + self._held
 
-    async def do(self, agent: str | None, work: Callable[[Agents], Any]) -> Any:
-        """Do as a committer; if an agent is not loaded, load it and run the work again."""
-        while True:
-            try:
-                return await super().do(agent, work)
-            except Unloaded as unloaded:
-                await self._load(unloaded.name)
+    async def make_ready(self, error: Unready) -> None:
+        """Load the agent that is not loaded."""
+        if not isinstance(error, Unloaded):
+            raise error
+        await self._load(error.name)
 
     async def _load(self, name: str) -> None:
         """Wait until an agent is loaded; all requests for it wait for the same."""

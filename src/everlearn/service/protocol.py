@@ -29,6 +29,9 @@ MOST_ADDRESS, MOST_HEAD, MOST_LINES = 8 << 10, 64 << 10, 100
 PIECE = 16 << 10
 """Bytes that are passed to the parser at once."""
 
+ARRIVED = "everlearn.arrived"
+"""The key in the scope of a request that has arrived completely."""
+
 MOST_PIPELINED = 16
 """Requests that a connection may send ahead of their answers."""
 
@@ -43,8 +46,7 @@ class Bounded(HttpToolsProtocol):
     def __init__(self, *arguments: Any, limits: Limits, idle: dict[Bounded, None], **more: Any) -> None:
         super().__init__(*arguments, **more)
         self.limits, self.idle, self._app = limits, idle, self.app
-        self._unread = 0  # bytes since the parser last told something: those that it keeps
-        self._lines = 0  # bytes of lines of the present head
+        self._unread = 0  # bytes of the present head, or of what follows a body
         self._refusal: tuple[int, str, str] | None = None
         self._in_head = False
         self._deadline: asyncio.TimerHandle | None = None
@@ -72,40 +74,39 @@ class Bounded(HttpToolsProtocol):
         self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Read what arrived, in pieces; the parser keeps a line until it is complete."""
-        for start in range(0, len(data), PIECE):
-            piece = data[start : start + PIECE]
-            self._unread += len(piece)
-            super().data_received(piece)
-            if self._unread > MOST_HEAD:
-                self._refuse(431, "size", f"a line of the head is longer than {MOST_HEAD} bytes")
-            if self.transport.is_closing() or self.transport.get_protocol() is not self:  # it may be a web socket now
-                return
-        if self._is_free and self._deadline is None:
+        """Read what arrived, in pieces, so that the bounds are checked between them."""
+        if len(data) <= PIECE:
+            self._read(data)
+        else:
+            for start in range(0, len(data), PIECE):
+                if not self._read(data[start : start + PIECE]):
+                    return
+        if self._deadline is None and self._is_free and not self.transport.is_closing():
             self._wait()
+
+    def _read(self, piece: bytes) -> bool:
+        """Pass a piece to the parser; return whether there may be more."""
+        self._unread += len(piece)
+        super().data_received(piece)
+        if self._unread > MOST_HEAD:
+            self._refuse(431, "size", f"the head is longer than {MOST_HEAD} bytes")
+        return not self.transport.is_closing() and self.transport.get_protocol() is self  # it may be a web socket now
 
     def on_message_begin(self) -> None:
         """Begin a head."""
-        self._unread, self._lines, self._in_head = 0, 0, True
+        self._unread, self._in_head = 0, True
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
         """Read a part of the address."""
-        self._unread = 0
         super().on_url(url)
         if len(self.url) > MOST_ADDRESS:
             self._stop(414, f"the address is longer than {MOST_ADDRESS} bytes")
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Read a line of the head, or after the body."""
-        self._unread = 0
-        self._lines += len(name) + len(value)
-        super().on_header(name, value)
-        if self._lines > MOST_HEAD or len(self.headers) > MOST_LINES:
-            self._stop(431, f"the head has more than {MOST_HEAD} bytes or {MOST_LINES} lines")
-
     def on_headers_complete(self) -> None:
         """Begin to answer."""
+        if len(self.headers) > MOST_LINES:
+            self._stop(431, f"the head has more than {MOST_LINES} lines")
         self._unread, self._in_head = 0, False
         self._stop_waiting()
         if len(self.pipeline) >= MOST_PIPELINED:
@@ -122,6 +123,11 @@ class Bounded(HttpToolsProtocol):
     def on_chunk_header(self) -> None:
         """Read how long the next part of the body is."""
         self._unread = 0
+
+    def on_message_complete(self) -> None:
+        """Note that the whole request is here, so that nobody needs a deadline for it."""
+        self.scope[ARRIVED] = True  # type: ignore[literal-required]  # a key of ours
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Wait for the next request, as long as connections are kept."""

@@ -187,7 +187,10 @@ def _media_type(scope: Scope) -> str:
 
 
 def _header(scope: Scope, name: bytes) -> str | None:
-    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), None)
+    for key, value in scope["headers"]:
+        if key == name:
+            return str(value, "latin-1")
+    return None
 
 
 def _is_model(kind: Any) -> bool:
