@@ -16,7 +16,7 @@ from everlearn.errors import Corrupt, Failed, LiveError
 from everlearn.service import management, operations
 from everlearn.service.agents import Loaded, Missing
 from everlearn.service.committer import Busy
-from everlearn.service.loading import THREADS, LoadingCommitter
+from everlearn.service.loading import THREADS, LoadingCommitter, load
 from everlearn.service.metrics import Metrics
 from everlearn.service.models import ActIn, ObserveIn
 from everlearn.service.settings import Limits
@@ -315,3 +315,39 @@ def test_the_fingerprint_of_an_agent_of_an_earlier_version_is_recorded(directory
     asyncio.run(ask())
     with Store(directory) as store:
         assert json.loads(store.enrolled("one").face) == json.loads(face)
+
+
+def told(committer, name, step):
+    body = ObserveIn(step=step, observation="arrival")
+    return committer.do(name, lambda agents: operations.observe(agents, name, body))
+
+
+def inspected(committer, name):
+    return committer.do(name, lambda agents: management.inspect(agents, name))
+
+
+def test_a_copy_that_is_behind_the_disk_is_not_taken_over(directory):
+    """An agent that is loaded twice may be used before the second copy arrives, and be forgotten after."""
+    stale = load(directory, "two")
+
+    async def ask():
+        async with running(directory) as committer:
+            await told(committer, "two", 3)
+            committer.keeper.cores.clear()
+            committer.keeper.loaded["two"] = stale
+            assert (await inspected(committer, "two"))["step"] == 3
+
+    asyncio.run(ask())
+
+
+def test_a_copy_of_an_agent_that_is_in_use_or_gone_is_not_kept(directory):
+    async def ask():
+        async with running(directory) as committer:
+            await act(committer, "two")
+            await committer._bring("two")
+            assert not committer.keeper.loaded
+            await committer.do("one", lambda agents: agents.names.discard("one"))
+            await committer._bring("one")
+            assert not committer.keeper.loaded
+
+    asyncio.run(ask())

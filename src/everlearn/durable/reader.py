@@ -253,3 +253,9 @@ class Reader:
         if not is_whole(record):
             raise Corrupt(f"{self.path}: table snapshots: agent {agent}: the snapshot at step {step} is damaged")
         return record
+
+    def last_row(self, agent: int) -> int:
+        """Return the number of the last row of a journal; 0 if it has no rows."""
+        with database.errors(self.path):
+            row = self.connection.execute("SELECT max(seq) FROM journal WHERE agent = ?", (agent,)).fetchone()
+        return row[0] or 0

@@ -70,9 +70,11 @@ class Agents:
         return self.cores[name]
 
     def _take(self, name: str) -> None:
-        """Take over an agent that was loaded, unless it was deleted and created again meanwhile."""
+        """Take over an agent that was loaded, unless it has changed on disk since, or is another of that name."""
         loaded = self.loaded.pop(name, None)
         if loaded is None or (record := self.store.enrolled(name)).created != loaded.record.created:
+            raise Unloaded(name)
+        if loaded.core.seq < self.store.last_row(record.number):  # it was loaded twice, and used in between
             raise Unloaded(name)
         if not loaded.recorded:
             self.store.record_face(record, loaded.core)
@@ -98,6 +100,7 @@ class Agents:
             return False
         if len(self.names) >= self.limits.agents:
             raise Taken(f"there are {len(self.names)} agents, and no more are taken; see --max-agents")
+        self.loaded.pop(name, None)
         self.cores[name] = self.store.create(name, setup)
         self.names.add(name)
         return True
@@ -108,6 +111,7 @@ class Agents:
             raise Missing(f"there is no agent {name}")
         self.store.delete(name)
         self.names.discard(name)
+        self.loaded.pop(name, None)
         number, _ = self._failed.pop(name, (None, None))
         self.quarantined.discard(number)
         if (core := self.cores.pop(name, None)) is not None:
@@ -139,6 +143,7 @@ class Agents:
         """
         name = next(name for name, kept in self.cores.items() if kept is core)
         del self.cores[name]
+        self.loaded.pop(name, None)
         self._changed.discard(core)
         if isinstance(error, Failed):
             self._failed[name] = core.number, error

@@ -121,7 +121,7 @@ class LoadingCommitter(Committer[Agents]):
 
     async def _bring(self, name: str) -> None:
         loaded = await asyncio.wrap_future(self._loader.load(name))
-        if self.keeper is not None:
+        if self.keeper is not None and name in self.keeper.names and name not in self.keeper.cores:
             self.keeper.loaded[name] = loaded
 
     def _end(self, name: str, task: asyncio.Task[None]) -> None:
