@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from everlearn.agents.agent import Agent
+from everlearn.durable.core import Core
 from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
@@ -351,3 +353,49 @@ def test_a_copy_of_an_agent_that_is_in_use_or_gone_is_not_kept(directory):
             assert not committer.keeper.loaded
 
     asyncio.run(ask())
+
+
+def no_memory(*_arguments: object) -> None:
+    raise MemoryError
+
+
+def test_a_lack_of_memory_passes(directory, monkeypatch):
+    """Neither a load nor an action that had too little memory quarantines an agent."""
+
+    async def ask():
+        async with running(directory) as committer:
+            with monkeypatch.context() as short:
+                short.setattr(Agent, "learn", no_memory)
+                with pytest.raises(MemoryError):
+                    await act(committer, "two")
+            core = await committer.do("two", lambda agents: agents.core("two"))
+            core.agent.choose = no_memory
+            with pytest.raises(MemoryError):
+                await act(committer, "two")
+            assert (await act(committer, "two"))["step"] == 3
+            assert committer.keeper.quarantined == set()
+
+    asyncio.run(ask())
+
+
+def test_no_snapshot_makes_a_failure_last(directory, monkeypatch):
+    """A failure that has passed at the next start is forgotten, though the agent changed while it was quarantined."""
+
+    async def ask(mode):
+        async with running(directory) as committer:
+            await committer.do("two", lambda agents: management.change_mode(agents, "two", mode))
+            return (await inspected(committer, "two"))["quarantined"]
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Agent, "learn", lambda *_arguments: cannot())
+        assert "could not learn" in asyncio.run(ask("shadow"))
+    assert asyncio.run(ask("learn")) is None
+
+
+def test_no_snapshot_is_due_of_an_agent_that_failed():
+    core = Core(make_setup(task="service-station", schedule="smooth", snapshot_every=1))
+    core.act()
+    core.apply(core.prepare("arrival"))
+    assert core.due
+    core.failure = Failed("it failed", 1)
+    assert not core.due

@@ -64,8 +64,8 @@ class Core:
 
     @property
     def due(self) -> bool:
-        """Whether another snapshot is due."""
-        return self.step - self._snapshot_step >= self.setup.snapshot_every
+        """Whether another snapshot is due; never of an agent that failed, which may succeed when it is replayed."""
+        return self.step - self._snapshot_step >= self.setup.snapshot_every and self.failure is None
 
     def act(self, allowed: Iterable[Label] | None = None) -> Label:
         """Return the action that it proposes for the step that is due; another call returns the same."""
@@ -109,9 +109,12 @@ class Core:
         agent.pending, self.asked = chosen, mask
         return chosen
 
-    def _failed(self, what: str, step: int, error: Exception) -> EverlearnError:
-        """Return the error of a design that raised one; a user's design raises errors of this project."""
-        if isinstance(error, EverlearnError):
+    def _failed(self, what: str, step: int, error: Exception) -> Exception:
+        """Return the error of a design that raised one; a user's design raises errors of this project.
+
+        A lack of memory passes, and is no failure of the design.
+        """
+        if isinstance(error, EverlearnError | MemoryError):
             return error
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return Failed(f"step {step}: the design {self.agent.design.name!r} could not {what} ({reason})", self.seq + 1)

@@ -31,7 +31,7 @@ def try_out(core: Core) -> None:
         other.restore(core.snapshot())
         for view in (views.inspect, views.policy_table, views.gauges):
             json.dumps(view(other), allow_nan=False)
-    except EverlearnError:
+    except (EverlearnError, MemoryError):
         raise
     except Exception as error:
         raise Failed(f"the design {core.agent.design.name!r} cannot be shown or saved ({error!r})") from error

@@ -150,6 +150,8 @@ class Agents:
             self._quarantine(name, core.number, error)
 
     def _snapshot(self, cores: list[Core]) -> None:
+        """Take snapshots; none of an agent that failed, since what failed may pass, and a snapshot stays."""
+        cores = [core for core in cores if core.failure is None]
         try:
             self.store.append([], cores)
         except LiveError as error:  # the journal has it all: recovery takes longer, nothing is lost

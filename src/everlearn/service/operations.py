@@ -136,7 +136,7 @@ def _proposed(agents: Agents, core: Core, allowed: list[Any] | None) -> dict[str
 def _propose(agents: Agents, core: Core, allowed: list[Any] | None) -> int:
     try:
         return core.propose(allowed)
-    except Failed as error:  # it may have drawn from its stream before it failed
+    except (Failed, MemoryError) as error:  # it may have drawn from its stream before it failed
         if core.failure is None:
             agents.reread(core, error)
         raise

@@ -134,6 +134,8 @@ def _of_the_store(scope: Scope, error: Exception) -> Answer:
         return problem(507, "full", "the disk is full; nothing was changed: the same can be tried again")
     if isinstance(error, Corrupt):
         return _numbered(scope, error, 503, "corrupt", "what is recorded of this agent is damaged")
+    if isinstance(error, MemoryError):
+        return _numbered(scope, error, 503, "memory", "there is not enough memory for this now; repeat it")
     if isinstance(error, LiveError):
         return _numbered(scope, error, 503, "store", "the store cannot do this now")
     return _numbered(scope, error, 500, "internal", "something went wrong")
