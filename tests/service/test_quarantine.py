@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import threading
+import time
+from pathlib import Path
 
 import pytest
 
-from everlearn.service.sandbox import Refused, Sandbox
+from everlearn.service import sandbox as module
+from everlearn.service.problems import answer_to
+from everlearn.service.sandbox import Refused, Sandbox, Untried
 from everlearn.service.settings import Limits
 from tests.durable.failing import failing_directory, spoilt
+from tests.service.conftest import until
 
 
 @pytest.fixture
@@ -132,3 +139,125 @@ def test_nothing_is_left_of_a_sandbox():
     for number in numbers:
         with pytest.raises(ProcessLookupError):
             os.kill(number, 0)
+
+
+STATION = {"task": "service-station"}
+LONG = Limits(trial_seconds=1_000, trial_megabytes=64)
+
+
+@pytest.fixture
+def slow():
+    """A sandbox whose trials may take longer than any test."""
+    made = Sandbox(LONG, processes=1)
+    yield made
+    made.close()
+
+
+def wait_for_ever(beginning: Path) -> None:
+    beginning.touch()
+    time.sleep(1_000)
+
+
+def orphan(*_arguments: object) -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(1_000)
+
+
+def limit_under_an_operator() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
+    module._limit(LONG)
+    assert resource.getrlimit(resource.RLIMIT_CPU) == (5, 5)
+
+
+def test_without_one_of_its_processes_a_sandbox_continues():
+    sandbox, ended = Sandbox(Limits(), processes=2), []
+    sandbox.ended = lambda: ended.append(True)
+    first, second = (process.number for process in sandbox._processes)
+    os.kill(first, signal.SIGKILL)
+    with pytest.raises(Untried, match="repeat the request"):
+        sandbox.try_setup(STATION)
+    for _ in range(3):
+        sandbox.try_setup(STATION)
+    assert sandbox.alive
+    assert not ended
+    os.kill(second, signal.SIGKILL)
+    for message in ("repeat the request", "start the service again", "start the service again"):
+        with pytest.raises(Untried, match=message):
+            sandbox.try_setup(STATION)
+    assert not sandbox.alive
+    assert ended == [True]
+    sandbox.close()
+
+
+def test_without_its_sandbox_the_process_ends(start):
+    service = start(before="from everlearn.service import sandbox\nsandbox._serve = lambda *_arguments: None\n")
+    for _ in range(2):
+        reply = service.call("POST", "/v1/agents", {"name": "a", "setup": STATION})
+        assert (reply.status, reply.json["error"]) == (503, "sandbox")
+    assert service.ended() == 2
+    assert "the service ended because its sandbox did" in service.written
+
+
+def test_a_trial_that_cannot_begin_is_neither_accepted_nor_the_last(monkeypatch):
+    try_in_a_child, calls = module._in_a_child, []
+
+    def fails_once(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return try_in_a_child(*arguments)
+
+    monkeypatch.setattr(module, "_in_a_child", fails_once)
+    sandbox = Sandbox(Limits(), processes=1)
+    with pytest.raises(Untried, match=r"cannot be tried now \(Resource temporarily unavailable\)") as caught:
+        sandbox.try_setup(STATION)
+    assert answer_to({}, caught.value).status_code == 503
+    sandbox.try_setup(STATION)
+    sandbox.close()
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError, SystemExit])
+def test_a_trial_that_cannot_be_limited_is_not_accepted(monkeypatch, error):
+    def cannot(*_arguments):
+        raise error
+
+    monkeypatch.setattr(module, "_limit", cannot)
+    sandbox = Sandbox(Limits(), processes=1)
+    with pytest.raises(Untried, match="exit status 70"):
+        sandbox.try_setup(STATION)
+    sandbox.close()
+
+
+def test_the_limits_of_an_operator_are_kept(slow):
+    slow._run(limit_under_an_operator)
+
+
+def test_the_end_of_a_process_is_noticed_while_its_trial_runs(slow):
+    with pytest.raises(Untried):
+        slow._run(orphan)
+
+
+def test_a_signal_to_stop_does_not_end_a_sandbox_before_the_service(slow):
+    slow.try_setup(STATION)
+    os.kill(slow._processes[0].number, signal.SIGTERM)
+    slow.try_setup(STATION)
+
+
+def test_closing_ends_what_is_being_tried(slow, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    errors = []
+
+    def ask():
+        try:
+            slow._run(wait_for_ever, tmp_path / "begun")
+        except Untried as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]  # one that is tried, one that waits for its turn
+    for thread in threads:
+        thread.start()
+    until((tmp_path / "begun").exists)
+    slow.close()
+    for thread in threads:
+        thread.join()
+    assert len(errors) == 2

@@ -38,6 +38,7 @@ def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings)
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, reread, settings))
         yield
         await asyncio.to_thread(committer.close)
+        await asyncio.to_thread(sandbox.close)  # nobody waits for a trial any more
         log(logging.INFO, "stopped")
 
     async def openapi(_call: Call) -> Response:

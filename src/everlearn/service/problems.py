@@ -29,7 +29,7 @@ from everlearn.service.agents import Missing, Stale, Taken
 from everlearn.service.committer import Busy
 from everlearn.service.logs import LOG
 from everlearn.service.operations import Asked
-from everlearn.service.sandbox import Refused
+from everlearn.service.sandbox import Refused, Untried
 
 MESSAGE_LENGTH = 500
 """How many characters a message has at most: it names what was sent, which may be long."""
@@ -95,6 +95,8 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
         )
     if isinstance(error, Busy):
         return problem(503, "busy", "too many requests wait; come again", {"Retry-After": "1"})
+    if isinstance(error, Untried):
+        return problem(503, "sandbox", str(error), {"Retry-After": "1"})
     if isinstance(error, Conflict | Stale | Missing | Taken):
         return _of_the_agent(error)
     if isinstance(error, Failed):

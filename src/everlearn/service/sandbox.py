@@ -7,6 +7,7 @@ and processor time.  So a trial that hangs or takes all memory ends alone.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import pickle
 import queue
@@ -14,6 +15,8 @@ import resource
 import signal
 import socket
 import struct
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +26,7 @@ from everlearn.durable.core import Core
 from everlearn.durable.setup import Setup
 from everlearn.durable.trial import try_out, try_state
 from everlearn.errors import EverlearnError, LiveError
+from everlearn.service.logs import log
 from everlearn.service.settings import Limits
 from everlearn.service.setups import remote_setup
 
@@ -32,12 +36,20 @@ PROCESSES = 2
 WALL = 6
 """A trial may take this many times its processor time, since others may use the machine."""
 
+PATIENCE = 1.0
+"""After how many seconds the processes that have not ended by themselves are ended, with their trials."""
+
+_TRIED, _UNTRIED = b"1", b"0"  # how an answer begins: it was tried, and what follows is wrong; or it could not be
 _LENGTH = struct.Struct("!Q")
 _MEGABYTE = 1 << 20
 
 
 class Refused(EverlearnError):  # noqa: N818 - reads as what it is
     """A setup or an agent state that could not be run; the message says why."""
+
+
+class Untried(LiveError):  # noqa: N818 - reads as what it is
+    """A setup or an agent state that could not be tried now."""
 
 
 class Sandbox:
@@ -59,8 +71,12 @@ class Sandbox:
 
     def __init__(self, limits: Limits, processes: int = PROCESSES) -> None:
         self.limits = limits
+        self.ended: Callable[[], None] = lambda: None  # called when the last process has ended by itself
         self._idle: queue.SimpleQueue[_Process | None] = queue.SimpleQueue()
         self._processes: list[_Process] = []
+        self._lost: set[_Process] = set()
+        self._lock = threading.Lock()
+        self._closed = False
         for _ in range(processes):
             process = _Process(limits, [other.connection for other in self._processes])
             self._processes.append(process)
@@ -74,24 +90,50 @@ class Sandbox:
         """Give an agent of this setup an agent state, and let it take some steps."""
         self._run(_try_state, setup.document, state)
 
+    @property
+    def alive(self) -> bool:
+        """Whether a process is left; without one nothing is ever tried again."""
+        return len(self._lost) < len(self._processes)
+
     def close(self) -> None:
-        """End the processes."""
+        """End the processes, and what they try."""
+        if self._closed:
+            return
+        self._closed = True
+        self._idle.put(None)
         for process in self._processes:
-            process.close()
+            process.hang_up()
+        ends = time.monotonic() + PATIENCE
+        for process in self._processes:
+            process.wait(ends)
 
     def _run(self, job: Callable[..., None], *arguments: Any) -> None:
         process = self._idle.get()
         if process is None:
             self._idle.put(None)
-            raise LiveError("the sandbox has ended; start the service again")
+            raise Untried("the sandbox has ended; start the service again")
         try:
             answer = process.ask(pickle.dumps((job, arguments)))
         except OSError:
-            self._idle.put(None)
-            raise LiveError("the sandbox has ended; start the service again") from None
+            self._lose(process)
+            raise Untried("a process of the sandbox has ended; repeat the request") from None
         self._idle.put(process)
-        if answer:
-            raise Refused(answer)
+        if answer[:1] != _TRIED:
+            raise Untried(f"it cannot be tried now ({answer[1:].decode()}); repeat the request")
+        if len(answer) > 1:
+            raise Refused(answer[1:].decode(errors="replace"))
+
+    def _lose(self, process: _Process) -> None:
+        """Do without a process that has ended; without the last one, let nobody wait."""
+        if self._closed:
+            return
+        process.kill()
+        with self._lock:
+            self._lost.add(process)
+        log(logging.ERROR, "a process of the sandbox has ended", left=len(self._processes) - len(self._lost))
+        if not self.alive:
+            self._idle.put(None)
+            self.ended()
 
 
 def _try_setup(document: dict[str, Any], limits: Limits) -> None:
@@ -109,64 +151,115 @@ class _Process:
         self.connection, theirs = socket.socketpair()
         self.number = os.fork()
         if self.number == 0:
-            for other in (self.connection, *others):  # else it would keep them open
-                other.close()
-            _serve(theirs, limits)
+            try:
+                for other in (self.connection, *others):  # else it would keep them open
+                    other.close()
+                _serve(theirs, limits)
+            finally:  # whatever happens, it does not continue as another service
+                os._exit(0)
         theirs.close()
 
-    def ask(self, request: bytes) -> str:
-        """Return what is wrong, or nothing."""
+    def ask(self, request: bytes) -> bytes:
+        """Return whether it was tried, and what is wrong, if anything."""
         _send(self.connection, request)
-        return _receive(self.connection).decode()
+        return _receive(self.connection)
 
-    def close(self) -> None:
-        """End the process."""
+    def hang_up(self) -> None:
+        """Let the process end, and whoever waits for its answer."""
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
         self.connection.close()
+
+    def wait(self, ends: float) -> None:
+        """Wait for its end until a time, then end it and what it tries."""
+        unreaped = os.WEXITED | os.WNOHANG | os.WNOWAIT  # so that its number stays its own
         with suppress(ChildProcessError):
+            while os.waitid(os.P_PID, self.number, unreaped) is None and time.monotonic() < ends:
+                time.sleep(0.002)
+            self.kill()
             os.waitpid(self.number, 0)
 
+    def kill(self) -> None:
+        """End the process and what it tries; only before it was waited for."""
+        with suppress(OSError):
+            os.killpg(self.number, signal.SIGKILL)
 
-def _serve(connection: socket.socket, limits: Limits) -> NoReturn:
-    """Answer requests until the connection ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+def _serve(connection: socket.socket, limits: Limits) -> None:
+    """Answer requests until the connection ends; signals that stop the service do not interrupt what it waits for."""
+    os.setpgid(0, 0)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     with suppress(OSError):
         while True:
-            _send(connection, _in_a_child(_receive(connection), limits))
-    os._exit(0)
+            request = _receive(connection)
+            try:
+                answer = _in_a_child(request, limits, connection)
+            except OSError as error:  # such as too many processes
+                answer = _UNTRIED + str(error.strerror).encode()
+            _send(connection, answer)
 
 
-def _in_a_child(request: bytes, limits: Limits) -> bytes:
+def _in_a_child(request: bytes, limits: Limits, connection: socket.socket) -> bytes:
     """Return what a child found wrong, or how it ended."""
     reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
+    try:
+        child = os.fork()
+        if child == 0:
+            _try(request, limits, (connection.fileno(), reading), writing)
+    except OSError:
         os.close(reading)
-        _limit(limits)
-        os.write(writing, _attempt(request, limits)[:4096])
-        os._exit(0)
-    os.close(writing)
+        raise
+    finally:
+        os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         answer = pipe.read()
     _, status = os.waitpid(child, 0)
-    ended = os.waitstatus_to_exitcode(status)
-    if ended in (-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL):
-        return f"making and trying it takes more than {limits.trial_seconds:g} s; make it smaller".encode()
-    return answer if ended == 0 else f"trying it ended with {_ending(ended)}; it cannot be accepted".encode()
+    return _result(answer, os.waitstatus_to_exitcode(status), limits)
 
 
-def _ending(status: int) -> str:
-    return f"exit status {status}" if status > 0 else signal.Signals(-status).name
+def _try(request: bytes, limits: Limits, inherited: tuple[int, ...], writing: int) -> NoReturn:
+    """Try what is requested, write what is wrong, and end."""
+    try:
+        for number in inherited:  # else nobody would notice that the process before this one has ended
+            os.close(number)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        _limit(limits)
+        os.write(writing, _TRIED + _attempt(request, limits)[:4096])
+        os._exit(0)
+    finally:
+        os._exit(os.EX_SOFTWARE)
+
+
+def _result(answer: bytes, ended: int, limits: Limits) -> bytes:
+    """Return the answer of a child that ended with an exit status, or by a signal (below zero)."""
+    seconds = f"making and trying it takes more than {limits.trial_seconds:g} s"
+    if ended in (-signal.SIGXCPU, -signal.SIGALRM):
+        return _TRIED + f"{seconds}; make it smaller".encode()
+    if ended == -signal.SIGKILL:  # by the limit of processor time, or by the system, for lack of memory
+        return _TRIED + f"{seconds}, or more memory than there is; make it smaller".encode()
+    if ended < 0:
+        return _TRIED + f"trying it ended with {signal.Signals(-ended).name}; it cannot be accepted".encode()
+    return answer if ended == 0 and answer else _UNTRIED + f"exit status {ended}".encode()
 
 
 def _limit(limits: Limits) -> None:
     seconds = max(1, round(limits.trial_seconds))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    _lower(resource.RLIMIT_CPU, seconds, seconds + 1)
     signal.setitimer(signal.ITIMER_REAL, WALL * limits.trial_seconds)
     used = Path("/proc/self/statm")
     if used.exists():  # elsewhere memory is not limited
         pages = int(used.read_text().split()[0])
         most = pages * resource.getpagesize() + limits.trial_megabytes * _MEGABYTE
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        _lower(resource.RLIMIT_AS, most, most)
+
+
+def _lower(kind: int, soft: int, hard: int) -> None:
+    """Set a limit, or keep the one that there is, if that is lower."""
+    _, most = resource.getrlimit(kind)
+    if most != resource.RLIM_INFINITY:
+        soft, hard = min(soft, most), min(hard, most)
+    resource.setrlimit(kind, (soft, hard))
 
 
 def _attempt(request: bytes, limits: Limits) -> bytes:
