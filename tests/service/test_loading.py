@@ -16,7 +16,7 @@ from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import Corrupt, Failed, LiveError
 from everlearn.service import management, operations
-from everlearn.service.agents import Loaded, Missing
+from everlearn.service.agents import Loaded, Missing, Stale
 from everlearn.service.committer import Busy
 from everlearn.service.loading import THREADS, LoadingCommitter, load
 from everlearn.service.metrics import Metrics
@@ -399,3 +399,23 @@ def test_no_snapshot_is_due_of_an_agent_that_failed():
     assert core.due
     core.failure = Failed("it failed", 1)
     assert not core.due
+
+
+def test_a_mode_that_it_has_already_is_changed_only_at_the_version_that_is_expected(directory):
+    """A repetition of the last change succeeds; a change that somebody else has followed does not."""
+
+    def change(committer, expected):
+        return committer.do("two", lambda agents: management.change_mode(agents, "two", "frozen", expected))
+
+    async def ask():
+        async with running(directory) as committer:
+            before = (await inspected(committer, "two"))["version"]
+            after = (await change(committer, before))["version"]
+            for expected in (before, after, None, "*"):
+                assert (await change(committer, expected))["version"] == after
+            await told(committer, "two", 3)
+            for expected in (before, after, "nonsense"):
+                with pytest.raises(Stale):
+                    await change(committer, expected)
+
+    asyncio.run(ask())

@@ -261,3 +261,12 @@ def test_closing_ends_what_is_being_tried(slow, tmp_path, monkeypatch):
     for thread in threads:
         thread.join()
     assert len(errors) == 2
+
+
+def be_ended_first() -> None:
+    assert Path("/proc/self/oom_score_adj").read_text().strip() == "1000"
+
+
+@pytest.mark.skipif(not Path("/proc/self/oom_score_adj").exists(), reason="only Linux has it")
+def test_where_memory_is_short_a_trial_is_ended_and_not_the_service(slow):
+    slow._run(be_ended_first)

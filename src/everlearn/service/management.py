@@ -55,9 +55,13 @@ def version(core: Core) -> str:
 
 def require_version(core: Core, expected: str | None) -> None:
     """Raise if a request expects another version of an agent; ``expected`` is the header If-Match, if there is one."""
-    tags = ["*"] if expected is None else [tag.strip().strip('"') for tag in expected.split(",")]
-    if "*" not in tags and version(core) not in tags:
+    if not _is_expected(core, expected):
         raise Stale(version(core))
+
+
+def _is_expected(core: Core, expected: str | None) -> bool:
+    tags = ["*"] if expected is None else [tag.strip().strip('"') for tag in expected.split(",")]
+    return "*" in tags or version(core) in tags
 
 
 def _write(agents: Agents, core: Core, entry: Entry, expected: str | None) -> None:
@@ -83,7 +87,7 @@ def _is_written(agents: Agents, core: Core, entry: Entry, expected: str) -> bool
 def change_mode(agents: Agents, name: str, mode: str, expected: str | None = None) -> dict[str, Any]:
     """Let an agent learn, freeze or shadow; a mode that it has already is not journalled again."""
     core = agents.core(name)
-    if core.mode != mode:
+    if core.mode != mode or not _is_expected(core, expected):
         _write(agents, core, core.change_mode(mode), expected)
     return inspect(agents, name)
 

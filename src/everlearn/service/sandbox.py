@@ -252,6 +252,8 @@ def _limit(limits: Limits) -> None:
         pages = int(used.read_text().split()[0])
         most = pages * resource.getpagesize() + limits.trial_megabytes * _MEGABYTE
         _lower(resource.RLIMIT_AS, most, most)
+    with suppress(OSError):  # where memory is short, the system ends this process and not the service
+        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def _lower(kind: int, soft: int, hard: int) -> None:

@@ -56,7 +56,7 @@ class Limits:
     connections: int = 1_000
     patience: float = 10.0
     trial_seconds: float = 20.0
-    trial_megabytes: int = 1_024
+    trial_megabytes: int = 512
 
     def __post_init__(self) -> None:
         for name in ("body", "state", "labels", "states", "values", "rows", "agents", "waiting", "connections"):
