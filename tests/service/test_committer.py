@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from itertools import chain
 from typing import Any
 
 import pytest
 
+from everlearn.errors import LiveError, StoreFull
 from everlearn.service.committer import Busy, Committer, Prepared
 from everlearn.service.metrics import Metrics
 
@@ -207,3 +209,32 @@ def test_a_thread_that_ends_lets_nobody_wait(book, caplog):
     assert not made.ready
     assert book.closed
     assert "the committer has ended" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "ready"),
+    [
+        (ValueError("bad entry"), None, True),
+        (LiveError("UNIQUE constraint failed"), sqlite3.IntegrityError(), True),
+        (LiveError("disk I/O error"), sqlite3.OperationalError(), False),
+        (LiveError("Input/output error"), OSError(), False),
+        (StoreFull("the disk is full"), None, False),
+    ],
+)
+def test_only_errors_of_the_disk_make_it_unready(book, committer, error, cause, ready):
+    append = book.append
+    error.__cause__ = cause
+
+    def fail(_entries):
+        raise error
+
+    async def ask():
+        book.append = fail
+        with pytest.raises(type(error)):
+            await committer.do("a", writing(1))
+        assert committer.ready is ready
+        book.append = append
+        await committer.do("a", writing(2))
+        assert committer.ready
+
+    asyncio.run(ask())

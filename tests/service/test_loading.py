@@ -419,3 +419,33 @@ def test_a_mode_that_it_has_already_is_changed_only_at_the_version_that_is_expec
                     await change(committer, expected)
 
     asyncio.run(ask())
+
+
+def test_an_agent_that_is_deleted_while_it_is_loaded_is_missing(directory, openings):
+    gate = openings.hold("two")
+    openings.errors["two"] = Corrupt("its rows are gone")
+
+    async def ask():
+        async with running(directory) as committer:
+            waiting = act(committer, "two")
+            await until(lambda: openings.names == ["two"])
+            await committer.do("two", lambda agents: agents.delete("two"))
+            gate.set()
+            with pytest.raises(Missing):
+                await waiting
+
+    asyncio.run(ask())
+
+
+def test_what_is_loaded_is_of_one_moment(directory, openings):
+    gate = openings.hold("two")
+
+    async def ask():
+        async with running(directory) as committer:
+            loading = committer._loader.load("two")
+            await until(lambda: openings.names == ["two"])
+            await committer.do("two", lambda agents: agents.delete("two"))
+            gate.set()
+            assert (await asyncio.wrap_future(loading)).core.step == 2
+
+    asyncio.run(ask())

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from everlearn.errors import LiveError
+from everlearn.errors import Corrupt, LiveError, StoreFull
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
 
@@ -250,10 +251,17 @@ class Committer(Generic[K]):
             return [(job.future, *_attempt(lambda then: then(), entry.then)) for job, entry in prepared]
         if len(prepared) > 1:
             return [answer for pair in prepared for answer in self._commit(keeper, [pair])]
-        self.healthy = False
+        self.healthy = self.healthy and not _is_of_the_disk(error)
         self.metrics.failed_commits += 1
         log(logging.ERROR, "commit failed", agent=prepared[0][0].agent, error=repr(error))
         return [(prepared[0][0].future, None, error)]
+
+
+def _is_of_the_disk(error: BaseException) -> bool:
+    """Return whether a commit failed for a reason that concerns all agents, and not what one of them brought."""
+    return isinstance(error, StoreFull | Corrupt | OSError) or isinstance(
+        error.__cause__, OSError | sqlite3.OperationalError
+    )
 
 
 def _attempt(work: Callable[[Any], Any], argument: Any) -> tuple[Any, BaseException | None]:

@@ -31,6 +31,7 @@ def load(directory: Path, name: str) -> Loaded:
     """Recover an agent from the disk, through a connection of its own; nothing is written."""
     path = directory / database.FILE
     with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
+        reader.connection.execute("BEGIN")  # so that all that is read is of the same moment
         record = reader.enrolled(name)
         reopened = reopen(record.setup, record.face, {})
         if reopened.changes:
@@ -103,7 +104,11 @@ class LoadingCommitter(Committer[Agents]):
         """Load the agent that is not loaded."""
         if not isinstance(error, Unloaded):
             raise error
-        await self._load(error.name)
+        try:
+            await self._load(error.name)
+        except LiveError:
+            if await self.do(None, lambda agents: error.name in agents.names):
+                raise  # else it was deleted meanwhile, which the work will notice
 
     async def _load(self, name: str) -> None:
         """Wait until an agent is loaded; all requests for it wait for the same."""
