@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -15,6 +17,7 @@ import pytest
 import everlearn as el
 from everlearn.client import Client, ServiceError, Unreachable
 from everlearn.client.fallback import TablePolicy, make_fallback
+from everlearn.client.operator import Operator
 from everlearn.errors import InputError
 from tests.refusal import refusal
 from tests.service.conftest import STATION
@@ -390,3 +393,23 @@ def test_it_needs_the_standard_library_alone():
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_deletion_whose_answer_was_lost_with_a_reused_connection_succeeds():
+    """The first attempt deletes the agent, and the connection is reset; the second finds that it is gone."""
+
+    def answers(listener):
+        for status, body in ((200, b'{"version":"1-00000000"}'), (404, b"{}")):
+            connection, _ = listener.accept()
+            connection.recv(1 << 16)
+            connection.sendall(b"HTTP/1.1 %d .\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body))
+            if status == 200:
+                connection.recv(1 << 16)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answers, args=(listener,), daemon=True)
+        thread.start()
+        Operator(f"http://127.0.0.1:{listener.getsockname()[1]}", "north", deadline=60).delete()
+        thread.join()

@@ -91,7 +91,7 @@ class Connection:
             except Unreachable as error:
                 problem = error
             except ServiceError as error:
-                error.attempts = attempt
+                error.attempts += attempt - 1
                 raise
             else:
                 if not self.connected:
@@ -117,7 +117,11 @@ class Connection:
         except (OSError, http.client.HTTPException) as error:
             self.close()
             if reused and isinstance(error, ConnectionResetError | BrokenPipeError):
-                return self._attempt(method, path, content, timeout, headers)  # the service closed an idle connection
+                try:  # the service closed an idle connection, or has ended
+                    return self._attempt(method, path, content, timeout, headers)
+                except ServiceError as refusal:
+                    refusal.attempts += 1
+                    raise
             raise Unreachable(f"{self._parts.netloc}: {str(error) or type(error).__name__}") from error
         if response.will_close:
             self.close()

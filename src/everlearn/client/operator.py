@@ -14,8 +14,8 @@ from everlearn.errors import require
 class Operator:
     """The requests of an operator.
 
-    Rollback, import and deletion carry the version of the agent that was looked at, so that they cannot act twice, nor
-    after somebody else's change.
+    Rollback, import and deletion carry the version that the agent has when they are called, so that an attempt that is
+    repeated cannot act twice.
     """
 
     def __init__(self, url: str, agent: str, *, token: str | None = None, deadline: float = 1.0) -> None:

@@ -61,9 +61,7 @@ def serve(directory: Path, settings: Settings) -> None:
             log(logging.WARNING, "tokens travel unencrypted; put a proxy with TLS before this address", host=host)
         fields = {"host": host, "port": port, "data": str(directory), "version": __version__}
         server = Server(config, lambda: log(logging.INFO, "serving", **fields))
-        committer.ended = sandbox.ended = (
-            server.stop
-        )  # without it nothing can be served; whoever started this starts it again
+        committer.ended = sandbox.ended = server.stop  # whoever started this starts it again
         run(server, listener)
         if not server.asked:
             part = "committer" if sandbox.alive else "sandbox"
