@@ -411,5 +411,7 @@ def test_a_deletion_whose_answer_was_lost_with_a_reused_connection_succeeds():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=answers, args=(listener,), daemon=True)
         thread.start()
-        Operator(f"http://127.0.0.1:{listener.getsockname()[1]}", "north", deadline=60).delete()
+        operator = Operator(f"http://127.0.0.1:{listener.getsockname()[1]}", "north", deadline=60)
+        operator.delete()
+        operator._connection.close()
         thread.join()
