@@ -1,4 +1,4 @@
-"""Data sets whose truth is known: transitions logged by a learning agent or a fixed policy, and what they could tell."""
+"""Data sets whose truth is known: what a learning agent or a fixed policy logged, and how intervals from them fare."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from everlearn.durable.transitions import Transitions
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.engine.runner import table_for
-from everlearn.protocol import Table
+from everlearn.protocol import Experience, Table
 
 
 class Logged(NamedTuple):
@@ -60,6 +60,23 @@ def learned(task: el.Task, steps: int, runs: int, seed: int = 0) -> Iterator[Tra
         for log in group.stored()["log"]:
             states, actions, following = (log[:, column].astype(np.int64) for column in (0, 1, 3))
             yield Transitions(states, actions, following, low + (high - low) * log[:, 2], following)
+
+
+def driven(task: el.Task, steps: int, runs: int, seed: int = 0) -> Iterator[Transitions]:
+    """Yield the same as :func:`learned`, from the agent that is driven step by step: nothing is compiled."""
+    world = World(task)
+    bounds = world.chances.cumsum(axis=2)[..., :-1]
+    for run in range(runs):
+        agent, draws = el.Agent(task, seed=seed, run=run), np.random.default_rng((seed, run)).random(steps)
+        rows = []
+        for draw in draws:
+            state, action = agent.situation, agent.choose()
+            following = int(np.searchsorted(bounds[state, action], draw, side="right"))
+            reward = float(world.rewards[state, action])
+            agent.learn(Experience(state, action, following, agent.learned(reward), following))
+            rows.append((state, action, following, reward))
+        states, actions, ends, rewards = (np.array(column) for column in zip(*rows, strict=True))
+        yield Transitions(states, actions, ends, rewards, ends)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ error of lambda is to first order
 
 This is a sum of martingale differences, whoever chose the actions.  So its variance is the sum of w^2 v / n, where v is
 the variance of r + h(s') within (s, a).  The interval is Student's, with the degrees of freedom of Welch and
-Satterthwaite.
+Satterthwaite.  Two effects of the order 1 / n are not in it: outcomes that were never seen, and the bias of data whose
+collection depends on what they show, as when a learner abandons an action after bad luck.  The standard deviation that
+half a transition to a random state beside each n would cause estimates their size; half of it widens the interval.
 
 With tables, other estimators give the same number: fitted Q evaluation has this fixed point, weighting transitions
 by the stationary density ratio d pi / (n / T) gives the sum of w r, and the doubly robust estimate adds a correction
@@ -85,9 +87,9 @@ def estimate(data: Transitions, policy: Table, confidence: float = 0.95, span: f
     parts = weights**2 * variance / n
     total, spread = float(parts.sum()), float(np.ptp(chain.values[data.states]))
     freedom = total**2 / float(np.sum(parts**2 / np.maximum(n - 1, 1))) if total > 0 else float(len(residuals))
-    half = float(stdtrit(max(freedom, 1.0), (1 + confidence) / 2)) * math.sqrt(total) + RESTART * spread
-    least = (float(np.ptp(data.rewards)) if span is None else span) * -math.log(1 - confidence) / len(residuals)
     unseen = math.sqrt(UNSEEN * float(np.sum((weights / n) ** 2 * _distances(chain))))
+    half = float(stdtrit(max(freedom, 1.0), (1 + confidence) / 2)) * math.sqrt(total) + unseen / 2 + RESTART * spread
+    least = (float(np.ptp(data.rewards)) if span is None else span) * -math.log(1 - confidence) / len(residuals)
     shares = chain.stationary[:, None] * policy
     return Estimate(chain.average, max(half, least), least, freedom, unseen, chain.visits, shares, parts, residuals)
 
