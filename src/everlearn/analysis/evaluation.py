@@ -49,7 +49,14 @@ LISTED = 3
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What a policy would earn per step, as a journal tells it; see :func:`evaluate`."""
+    """What a policy would earn per step, as a journal tells it; see :func:`evaluate`.
+
+    Examples
+    --------
+    >>> Evaluation(0.5, 0.45, 0.55, True, (), (), 0.4, 1000, 0.95, "fast")
+    Evaluation(0.5, 0.45 to 0.55 at 0.95; earned 0.4 in 1,000 steps)
+
+    """
 
     estimate: float | None  # None if the journal does not support one
     lower: float | None
@@ -68,7 +75,7 @@ class Evaluation:
             found = f"{self.estimate:.4g}, {self.lower:.4g} to {self.upper:.4g} at {self.confidence:g}"
         else:
             found = f"not supported: {self.reasons[0]}"
-        warned = "".join(f"; {warning}" for warning in self.warnings)
+        warned = f"; {counted(len(self.warnings), 'warning')}" if self.warnings else ""
         return f"Evaluation({found}; earned {self.earned:.4g} in {counted(self.steps, 'step')}{warned})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +130,9 @@ def evaluate(
 
     """
     number = as_number(confidence)
-    require(number is not None and 0 < number < 1, "confidence", confidence, "give a number between 0 and 1")
+    require(
+        number is not None and 0 < number < 1, "confidence", confidence, "give a number between 0 and 1, such as 0.95"
+    )
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
     with Reader(directory) as reader:
         record = reader.enrolled(_choose(reader, agent))
