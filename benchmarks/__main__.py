@@ -7,6 +7,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.agents import by_the_thousand
 from benchmarks.checking import checked
 from benchmarks.designs import by_design
 from benchmarks.engine import against_c
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "cluster": ("What a leg of a cluster moves and costs, the paper's agent on the station, two workers here", sizing),
     "live": ("A durable agent: speed, recovery and memory", durable),
     "service": ("Over HTTP against a bare endpoint that does the same commit, and 64 agents against one", over_http),
+    "agents": ("10,000 agents of ten values in one service", by_the_thousand),
     "theory": ("Exact computation, one core", growth),
     "play": ("The page in Chromium, the paper's agent on the station at full speed; medians of five rounds", looking),
     "start": ("How long a person waits", waiting),

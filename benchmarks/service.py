@@ -28,7 +28,7 @@ def over_http() -> list[dict[str, str]]:
     """
     found: dict[tuple[str, int], list[tuple[float, list[float]]]] = {}
     with _running("service") as service, _running("bare") as bare:
-        for port in (bare, service):  # an agent computes its schedule 4,096 steps ahead, for the first time here
+        for port in (bare, service):  # warm up
             asyncio.run(_load(port, MANY, 2.0))
         for agents in (1, MANY) * ROUNDS:
             for name, port in (("bare", bare), ("service", service)):
@@ -53,7 +53,7 @@ def _row(found: dict[tuple[str, int], list[tuple[float, list[float]]]], agents: 
 @contextmanager
 def _running(what: str) -> Iterator[int]:
     """Start one of the two, with its agents, and yield its port."""
-    folder, port = Path(tempfile.mkdtemp(prefix="everlearn-bench-")), _free_port()
+    folder, port = Path(tempfile.mkdtemp(prefix="everlearn-bench-")), free_port()
     serve = ["-c", "from everlearn.cli.main import main; main()", "serve", "--data", str(folder), "--port", str(port)]
     command = {"service": [*serve, "--log-level", "error"], "bare": ["-m", "benchmarks.bare", str(folder), str(port)]}
     process = subprocess.Popen([sys.executable, *command[what]])
@@ -69,7 +69,8 @@ def _running(what: str) -> Iterator[int]:
         shutil.rmtree(folder)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody uses."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

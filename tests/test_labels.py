@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -106,3 +107,15 @@ def test_labels_and_types_in_messages():
     assert few(range(100), most=2) == "0, 1, ..."
     assert [counted(1, "action"), counted(2000, "observation")] == ["1 action", "2,000 observations"]
     assert [kind_of(value) for value in (None, 0.5, 1, (1, 2))] == ["None", "a float", "an int", "a tuple"]
+
+
+def test_a_label_that_appears_twice_is_found_in_linear_time():
+    """Within seconds of processor time, however busy the machine is: comparing each with each takes minutes."""
+    before = signal.signal(signal.SIGVTALRM, lambda *_: pytest.fail("it takes too long"))
+    signal.setitimer(signal.ITIMER_VIRTUAL, 5)
+    try:
+        with pytest.raises(LabelError, check=refusal("states")):
+            check_labels([*range(100_000), 99_999], "states")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from everlearn.errors import StoreError
-from everlearn.locks import gathering, working
+from everlearn.locks import gathering, unless_held, working
 
 HOLDER = """
 import sys, time
@@ -99,3 +99,35 @@ def test_a_lock_is_free_after_an_error(tmp_path):
 def test_a_directory_is_made_where_there_is_none(tmp_path):
     with working(tmp_path / "deep" / "down"):
         assert (tmp_path / "deep" / "down").is_dir()
+
+
+def test_a_forked_child_does_not_keep_the_lock(tmp_path):
+    reading, writing = os.pipe()
+    with working(tmp_path):
+        child = os.fork()
+        if child == 0:
+            os.close(writing)
+            os.read(reading, 1)  # until its parent has ended the test
+            os._exit(0)
+    try:
+        with working(tmp_path):
+            pass
+    finally:
+        os.close(writing)
+        os.waitpid(child, 0)
+        os.close(reading)
+
+
+def test_a_lock_file_may_have_anything_in_it(tmp_path):
+    (tmp_path / ".lock").write_bytes(b"\xff\xfe")
+    with working(tmp_path, "1-of-2"):
+        assert "another process works there; wait for it" in refused(tmp_path)
+
+
+def test_readers_know_whether_a_directory_is_held(tmp_path):
+    with unless_held(tmp_path) as free:
+        assert free
+    with working(tmp_path), unless_held(tmp_path) as free:
+        assert not free
+    with unless_held(tmp_path) as free:
+        assert free

@@ -23,8 +23,10 @@
     └── LiveError                    a durable agent cannot do what was asked
         ├── Changed                  something that an agent depends on has changed since it was last open
         ├── Conflict                 a step that is recorded with other content, or that is not due
+        ├── Failed                   a built-in design could not act or learn with what it knows
         ├── Corrupt                  a damaged file: it names the file and the place
         └── StoreFull                the disk is full; nothing was changed, and the call can be repeated
+            └── Unsynced             the disk failed; whether the call was recorded is unknown
 """
 
 from __future__ import annotations
@@ -291,6 +293,14 @@ class Corrupt(LiveError):  # noqa: N818 - reads as what it is
 
 class StoreFull(LiveError):  # noqa: N818 - reads as what it is
     """The disk is full.  Nothing was changed, and the call can be repeated."""
+
+
+class Unsynced(StoreFull):
+    """The disk failed to synchronise what was written, so whether it was recorded is unknown.
+
+    The agent resumes as it was before.  If the process ends before the next row is written, the row may be there when
+    the agent is opened again: to be safe, repeat the call with its step number.
+    """
 
 
 def _restored(kind: type[EverlearnError], message: str, data: dict[str, Any]) -> EverlearnError:

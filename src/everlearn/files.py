@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,11 +19,11 @@ from everlearn.errors import StoreError, require
 
 UNREADABLE = (
     *(OSError, ValueError, KeyError, EOFError, TypeError, NotImplementedError, RuntimeError, SyntaxError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError),
 )
 """What NumPy and zipfile raise on a damaged npz file, depending on where the damage is."""
 
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}(-wal|-shm|-journal)?")
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error numbers of the system if no room is left."""
@@ -70,15 +71,18 @@ def remove_leftovers(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, synced, so that a power failure does not lose what is written there later."""
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Create a folder and its parents, synced, so that a power failure does not lose what is written there later.
+
+    ``mode`` is that of the folder itself, if it is created, minus the user's umask.
+    """
     if folder.exists():
         if not folder.is_dir():
             raise StoreError(f"{folder}: is a file; give a directory")
         return
     make_folder(folder.parent)
     with _allowed(folder):
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode, exist_ok=True)
         sync_directory(folder.parent)
 
 

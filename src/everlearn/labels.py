@@ -7,6 +7,7 @@ one encoding as JSON, in which tuples are lists.  Integers and strings of NumPy 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -62,8 +63,9 @@ def check_labels(labels: Iterable[object], argument: str) -> tuple[Label, ...]:
     checked = in_order(labels, argument)
     if not checked:
         raise LabelError(argument, list(checked), "give at least one label")
-    if len(set(checked)) < len(checked):
-        twice = next(label for label in checked if checked.count(label) > 1)
+    counts = Counter(checked)
+    if len(counts) < len(checked):
+        twice = next(label for label, count in counts.items() if count > 1)
         raise LabelError(argument, twice, "appears twice; labels must be unique", joint=" ")
     return checked
 

@@ -1,6 +1,7 @@
 """Lock a directory for one process, or for one process per shard.
 
-The locks are those of the system (``flock``), so they end with the process, however it ends.
+The locks are those of the system (``flock``), so they end with the process, however it ends.  A forked child would keep
+them too, so it closes the files that it inherits.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import fcntl
 import os
 import re
 import socket
+import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +21,19 @@ from everlearn.errors import Held
 from everlearn.files import make_folder, remove_leftovers
 
 _LOCK = ".lock"
+
+_PATIENCE = 0.2
+"""For how many seconds to wait for a lock that nobody has signed, as readers hold one for a moment."""
+
+_opened_files: weakref.WeakSet[IO[str]] = weakref.WeakSet()
+
+
+def _close_inherited() -> None:
+    for file in list(_opened_files):
+        file.close()
+
+
+os.register_at_fork(after_in_child=_close_inherited)
 
 
 @contextmanager
@@ -47,20 +63,50 @@ def gathering(directory: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def unless_held(directory: Path) -> Iterator[bool]:
+    """Yield whether nobody holds the lock of a directory; nobody can take it meanwhile, and nothing is written."""
+    try:
+        file = (directory / _LOCK).open(encoding="utf-8")
+    except OSError as error:  # without a lock file nobody has ever worked there; one that is not ours may be held
+        yield not isinstance(error, PermissionError)
+        return
+    with file:
+        _opened_files.add(file)
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
 def _opened(path: Path) -> IO[str]:
     make_folder(path.parent)
-    return path.open("a+", encoding="utf-8")
+    file = path.open("a+", encoding="utf-8", errors="replace")
+    _opened_files.add(file)
+    return file
 
 
 def _take(file: IO[str], kind: int, directory: Path) -> None:
+    end = time.monotonic() + _PATIENCE
+    while not _is_taken(file, kind):
+        holder = _holder(file)
+        if not holder and time.monotonic() < end:
+            time.sleep(_PATIENCE / 20)
+            continue
+        if holder == f" ({_signature()})":
+            raise Held(f"{directory}: this process has it open already; close it first")
+        raise Held(f"{directory}: another process works there{holder}; wait for it, or give another directory")
+
+
+def _is_taken(file: IO[str], kind: int) -> bool:
+    """Try to take a lock, and return whether this process has it now."""
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = _holder(file)
-        if holder == f" ({_signature()})":
-            raise Held(f"{directory}: this process has it open already; close it first") from None
-        remedy = "wait for it, or give another directory"
-        raise Held(f"{directory}: another process works there{holder}; {remedy}") from None
+        return False
+    return True
 
 
 def _holder(file: IO[str]) -> str:
@@ -94,6 +140,8 @@ def _signed(file: IO[str]) -> Iterator[None]:
 
 
 def _write(file: IO[str], text: str) -> None:
+    if file.closed:  # in a forked child
+        return
     file.seek(0)
     file.truncate()
     file.write(text)

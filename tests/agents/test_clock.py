@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everlearn as el
-from everlearn.agents.clock import BLOCK, Carry, Clock
-from everlearn.agents.schedule import change_points, smooth
+from everlearn.agents.clock import BLOCK, PORTION, Carry, Clock, evaluate
+from everlearn.agents.schedule import change_points, fixed, practical, smooth
 from everlearn.errors import ScheduleError
+from everlearn.protocol import ScheduleValues
 from tests.laws import law
 from tests.refusal import refusal
 
@@ -203,3 +206,95 @@ def test_a_schedule_is_refused_in_the_block_in_which_it_goes_wrong():
 def test_schedules_may_return_numpy_numbers():
     schedule = el.Schedule(lambda t: np.float32(2), lambda t: np.int64(1), lambda t: np.float64(0.5), lambda t: True)
     assert Clock(schedule).at(2).ceiling == 2 - (1 + 0.5 + 0.5)
+
+
+OURS = {
+    "smooth": smooth(),
+    "practical": practical(),
+    "fixed": fixed(horizon=8),
+    "change-points": change_points(),
+    "many changes": change_points(first=2, growth=1.1),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_built_in_schedule_is_computed_to_the_bits_of_its_blocks(name):
+    """Step by step, so that each block is checked ahead of its time; at once, where it is checked as it begins."""
+    schedule, clock, following = OURS[name], Clock(OURS[name]), Carry()
+    for index in range(3):
+        steps, carry, started = range(index * BLOCK + 1, index * BLOCK + BLOCK + 1), following, Clock(schedule)
+        started.start_at(index, carry)
+        block, following = evaluate(schedule, steps, carry)
+        rows = [ScheduleValues(*row) for row in zip(steps, *(column.tolist() for column in block[1:]), strict=True)]
+        assert [clock.at(t) for t in steps] == rows
+        assert [started.at(t) for t in steps] == rows
+        assert clock.carry(steps[-1]) == started.carry(steps[-1]) == (index, carry)
+    assert all(type(value) is float for value in clock.at(steps[-1])[1:])
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_clock_that_is_started_knows_the_step_before_without_going_back(name, monkeypatch):
+    """An agent that has learned for 2^40 steps would wait for 2^28 blocks."""
+    whole, started = Clock(SCHEDULES[name]()), Clock(SCHEDULES[name]())
+    before, _ = whole.at(2 * BLOCK), whole.at(2 * BLOCK + 1)
+    started.start_at(2, whole.carry(2 * BLOCK + 1)[1])
+    monkeypatch.setattr(started, "start_at", None)
+    assert started.at(2 * BLOCK) == whole.at(2 * BLOCK) == before
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """A built-in schedule that counts its evaluations."""
+    formula, schedule, evaluated = smooth().formula, smooth(horizon_scale=1.75), []
+
+    def counting(t, constants):
+        evaluated.append(t)
+        return formula(t, constants)
+
+    monkeypatch.setattr("everlearn.agents.clock.is_ours", lambda _formula: True)
+    return replace(schedule, formula=counting), evaluated
+
+
+def test_no_step_waits_for_a_block(counted):
+    """Agents that were started together would all evaluate a block at the same step."""
+    schedule, evaluated = counted
+    clock = Clock(schedule)
+    clock.at(1)
+    for t in range(2, 3 * BLOCK):
+        evaluated.clear()
+        clock.at(t)
+        assert len(evaluated) <= 1 + PORTION
+
+
+def test_agents_that_start_with_equal_schedules_check_a_block_once(counted):
+    schedule, evaluated = counted
+    Clock(schedule).at(1)
+    evaluated.clear()
+    Clock(replace(schedule, name="again")).at(1)
+    assert len(evaluated) == 1 + PORTION
+    Clock(replace(schedule, constants=(1.5, *schedule.constants[1:]))).at(1)
+    assert len(evaluated) > BLOCK
+
+
+def test_a_clock_of_a_built_in_schedule_stores_no_rows():
+    """A service has thousands of them."""
+    clocks = [Clock(smooth(horizon_scale=2 + number / 7)) for number in range(4)]
+    tracemalloc.start()
+    try:
+        for clock in clocks:
+            for t in range(1, BLOCK + 2 * BLOCK // PORTION):
+                clock.at(t)
+        held = tracemalloc.get_traced_memory()[0] / len(clocks)
+    finally:
+        tracemalloc.stop()
+    assert held < 10_000
+
+
+def test_a_built_in_schedule_is_refused_in_the_block_in_which_it_goes_wrong():
+    clock = Clock(smooth(horizon_power=84.0))
+    rows = [clock.at(t) for t in range(1, BLOCK + 1)]
+    for _ in range(2):
+        with pytest.raises(ScheduleError, check=refusal("horizon at t = 4652", math.inf)):
+            clock.at(BLOCK + 1)
+    assert clock.at(BLOCK) == rows[-1]
+    assert clock.carry(BLOCK) == (0, Carry())

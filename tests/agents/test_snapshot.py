@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,13 @@ def test_a_directory_is_refused(tmp_path):
 def test_what_is_no_archive_is_refused(tmp_path, content):
     path = tmp_path / "agent.npz"
     path.write_bytes(content)
+    assert refused(path).startswith("not a whole agent state")
+
+
+def test_an_array_whose_header_does_not_end_is_refused(tmp_path):
+    path = tmp_path / "agent.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("agent_state.json.npy", b"\x93NUMPY\x01\x00v\x00" + b"{".ljust(117) + b"\n")
     assert refused(path).startswith("not a whole agent state")
 
 

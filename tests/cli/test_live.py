@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import everlearn as el
+from everlearn.agents.registry import make_design
 from everlearn.cli.main import app
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
@@ -36,6 +37,14 @@ def test_check_one_that_is_in_use(directory, call):
         assert call("check", str(directory)).startswith(f"{directory}: sound, and in use\n")
 
 
+def test_check_one_whose_design_is_not_here(tmp_path, call, call_json):
+    with el.live(tmp_path / "agent", task="service-station", agent=make_design("q-learning")) as agent:
+        advance(agent, 3)
+    printed = call("check", str(tmp_path / "agent"))
+    assert "agent agent: step 3, 3 rows, 1 snapshots; everything is as it was written, but its design" in printed
+    assert call_json("check", str(tmp_path / "agent"))["agents"][0]["verdict"] == "unknown"
+
+
 def test_check_and_repair_a_damaged_one(directory, call, call_json):
     connection = sqlite3.connect(directory / "everlearn.db", isolation_level=None)
     connection.execute("UPDATE journal SET reward = 0.125 WHERE seq = 20")
@@ -43,6 +52,7 @@ def test_check_and_repair_a_damaged_one(directory, call, call_json):
     result = CliRunner().invoke(app, ["check", str(directory)])
     assert result.exit_code == 1
     assert "damaged: everlearn.db: table journal: agent agent: row 20: is damaged\n" in result.stdout
+    assert "agent agent: damaged; step 30, 31 rows, 1 snapshots\n" in result.stdout
     assert "everlearn check DIR --repair" in result.stdout
     found = json.loads(CliRunner().invoke(app, ["check", str(directory), "--json"]).stdout)
     assert found["findings"][0]["row"] == 20

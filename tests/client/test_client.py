@@ -38,8 +38,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr("everlearn.client.client.time", made)
-    monkeypatch.setattr("everlearn.client.connection.time", made)
+    for module in ("client", "connection", "operator"):
+        monkeypatch.setattr(f"everlearn.client.{module}.time", made)
     return made
 
 
@@ -70,6 +70,63 @@ def test_what_was_executed_and_allowed(client):
     assert client.step("arrival", executed="slow", allowed=["fast"]) == "fast"
     assert client.observe("nothing") == -0.5
     assert client.inspect()["step"] == 3
+
+
+class TestForgotten:
+    """A controller that was started again does not know what it had asked for."""
+
+    @pytest.fixture(autouse=True)
+    def asked(self, service, client):
+        assert service.post(f"/v1/agents/{client.agent}/act", {"allowed": ["slow"]})["action"] == "slow"
+
+    def test_what_is_pending_is_done(self, client):
+        assert client.act() == "slow"
+        assert client._allowed == ["slow"]  # as whoever asked had said, so that nothing is refused
+        assert client.observe("arrival") == 1.0
+        assert client.act() in ("fast", "slow")
+
+    def test_what_is_pending_and_not_allowed_is_replaced(self, client):
+        assert client.act(allowed=["fast"]) == "fast"
+        assert client.observe("arrival") == 1.0
+        assert client.inspect()["step"] == 1
+
+    def test_what_was_done_meanwhile_is_told(self, service, client):
+        client._unsent.append(
+            {"observation": "arrival", "executed": "fast", "reward": None, "state": None, "allowed": None}
+        )
+        assert client.act() in ("fast", "slow")
+        assert (client.waiting, client.lost, client.inspect()["step"]) == (0, 0, 1)
+
+    def test_and_what_somebody_else_asked_between(self, service, client):
+        client.act()
+        client.observe("arrival")
+        client.act()
+        service.post(f"/v1/agents/{client.agent}/act", {"allowed": ["slow"], "again": True, "step": 2})
+        assert client.observe("nothing", executed="fast") == -0.5
+        assert (client.lost, client.inspect()["step"]) == (0, 2)
+
+
+class TestOperator:
+    def test_a_rollback_an_import_and_a_deletion_act_once(self, client):
+        state = client.export_state()
+        client.act()
+        client.observe("arrival")
+        assert client.import_state(state)["t"] == 0
+        assert [snapshot["step"] for snapshot in client.snapshots()] == [0, 1]
+        assert client.rollback(0)["t"] == 0
+        client.delete()
+        with pytest.raises(ServiceError, match="there is no agent"):
+            client.delete()
+
+    def test_somebody_else_s_change_is_not_undone(self, service, client, monkeypatch):
+        before = client.inspect()
+        client.act()
+        client.observe("arrival")
+        monkeypatch.setattr(type(client), "inspect", lambda _client: before)
+        for change in (lambda: client.rollback(0), client.delete):
+            with pytest.raises(ServiceError, match="the agent is at version 1-") as caught:
+                change()
+            assert (caught.value.status, caught.value.error) == (412, "stale")
 
 
 def test_two_clients_of_one_agent_are_told_of_each_other(service, client):

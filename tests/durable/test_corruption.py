@@ -245,7 +245,7 @@ def test_what_sqlite_says_of_damage_need_not_be_text(tmp_path):
 def test_a_directory_of_a_later_version_is_refused(closed, tmp_path):
     place = copy(closed, tmp_path)
     execute(place, "UPDATE meta SET value = '99' WHERE key = 'schema'")
-    with pytest.raises(LiveError, match="schema version 99, this everlearn reads 3; use a newer everlearn"):
+    with pytest.raises(LiveError, match="schema version 99, this everlearn reads 4; use a newer everlearn"):
         el.live(place)
 
 

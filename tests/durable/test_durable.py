@@ -289,6 +289,31 @@ def test_the_journal_tells_everything_by_labels(tmp_path):
     json.dumps([row, event])
 
 
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_a_pending_action_can_be_withdrawn_and_recovery_does_the_same(tmp_path, snapshot):
+    """The draws of both proposals are made again, whether or not a snapshot was taken between."""
+    with el.live(tmp_path, **QUEUE, agent="q-learning", parameters={"agent.epsilon": 1.0}) as agent:
+        for step in range(12):
+            first = agent.act(["slow"] if step % 3 else None)
+            if snapshot:
+                agent.snapshot()
+            second = agent.act(["fast"], again=True)
+            assert (second, agent.act(["fast"], again=True), agent.act()) == ("fast", "fast", "fast")
+            assert first == "slow" or step % 3 == 0
+            agent.observe("busy", reward=0.5)
+        kinds = [row["kind"] for row in agent.journal()]
+        expected = whole(agent.core)
+    assert kinds == ["forgotten", "observed"] * 12
+    with el.live(tmp_path) as agent:
+        assert whole(agent.core) == expected
+        agent.act(["slow"])
+        with pytest.raises(InputError, check=refusal("allowed")):
+            agent.act(["fast"])
+        with pytest.raises(InputError):
+            agent.act("fast", again=True)
+        assert agent.inspect()["pending_allowed"] == ["slow"]
+
+
 def test_old_rows_are_let_go_and_the_agent_stays(tmp_path):
     with el.live(tmp_path, task="service-station", seed=1, snapshot_every=10, retain=25) as agent:
         advance(agent, 200)

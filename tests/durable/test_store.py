@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from everlearn.durable.audit import export, page
+from everlearn.durable.backup import backup
 from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store, is_kept
@@ -129,6 +131,47 @@ def test_ever_fewer_snapshots_are_kept_and_one_removed_never_comes_back(newest):
     assert set(later) <= set(kept)
 
 
+def test_only_its_owner_may_read_a_directory(tmp_path):
+    before = os.umask(0o022)
+    try:
+        with Store(tmp_path / "agents") as store:
+            store.create("a", station())
+            assert (tmp_path / "agents").stat().st_mode & 0o777 == 0o700
+            for name in ("everlearn.db", "everlearn.db-wal", "everlearn.db-shm"):
+                assert (tmp_path / "agents" / name).stat().st_mode & 0o777 == 0o600
+            backup(tmp_path / "agents", tmp_path / "copy.db")
+            assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    left = [tmp_path / f".everlearn.db.{'0' * 16}{suffix}" for suffix in ("", "-wal", "-shm")]
+    left += [tmp_path / f"everlearn.db.new.{name}" for name in ("part", "part-wal", "work", "work-shm")]
+    for path in left:
+        path.write_bytes(b"unfinished")
+    with Store(tmp_path):
+        assert not any(path.exists() for path in left)
+
+
+def test_a_forked_child_writes_nothing(tmp_path):
+    with Store(tmp_path) as store:
+        core = store.create("a", station())
+        child = os.fork()
+        if child == 0:
+            try:
+                store.append_one(core.number, core.prepare("arrival", "slow"))
+            except LiveError as error:
+                store.close()
+                os._exit(0 if "was forked from" in str(error) else 1)
+            os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        entry = core.prepare("arrival", "slow")
+        store.append([(core.number, entry)])
+    with Store(tmp_path) as store:
+        assert store.open("a").step == 1
+
+
 USED = """
 import sys, tempfile, everlearn as el
 with el.live(tempfile.mkdtemp(), task="service-station", snapshot_every=2) as agent:
@@ -146,3 +189,56 @@ print(sorted(heavy & set(sys.modules)))
 def test_nothing_heavy_is_loaded_even_when_it_is_used():
     done = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=False)
     assert done.stdout == "[]\n", done.stderr
+
+
+class TestStandings:
+    """Step and mode of every agent, by one query."""
+
+    @pytest.fixture
+    def store(self, tmp_path):
+        """Agents that were told something, set to modes, and told more; the last of them was saved."""
+
+        def write(entry):
+            store.append([(core.number, entry)])
+            core.apply(entry)
+
+        with Store(tmp_path) as store:
+            for name, steps, modes, more in (
+                ("new", 0, [], 0),
+                ("told", 2, [], 0),
+                ("frozen", 1, ["frozen"], 0),
+                ("watching", 1, ["frozen", "shadow"], 1),
+                ("saved", 3, ["shadow"], 0),
+            ):
+                core = store.create(name, station())
+                for _ in range(steps):
+                    write(core.prepare("arrival", "slow"))
+                for mode in modes:
+                    write(core.change_mode(mode))
+                for _ in range(more):
+                    write(core.prepare("arrival", "slow"))
+            store.append([], [core])
+            yield store
+
+    def test_they_are_those_of_agents_that_are_replayed(self, store):
+        replayed = {name: (core.step, core.mode) for name in store.names() for core in [store.look(name)]}
+        assert store.standings() == replayed
+        assert replayed["frozen"] == (1, "frozen")
+        assert replayed["watching"] == (2, "shadow")
+
+    def test_a_snapshot_that_is_later_than_the_journal_counts(self, store):
+        store.connection.execute("DELETE FROM journal")
+        assert store.standings()["saved"] == (3, "shadow")
+        assert store.standings()["told"] == (0, "learn")
+
+    @pytest.mark.parametrize(
+        "damage", ["UPDATE journal SET mode = 9, payload = x'ff'", "DELETE FROM journal", "DELETE FROM snapshots"]
+    )
+    def test_what_cannot_be_read_is_none_and_others_are_listed(self, store, damage):
+        before = store.standings()
+        number = store.enrolled("saved").number
+        store.connection.execute(f"{damage} WHERE agent = {number}")
+        store.connection.execute("UPDATE snapshots SET more = '{' WHERE agent = ?", (number,))
+        after = store.standings()
+        assert after["saved"][1] in (None, "shadow")
+        assert {**after, "saved": before["saved"]} == before

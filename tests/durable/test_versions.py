@@ -51,7 +51,7 @@ def test_a_version_that_was_never_released_is_refused(second):
     connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")
     connection.close()
     for opened in (Reader, el.live):
-        with pytest.raises(LiveError, match="schema version 1, this everlearn reads 3"):
+        with pytest.raises(LiveError, match="schema version 1, this everlearn reads 4"):
             opened(second)
 
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import sqlite3
 
 import numpy as np
 import pytest
 
+import everlearn as el
+from everlearn.durable.audit import export
+from everlearn.durable.backup import backup
+from everlearn.durable.checking import check
+from everlearn.durable.reader import Reader
+from everlearn.durable.repair import repair
 from everlearn.durable.wal import Log, _checksum, inspect
+from everlearn.errors import Corrupt
 
 
 def literal(words, s0, s1):
@@ -59,3 +69,93 @@ def test_a_log_that_begins_again_keeps_what_is_old_apart(database):
 def test_without_a_log_there_is_nothing_to_say(tmp_path):
     sqlite3.connect(tmp_path / "some.db").close()
     assert inspect(tmp_path / "some.db") is None
+
+
+SETUP = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": (0, 1), "agent": "q-learning", "seed": 1}
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """A directory as a killed process leaves it, with 20 rows in the log."""
+    with el.live(tmp_path / "working", **SETUP) as agent:
+        for _ in range(20):
+            agent.act()
+            agent.observe("x", reward=0.5)
+        shutil.copytree(tmp_path / "working", tmp_path / "killed")
+    return tmp_path / "killed"
+
+
+def cut(path, frames):
+    """Cut frames off the end of a log."""
+    path.write_bytes(path.read_bytes()[: -frames * (24 + 4096)])
+
+
+def contents(directory):
+    """Return the contents of the files of SQLite."""
+    return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != ".lock"}
+
+
+def read_with_reader(directory):
+    with Reader(directory) as reader:
+        return reader.look("agent")
+
+
+READERS = {
+    "policy": read_with_reader,
+    "journal": lambda directory: list(export(directory)),
+    "backup": lambda directory: backup(directory, directory.parent / "copy.db"),
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_reading_does_not_erase_the_evidence(killed, read):
+    """SQLite rebuilds the index of a log that was cut off, and then nothing shows that it was longer."""
+    cut(killed / "everlearn.db-wal", 5)
+    before = contents(killed)
+    for attempt in (read, el.live):
+        with pytest.raises(Corrupt, match=r"everlearn.db-wal: 5 frames at its end cannot be read; to resume from what"):
+            attempt(killed)
+    assert contents(killed) == before
+
+
+def test_a_check_reports_the_evidence_and_a_repair_acts_on_it(killed):
+    cut(killed / "everlearn.db-wal", 5)
+    before = contents(killed)
+    for _ in range(2):
+        (finding,) = check(killed).findings
+        assert str(finding) == "everlearn.db-wal: 5 frames at its end cannot be read"
+    assert contents(killed) == before
+    assert repair(killed)["agents"][0]["step"] == 15
+    assert check(killed).sound
+    with el.live(killed) as agent:
+        assert agent.step == 15
+
+
+def test_readers_do_not_mind_a_log_that_is_in_use(killed):
+    with el.live(killed) as agent:
+        agent.observe("x", "a", reward=0.5)
+        with (killed / "everlearn.db-wal").open("ab+") as log:  # as while a commit is being written
+            log.seek(-2 * (24 + 4096), os.SEEK_END)
+            log.write(log.read())
+        assert [read(killed) is None for read in READERS.values()] == [False] * 3
+        assert check(killed).in_use
+
+
+@pytest.mark.parametrize("rows", [1, 30])
+def test_a_commit_that_was_interrupted_is_reported_with_its_rows(tmp_path, caplog, rows):
+    with el.live(tmp_path / "working", **SETUP) as agent:
+        agent.warm_start([("x", "a", 0.5)] * 40)
+        agent.warm_start([("y", "b", 0.5)] * rows)
+        shutil.copytree(tmp_path / "working", tmp_path / "cut")
+    (tmp_path / "cut" / "everlearn.db-shm").unlink()
+    log = tmp_path / "cut" / "everlearn.db-wal"
+    log.write_bytes(log.read_bytes()[:-1] + b"\xff")
+    report = check(tmp_path / "cut")
+    assert report.sound
+    (warning,) = report.warnings
+    assert "everlearn.db-wal: the last commit is incomplete: " in str(warning)
+    number = int(re.search(r"about (\d+) rows may be missing", str(warning))[1])
+    assert rows <= number <= rows + 3  # a snapshot has entries of its own
+    with el.live(tmp_path / "cut") as agent:
+        assert agent.step == 40
+    assert f"about {number} rows may be missing" in caplog.text

@@ -92,8 +92,14 @@ OWN = ("own_task:shop", "--agent", "own_agent:r_learning", "--set", "agent.epsil
 
 
 def test_a_page_of_ones_own_is_watched_and_bounded_and_ends_with_the_server(browser):
-    """A task and an agent of the examples are watched; a second page is refused until the first has gone."""
+    """A task and an agent of the examples are watched; a second page is refused until the first has gone.
+
+    Pages that no browser shows, those of plain requests, make room for others.
+    """
     with running_page(SHORT, OWN, folder=ROOT / "examples") as served:
+        for _ in range(3):
+            with urllib.request.urlopen(served.address, timeout=PATIENCE) as answer:
+                assert b"No more than 1 page" not in answer.read()
         first = browser.tab()
         first.size(1280, 900)
         first.open(served.address)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from itertools import chain
 from typing import Any
 
 import pytest
 
-from everlearn.durable.setup import make_setup
-from everlearn.durable.store import Store
-from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer, Prepared
 from everlearn.service.metrics import Metrics
-from everlearn.service.settings import Limits
 
 
 class Book:
@@ -34,9 +29,6 @@ class Book:
         if "bad" in entries:
             raise ValueError("bad entry")
         self.transactions.append(entries)
-
-    def idle(self) -> bool:
-        return False
 
     def close(self) -> None:
         self.closed = True
@@ -215,38 +207,3 @@ def test_a_thread_that_ends_lets_nobody_wait(book, caplog):
     assert not made.ready
     assert book.closed
     assert "the committer has ended" in caplog.text
-
-
-def test_idle_time_is_used_until_there_is_nothing_left(book):
-    left = [3]
-
-    def idle():
-        left[0] -= 1
-        return left[0] > 0
-
-    book.idle = idle
-    made = Committer(lambda: book, waiting=1, metrics=Metrics())
-    made.start()
-    while not made.ready:
-        time.sleep(0.001)
-    assert left == [0]
-    made.close()
-    assert not made.ready
-
-
-def test_no_agent_ends_the_thread_of_all(tmp_path, monkeypatch):
-    with Store(tmp_path) as store:
-        for name in ("bad", "good"):
-            store.create(name, make_setup(task="service-station"))
-    recover = Store.open
-
-    def fail(store: Store, name: str, *arguments: Any, **options: Any) -> Any:
-        if name == "bad":
-            raise RecursionError("unforeseen")
-        return recover(store, name, *arguments, **options)
-
-    monkeypatch.setattr(Store, "open", fail)
-    agents = Agents(tmp_path, Limits())
-    assert [agents.idle(), agents.idle()] == [True, False]
-    assert set(agents.cores) == {"good"}
-    agents.close()

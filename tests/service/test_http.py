@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -159,6 +160,45 @@ class TestAllowed:
         assert (reply.status, reply.json["error"]) == (422, "input")
         assert service.call("GET", path("pump")).json["step"] == 0
         assert service.post(path("pump", "/step"), {**sent, "next_allowed": ["off"]})["next"]["action"] == "off"
+
+    def test_what_is_pending_is_shown(self, service, agent):
+        asked = service.post(path(agent, "/act"), {"allowed": ["slow"]})
+        assert asked == service.post(path(agent, "/act")) == {**asked, "allowed": ["slow"]}
+        seen = service.call("GET", path(agent)).json
+        assert (seen["pending"], seen["pending_allowed"]) == ("slow", ["slow"])
+        refused = [
+            service.call("POST", path(agent, "/act"), {"allowed": ["fast"]}),
+            service.call("POST", path(agent, "/observe"), {"step": 1, "observation": "arrival"}),
+        ]
+        for reply in refused:
+            assert (reply.status, reply.json["expected"]) == (409, 1)
+            assert reply.json["pending"] == {"step": 1, "action": "slow", "allowed": ["slow"]}
+
+    def test_it_can_be_replaced(self, service, agent):
+        again = {"step": 1, "again": True}
+        service.post(path(agent, "/act"), {"allowed": ["slow"]})
+        assert service.post(path(agent, "/act"), {**again, "allowed": ["fast"]})["action"] == "fast"
+        rows = service.call("GET", path(agent, "/journal")).body
+        assert service.post(path(agent, "/act"), {**again, "allowed": ["fast"]})["action"] == "fast"
+        assert service.call("GET", path(agent, "/journal")).body == rows  # the same again changes nothing
+        assert "allowed" not in service.post(path(agent, "/act"), again)
+        kinds = [json.loads(row)["kind"] for row in service.call("GET", path(agent, "/journal")).body.splitlines()]
+        assert kinds == ["forgotten", "forgotten"]
+        assert service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})["step"] == 1
+
+    @pytest.mark.parametrize(
+        ("body", "status", "message"),
+        [
+            ({"again": True}, 422, "step: None; again withdraws an action: name its step"),
+            ({"again": True, "step": 2}, 409, "step 2 is not due; step 1 is"),
+            ({"step": 2}, 409, "step 2 is not due; step 1 is"),
+            ({"again": 1, "step": 1}, 422, "again: Input should be a valid boolean"),
+        ],
+        ids=range(4),
+    )
+    def test_a_late_request_replaces_nothing(self, service, agent, body, status, message):
+        reply = service.call("POST", path(agent, "/act"), body)
+        assert (reply.status, reply.json["message"]) == (status, message)
 
     def test_an_unknown_action_is_refused(self, service, agent):
         reply = service.call("POST", path(agent, "/act"), {"allowed": ["faster"]})
@@ -390,3 +430,89 @@ def test_of_many_wrong_labels_the_first_is_enough():
     with pytest.raises(ValidationError) as caught:
         ActIn(allowed=[None] * 1000)
     assert caught.value.error_count() <= 3
+
+
+class TestNumbers:
+    """A number is a number: neither text that looks like one, nor true, nor one that no float can hold."""
+
+    @pytest.mark.parametrize("reward", ['"0.5"', "true", "1" + "0" * 400, "1e400", "NaN", "[0.5]"])
+    def test_of_a_reward(self, service, reward):
+        service.post("/v1/agents", {"name": "numbers", "setup": PUMP})
+        body = f'{{"step": 1, "observation": "low", "executed": "on", "reward": {reward}}}'.encode()
+        reply = service.call("POST", path("numbers", "/observe"), body)
+        assert (reply.status, reply.json["error"]) == (422, "input")
+        assert reply.json["message"].startswith("reward: Input should be a ")
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            *(("seed", "1"), ("seed", True), ("snapshot_every", 10.5), ("retain", "10"), ("raw", 1), ("raw", "yes")),
+            *(("reward_range", ["0", 1]), ("reward_range", [True, 2]), ("drift", {"batch": "100"})),
+            ("reward", [[state, "on", "low", True] for state in ("start", "dry", "low", "high")]),
+            ("reward", {"dry": {"on": {"low": True}}}),
+        ],
+    )
+    def test_of_a_setup(self, service, key, value):
+        reply = service.call("POST", "/v1/agents", {"name": "never", "setup": {**PUMP, key: value}})
+        assert (reply.status, reply.json["error"]) == (422, "input")
+        assert key in reply.json["message"]
+        assert re.search("should be a valid|give one", reply.json["message"]), reply.json
+
+
+class TestPreconditions:
+    """A late duplicate of a request that changes an agent does not act again."""
+
+    @staticmethod
+    def tag(service, agent) -> str:
+        reply = service.call("GET", path(agent))
+        assert reply.headers["etag"] == f'"{reply.json["version"]}"'
+        return reply.headers["etag"]
+
+    def changes(self, service, agent):
+        octets = {"Content_Type": "application/octet-stream"}
+        state = service.call("GET", path(agent, "/state")).body
+        return [
+            lambda **tag: service.call("POST", path(agent, "/rollback"), {"snapshot": 0}, **tag),
+            lambda **tag: service.call("PUT", path(agent, "/state"), state, **octets, **tag),
+            lambda **tag: service.call("PUT", path(agent, "/mode"), {"mode": "frozen"}, **tag),
+            lambda **tag: service.call("DELETE", f"{path(agent)}?confirm={agent}", **tag),
+        ]
+
+    def test_another_version_is_refused_with_the_present_one(self, service, agent):
+        old = self.tag(service, agent)
+        service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})
+        rows = service.call("GET", path(agent, "/journal")).body
+        for change in self.changes(service, agent):
+            for tag in (old, '"1-00000000"', "", '"x", W/"y"'):
+                reply = change(If_Match=tag)
+                assert (reply.status, reply.json["error"]) == (412, "stale")
+                assert f'"{reply.json["version"]}"' == self.tag(service, agent)
+        assert service.call("GET", path(agent, "/journal")).body == rows
+
+    def test_the_same_again_is_acknowledged_and_changes_nothing(self, service, agent):
+        service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})
+        for change in self.changes(service, agent)[:3]:
+            tag = self.tag(service, agent)
+            first = change(If_Match=tag)
+            rows = service.call("GET", path(agent, "/journal")).body
+            assert change(If_Match=tag) == first
+            assert first.status == 200
+            assert service.call("GET", path(agent, "/journal")).body == rows
+
+    def test_but_not_after_something_else(self, service, agent):
+        service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})
+        roll_back = self.changes(service, agent)[0]
+        tag = self.tag(service, agent)
+        assert roll_back(If_Match=tag).status == 200
+        service.post(path(agent, "/observe"), {"step": 2, "observation": "arrival"})
+        assert roll_back(If_Match=tag).status == 412
+        assert [roll_back(If_Match="*").status, roll_back().status] == [200, 200]
+
+    def test_an_agent_of_the_same_name_is_another_one(self, service, agent):
+        service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})
+        delete = self.changes(service, agent)[3]
+        tag = self.tag(service, agent)
+        assert delete(If_Match=tag).status == 200
+        service.create(agent)
+        service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})
+        assert delete(If_Match=tag).status == 412

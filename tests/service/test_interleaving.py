@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.errors import Conflict
 from everlearn.service import operations
-from everlearn.service.agents import Agents
-from everlearn.service.committer import Committer
+from everlearn.service.loading import LoadingCommitter, load
 from everlearn.service.metrics import Metrics
 from everlearn.service.models import ActIn, ObserveIn, StepIn
 from everlearn.service.settings import Limits
@@ -43,27 +42,23 @@ def test_interleavings_equal_the_serial_agent(told, order, ordered):
 
 def interleave(directory: Path, told, order, ordered) -> None:
     """Play what was drawn, and compare every agent with one that was told once, in order."""
-    committer = Committer(lambda: Agents(directory, Limits()), waiting=1000, metrics=Metrics())
+    committer = LoadingCommitter(directory, Limits(), Metrics())
     committer.start()
     try:
         answers = asyncio.run(play(committer, told, order, ordered))
     finally:
         committer.close()
     check_answers(answers)
-    again = Agents(directory, Limits())
-    try:
-        for number, name in enumerate(NAMES):
-            core = again.core(name)
-            twin = el.Agent("service-station", schedule="smooth", seed=number)
-            for observation in told[name]:
-                twin.act()
-                twin.observe(observation)
+    for number, name in enumerate(NAMES):
+        core = load(directory, name).core
+        twin = el.Agent("service-station", schedule="smooth", seed=number)
+        for observation in told[name]:
             twin.act()
-            core.act()
-            assert core.step == len(told[name])
-            assert core.export_state() == twin.to_bytes()
-    finally:
-        again.close()
+            twin.observe(observation)
+        twin.act()
+        core.act()
+        assert core.step == len(told[name])
+        assert core.export_state() == twin.to_bytes()
 
 
 async def play(committer, told, order, ordered) -> list[tuple[Any, ...]]:

@@ -179,6 +179,17 @@ class TestLimits:
         assert (reply.status, reply.json["error"]) == (422, "input")
         assert reply.json["message"].startswith(message)
 
+    def test_what_an_agent_really_holds_is_counted(self, guarded):
+        """This one holds a table per step of its horizon: 4 states, 2 actions, 40 steps, value and count, and more."""
+        setup = {"actions": [0, 1], "observations": [0, 1, 2], "reward_range": [0, 1], "agent": "ucb-h"}
+        small, large = ({"agent.duration": 1000, "agent.horizon": horizon} for horizon in (20, 40))
+        reply = asked(guarded, "POST", "/v1/agents", {"name": "large", "setup": {**setup, "parameters": large}})
+        assert (reply.status, reply.json["error"]) == (422, "input")
+        assert reply.json["message"].startswith("agent: 'ucb-h'; holds 644 numbers, and at most 480 are taken")
+        reply = asked(guarded, "POST", "/v1/agents", {"name": "small", "setup": {**setup, "parameters": small}})
+        assert reply.status == 201
+        assert asked(guarded, "DELETE", "/v1/agents/small?confirm=small").status == 200
+
     def test_there_are_only_so_many_agents(self, guarded):
         asks = [asked(guarded, "POST", "/v1/agents", {"name": f"a{n}", "setup": STATION}) for n in range(3)]
         assert [reply.status for reply in asks] == [201, 201, 409]

@@ -26,6 +26,14 @@ def test_any_line_of_the_file_is_accepted(tmp_path):
     assert tokens.accept(f"bearer  {OTHER} ")
 
 
+def test_comments_are_not_tokens(tmp_path):
+    comment = "# of the pump in the cellar, until May"
+    tokens = Tokens.read(written(tmp_path / "tokens", f"{comment}\n\n{TOKEN}\n  {comment}\n"))
+    assert tokens.accept(f"Bearer {TOKEN}")
+    assert not tokens.accept(f"Bearer {comment}")
+    assert not tokens.accept("Bearer ")
+
+
 @pytest.mark.parametrize(
     "header",
     [None, "", "Bearer", "Bearer ", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer \xff"],
@@ -55,8 +63,9 @@ def test_no_token_is_kept_as_it_is():
     [
         (TOKEN, 0o604, "anybody can read it; chmod 600"),
         (TOKEN, 0o602, "anybody can read it"),
-        ("\n \n", 0o600, "it is empty; write one token a line"),
-        (f"{TOKEN}\nshort\n", 0o600, "the token in line 2 is shorter than 16 characters"),
+        ("\n \n", 0o600, "it has no token; write one per line"),
+        ("# a comment of some length\n", 0o600, "it has no token; write one per line"),
+        (f"{TOKEN}\n\nshort\n", 0o600, "the token in line 3 is shorter than 16 characters"),
     ],
 )
 def test_a_file_that_should_not_be_used_is_not(tmp_path, text, mode, message):

@@ -3,12 +3,17 @@
 A schedule depends on t alone, so a block is evaluated once and serves every run.  Each value is computed from its own t
 by scalar arithmetic, so that nothing depends on where a block begins.  The sum of foo3 and the product of foo4 are
 carried from block to block.
+
+A service has thousands of agents, each with a clock.  The clock of a built-in schedule therefore stores no values: it
+checks a block before the block begins, a few steps at a time, and evaluates each row when it is asked for.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,10 +22,14 @@ import numpy as np
 from everlearn.agents.schedule import Formula, Schedule
 from everlearn.blame import blame
 from everlearn.errors import ScheduleError
+from everlearn.ownership import is_ours
 from everlearn.protocol import ScheduleValues, Table
 
 BLOCK = 4096
 """Steps in a block."""
+
+PORTION = 16
+"""Steps of the next block that are checked at each step: little work, and done long before the block begins."""
 
 FORGET = 1 << 26
 """How far the exponent falls if foo4 is zero: any count times 2 ** -FORGET is zero.
@@ -178,48 +187,167 @@ def multiplied(mantissa: float, power: float, factor: float) -> tuple[float, flo
 
 
 class Clock:
-    """Returns the values of a schedule at any step, fastest in order; it keeps the current block and the one before."""
+    """Returns the values of a schedule at any step, fastest in order."""
 
     def __init__(self, schedule: Schedule | None) -> None:
         self.schedule = schedule
         self._index = -1
-        self._carry = self._next_carry = self._last_carry = Carry()
-        self._rows: list[ScheduleValues] = []
-        self._last_rows: list[ScheduleValues] = []
+        self._carry = self._next_carry = Carry()
+        self._last_carry: Carry | None = None
+        self._block: _Stored | _Computed | None = None
+        self._ahead: _Ahead | None = None
 
     def at(self, t: int) -> ScheduleValues:
         """Return the values at step t."""
         if self.schedule is None:
             return ScheduleValues(t, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
         index = (t - 1) // BLOCK
-        if index == self._index - 1 and self._last_rows:
-            return self._last_rows[t - self._last_rows[0].t]
         if index < self._index:
+            if t == self._index * BLOCK:
+                return self._at_last_of_before(self.schedule, t)
             self.start_at(0, Carry())
-        while self._index < index:
+        while self._index < index or self._block is None:
             self._advance(self.schedule)
-        return self._rows[t - self._rows[0].t]
+        if self._ahead is not None:
+            self._ahead.check_portion()
+        return self._block.at(t)
+
+    def _at_last_of_before(self, schedule: Schedule, t: int) -> ScheduleValues:
+        """Return the values at the last step before the current block; what accumulated until then is its carry."""
+        samples, carry = sample(schedule, range(t, t + 1)), self._carry
+        horizon, optimism = float(samples.horizon[0]), float(samples.optimism[0])
+        summed = (horizon - carry.level) - carry.level_error
+        ceiling = summed if schedule.ceiling is None else float(schedule.ceiling)
+        return _row(t, horizon, optimism, ceiling, float(carry.scale), float(carry.exponent))
 
     def carry(self, t: int) -> tuple[int, Carry]:
         """Return the index of the block of step t, which is the current one or the one before, and its carry.
 
         A clock that is started there has the values at t and at all later steps.
         """
-        if self._last_rows and (t - 1) // BLOCK == self._index - 1:
+        if self._last_carry is not None and (t - 1) // BLOCK == self._index - 1:
             return self._index - 1, self._last_carry
         return max(self._index, 0), self._carry
 
     def start_at(self, index: int, carry: Carry) -> None:
         """Set the clock to the beginning of a block."""
-        self._index, self._next_carry, self._rows, self._last_rows = index - 1, carry, [], []
+        self._index, self._next_carry, self._block, self._ahead = index - 1, carry, None, None
         if self.schedule is not None:
             self._advance(self.schedule)
 
     def _advance(self, schedule: Schedule) -> None:
-        first = (self._index + 1) * BLOCK + 1
-        steps = range(first, first + BLOCK)
-        block, following = evaluate(schedule, steps, self._next_carry)
-        self._last_carry, self._carry, self._next_carry = self._carry, self._next_carry, following
+        first, carry = (self._index + 1) * BLOCK + 1, self._next_carry
+        last_carry = None if self._block is None else self._carry
+        if _is_computed(schedule):
+            scalings = None if self._ahead is None else self._ahead.scalings
+            self._block = _Computed(schedule, first, carry, scalings)
+            self._ahead = _Ahead(schedule, first + BLOCK)
+        else:
+            self._block = _Stored(schedule, first, carry)
+        self._last_carry, self._carry, self._next_carry = last_carry, carry, self._block.following
         self._index += 1
-        columns = (column.tolist() for column in block[1:])
-        self._last_rows, self._rows = self._rows, [ScheduleValues(*row) for row in zip(steps, *columns, strict=True)]
+
+
+def _row(t: int, horizon: float, optimism: float, ceiling: float, scale: float, exponent: float) -> ScheduleValues:
+    """Return the values at a step, with those that follow from others; :func:`assemble` computes the same in arrays."""
+    drift = (horizon - ceiling) / horizon
+    return ScheduleValues(t, horizon, 1 - 1 / horizon, optimism, drift, ceiling, scale, 1 / scale, exponent)
+
+
+class _Stored:
+    """A block that is evaluated at once and stored, for schedules that call a user's functions."""
+
+    def __init__(self, schedule: Schedule, first: int, carry: Carry) -> None:
+        block, self.following = evaluate(schedule, range(first, first + BLOCK), carry)
+        self._first = first
+        self._columns = (block.horizon, block.optimism, block.ceiling, block.scale, block.exponent)
+
+    def at(self, t: int) -> ScheduleValues:
+        """Return the values at a step of the block."""
+        horizon, optimism, ceiling, scale, exponent = (float(column[t - self._first]) for column in self._columns)
+        return _row(t, horizon, optimism, ceiling, scale, exponent)
+
+
+Scaling = tuple[int, float]
+"""A step at which foo4 is not 1, and its value there."""
+
+
+class _Computed:
+    """A block of a built-in schedule: it is checked, and each row is computed when it is asked for.
+
+    ``scalings`` are those of the block, if it has been checked already.
+    """
+
+    def __init__(self, schedule: Schedule, first: int, carry: Carry, scalings: list[Scaling] | None) -> None:
+        self._schedule: Any = schedule
+        self._steps: list[int] = []
+        self._products = [(float(carry.scale), float(carry.exponent))]
+        for t, factor in _whole_block(schedule, first) if scalings is None else scalings:
+            self._steps.append(t)
+            self._products.append(multiplied(*self._products[-1], factor))
+        scale, exponent = self._products[-1]
+        self.following = carry._replace(scale=scale, exponent=exponent)
+
+    def at(self, t: int) -> ScheduleValues:
+        """Return the values at a step of the block."""
+        schedule = self._schedule
+        horizon, optimism, _ = schedule.formula(t, schedule.constants)
+        product = self._products[bisect_right(self._steps, t)]
+        return _row(t, float(horizon), float(optimism), float(schedule.ceiling), *product)
+
+
+class _Ahead:
+    """Checks the next block of a built-in schedule a few steps at a time, so that no step waits for a whole block."""
+
+    def __init__(self, schedule: Schedule, first: int) -> None:
+        self._schedule, self._next, self._end = schedule, first, first + BLOCK
+        self._found: list[Scaling] | None = []
+
+    def check_portion(self) -> None:
+        """Check a few more steps.  If one is outside its domain, the block raises an error when it begins."""
+        if self._found is not None and self._next < self._end:
+            steps = range(self._next, min(self._next + PORTION, self._end))
+            found = _scalings(self._schedule.formula, self._schedule.constants, steps)
+            self._found = None if found is None else [*self._found, *found]
+            self._next = steps.stop
+
+    @property
+    def scalings(self) -> list[Scaling] | None:
+        """Those of the whole block; None if it is not checked to its end."""
+        return self._found if self._next == self._end else None
+
+
+def _is_computed(schedule: Schedule) -> bool:
+    """Return whether rows can be computed again at any time: a user's function might return something else then."""
+    plain = all(isinstance(constant, int | float) for constant in schedule.constants)
+    return schedule.formula is not None and schedule.ceiling is not None and plain and is_ours(schedule.formula)
+
+
+def _whole_block(schedule: Schedule, first: int) -> list[Scaling]:
+    """Check a block at once, and return its scalings."""
+    scalings = _block_scalings(schedule.formula, tuple(schedule.constants), first)
+    if scalings is None:
+        samples = sample(schedule, range(first, first + BLOCK))  # raises, with the reason
+        scalings = [(first + place, factor) for place, factor in enumerate(samples.count_scale) if factor != 1.0]
+    return scalings
+
+
+@lru_cache(maxsize=64)
+def _block_scalings(formula: Any, constants: tuple[float, ...], first: int) -> list[Scaling] | None:
+    """Return the scalings of a block; agents with equal schedules that start together check it once."""
+    return _scalings(formula, constants, range(first, first + BLOCK))
+
+
+def _scalings(formula: Any, constants: Any, steps: range) -> list[Scaling] | None:
+    """Return the steps at which foo4 is not 1, with its values; None if any value is outside its domain."""
+    scalings = []
+    try:
+        for t in steps:
+            horizon, optimism, factor = formula(t, constants)
+            if not (1.0 <= horizon < math.inf and 0.0 <= optimism < math.inf and 0.0 <= factor < math.inf):
+                return None
+            if factor != 1.0:
+                scalings.append((t, float(factor)))
+    except Exception:  # the caller evaluates the block again, and reports it
+        return None
+    return scalings

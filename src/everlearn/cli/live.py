@@ -77,11 +77,14 @@ def check(
 def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
     for finding in report.findings:
         typer.echo(f"damaged: {finding}")
+    for warning in report.warnings:
+        typer.echo(f"warning: {warning}")
     if report.sound:
         typer.echo(f"{report.directory}: sound{', and in use' if report.in_use else ''}")
+    if repaired is None:
         _print_agents(report.agents)
-    elif repaired is None:
-        typer.echo("To resume from what is undamaged, and keep the damaged file: everlearn check DIR --repair")
+        if not report.sound:
+            typer.echo("To resume from what is undamaged, and keep the damaged file: everlearn check DIR --repair")
     else:
         typer.echo(f"repaired; the damaged file is kept as {repaired['damaged_file']}")
         for agent in repaired["agents"]:
@@ -94,7 +97,11 @@ def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
 def _print_agents(agents: list[dict[str, Any]]) -> None:
     for agent in agents:
         size = f"step {agent['step']:,}, {agent['rows']:,} rows, {agent['snapshots']:,} snapshots"
-        typer.echo(f"agent {agent['name']}: {size}")
+        if agent.get("verdict") == "damaged":
+            size = f"damaged; {size}"
+        reason = agent.get("reason")
+        unknown = f"; everything is as it was written, but {reason}, so whether it can be recovered is unknown"
+        typer.echo(f"agent {agent['name']}: {size}{unknown if reason else ''}")
 
 
 def journal(

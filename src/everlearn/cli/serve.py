@@ -35,6 +35,12 @@ def serve(
     ] = 100_000,
     max_waiting: Annotated[int, integer(help="Maximum number of queued requests.")] = 1_024,
     max_connections: Annotated[int, integer(help="Maximum number of connections at a time.")] = 1_000,
+    patience: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", help="Seconds in which the headers of a request must arrive, and then its body."
+        ),
+    ] = 10.0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Serve durable agents over HTTP, until SIGTERM or Ctrl-C."""
@@ -60,6 +66,7 @@ def serve(
         rows=max_rows,
         waiting=max_waiting,
         connections=max_connections,
+        patience=patience,
     )
     tokens = Tokens() if token_file is None else Tokens.read(token_file)
     settings = Settings(host, port, tokens, tuple(allow_host or ()), limits)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
-from everlearn.client.connection import Connection, ServiceError, Unreachable, as_label
+from everlearn.client.connection import ServiceError, Unreachable, as_label
 from everlearn.client.fallback import Fallback, make_fallback
+from everlearn.client.operator import Operator
 from everlearn.errors import InputError, require
 
 Label: TypeAlias = Any
@@ -27,7 +27,7 @@ REFUSED_FOREVER = (409, 422)
 _LOG = logging.getLogger("everlearn.client")
 
 
-class Client:
+class Client(Operator):
     """A client for one agent of a service. Not thread-safe: use it from one thread only.
 
     Parameters
@@ -66,11 +66,9 @@ class Client:
         fallback: Fallback | None = None,
         backlog: int = 10_000,
     ) -> None:
-        require(deadline > 0, "deadline", deadline, "give a positive number of seconds")
+        super().__init__(url, agent, token=token, deadline=deadline)
         require(backlog >= 2, "backlog", backlog, "give at least 2")
-        self.agent, self.deadline, self.backlog = agent, deadline, backlog
-        self.lost = 0
-        self._connection = Connection(url, token)
+        self.backlog, self.lost = backlog, 0
         self._fallback = None if fallback is None else make_fallback(fallback)
         self._unsent: deque[dict[str, Any]] = deque()
         self._step: int | None = None
@@ -101,7 +99,7 @@ class Client:
             deadline = time.monotonic() + self.deadline
             self._allowed = None if allowed is None else list(allowed)
             sent = self._send_all(deadline)
-            self._take(None if sent is None else self._post("act", {"allowed": self._allowed}, deadline))
+            self._take(None if sent is None else self._ask(self._allowed, deadline))
         return self._pending
 
     def observe(
@@ -146,22 +144,6 @@ class Client:
         self._take(None if answer is None else answer["next"])
         return self._pending
 
-    def create(self, setup: Mapping[str, Any]) -> dict[str, Any]:
-        """Create the agent; it is no error if it exists already with the same setup."""
-        return self._request("POST", "/v1/agents", {"name": self.agent, "setup": dict(setup)})
-
-    def inspect(self) -> dict[str, Any]:
-        """Return what the agent knows."""
-        return self._request("GET", self._path())
-
-    def policy(self) -> dict[str, Any]:
-        """Return the greedy policy as a table, which another client can take as its fallback."""
-        return self._request("GET", self._path("/policy"))
-
-    def mode(self, mode: str) -> dict[str, Any]:
-        """Set the mode of the agent: ``learn``, ``frozen`` or ``shadow``."""
-        return self._request("PUT", self._path("/mode"), {"mode": mode})
-
     def close(self) -> int:
         """Send what is still kept, within the deadline; return how many observations could not be sent and are lost."""
         self._connection.retry_now()
@@ -205,6 +187,7 @@ class Client:
         if answer is not None:
             self._step, self._pending = int(answer["step"]), as_label(answer["action"])
             self._state, self._mode = as_label(answer["state"]), str(answer["mode"])
+            self._allowed = answer.get("allowed")  # of a call that was pending, those of whoever made it
         elif self._fallback is None:
             raise Unreachable(f"{self.agent}: no action within {self.deadline} seconds, and there is no fallback")
         else:
@@ -222,13 +205,19 @@ class Client:
         """Send the first unsent observation, and drop it once it is acknowledged, or refused for good."""
         entry = self._unsent[0]
         if self._step is None:  # the service was away from the start, and only it knows which step this is
-            first = self._post("act", {"allowed": entry["allowed"]}, deadline)
+            first = self._ask(entry["allowed"], deadline)
             if first is None:
                 return None
             self._step = int(first["step"])
         try:
             answer = self._post(operation, {"step": self._step, **entry, **more}, deadline)
         except ServiceError as error:
+            pending = error.document.get("pending")
+            if pending is not None and entry["allowed"] != pending["allowed"]:
+                entry["allowed"] = pending[
+                    "allowed"
+                ]  # somebody asked for the step with others; this says what was done
+                return self._send(operation, deadline, **more)
             if error.status in REFUSED_FOREVER:
                 self._unsent.popleft()
                 self._step = None  # the service knows which step is due
@@ -239,16 +228,18 @@ class Client:
             self._step += 1
         return answer
 
+    def _ask(self, allowed: list[Label] | None, deadline: float) -> dict[str, Any] | None:
+        """Ask for an action; one that was proposed with other allowed actions, and forgotten, is withdrawn."""
+        try:
+            return self._post("act", {"allowed": allowed}, deadline)
+        except ServiceError as error:
+            if "pending" not in error.document:
+                raise
+            again = {"allowed": allowed, "again": True, "step": error.document["pending"]["step"]}
+            return self._post("act", again, deadline)
+
     def _post(self, operation: str, body: dict[str, Any], deadline: float) -> dict[str, Any] | None:
         present = {key: value for key, value in body.items() if value is not None}
-        return self._connection.request("POST", self._path(f"/{operation}"), present, deadline=deadline)
-
-    def _path(self, rest: str = "") -> str:
-        return f"/v1/agents/{quote(self.agent, safe='')}{rest}"
-
-    def _request(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        self._connection.retry_now()
-        answer = self._connection.request(method, path, body, deadline=time.monotonic() + self.deadline)
-        if answer is None:
-            raise Unreachable(f"{self.agent}: no answer within {self.deadline} seconds")
+        path = self._path(f"/{operation}")
+        answer: dict[str, Any] | None = self._connection.request("POST", path, present, deadline=deadline)
         return answer

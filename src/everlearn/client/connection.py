@@ -20,6 +20,8 @@ SHORTEST_ATTEMPT = 0.01
 FIRST_ABSENCE, LONGEST_ABSENCE = 0.1, 30.0
 """Seconds for which an unreachable service is not tried again; twice as long each time."""
 
+JSON, OCTETS = "application/json", "application/octet-stream"
+
 _LOG = logging.getLogger("everlearn.client")
 
 
@@ -33,6 +35,7 @@ class ServiceError(EverlearnError):
     def __init__(self, message: str, status: int = 0, document: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.attempts = 1  # how often the request was sent
         self.document = document or {}
         self.error = str(self.document.get("error", ""))
 
@@ -49,7 +52,7 @@ class Connection:
         valid = parts.scheme in ("http", "https") and parts.hostname is not None and not parts.query
         require(valid, "url", url, "write http://HOST:PORT or https://HOST:PORT")
         self._parts, self._prefix = parts, parts.path.rstrip("/")
-        self._headers = {"Content-Type": "application/json"}
+        self._headers: dict[str, str] = {}
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
         self._socket: http.client.HTTPConnection | None = None
@@ -67,7 +70,9 @@ class Connection:
         """Let the next request be sent, even if the service was unreachable a moment ago."""
         self._retry_at = 0.0
 
-    def request(self, method: str, path: str, body: object, *, deadline: float) -> dict[str, Any] | None:
+    def request(
+        self, method: str, path: str, body: object, *, deadline: float, headers: dict[str, str] | None = None
+    ) -> Any:
         """Send a request until it is answered or the deadline, a monotonic time, has passed; return the answer.
 
         Return None if there was no answer, or at once if the service was unreachable a moment ago.  Raise
@@ -76,12 +81,18 @@ class Connection:
         now, pause = time.monotonic(), FIRST_PAUSE
         if now < self._retry_at:
             return None
-        content = None if body is None else json.dumps(body, allow_nan=False).encode()
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body, allow_nan=False).encode()
+        sent = {**self._headers, **(headers or {}), "Content-Type": OCTETS if isinstance(body, bytes) else JSON}
+        attempt = 0
         while True:  # at least once, however late it is
+            attempt += 1
             try:
-                answer: dict[str, Any] = self._attempt(method, path, content, max(deadline - now, SHORTEST_ATTEMPT))
+                answer = self._attempt(method, path, content, max(deadline - now, SHORTEST_ATTEMPT), sent)
             except Unreachable as error:
                 problem = error
+            except ServiceError as error:
+                error.attempts = attempt
+                raise
             else:
                 if not self.connected:
                     _LOG.warning("the service is back")
@@ -96,20 +107,22 @@ class Connection:
                 self._retry_at = time.monotonic() + self._absence
                 return None
 
-    def _attempt(self, method: str, path: str, content: bytes | None, timeout: float) -> Any:
+    def _attempt(self, method: str, path: str, content: bytes | None, timeout: float, headers: dict[str, str]) -> Any:
         reused = self._socket is not None
         try:
             connection = self._open(timeout)
-            connection.request(method, self._prefix + path, content, self._headers)
+            connection.request(method, self._prefix + path, content, headers)
             response = connection.getresponse()
             answer = response.read()
         except (OSError, http.client.HTTPException) as error:
             self.close()
             if reused and isinstance(error, ConnectionResetError | BrokenPipeError):
-                return self._attempt(method, path, content, timeout)  # the service closed an idle connection
+                return self._attempt(method, path, content, timeout, headers)  # the service closed an idle connection
             raise Unreachable(f"{self._parts.netloc}: {str(error) or type(error).__name__}") from error
         if response.will_close:
             self.close()
+        if response.status == 200 and response.headers.get_content_type() == OCTETS:
+            return answer
         return _read(response.status, answer)
 
     def _open(self, timeout: float) -> http.client.HTTPConnection:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from everlearn.durable.declaration import is_missing
 from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
 from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup
-from everlearn.errors import require
+from everlearn.errors import Changed, require
 from everlearn.labels import as_label
 
 TOLERANCE = 1e-9
@@ -57,6 +58,15 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
     setup.resemble(before)
     changes = [*_compare_documents(known, setup.document), *compare(before, setup.fingerprint)]
     return Reopened(setup, changes or [*_compare_tables(known, setup.document)], recorded="agent" in before)
+
+
+def refusal(directory: Path, changes: list[Change], remedy: str | None = None) -> Changed:
+    """Return the error of an agent that cannot be opened because of changes; those that are final come alone."""
+    final = [change.words for change in changes if change.final]
+    if final:
+        return Changed(str(directory), final, "what the agent knows does not fit; use a new directory")
+    remedy = remedy or f"to accept this: everlearn accept {directory}"
+    return Changed(str(directory), [change.words for change in changes], remedy)
 
 
 def former_setup(stored: str, face: str | None, present: Setup) -> Setup:

@@ -1,4 +1,9 @@
-"""The check of a store: every seal, every row, every snapshot, and whether each agent can be recovered."""
+"""The check of a store: every seal, every row, every snapshot, and whether each agent can be recovered.
+
+There are three verdicts on an agent.  It is *sound* if everything is as it was written and the agent can be recovered,
+and *damaged* if something is not as it was written.  It is *unknown* if everything is as it was written, but the agent
+cannot be recovered here: its design was given as an object, or its setup cannot be run.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,18 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from everlearn.durable.database import FILE, READABLE, SCHEMA, connect_to_read, read_version
+from everlearn.durable import heads
+from everlearn.durable.database import (
+    FILE,
+    READABLE,
+    SCHEMA,
+    connect_to_read,
+    errors,
+    read_meta,
+    read_version,
+    shape,
+    viewed,
+)
 from everlearn.durable.entry import first_check
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import UNREADABLE, AgentRecord, is_whole, read_rows, scan_rows, scan_snapshots
@@ -16,8 +32,8 @@ from everlearn.durable.wal import inspect
 from everlearn.errors import EverlearnError, Held, LiveError
 from everlearn.locks import working
 
-WITHOUT = "without rows up to, agent "
-"""With the number of an agent, the key in ``meta`` for the last of its rows that a repair could not save."""
+SOUND, DAMAGED, UNKNOWN = "sound", "damaged", "unknown"
+"""The verdicts on an agent."""
 
 MOST_LISTED = 100
 """How much damage of one kind is listed."""
@@ -45,7 +61,10 @@ class Report(NamedTuple):
     in_use: bool
     """Whether another process holds the directory; its write-ahead log is then not checked."""
     findings: list[Damage]
+    warnings: list[Damage]
+    """What may be damage, and may as well be what a power cut leaves."""
     agents: list[dict[str, Any]]
+    """Name, step, number of rows and of snapshots, verdict, and the reason if the verdict is ``unknown``."""
 
     @property
     def sound(self) -> bool:
@@ -54,7 +73,8 @@ class Report(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a JSON document."""
-        return {**self._asdict(), "sound": self.sound, "findings": [damage._asdict() for damage in self.findings]}
+        lists = {name: [damage._asdict() for damage in getattr(self, name)] for name in ("findings", "warnings")}
+        return {**self._asdict(), "sound": self.sound, **lists}
 
 
 def check(directory: str | os.PathLike[str]) -> Report:
@@ -68,108 +88,145 @@ def check(directory: str | os.PathLike[str]) -> Report:
     >>> with live(directory, task="service-station", seed=1) as agent:
     ...     _ = agent.act(), agent.observe("arrival")
     >>> report = check(directory)
-    >>> report.sound, report.agents
-    (True, [{'name': 'agent', 'step': 1, 'rows': 1, 'snapshots': 1}])
+    >>> report.sound, report.agents[0]["step"], report.agents[0]["verdict"]
+    (True, 1, 'sound')
 
     """
     place = Path(directory)
-    if not (place / FILE).is_file():
-        raise LiveError(f"{place / FILE}: there is no such file")
-    with ExitStack() as held:
+    path = place / FILE
+    with ExitStack() as held, errors(path):
+        if not path.is_file():
+            raise LiveError(f"{path}: there is no such file")
         try:
             held.enter_context(working(place))
         except Held:
-            return check_file(place / FILE, in_use=True)
-        return check_file(place / FILE)
+            return _report(path, held.enter_context(closing(connect_to_read(path))), in_use=True, replay=True)
+        return _report(path, held.enter_context(viewed(path)), in_use=False, replay=True)
 
 
-def check_file(path: Path, in_use: bool = False) -> Report:
-    """Check one file, which may also be a backup."""
+def check_file(path: Path) -> Report:
+    """Check one file that is not in use, such as a backup, without recovering its agents."""
     with closing(connect_to_read(path)) as connection:
-        checker = _Checker(path, connection)
-        if not in_use:
-            checker.check_log()
-        try:
-            checker.check_structure()
-            checker.check_agents()
-        except UNREADABLE as error:
-            checker.note(f"cannot be read ({error})")
-    return Report(str(path.parent), in_use, checker.findings, checker.agents)
+        return _report(path, connection, in_use=False, replay=False)
 
 
-class _Checker:
+def is_sound(connection: sqlite3.Connection, record: AgentRecord) -> bool:
+    """Return whether an agent is as it was written."""
+    checker = Checker(Path(FILE), connection, replay=False)
+    checker.check_agent(record)
+    return not checker.findings
+
+
+def _report(path: Path, connection: sqlite3.Connection, in_use: bool, replay: bool) -> Report:
+    checker = Checker(path, connection, replay)
+    if not in_use:
+        checker.check_log()
+    try:
+        checker.check_structure()
+        checker.check_agents()
+    except UNREADABLE as error:
+        checker.note(f"cannot be read ({_line(error)})")
+    return Report(str(path.parent), in_use, checker.findings, checker.warnings, checker.agents)
+
+
+def _line(error: Exception) -> str:
+    text = str(error) if isinstance(error, EverlearnError | sqlite3.Error) else repr(error)
+    return " ".join(text.split())[:200]
+
+
+class Checker:
     """A check of a file, and what it has found so far."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path, self.connection = path, connection
+    def __init__(self, path: Path, connection: sqlite3.Connection, replay: bool) -> None:
+        self.path, self.connection, self.replay = path, connection, replay
         self.findings: list[Damage] = []
+        self.warnings: list[Damage] = []
         self.agents: list[dict[str, Any]] = []
 
     def note(self, what: str, table: str | None = None, agent: str | None = None, row: int | None = None) -> None:
+        """Add a finding."""
         self.findings.append(Damage(self.path.name, table, agent, row, what))
 
     def check_log(self) -> None:
+        """Check the write-ahead log."""
         log, file = inspect(self.path), f"{self.path.name}-wal"
-        if log is not None and log.lost:
-            what = f"{log.lost} commits from here on are lost"
-            self.findings.append(Damage(file, None, None, log.frames + 1, what))
-        if log is not None and log.missing:
-            self.findings.append(Damage(file, None, None, None, f"{log.missing} frames at its end are missing"))
+        if log is not None and log.damage:
+            self.findings.append(Damage(file, None, None, None, log.damage))
+        if log is not None and log.warning:
+            self.warnings.append(Damage(file, None, None, None, log.warning))
 
     def check_structure(self) -> None:
+        """Check the pages of the file, and the declarations of its tables."""
         for (line,) in self.connection.execute(f"PRAGMA integrity_check({MOST_LISTED})").fetchall():
             if line != "ok":
                 self.note(" ".join(str(line).split()))
         version = read_version(self.connection)
         if version not in READABLE:
             self.note(f"schema version {version}, this everlearn reads {SCHEMA}", "meta")
+        elif version >= heads.SINCE and read_meta(self.connection, "shape") != shape(self.connection):
+            self.note("the declaration of a table is damaged")
 
     def check_agents(self) -> None:
         """Check each agent, whatever is found at others."""
-        rows, unreadable = read_rows(self.connection, "SELECT * FROM agents ORDER BY id")
+        rows, unreadable = read_rows(self.connection, "SELECT * FROM agents NOT INDEXED ORDER BY id")
         for record in (AgentRecord(*row) for row in rows):
+            before = len(self.findings)
             try:
-                self.check_agent(record)
+                found = self.check_agent(record)
             except (EverlearnError, *UNREADABLE) as error:
-                self.note(f"cannot be read ({error})", agent=str(record.name))
+                self.note(f"cannot be read ({_line(error)})", agent=str(record.name))
+                found = {"step": 0, "rows": 0, "snapshots": 0}
+            damaged, reason = len(self.findings) > before, None
+            if not damaged and self.replay:
+                reason = self._why_unknown(record)
+            verdict = DAMAGED if damaged else SOUND if reason is None else UNKNOWN
+            self.agents.append({"name": str(record.name), **found, "verdict": verdict, "reason": reason})
+            del self.findings[before + MOST_LISTED :]
         if unreadable is not None:
-            self.note(f"cannot be read ({unreadable})", "agents")
+            self.note(f"cannot be read ({_line(unreadable)})", "agents")
+        if not heads.Roster.of(self.connection, read_version(self.connection) or 0).agrees:
+            self.note("the table, its index and the heads have different agents", "agents")
 
-    def check_agent(self, record: AgentRecord) -> None:
+    def check_agent(self, record: AgentRecord) -> dict[str, int]:
+        """Check everything that is recorded of an agent; return its step, and how much there is."""
         if not is_whole(record):
             self.note("is damaged", "agents", str(record.name), record.number)
-            return
-        before = len(self.findings)
+            return {"step": 0, "rows": 0, "snapshots": 0}
         checks: dict[int, int] = {0: first_check(record.number)}
-        rows = snapshots = last = 0
+        rows = snapshots = last = step = 0
         for snapshot in scan_snapshots(self.connection, record.number):
             snapshots += 1
             if snapshot.damage is not None:
                 self.note(snapshot.damage, "snapshots", record.name, snapshot.seq)
             elif snapshot.row is not None:
                 checks[snapshot.row.seq] = snapshot.row.checkpoint.more["check"]
+                step = max(step, snapshot.row.step)
         for scanned in scan_rows(self.connection, record.number, checks=checks):
             if scanned.damage is not None:
                 self.note(scanned.damage, "journal", record.name, scanned.seq)
             if scanned.row is not None:
                 rows, last = rows + 1, scanned.row.seq
-        query, key = "SELECT value FROM meta WHERE key = ?", f"{WITHOUT}{record.number}"
-        unsaved = self.connection.execute(query, (key,)).fetchone()
-        last = max(last, int(unsaved[0]) if unsaved else 0)
-        if snapshots and max(checks) > last:
-            self.note(f"rows {last + 1} to {max(checks)} are missing", "journal", record.name, last + 1)
-        step = self._recoverable_step(record)
-        del self.findings[before + MOST_LISTED :]
-        self.agents.append({"name": record.name, "step": step, "rows": rows, "snapshots": snapshots})
+                step = max(step, scanned.row.step)
+        self._check_end(record, last, max(checks) if snapshots else 0)
+        return {"step": step, "rows": rows, "snapshots": snapshots}
 
-    def _recoverable_step(self, record: AgentRecord) -> int:
-        """Return the step that an agent recovers to; if it needs the user's design, the step of its last row."""
-        if record.stored_setup().has_own_design:
-            query = "SELECT step FROM journal WHERE agent = ? ORDER BY seq DESC LIMIT 1"
-            row = self.connection.execute(query, (record.number,)).fetchone()
-            return int(row[0]) if row else 0
+    def _check_end(self, record: AgentRecord, last: int, known: int) -> None:
+        """Check that the journal of an agent reaches as far as a snapshot or its head knows."""
+        last = max(last, heads.last_unsaved(self.connection, record.number))
+        if (read_version(self.connection) or 0) >= heads.SINCE:
+            head = heads.read(self.connection, record.number)
+            if head is None:
+                self.note("is damaged", "heads", record.name)
+            known = max(known, head or 0)
+        if known > last:
+            self.note(f"rows {last + 1} to {known} are missing", "journal", record.name, last + 1)
+
+    def _why_unknown(self, record: AgentRecord) -> str | None:
+        """Return why an agent that is as it was written cannot be recovered here, if so."""
         try:
-            return Reader.on(self.connection, self.path).look(record.name).step
-        except (EverlearnError, *UNREADABLE) as error:
-            self.note(f"cannot be recovered ({error})", agent=record.name)
-            return 0
+            if record.stored_setup().has_own_design:
+                return "its design or its schedule was given as an object, or comes from a module of yours"
+            failure = Reader.on(self.connection, self.path).look(record.name).failure
+        except Exception as error:  # whatever an agent raises, the others are checked too
+            return f"it cannot be run ({_line(error)})"
+        return None if failure is None else f"it is quarantined ({_line(failure)})"

@@ -24,6 +24,11 @@ def mask_of(agent: Agent, allowed: Iterable[Label]) -> int:
     return mask
 
 
+def labels_of(agent: Agent, mask: int) -> list[Label]:
+    """Return the actions of a mask."""
+    return [label for place, label in enumerate(agent.task.actions) if mask >> place & 1]
+
+
 def packed(mask: int) -> bytes:
     """Return a mask as bytes, the least significant first."""
     return mask.to_bytes((mask.bit_length() + 7) // 8, "little")

@@ -15,7 +15,7 @@ from typing import Any
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.snapshot import unpack
-from everlearn.durable.choice import greedy, mask_of, packed, proposal, unpacked
+from everlearn.durable.choice import greedy, labels_of, mask_of, packed, proposal, unpacked
 from everlearn.durable.drift import Gauge
 from everlearn.durable.entry import MODES, Accepted, Checkpoint, Entry, Kind, Mode, Outcome, checksum, first_check
 from everlearn.durable.setup import Setup
@@ -76,8 +76,18 @@ class Core:
         if self.agent.pending is None:
             return self.choose(mask)
         same = mask is None or mask == self.asked
-        require(same, "allowed", allowed, "differs from the call of act that is pending; observe its step first")
+        require(
+            same,
+            "allowed",
+            allowed,
+            "differs from the call of act that is pending; observe its step first, or pass again",
+        )
         return self.agent.pending
+
+    @property
+    def asked_labels(self) -> list[Label] | None:
+        """The actions among which the pending one was chosen; None if all were allowed."""
+        return None if self.asked is None else labels_of(self.agent, self.asked)
 
     def may(self, aleatoric_state: int) -> int:
         """Return the mask of the actions that the setup allows in a state."""
@@ -202,6 +212,17 @@ class Core:
             greedy(self.agent, self.agent.situation, self._every)  # raises now if the design cannot act so
         return self.entry(Kind.MODE, self.step, payload=mode.encode())
 
+    def forget(self, mask: int | None) -> Entry | None:
+        """Return the entry that withdraws the pending action, so that another can be chosen from a mask.
+
+        Return None if there is none, or if it was chosen from that mask.
+        """
+        if self.agent.pending is None or mask == self.asked:
+            return None
+        fine = mask is None or mask & self.may(self.agent.situation) != 0
+        require(fine, "allowed", mask, "leaves no action that the setup allows in this state")
+        return self.entry(Kind.FORGOTTEN, self.step)
+
     def roll_back(self, state: bytes) -> Entry:
         """Return the entry of a rollback to the agent state of a snapshot.
 
@@ -256,6 +277,8 @@ class Core:
             self._mode = MODES.index((entry.payload or b"").decode())
         elif entry.kind in (Kind.ROLLBACK, Kind.IMPORT):
             self._adopt(entry)
+        elif entry.kind == Kind.FORGOTTEN:
+            self.agent.pending = self.asked = None
         elif entry.kind == Kind.CHANGE:
             self.changed = {"step": entry.step, "changes": entry.accepted.changes}
         self.step, self.seq, self.check = entry.step, entry.seq, entry.check

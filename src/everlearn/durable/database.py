@@ -7,16 +7,19 @@ replacement.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import secrets
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from everlearn._version import __version__
 from everlearn.durable.entry import Entry
-from everlearn.errors import Corrupt, LiveError, StoreFull
-from everlearn.files import sync_directory
+from everlearn.errors import Corrupt, LiveError, StoreFull, Unsynced
+from everlearn.files import FULL, sync_directory
 
 FILE = "everlearn.db"
 NEW = "everlearn.db.new"
@@ -27,10 +30,11 @@ BESIDE = ("-wal", "-shm")
 PATIENCE = 10.0
 """For how many seconds to wait for a lock of SQLite: a reader that is closing, a backup that starts."""
 
-SCHEMA = 3
-"""The version of the tables.  Version 2 had no fingerprint of most agents and no rows of changes; it is still read."""
+SCHEMA = 4
+"""The version of the tables.  Version 2 had no fingerprint of most agents and no rows of changes, version 3 had no
+heads; both are still read."""
 
-READABLE = (2, SCHEMA)
+READABLE = (2, 3, SCHEMA)
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -48,6 +52,14 @@ CREATE TABLE snapshots (
     more TEXT NOT NULL, state BLOB NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (agent, seq)
 );
 """
+HEADS = "CREATE TABLE heads (agent INTEGER PRIMARY KEY, seq INTEGER NOT NULL, seal INTEGER NOT NULL)"
+"""See :mod:`everlearn.durable.heads`."""
+
+UNKNOWN = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
+"""The errors after which nobody knows what is on disk: it was written, and could not be synchronised."""
+
+UNTOLD = "whether this was recorded is unknown: repeat it with its step number, observe(..., step=N), to be safe"
+UNCHANGED = "nothing was changed: make room, and try the same again"
 
 COLUMNS = ", ".join(f'"{name}"' for name in Entry._fields)
 INSERT_ROW = f"INSERT INTO journal VALUES ({', '.join('?' * (1 + len(Entry._fields)))})"  # noqa: S608 - no input in it
@@ -64,11 +76,13 @@ def is_begun(directory: Path) -> bool:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a database in which a commit is on disk when it returns."""
+    """Open a database in which a commit is on disk when it returns; only its owner may read the file."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives the files beside it the same mode
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # heads are written before each checkpoint
     except BaseException:
         connection.close()
         raise
@@ -83,37 +97,90 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
 
 
+@contextmanager
+def viewed(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database read-only under another name, so that SQLite does not replace the index of its log.
+
+    The index shows whether the end of the log was cut off.  Hold the lock of the directory meanwhile.
+    """
+    view = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        for suffix in ("", "-wal"):
+            source = path.with_name(path.name + suffix)
+            if source.exists():
+                _link(source, view.with_name(view.name + suffix))
+        with closing(connect_to_read(view)) as connection:
+            yield connection
+    finally:
+        remove(view)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links
+        shutil.copyfile(source, target)
+
+
 def create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables in an empty file."""
     versions = f"INSERT INTO meta VALUES ('schema', '{SCHEMA}'), ('everlearn', '{__version__}');"  # noqa: S608
-    connection.executescript(f"BEGIN; {TABLES} {versions} COMMIT;")
+    connection.executescript(f"BEGIN; {TABLES} {HEADS}; {versions} COMMIT;")
+    connection.execute("INSERT INTO meta VALUES ('shape', ?)", (shape(connection),))
 
 
 def read_version(connection: sqlite3.Connection) -> int | None:
     """Return the version of the tables; None if there are none, zero if the version cannot be read."""
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
         return None
-    row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
-    return int(row[0]) if row is not None and str(row[0]).isdecimal() else 0
+    version = read_meta(connection, "schema")
+    return int(version) if version is not None and version.isdecimal() else 0
+
+
+def read_meta(connection: sqlite3.Connection, key: str) -> str | None:
+    """Return a value of the table ``meta``, if it is there."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def shape(connection: sqlite3.Connection) -> str:
+    """Return the digest of how the tables are declared and where they lie.
+
+    A damaged declaration could change what is read, and a table in a wrong place looks empty.  The heads may lie
+    anywhere, since each of them is sealed and none may be missing.
+    """
+    place = "iif(name = 'heads', 0, rootpage)"
+    query = f"SELECT type, name, tbl_name, {place}, CAST(sql AS BLOB) FROM sqlite_master ORDER BY rowid"  # noqa: S608
+    return hashlib.sha256(repr(connection.execute(query).fetchall()).encode()).hexdigest()
 
 
 @contextmanager
 def errors(path: Path) -> Iterator[None]:
-    """Raise the errors of SQLite as errors of this project."""
+    """Raise the errors of SQLite and of the system as errors of this project, in one line."""
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0)
-        if code & 0xFF == sqlite3.SQLITE_FULL or code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC):
-            remedy = "nothing was changed: make room, and try the same again"
-            raise StoreFull(f"{path}: the disk is full or cannot be written ({error}); {remedy}") from error
-        if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or isinstance(error, sqlite3.DataError):
-            raise Corrupt(f"{path}: {error}; {how_to_repair(path)}") from error
-        raise LiveError(f"{path}: {error}") from error
+        raise _translated(error, path) from error
     except UnicodeDecodeError:  # SQLite names a table whose name is damaged
         raise Corrupt(f"{path}: it has text that cannot be decoded; {how_to_repair(path)}") from None
     except OverflowError:
         raise LiveError(f"{path}: a number is too large to be stored") from None
+    except OSError as error:
+        if error.errno in FULL:
+            raise StoreFull(f"{path}: the disk is full; {UNCHANGED}") from error
+        raise LiveError(f"{error.filename or path}: {error.strerror or error}") from error
+
+
+def _translated(error: sqlite3.Error, path: Path) -> LiveError:
+    code, what = getattr(error, "sqlite_errorcode", 0), " ".join(str(error).split())
+    if code in UNKNOWN:
+        return Unsynced(f"{path}: the disk could not be synchronised ({what}); {UNTOLD}")
+    if code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_WRITE:
+        return StoreFull(f"{path}: the disk is full or cannot be written ({what}); {UNCHANGED}")
+    damaged = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or what.startswith("Could not decode")
+    if damaged or isinstance(error, sqlite3.DataError):
+        return Corrupt(f"{path}: {what[:200]}; {how_to_repair(path)}")
+    return LiveError(f"{path}: {what[:200]}")
 
 
 def how_to_repair(path: Path) -> str:
@@ -169,6 +236,12 @@ def remove(path: Path) -> None:
     """Remove a database and the files that SQLite keeps beside it."""
     for suffix in ("", *BESIDE):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def remove_leftovers(directory: Path) -> None:
+    """Remove the unfinished files that killed processes left; hold the lock of the directory meanwhile."""
+    for suffix in (".part", ".work"):
+        remove(directory / f"{NEW}{suffix}")
 
 
 def sync(path: Path) -> None:

@@ -12,14 +12,14 @@ from everlearn.errors import Corrupt
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
-KINDS = ("observed", "warm", "mode", "rollback", "import", "change")
+KINDS = ("observed", "warm", "mode", "rollback", "import", "change", "forgotten")
 MODES = ("learn", "frozen", "shadow")
 
 
 class Kind:
     """The kinds of rows, by their numbers in the journal."""
 
-    OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE = range(6)
+    OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE, FORGOTTEN = range(7)
 
 
 class Mode:
@@ -61,7 +61,8 @@ class Accepted(NamedTuple):
 class Entry(NamedTuple):
     """One row of the journal; indices are those of the task.
 
-    An observation has every field but the payload; other kinds have a payload, and the proposal that was pending.
+    An observation has every field but the payload; other kinds have a payload where they need one, and the proposal
+    that was pending; a row of kind forgotten withdraws it.
     """
 
     seq: int  # its number among all rows of its agent

@@ -12,6 +12,7 @@ from typing import Any
 
 from everlearn.agents.agent import whole
 from everlearn.durable import audit, views
+from everlearn.durable.choice import labels_of, mask_of
 from everlearn.durable.core import Core
 from everlearn.durable.database import is_begun
 from everlearn.durable.drift import Alarm
@@ -152,17 +153,27 @@ class Live:
             raise LiveError(f"{self.store.directory}: the agent was closed; open it again with el.live(DIR)")
         self.core, self._current = self._open(), True
 
-    def act(self, allowed: Iterable[Label] | None = None) -> Label:
+    def act(self, allowed: Iterable[Label] | None = None, *, again: bool = False) -> Label:
         """Return the action for the next step.  A second call before ``observe`` returns the same action.
 
-        ``allowed`` restricts the actions for this call only.
+        ``allowed`` restricts the actions for this call only.  With other allowed actions than before pass ``again``:
+        the pending action is withdrawn, which is written to the journal, and another one is chosen.
         """
         with self._turn:
+            if again:
+                allowed = self._withdraw(allowed)
             try:
                 return self.core.act(allowed)
             except (AgentError, LiveError, UserCodeError):
                 self._recover()  # it may have drawn from its stream before it failed
                 raise
+
+    def _withdraw(self, allowed: Iterable[Label] | None) -> list[Label] | None:
+        mask = None if allowed is None else mask_of(self.core.agent, allowed)
+        entry = self.core.forget(mask)
+        if entry is not None:
+            self._commit(entry)
+        return None if mask is None else labels_of(self.core.agent, mask)
 
     def observe(
         self,

@@ -10,16 +10,36 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from everlearn.durable import database
+from everlearn.durable import database, heads
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Entry, Kind
+from everlearn.durable.entry import MODES, Entry, Kind
 from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
 from everlearn.durable.setup import Setup
+from everlearn.durable.wal import refuse_damage
 from everlearn.errors import Corrupt, Failed, LiveError, SnapshotError
+from everlearn.locks import unless_held
 
 LOG = logging.getLogger("everlearn.durable")
+
+_MODE = " ".join(f"WHEN {number} THEN '{mode}'" for number, mode in enumerate(MODES))
+_NEW_MODE = " ".join(f"WHEN CAST('{mode}' AS BLOB) THEN '{mode}'" for mode in MODES)
+_STANDINGS = f"""
+WITH latest AS (
+    SELECT id, name, (SELECT max(seq) FROM journal WHERE agent = id) AS "row",
+           (SELECT max(seq) FROM snapshots WHERE agent = id) AS snapshot
+    FROM agents
+)
+SELECT name, coalesce(snapshots.step, journal.step), CASE
+    WHEN snapshots.seq IS NOT NULL THEN CASE WHEN json_valid(more) THEN json_extract(more, '$.mode') END
+    WHEN journal.kind = {Kind.MODE} THEN CASE journal.payload {_NEW_MODE} END
+    ELSE CASE journal.mode {_MODE} END END
+FROM latest
+LEFT JOIN journal ON journal.agent = id AND journal.seq = "row"
+LEFT JOIN snapshots ON snapshots.agent = id AND snapshots.seq = snapshot AND snapshot > coalesce("row", -1)
+"""  # noqa: S608 - no input in it
+"""The last row of each journal, or a snapshot if that is later: an agent without rows has one."""
 
 
 class Reader:
@@ -31,20 +51,25 @@ class Reader:
         with database.errors(self.path):
             self.connection: sqlite3.Connection = self._connect()
             try:
-                self._check_version()
+                self.version = self._check_version()
             except BaseException:
                 self.connection.close()
                 raise
 
     @classmethod
-    def on(cls, connection: sqlite3.Connection, path: Path) -> Reader:
+    def on(cls, connection: sqlite3.Connection, path: Path) -> Self:
         """Return a reader of a file that is open already."""
         reader = cls.__new__(cls)
         reader.connection, reader.path, reader.directory = connection, path, path.parent
+        reader.version = database.read_version(connection) or 0
         return reader
 
     def _connect(self) -> sqlite3.Connection:
-        return database.connect_to_read(self.path)
+        """Open the file, unless its log is damaged: SQLite would discard what shows the damage."""
+        with unless_held(self.directory) as free:
+            if free:
+                refuse_damage(self.path)
+            return database.connect_to_read(self.path)
 
     def _check_version(self) -> int:
         """Return the version of the tables; raise if this everlearn cannot read it."""
@@ -56,6 +81,8 @@ class Reader:
         if version not in database.READABLE:
             remedy = "use a newer everlearn" if version > database.SCHEMA else "it was made before everlearn 0.1"
             raise LiveError(f"{self.path}: schema version {version}, this everlearn reads {database.SCHEMA}; {remedy}")
+        if version >= heads.SINCE and database.read_meta(self.connection, "shape") != database.shape(self.connection):
+            raise Corrupt(f"{self.path}: the declaration of a table is damaged; {database.how_to_repair(self.path)}")
         return version
 
     def close(self) -> None:
@@ -70,18 +97,32 @@ class Reader:
 
     def names(self) -> list[str]:
         """Return the names of the agents."""
+        return self.roster().names
+
+    def roster(self) -> heads.Roster:
+        """Return the agents, found in each way that there is."""
         with database.errors(self.path):
-            return [name for (name,) in self.connection.execute("SELECT name FROM agents ORDER BY name")]
+            return heads.Roster.of(self.connection, self.version)
+
+    def standings(self) -> dict[str, tuple[int, str | None]]:
+        """Return the step and the mode of every agent as last recorded; nothing is replayed, or compared with checks.
+
+        A mode that cannot be read is None.
+        """
+        with database.errors(self.path):
+            rows = self.connection.execute(_STANDINGS).fetchall()
+        return {name: (step, mode if mode in MODES else None) for name, step, mode in rows}
 
     def enrolled(self, name: str) -> AgentRecord:
         """Return the record of an agent."""
         with database.errors(self.path):
             row = self.connection.execute("SELECT * FROM agents WHERE name = ?", (name,)).fetchone()
-        if row is None:
+        if row is None and name not in self.names():
             raise LiveError(f"{self.directory}: there is no agent {name!r}")
-        record = AgentRecord(*row)
-        if not is_whole(record):
-            raise Corrupt(f"{self.path}: table agents: the row of {name!r} is damaged")
+        record = None if row is None else AgentRecord(*row)
+        if record is None or not is_whole(record):
+            remedy = database.how_to_repair(self.path)
+            raise Corrupt(f"{self.path}: table agents: the row of {name!r} is damaged; {remedy}")
         return record
 
     def look(self, name: str) -> Core:
@@ -142,6 +183,7 @@ class Reader:
 
     def rows(self, agent: int, after: int = -1, check: int | None = None) -> Iterator[Entry]:
         """Yield the rows of a journal after row ``after``, whose check is ``check``; raise at the first damage."""
+        head, last = self.head(agent), max(after, 0)
         for scanned in scan_rows(self.connection, agent, after, {} if check is None else {after: check}):
             if isinstance(scanned.error, sqlite3.Error | UnicodeDecodeError | OverflowError):
                 with database.errors(self.path):
@@ -149,6 +191,20 @@ class Reader:
             if scanned.row is None or scanned.damage is not None:
                 raise self.damaged(agent, f"row {scanned.seq}: {scanned.damage}")
             yield scanned.row
+            last = scanned.row.seq
+        if last < head:
+            raise self.damaged(agent, f"row {last + 1}: is missing, up to {head}")
+
+    def head(self, agent: int) -> int:
+        """Return the number of the row up to which the journal of an agent must reach."""
+        if self.version < heads.SINCE:
+            return 0
+        with database.errors(self.path):
+            head = heads.read(self.connection, agent)
+            if head is None:
+                what = f"table heads: agent {agent}: the row is damaged or missing"
+                raise Corrupt(f"{self.path}: {what}; {database.how_to_repair(self.path)}")
+            return head if head > heads.last_unsaved(self.connection, agent) else 0
 
     def damaged(self, agent: int, what: str) -> Corrupt:
         """Return the error of a damaged journal."""

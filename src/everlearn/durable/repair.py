@@ -1,8 +1,9 @@
 """The repair of a damaged store: a new file is made from what is undamaged, and the damaged file is kept.
 
-For each agent that is its newest undamaged snapshot, and the rows that continue from it without a gap and with the
-right checks.  An agent with a design of the user's own, which is not here, learns from these when it is next opened.
-The new file is checked before it replaces the damaged one.
+An agent that is undamaged is copied as it is.  Of any other, its newest undamaged snapshot is saved, and the rows that
+continue from it without a gap and with the right checks.  An agent that cannot be run here, since its design was given
+as an object or its setup fails, learns from these when it is next opened.  The new file is checked before it replaces
+the damaged one.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from everlearn.durable import database, records
-from everlearn.durable.checking import WITHOUT, check_file
+from everlearn.durable import database, heads, records
+from everlearn.durable.checking import check_file, is_sound
 from everlearn.durable.core import Core
 from everlearn.durable.declaration import FUNCTION
 from everlearn.durable.entry import Entry, Kind, first_check
 from everlearn.durable.fingerprint import FACE
 from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole
-from everlearn.errors import Corrupt, EverlearnError, LiveError
+from everlearn.errors import Corrupt, LiveError
 from everlearn.locks import working
 
 PAGE = 4096
@@ -50,14 +51,14 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
     place = Path(directory)
     saved: list[dict[str, Any]] = []
     lost: list[str] = []
-    with working(place):
+    with database.errors(place / database.FILE), working(place):
         database.put_in_place(place)
         with _readable(place / database.FILE) as source, database.new_file(place, _refuse_unsound) as target:
             target.execute("BEGIN")
             for record in _agent_records(source):
                 try:
                     rescued = _rescue(source, record)
-                except (EverlearnError, *UNREADABLE):
+                except Exception:
                     lost.append(str(record.name))
                 else:
                     saved.append(_write(target, rescued))
@@ -74,18 +75,15 @@ def _refuse_unsound(path: Path) -> None:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a damaged file; if its first page cannot be read, a copy with a new first page."""
-    connection = database.connect_to_read(path)
+    """Open a damaged file without changing it; if its first page cannot be read, a copy with a new first page."""
     work = path.with_name(f"{database.NEW}.work")
-    try:
+    with ExitStack() as opened:
+        connection = opened.enter_context(database.viewed(path))
         if not _has_tables(connection):
-            connection.close()
+            opened.callback(database.remove, work)
             _copy_with_first_page(path, work)
-            connection = database.connect_to_read(work)
+            connection = opened.enter_context(closing(database.connect_to_read(work)))
         yield connection
-    finally:
-        connection.close()
-        database.remove(work)
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
@@ -142,30 +140,55 @@ class Rescued(NamedTuple):
 def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
     scanned = records.scan_snapshots(source, record.number)
     snapshots = [snapshot.row for snapshot in scanned if snapshot.row is not None and snapshot.damage is None]
+    if is_sound(source, record):
+        rows = [row.row for row in records.scan_rows(source, record.number) if row.row is not None]
+        ends = [(snapshot.seq, snapshot.step) for snapshot in snapshots] + [(row.seq, row.step) for row in rows[-1:]]
+        return Rescued(record, *max([(0, 0), *ends]), rows, snapshots, 0)
     trusted = _trusted(record)
-    setup = trusted.stored_setup()
-    if setup.has_own_design:
-        (seq, step), kept = _reached(source, snapshots, record), snapshots
-    else:
-        core = Core(setup, record.number)
-        _recover(source, core, snapshots, record)
-        number = max((snapshot.number for snapshot in snapshots), default=-1) + 1
-        earlier = [snapshot for snapshot in snapshots if snapshot.seq < core.seq]
-        seq, step, kept = core.seq, core.step, [*earlier, SnapshotRecord.taken(core.number, number, core.snapshot())]
+    seq, step, kept = _resumed(source, snapshots, record, trusted)
     if trusted.face is not None and (trusted.changed or 0) > seq:  # the change is lost
         trusted = trusted._replace(face=json.dumps({**json.loads(trusted.face), "changed": None}))
-    query = "SELECT seq FROM journal WHERE agent = ? AND typeof(seq) = 'integer' ORDER BY seq DESC LIMIT 1"
-    last, _ = records.read_rows(source, query, record.number)
-    lost_rows = max((last[0][0] if last else 0) - seq, 0)
+    lost_rows = max(_last_known(source, record.number) - seq, 0)
     return Rescued(trusted.sealed(), seq, step, _rows_up_to(source, seq, snapshots, record), kept, lost_rows)
+
+
+def _last_known(source: sqlite3.Connection, agent: int) -> int:
+    """Return the number of the last row of which anything is known."""
+    query = "SELECT seq FROM journal WHERE agent = ? AND typeof(seq) = 'integer' ORDER BY seq DESC LIMIT 1"
+    rows, _ = records.read_rows(source, query, agent)
+    try:
+        head = heads.read(source, agent) or 0
+    except UNREADABLE:
+        head = 0
+    return max(rows[0][0] if rows else 0, head)
+
+
+def _resumed(
+    source: sqlite3.Connection, snapshots: list[SnapshotRecord], record: AgentRecord, trusted: AgentRecord
+) -> tuple[int, int, list[SnapshotRecord]]:
+    """Return the last row and the step to which an agent can be resumed, and the snapshots to keep."""
+    try:
+        setup = trusted.stored_setup()
+        if setup.has_own_design:
+            return *_reached(source, snapshots, record), snapshots
+        core = Core(setup, record.number)
+        _recover(source, core, snapshots, record)
+    except Exception:
+        if not is_whole(record):
+            raise
+        return *_reached(source, snapshots, record), snapshots  # it cannot be run, which is no damage
+    number = max((snapshot.number for snapshot in snapshots), default=-1) + 1
+    earlier = [snapshot for snapshot in snapshots if snapshot.seq < core.seq]
+    return core.seq, core.step, [*earlier, SnapshotRecord.taken(core.number, number, core.snapshot())]
 
 
 def _write(target: sqlite3.Connection, rescued: Rescued) -> dict[str, Any]:
     record, seq, step, rows, snapshots, lost_rows = rescued
     target.execute(database.INSERT_AGENT, record)
     target.executemany(database.INSERT_ROW, ((record.number, *entry) for entry in rows))
+    heads.write(target, {record.number: seq})
     if not rows and seq:
-        target.execute("INSERT INTO meta VALUES (?, ?)", (f"{WITHOUT}{record.number}", str(seq)))
+        target.execute("INSERT INTO meta VALUES (?, ?)", (f"{heads.WITHOUT}{record.number}", str(seq)))
     for snapshot in snapshots:
         target.execute(database.INSERT_SNAPSHOT, snapshot)
     return {"name": record.name, "step": step, "rows": len(rows), "lost_rows": lost_rows}
@@ -207,7 +230,7 @@ def _recover(source: sqlite3.Connection, core: Core, snapshots: list[SnapshotRec
 def _reached(source: sqlite3.Connection, snapshots: list[SnapshotRecord], record: AgentRecord) -> tuple[int, int]:
     """Return the last row and the step to which the user's own design, which is not here, can resume an agent."""
     if not is_whole(record):
-        raise LiveError("its setup cannot be trusted, and its design is not here to compare it with a snapshot")
+        raise LiveError("its setup cannot be trusted, and it cannot be run here to compare it with a snapshot")
     ends = [(entry.seq, entry.step) for entry in _rows_since(source, snapshots, record)[-1:]]
     return max([(0, 0), *((snapshot.seq, snapshot.step) for snapshot in snapshots[:1]), *ends])
 

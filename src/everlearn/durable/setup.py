@@ -252,12 +252,12 @@ def _allowed(given: object, task: Task) -> dict[int, int]:
         return {}
     require(isinstance(given, list), "allowed", given, "give a mapping, or rows [state, [actions]]")
     state, action = finder(task.states, "state in allowed"), finder(task.actions, "action in allowed")
-    states = {label: index for index, label in enumerate(task.states)}
+    states, actions = ({label: index for index, label in enumerate(labels)} for labels in (task.states, task.actions))
     masks: dict[int, int] = {}
     for row in given:  # type: ignore[attr-defined]  # a list
         fine = isinstance(row, list) and len(row) == 2 and isinstance(row[1], list) and bool(row[1])
         require(fine, "allowed", row, "a row is [state, [actions]], with at least one action")
         index = states[state(row[0])]
         require(index not in masks, "allowed", row[0], "is there twice")
-        masks[index] = sum(1 << place for place in {task.actions.index(action(label)) for label in row[1]})
+        masks[index] = sum(1 << place for place in {actions[action(label)] for label in row[1]})
     return masks

@@ -6,17 +6,19 @@ together.  One process at a time holds the directory.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from everlearn.durable import database
-from everlearn.durable.changes import Change, former_setup, reopen
+from everlearn.durable import database, heads
+from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry
 from everlearn.durable.reader import Reader
@@ -30,6 +32,14 @@ from everlearn.locks import working
 NEWEST = 3
 """From how many of the newest snapshots an agent can be recovered: the journal is kept from the oldest of these on."""
 
+FRAMES = 1000
+"""After about how many pages in the write-ahead log they are copied to the database, as SQLite does by default."""
+
+LOG = logging.getLogger("everlearn.durable")
+
+OF_AGENTS = ("journal", "snapshots", "heads")
+"""The tables that have the number of an agent in their first column."""
+
 Execute = Callable[..., sqlite3.Cursor]
 
 
@@ -37,9 +47,9 @@ class Store(Reader):
     """A directory of durable agents, held by this process until it is closed."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self._held = ExitStack()
+        self._held, self._process = ExitStack(), os.getpid()
         try:
-            make_folder(Path(directory))
+            make_folder(Path(directory), 0o700)
             self._held.enter_context(working(Path(directory)))
         except (OSError, ValueError) as error:
             what = error.strerror if isinstance(error, OSError) else str(error)
@@ -49,9 +59,13 @@ class Store(Reader):
         except BaseException:
             self._held.close()
             raise
+        self._last: dict[int, int] = {}  # the last rows of agents, as yet unknown to the heads
+        self._frames = 0  # about how many pages are in the write-ahead log
+        self._end = weakref.finalize(self, _end, self.connection, self._last, self._process)
 
     def _connect(self) -> sqlite3.Connection:
         database.put_in_place(self.directory)
+        database.remove_leftovers(self.directory)
         if not self.path.exists():
             if self.path.with_name(f"{database.FILE}-wal").exists():
                 raise Corrupt(f"{self.path}: it is gone, and its write-ahead log is there; put it back, or a backup")
@@ -64,8 +78,10 @@ class Store(Reader):
     def _check_version(self) -> int:
         version = super()._check_version()
         if version < database.SCHEMA:
-            self.connection.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(database.SCHEMA),))
-        return version
+            with self.transaction() as run:
+                heads.migrate(self.connection)
+                run("UPDATE meta SET value = ? WHERE key = 'schema'", (str(database.SCHEMA),))
+        return database.SCHEMA
 
     @cached_property
     def cursor(self) -> sqlite3.Cursor:
@@ -74,7 +90,7 @@ class Store(Reader):
 
     def close(self) -> None:
         """Close the file, and release the directory."""
-        super().close()
+        self._end()
         self._held.close()
 
     def create(self, name: str, setup: Setup) -> Core:
@@ -83,11 +99,25 @@ class Store(Reader):
         with self.transaction() as run:
             if run("SELECT 1 FROM agents WHERE name = ?", (name,)).fetchone():
                 raise LiveError(f"{self.directory}: there is an agent {name!r} already")
-            number = run("SELECT coalesce(max(id), 0) + 1 FROM agents").fetchone()[0]
+            number = self._new_number(run)
+            heads.write(self.connection, {number: 0})
             run(database.INSERT_AGENT, AgentRecord(number, name, setup.encoded(), setup.face(), time.time()).sealed())
             core = Core(setup, number)
             _insert_snapshot(run, core)
         return core
+
+    def _new_number(self, run: Execute) -> int:
+        """Return the number of a new agent; raise if agents were lost, since the new one could take their place."""
+        number = int(run("SELECT coalesce(max(id), 0) + 1 FROM agents").fetchone()[0])
+        left = any(run(f"SELECT 1 FROM {table} WHERE agent >= ?", (number,)).fetchone() for table in OF_AGENTS)  # noqa: S608
+        if left or not self._agrees:
+            remedy = database.how_to_repair(self.path)
+            raise Corrupt(f"{self.path}: table agents: an agent is missing, so that none can be created; {remedy}")
+        return number
+
+    @cached_property
+    def _agrees(self) -> bool:
+        return self.roster().agrees
 
     def open(
         self, name: str, given: dict[str, Any] | None = None, *, accept: bool = False, remedy: str | None = None
@@ -100,18 +130,18 @@ class Store(Reader):
         record = self.enrolled(name)
         reopened = reopen(record.setup, record.face, given or {})
         if reopened.changes:
-            final = [change.words for change in reopened.changes if change.final]
-            if final:
-                raise Changed(str(self.directory), final, "what the agent knows does not fit; use a new directory")
-            if not accept:
-                remedy = remedy or f"to accept this: everlearn accept {self.directory}"
-                raise Changed(str(self.directory), [change.words for change in reopened.changes], remedy)
+            if not accept or any(change.final for change in reopened.changes):
+                raise refusal(self.directory, reopened.changes, remedy)
             return self._accept(record, reopened.setup, reopened.changes)
         core = self.replayed(reopened.setup, record)
         if not reopened.recorded:
-            with self.transaction() as run:
-                _update(run, record._replace(face=reopened.setup.face()))
+            self.record_face(record, core)
         return core
+
+    def record_face(self, record: AgentRecord, core: Core) -> None:
+        """Store the fingerprint of an agent of an earlier version, so that changes of it are noticed from now on."""
+        with self.transaction() as run:
+            _update(run, record._replace(face=core.setup.face()))
 
     def _accept(self, record: AgentRecord, setup: Setup, changes: list[Change]) -> Core:
         """Let an agent resume with another setup; all of it is written in one transaction."""
@@ -132,15 +162,17 @@ class Store(Reader):
             _insert_snapshot(run, core)
             _thin_out(run, core)
         core.note_snapshot()
+        self._note(1, {core.number: entry.seq})
         return core
 
     def delete(self, name: str) -> None:
         """Delete an agent and everything that is recorded of it."""
         number = self.enrolled(name).number
         with self.transaction() as run:
-            run("DELETE FROM journal WHERE agent = ?", (number,))
-            run("DELETE FROM snapshots WHERE agent = ?", (number,))
+            for table in OF_AGENTS:
+                run(f"DELETE FROM {table} WHERE agent = ?", (number,))  # noqa: S608 - no input in it
             run("DELETE FROM agents WHERE id = ?", (number,))
+        self._last.pop(number, None)
 
     def append(self, entries: Iterable[tuple[int, Entry]], snapshots: Iterable[Core] = ()) -> None:
         """Commit rows of any agents, and snapshots, in one transaction; they are on disk when this returns."""
@@ -155,14 +187,36 @@ class Store(Reader):
                 _thin_out(run, core)
         for core in cores:
             core.note_snapshot()
+        self._note(len(rows) + 4 * len(cores), {agent: entry.seq for agent, entry in rows})
 
     def append_one(self, agent: int, entry: Entry) -> None:
         """Commit one row; SQLite does that without a transaction of ours, which is faster."""
+        self._refuse_child()
         try:
             self.cursor.execute(database.INSERT_ROW, (agent, *entry))
         except (sqlite3.Error, OverflowError):
             with database.errors(self.path):
                 raise
+        self._last[agent] = entry.seq
+        self._frames += 1
+        if self._frames >= FRAMES:
+            self._checkpoint()
+
+    def _note(self, frames: int, last: dict[int, int]) -> None:
+        """Note what was committed; copy the write-ahead log to the database if it is long."""
+        self._last.update(last)
+        self._frames += frames
+        if self._frames >= FRAMES:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Copy the write-ahead log to the database, as far as readers permit; everything is on disk without that."""
+        self._frames = 0
+        try:
+            _write_heads(self.connection, self._last)
+            self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        except sqlite3.Error as error:
+            LOG.warning("%s: no checkpoint: %s", self.path, error)
 
     def roll_back(self, core: Core, step: int) -> Entry:
         """Return the entry that rolls an agent back to the snapshot of a step, yet to be appended and applied."""
@@ -173,9 +227,15 @@ class Store(Reader):
             since = f"; give step {core.changed['step']} or a later one" if core.changed else ""
             raise LiveError(f"step: {step}; {error}{since}") from None
 
+    def _refuse_child(self) -> None:
+        """Raise in a forked child: SQLite's locks stay with the process that opened the file."""
+        if os.getpid() != self._process:
+            raise LiveError(f"{self.directory}: the process that this one was forked from has it open; close it first")
+
     @contextmanager
     def transaction(self) -> Iterator[Execute]:
         """Yield a function that executes statements; commit them at the end, or none of them."""
+        self._refuse_child()
         with database.errors(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -185,6 +245,28 @@ class Store(Reader):
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+
+
+def _write_heads(connection: sqlite3.Connection, last: dict[int, int]) -> None:
+    """Write the last rows of agents in a transaction of their own, and forget them."""
+    if last:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            heads.write(connection, last)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        last.clear()
+
+
+def _end(connection: sqlite3.Connection, last: dict[int, int], process: int) -> None:
+    """Close the file of a store that is closed, forgotten, or left open at the end of its process."""
+    if os.getpid() == process:  # a forked child leaves it to its parent
+        with suppress(sqlite3.Error):  # SQLite makes a checkpoint all the same
+            _write_heads(connection, last)
+        connection.close()
 
 
 def _update(run: Execute, record: AgentRecord) -> None:

@@ -46,6 +46,7 @@ def inspect(core: Core) -> dict[str, Any]:
         "mode": core.mode,
         "aleatoric_state": agent.aleatoric_state,
         "pending": None if agent.pending is None else agent.task.actions[agent.pending],
+        "pending_allowed": core.asked_labels if agent.pending is not None else None,
         "horizon": now.horizon if scheduled else None,
         "discount": now.discount if scheduled else None,
         "optimism": now.optimism if scheduled else None,

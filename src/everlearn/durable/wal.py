@@ -6,11 +6,13 @@ its checksums continue those before it.  Source: "WAL-mode File Format", https:/
 Section 4 of "Database File Format", https://www.sqlite.org/fileformat2.html.
 
 A log whose end was cut off or never arrived looks the same as one that ended there.  But SQLite also keeps an index
-beside it, which survives the death of a process; it has the number of frames.
+beside it, which survives the death of a process; it has the number of frames.  Without the index, damage in the last
+commit looks the same as a commit that a power cut interrupted: then the rows that it may have had are counted.
 """
 
 from __future__ import annotations
 
+import logging
 import struct
 from pathlib import Path
 from typing import NamedTuple
@@ -25,12 +27,32 @@ MAGIC = (0x377F0682, 0x377F0683)
 """The first word of a log whose checksums take words with the least, or with the most significant byte first."""
 
 
+LOG = logging.getLogger("everlearn.durable")
+
+
 class Log(NamedTuple):
     """The condition of a log."""
 
     frames: int  # the number of frames up to the last commit that can be read
-    lost: int  # the number of commits after that, which cannot be read
-    missing: int  # the number of frames that the index knows of and the log does not have
+    lost: int = 0  # the number of commits after that, which cannot be read
+    missing: int = 0  # the number of frames that the index knows of and that cannot be read
+    torn: bool = False  # whether the end looks like a commit that a power cut interrupted
+    rows: int = 0  # about how many rows that commit would have added
+
+    @property
+    def damage(self) -> str | None:
+        """What was committed and cannot be read, if anything."""
+        if self.lost:
+            return f"{self.lost} commits after frame {self.frames} cannot be read"
+        return f"{self.missing} frames at its end cannot be read" if self.missing else None
+
+    @property
+    def warning(self) -> str | None:
+        """What may have been committed and cannot be read, if anything."""
+        if self.damage or not self.torn:
+            return None
+        rows = f"about {self.rows} rows" if self.rows > 1 else "a row" if self.rows else "a snapshot"
+        return f"the last commit is incomplete: {rows} may be missing, if it was not a power cut that interrupted it"
 
 
 def refuse_damage(path: Path) -> None:
@@ -40,11 +62,11 @@ def refuse_damage(path: Path) -> None:
     """
     refuse_truncation(path)
     log = inspect(path)
-    if log is None or (log.lost <= 1 and not log.missing):
-        return
-    what = f"{log.lost} commits after frame {log.frames}" if log.lost else f"{log.missing} frames at its end"
-    remedy = f"to resume from what is left: everlearn check {path.parent} --repair"
-    raise Corrupt(f"{path}-wal: {what} cannot be read; {remedy}")
+    if log is not None and log.damage:
+        remedy = f"to resume from what is left: everlearn check {path.parent} --repair"
+        raise Corrupt(f"{path}-wal: {log.damage}; {remedy}")
+    if log is not None and log.warning:
+        LOG.warning("%s-wal: %s", path, log.warning)
 
 
 def refuse_truncation(path: Path) -> None:
@@ -66,11 +88,16 @@ def inspect(path: Path) -> Log | None:
     known, copied, salts = _index(index.read_bytes()[:136] if index.exists() else b"")
     if len(data) < 32:
         missing = known - copied
-        return Log(0, 0, missing) if missing > 0 else None
-    frames, good, commits = _frames(data)
-    lost = int((commits > good).sum())
-    same = salts == data[16:24]
-    return Log(good, lost, max(known - frames, 0) if same else 0)
+        return Log(0, missing=missing) if missing > 0 else None
+    frames = _Frames(data)
+    if not frames.sound:  # a header is synced before the frames that follow it
+        return Log(0, lost=max(len(frames.commits), 1) if frames.count else 0)
+    later = int((frames.commits > frames.good).sum())
+    missing = max(known - frames.good, 0) if salts == data[16:24] else 0
+    if later > 1 or missing:
+        return Log(frames.good, later if later > 1 else 0, missing)
+    torn = bool(frames.own[frames.good :].any())
+    return Log(frames.good, torn=torn, rows=frames.rows_after(frames.good, path) if torn else 0)
 
 
 def _index(data: bytes) -> tuple[int, int, bytes]:
@@ -80,28 +107,54 @@ def _index(data: bytes) -> tuple[int, int, bytes]:
     return *struct.unpack_from("=I", data, 16), *struct.unpack_from("=I", data, 96), data[32:40]
 
 
-def _frames(data: bytes) -> tuple[int, int, NDArray[np.int64]]:
-    """Return the number of frames, the last good commit, and the frames of this log that end a commit."""
-    magic, _, page = struct.unpack_from(">III", data)
-    if magic not in MAGIC or page not in (512 << shift for shift in range(8)):
-        page = 4096
-    size = 24 + page
-    count = (len(data) - 32) // size
-    table = np.frombuffer(data, dtype=np.uint8, count=count * size, offset=32).reshape(count, size)
-    head = table[:, :24].copy().view(">u4").astype(np.uint32)
-    salts, written = np.frombuffer(data, dtype=">u4", count=4, offset=16).astype(np.uint32).reshape(2, 2)
-    order = ">u4" if magic == MAGIC[1] else "<u4"
-    words = np.frombuffer(data, dtype=order, count=6).astype(np.uint32)
-    is_sound = magic in MAGIC and bool((_checksum(words[None, :], np.zeros((1, 2), np.uint32))[0] == written).all())
-    own = (head[:, 2:4] == (salts if is_sound or not count else head[0, 2:4])).all(axis=1)
-    commits = np.flatnonzero(own & (head[:, 1] > 0)) + 1
-    if not count or not is_sound:
-        return count, 0, commits
-    words = np.concatenate([table[:, :8], table[:, 24:]], axis=1).view(order).astype(np.uint32)
-    before = np.concatenate([written[None, :], head[:-1, 4:6]])  # each checksum continues that of the frame before
-    right = own & (_checksum(words, before) == head[:, 4:6]).all(axis=1)
-    good = commits[commits <= (count if right.all() else int(right.argmin()))]
-    return count, int(good[-1]) if len(good) else 0, commits
+class _Frames:
+    """The frames of a log."""
+
+    def __init__(self, data: bytes) -> None:
+        magic, _, page = struct.unpack_from(">III", data)
+        self.page = page if page in (512 << shift for shift in range(8)) else 4096
+        size = 24 + self.page
+        self.count = (len(data) - 32) // size
+        table = np.frombuffer(data, dtype=np.uint8, count=self.count * size, offset=32).reshape(self.count, size)
+        head = table[:, :24].copy().view(">u4").astype(np.uint32)
+        salts, written = np.frombuffer(data, dtype=">u4", count=4, offset=16).astype(np.uint32).reshape(2, 2)
+        order = ">u4" if magic == MAGIC[1] else "<u4"
+        start = np.frombuffer(data, dtype=order, count=6).astype(np.uint32)
+        self.sound = magic in MAGIC and bool(
+            (_checksum(start[None, :], np.zeros((1, 2), np.uint32))[0] == written).all()
+        )
+        self.pages, self.contents = head[:, 0], table[:, 24:]
+        words = np.concatenate([table[:, :8], table[:, 24:]], axis=1).view(order).astype(np.uint32)
+        before = np.concatenate([written[None, :], head[:-1, 4:6]])  # each checksum continues that of the frame before
+        right = (_checksum(words, before[: self.count]) == head[:, 4:6]).all(axis=1)
+        salted = (head[:, 2:4] == (salts if self.sound or not self.count else head[0, 2:4])).all(axis=1)
+        self.own = salted | (right & np.concatenate([[True], salted[:-1]])[: self.count])  # or damaged in their salts
+        self.commits = np.flatnonzero(self.own & (head[:, 1] > 0)) + 1
+        fine = salted & right
+        good = self.commits[self.commits <= (self.count if fine.all() else int(fine.argmin()))]
+        self.good = int(good[-1]) if len(good) else 0  # the last commit that SQLite reads
+
+    def rows_after(self, good: int, path: Path) -> int:
+        """Return about how many rows the pages after a frame have more than the same pages had before."""
+        added = 0
+        for place in np.flatnonzero(self.own[good:]) + good:
+            number = int(self.pages[place])
+            earlier = np.flatnonzero(self.pages[:good] == number)
+            before = self.contents[earlier[-1]].tobytes() if len(earlier) else _page(path, number, self.page)
+            added += _entries(self.contents[place].tobytes()) - _entries(before)
+        return max(added, 0)
+
+
+def _page(path: Path, number: int, size: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek((number - 1) * size)
+        return file.read(size)
+
+
+def _entries(page: bytes) -> int:
+    """Return the number of entries on a page of a journal, zero for other kinds of pages."""
+    entries = int.from_bytes(page[3:5], "big")
+    return entries if page[:1] in (b"\x02", b"\x0a") and entries < len(page) // 4 else 0
 
 
 def _checksum(words: NDArray[np.uint32], before: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -25,9 +25,14 @@ from everlearn.play.configuration import read_query
 from everlearn.play.page import Page
 from everlearn.play.race import Workshop
 from everlearn.play.session import Session
+from everlearn.service.protocol import bounded
+from everlearn.service.settings import Limits
 
 MOST_PAGES = 32
 """How many pages may be open at once."""
+
+PROTOCOL: Any = bounded(Limits(connections=256))
+"""How connections are read: with bounds on heads and silence, and on how many there are (a page takes a few)."""
 
 RECONNECT = 5.0
 """Seconds for which to wait for a page that lost its connection."""
@@ -62,6 +67,32 @@ class Doors:
         return not self.local or is_loopback(name)
 
 
+class Pages:
+    """The pages that are open, and among them those that no browser has shown yet (those of plain GETs, say)."""
+
+    def __init__(self) -> None:
+        self.open: set[str] = set()
+        self.unseen: dict[str, Client] = {}
+
+    def has_room(self) -> bool:
+        """Return whether there is room for another page, for which the oldest that nobody has seen is deleted."""
+        if len(self.open) >= MOST_PAGES and self.unseen:
+            oldest = next(iter(self.unseen.values()))
+            self.remove(oldest)
+            oldest.delete()
+        return len(self.open) < MOST_PAGES
+
+    def add(self, client: Client) -> None:
+        """Add a page."""
+        self.open.add(client.id)
+        self.unseen[client.id] = client
+
+    def remove(self, client: Client) -> None:
+        """Remove a page."""
+        self.open.discard(client.id)
+        self.unseen.pop(client.id, None)
+
+
 def serve(
     host: str = "127.0.0.1",
     port: int = 8090,
@@ -80,7 +111,8 @@ def serve(
         threading.Timer(0.5, webbrowser.open, (address,)).start()
     served = make_app(is_loopback(host), workshop or Workshop())
     with suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
-        uvicorn.Server(uvicorn.Config(served, log_level="warning", timeout_graceful_shutdown=1)).run(sockets=[listener])
+        config = uvicorn.Config(served, http=PROTOCOL, log_level="warning", timeout_graceful_shutdown=1)
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -105,18 +137,18 @@ def listen(host: str, port: int) -> socket.socket:
 def make_app(local: bool, workshop: Workshop) -> Any:
     """Return the application: one page, and what it is made of."""
     threads = ThreadPoolExecutor(2 * cores() + 2, thread_name_prefix="page")
-    pages: set[str] = set()
+    pages = Pages()
     inside = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     workshop.preparing.submit(_warm_up, workshop)
 
     @ui.page("/", title=_TITLE, dark=None, language="en-US")
     def index(request: Request, client: Client) -> None:
         ui.add_css(_STYLE)
-        if len(pages) >= MOST_PAGES:
+        if not pages.has_room():
             at_once = f"{MOST_PAGES} page{'s' if MOST_PAGES > 1 else ''}"
             Text("p", f"No more than {at_once} may be open at once. Close one, and reload this one.").classes("alert")
             return
-        pages.add(client.id)
+        pages.add(client)
         _open(client, request.url.query, workshop, threads, pages)
 
     ui.run_with(
@@ -133,7 +165,7 @@ def make_app(local: bool, workshop: Workshop) -> Any:
     return Doors(inside, local)
 
 
-def _open(client: Client, query: str, workshop: Workshop, threads: ThreadPoolExecutor, pages: set[str]) -> None:
+def _open(client: Client, query: str, workshop: Workshop, threads: ThreadPoolExecutor, pages: Pages) -> None:
     """Build a page for a browser, begin when it has connected, and close the session when it is gone."""
     refusal = ""
     try:
@@ -147,12 +179,13 @@ def _open(client: Client, query: str, workshop: Workshop, threads: ThreadPoolExe
 
     async def begin() -> None:
         nonlocal begun
+        pages.unseen.pop(client.id, None)
         if not begun:  # it also connects again after a broken connection
             begun = True
             await page.begin()
 
     async def close() -> None:
-        pages.discard(client.id)
+        pages.remove(client)
         await session.close()
 
     client.on_connect(begin)

@@ -1,16 +1,17 @@
-"""All agents of a directory, as the committer's thread holds them: opened when they are first needed, then kept."""
+"""All agents of a directory, as the committer's thread holds them: loaded when they are first needed, then kept."""
 
 from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry
+from everlearn.durable.records import AgentRecord
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
-from everlearn.errors import EverlearnError, Failed, LiveError
+from everlearn.errors import Failed, LiveError
 from everlearn.service.logs import log
 from everlearn.service.settings import Limits
 
@@ -19,31 +20,74 @@ class Missing(LiveError):  # noqa: N818 - reads as what it is
     """There is no such agent, or no such snapshot."""
 
 
+class Stale(LiveError):  # noqa: N818 - reads as what it is
+    """The agent is not as the request expects it; ``version`` says how it is."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(f"the agent is at version {version} now; look at it, and decide again")
+        self.version = version
+
+
+class Unloaded(LiveError):  # noqa: N818 - reads as what it is
+    """An agent must be loaded first, by a thread that may take its time."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the agent {name} is not loaded")
+        self.name = name
+
+
+class Loaded(NamedTuple):
+    """An agent as another thread read it from the disk, and its record as it was before that."""
+
+    record: AgentRecord
+    core: Core
+    recorded: bool = True  # whether its fingerprint is on disk
+
+
 class Agents:
-    """The store, and the agents in it by name.  Only the committer's thread may use it."""
+    """The store, and the agents in it by name.  Only the committer's thread may use it.
+
+    Other threads may put agents into ``loaded``.
+    """
 
     def __init__(self, directory: Path, limits: Limits) -> None:
         self.store = Store(directory)
         self.limits = limits
         self.cores: dict[str, Core] = {}
         self.names = set(self.store.names())
-        self._unopened = sorted(self.names)
+        self.loaded: dict[str, Loaded] = {}
         self.quarantined: set[int] = set()  # the numbers of agents whose designs have failed
+        self._failed: dict[str, tuple[int, Failed]] = {}  # those that must be loaded again, with their numbers
         self._changed: set[Core] = set()
 
     def core(self, name: str) -> Core:
-        """Return an agent, recovered from the disk if it is not loaded yet."""
+        """Return an agent; raise :class:`Unloaded` if it must be loaded first."""
         if name not in self.cores:
             if name not in self.names:
                 raise Missing(f"there is no agent {name}")
-            self._keep(name, self.store.open(name))
+            self._take(name)
         return self.cores[name]
 
-    def _keep(self, name: str, core: Core) -> None:
-        self.cores[name] = core
-        if core.failure is not None:
-            self.quarantined.add(core.number)
-            log(logging.ERROR, "agent quarantined", agent=name, error=str(core.failure))
+    def _take(self, name: str) -> None:
+        """Take over an agent that was loaded, unless it was deleted and created again meanwhile."""
+        loaded = self.loaded.pop(name, None)
+        if loaded is None or (record := self.store.enrolled(name)).created != loaded.record.created:
+            raise Unloaded(name)
+        if not loaded.recorded:
+            self.store.record_face(record, loaded.core)
+        core = self.cores[name] = loaded.core
+        _, failure = self._failed.pop(name, (record.number, None))
+        if failure is not None and failure.seq > core.seq:  # it failed to act, which is not on disk
+            core.failure = failure
+        if core.failure is None:
+            self.quarantined.discard(core.number)
+        else:
+            self._quarantine(name, core.number, core.failure)
+
+    def _quarantine(self, name: str, number: int, failure: Failed) -> None:
+        if number not in self.quarantined:
+            self.quarantined.add(number)
+            log(logging.ERROR, "agent quarantined", agent=name, error=str(failure))
 
     def create(self, name: str, setup: Setup) -> bool:
         """Create an agent; return whether it is new.  An agent of that name with another setup is a conflict."""
@@ -63,6 +107,8 @@ class Agents:
             raise Missing(f"there is no agent {name}")
         self.store.delete(name)
         self.names.discard(name)
+        number, _ = self._failed.pop(name, (None, None))
+        self.quarantined.discard(number)
         if (core := self.cores.pop(name, None)) is not None:
             self._changed.discard(core)
             self.quarantined.discard(core.number)
@@ -86,17 +132,16 @@ class Agents:
             self._snapshot([core])
 
     def reread(self, core: Core, error: Exception) -> None:
-        """Read an agent from the disk after an error; if its design fails, it is quarantined from now on.
+        """Forget an agent after an error, so that it is read from the disk; if its design failed, quarantine it.
 
         A design that fails to act has nothing on disk that says so, and is quarantined in memory.
         """
         name = next(name for name, kept in self.cores.items() if kept is core)
         del self.cores[name]
         self._changed.discard(core)
-        fresh = self.store.open(name)
-        if isinstance(error, Failed) and error.seq > fresh.seq:
-            fresh.failure = error
-        self._keep(name, fresh)
+        if isinstance(error, Failed):
+            self._failed[name] = core.number, error
+            self._quarantine(name, core.number, error)
 
     def _snapshot(self, cores: list[Core]) -> None:
         try:
@@ -110,27 +155,11 @@ class Agents:
         """Write entries of several agents in one transaction."""
         self.store.append(entries)
 
-    def idle(self) -> bool:
-        """Open one more agent; return whether there are more."""
-        while self._unopened:
-            name = self._unopened.pop()
-            if name in self.names and name not in self.cores:
-                try:
-                    self.core(name)
-                except Exception as error:  # one agent must not end the thread of all
-                    log(logging.ERROR, "agent cannot be opened", agent=name, error=_line(error))
-                break
-        return bool(self._unopened)
-
     def close(self) -> None:
         """Take a snapshot of what changed, so that the next start has nothing to replay; let go of the directory."""
         if self._changed:
             self._snapshot(sorted(self._changed, key=lambda core: core.number))
         self.store.close()
-
-
-def _line(error: Exception) -> str:
-    return str(error) if isinstance(error, EverlearnError) else repr(error)
 
 
 class Taken(LiveError):  # noqa: N818 - reads as what it is

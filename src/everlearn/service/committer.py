@@ -36,9 +36,6 @@ class Keeper(Protocol):
     def append(self, entries: list[Any]) -> None:
         """Write entries in one transaction, all or none of them."""
 
-    def idle(self) -> bool:
-        """Do a little background work; return whether there is more."""
-
     def close(self) -> None:
         """Release the directory."""
 
@@ -83,7 +80,6 @@ class Committer(Generic[K]):
     >>> class Book:
     ...     pages = []
     ...     def append(self, entries): self.pages.append(entries)
-    ...     def idle(self): return False
     ...     def close(self): self.pages.append("closed")
     >>> committer = Committer(Book, waiting=10, metrics=Metrics())
     >>> committer.start()
@@ -102,7 +98,6 @@ class Committer(Generic[K]):
         self.most = waiting
         self.metrics = metrics
         self.healthy = True
-        self.settled = False
         self.keeper: K | None = None  # what the thread owns, once it is open
         self.busy_since: float | None = None  # when the thread began to serve the present group
         self.ended: Callable[[], None] = lambda: None  # called by the thread when it ends
@@ -138,8 +133,8 @@ class Committer(Generic[K]):
 
     @property
     def ready(self) -> bool:
-        """Whether observations can be recorded: all agents are loaded, and the last commit succeeded."""
-        return self.healthy and self.settled and self.alive and not self._closing.is_set()
+        """Whether observations can be recorded: the last commit succeeded."""
+        return self.healthy and self.alive and not self._closing.is_set()
 
     async def do(self, agent: str | None, work: Callable[[K], Any]) -> Any:
         """Run work in the thread; return what it returns, raise what it raises.
@@ -170,7 +165,7 @@ class Committer(Generic[K]):
         self.keeper = keeper
         batch: list[_Job[K]] | None = []
         try:
-            while (batch := self._take(keeper)) is not None:
+            while (batch := self._take()) is not None:
                 self.busy_since = time.monotonic()
                 try:
                     self._serve(keeper, batch)
@@ -192,10 +187,8 @@ class Committer(Generic[K]):
             batch += [job for job in (self._queue.get(),) if job is not None]
         _deliver([(job.future, None, Busy()) for job in batch])
 
-    def _take(self, keeper: K) -> list[_Job[K]] | None:
-        """Return the waiting requests, up to a bound; if there are none, do background work and wait.  None ends."""
-        while not self.settled and self._queue.empty():
-            self.settled = not keeper.idle()
+    def _take(self) -> list[_Job[K]] | None:
+        """Return the waiting requests, up to a bound; wait if there are none.  None ends."""
         first = self._queue.get()
         if first is None:
             return None

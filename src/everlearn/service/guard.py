@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import accumulate
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,13 +19,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from everlearn.hosts import foreign_header
 from everlearn.service.logs import LOG
 from everlearn.service.metrics import Metrics
+from everlearn.service.protocol import OPEN
 from everlearn.service.settings import MOST_DEPTH, Settings
-
-OPEN = frozenset({"/healthz", "/readyz"})
-"""The paths that need no token: whether the service is alive and ready."""
 
 MOST_STATES = 2
 """How many agent states, which are large, are read at the same time."""
+
+MOST_LARGE = 4
+"""How many other large bodies are read, and worked on, at the same time."""
 
 _HEADERS = [
     (b"cache-control", b"no-store"),
@@ -33,7 +35,9 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 ]
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"?|([\[{])|[\]}]', re.DOTALL)
+_STRING = re.compile(rb'"[^"]*"?')
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+_DEEPER = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _ASIDE = 1 << 16
 """Bodies of more bytes than this are scanned in a thread."""
 
@@ -53,7 +57,7 @@ class Guard:
         self, app: ASGIApp, settings: Settings, metrics: Metrics, is_state: Callable[[str, str], bool]
     ) -> None:
         self.app, self.settings, self.metrics, self.is_state = app, settings, metrics, is_state
-        self._room = asyncio.Semaphore(MOST_STATES)
+        self._room = {True: asyncio.Semaphore(MOST_STATES), False: asyncio.Semaphore(MOST_LARGE)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; anything but HTTP is refused."""
@@ -68,7 +72,7 @@ class Guard:
             headers = dict(scope["headers"])  # names are in lower case; of several the last counts
             self._admit(scope, headers)
             is_state = self.is_state(scope["method"], scope["path"])
-            async with self._room if is_state else nullcontext():
+            async with self._room[is_state] if is_state or _is_large(headers) else nullcontext():
                 body = await self._body(headers, receive, is_state)
                 await self.app(scope, _again(body, receive), answer)
         except Refused as refused:
@@ -116,6 +120,11 @@ class Guard:
 
 
 _CHALLENGE = (b"www-authenticate", b"Bearer")
+
+
+def _is_large(headers: dict[bytes, bytes]) -> bool:
+    """Return whether a body may be large: it has 10,000 bytes or more, or does not say how long it is."""
+    return b"transfer-encoding" in headers or len(headers.get(b"content-length", b"")) > 4
 
 
 def _check_length(declared: bytes | None, most: int) -> None:
@@ -170,15 +179,10 @@ def is_deep(body: bytes, most: int = MOST_DEPTH) -> bool:
     (False, True, False)
 
     """
-    depth = 0
-    for match in _BRACKETS.finditer(body):
-        if match[1]:
-            depth += 1
-            if depth > most:
-                return True
-        elif match[0] in b"]}":
-            depth -= 1
-    return False
+    # Not with one expression for strings with escapes: it would need memory for every character of a string.
+    outside = _STRING.sub(b"", body.replace(b"\\\\", b"").replace(b'\\"', b""))
+    brackets = outside.translate(None, _OTHERS)
+    return max(accumulate(map(_DEEPER.__getitem__, brackets)), default=0) > most
 
 
 class _Answer:

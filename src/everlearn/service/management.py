@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import re
+from pathlib import Path
 from typing import Any
 
-from everlearn.durable import audit, views
+from everlearn.durable import audit, database, views
 from everlearn.durable.core import Core
-from everlearn.service.agents import Agents, Missing
+from everlearn.durable.entry import Entry, checksum
+from everlearn.durable.reader import Reader
+from everlearn.errors import LiveError
+from everlearn.service.agents import Agents, Missing, Stale
+from everlearn.service.logs import log
 
 
 def list_agents(agents: Agents) -> dict[str, Any]:
-    """Return every agent by name; what is not known of an agent that is not loaded yet is None."""
+    """Return every agent by name; what only an agent that is loaded can tell is None of the others."""
     return {"agents": [{"name": name, **_listed(agents.cores.get(name))} for name in sorted(agents.names)]}
 
 
@@ -20,16 +27,64 @@ def _listed(core: Core | None) -> dict[str, Any]:
     return {"step": core.step, "mode": core.mode, "quarantined": core.failure is not None}
 
 
+def add_standings(listed: list[dict[str, Any]], path: Path) -> None:
+    """Add step and mode of the agents that are not loaded, as last recorded.  Any thread may call this."""
+    unknown = [agent for agent in listed if agent["step"] is None]
+    if not unknown:
+        return
+    try:
+        with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
+            standings = reader.standings()
+    except LiveError as error:  # the list of names is worth more than an error
+        log(logging.ERROR, "the steps of agents cannot be read", error=str(error))
+        return
+    for agent in unknown:
+        agent["step"], agent["mode"] = standings.get(agent["name"], (None, None))
+
+
 def inspect(agents: Agents, name: str) -> dict[str, Any]:
     """Return what an agent is and what it knows."""
-    return {"name": name, **views.inspect(agents.core(name))}
+    core = agents.core(name)
+    return {"name": name, "version": version(core), **views.inspect(core)}
 
 
-def change_mode(agents: Agents, name: str, mode: str) -> dict[str, Any]:
+def version(core: Core) -> str:
+    """Return the number of the last row of the journal, and its check, which depends on all rows before."""
+    return f"{core.seq}-{core.check:08x}"
+
+
+def require_version(core: Core, expected: str | None) -> None:
+    """Raise if a request expects another version of an agent; ``expected`` is the header If-Match, if there is one."""
+    tags = ["*"] if expected is None else [tag.strip().strip('"') for tag in expected.split(",")]
+    if "*" not in tags and version(core) not in tags:
+        raise Stale(version(core))
+
+
+def _write(agents: Agents, core: Core, entry: Entry, expected: str | None) -> None:
+    """Commit an entry if the agent is as expected; if that very entry has been committed since, all is well."""
+    try:
+        require_version(core, expected)
+    except Stale:
+        if not _is_written(agents, core, entry, expected or ""):
+            raise
+    else:
+        agents.write(core, entry)
+
+
+def _is_written(agents: Agents, core: Core, entry: Entry, expected: str) -> bool:
+    """Return whether the last row has the content of an entry, and follows the version that is expected."""
+    last = next(agents.store.rows(core.number, core.seq - 1), None)
+    before, _, check = expected.strip().strip('"').partition("-")
+    if last is None or (last.kind, last.payload) != (entry.kind, entry.payload) or before != str(core.seq - 1):
+        return False
+    return any(checksum(int(text, 16), last[:-1]) == last.check for text in re.findall("^[0-9a-f]{8}$", check))
+
+
+def change_mode(agents: Agents, name: str, mode: str, expected: str | None = None) -> dict[str, Any]:
     """Let an agent learn, freeze or shadow; a mode that it has already is not journalled again."""
     core = agents.core(name)
     if core.mode != mode:
-        agents.write(core, core.change_mode(mode))
+        _write(agents, core, core.change_mode(mode), expected)
     return inspect(agents, name)
 
 
@@ -38,12 +93,12 @@ def snapshots(agents: Agents, name: str) -> dict[str, Any]:
     return {"snapshots": agents.store.snapshots(agents.core(name).number)}
 
 
-def roll_back(agents: Agents, name: str, step: int) -> dict[str, Any]:
+def roll_back(agents: Agents, name: str, step: int, expected: str | None = None) -> dict[str, Any]:
     """Restore what an agent knew at a snapshot."""
     core = agents.core(name)
     if step not in {snapshot["step"] for snapshot in agents.store.snapshots(core.number)}:
         raise Missing(f"there is no snapshot of step {step}")
-    agents.write(core, agents.store.roll_back(core, step))
+    _write(agents, core, agents.store.roll_back(core, step), expected)
     return inspect(agents, name)
 
 
@@ -58,10 +113,10 @@ def export(agents: Agents, name: str) -> bytes:
     return agents.core(name).export_state()
 
 
-def import_state(agents: Agents, name: str, data: bytes) -> dict[str, Any]:
+def import_state(agents: Agents, name: str, data: bytes, expected: str | None = None) -> dict[str, Any]:
     """Replace what an agent knows by an exported agent state."""
     core = agents.core(name)
-    agents.write(core, core.import_state(data))
+    _write(agents, core, core.import_state(data), expected)
     return inspect(agents, name)
 
 
@@ -76,3 +131,10 @@ def page(agents: Agents, name: str, steps: tuple[int, int | None], after: int, l
 def gauges(agents: Agents) -> tuple[int, dict[str, dict[str, float]]]:
     """Return how many agents there are, and the numbers of those that are loaded, for Prometheus."""
     return len(agents.names), {name: views.gauges(core) for name, core in sorted(agents.cores.items())}
+
+
+def delete(agents: Agents, name: str, expected: str | None = None) -> None:
+    """Remove an agent and all that is recorded of it."""
+    if expected is not None:
+        require_version(agents.core(name), expected)
+    agents.delete(name)

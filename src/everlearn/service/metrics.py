@@ -111,11 +111,12 @@ GAUGES = {
     "waiting": "Requests that wait for the disk.",
     "waiting_most": "Maximum number of requests that may wait.",
     "agents": "Number of agents.",
+    "agents_loaded": "Number of agents that are loaded: each is loaded when it is first asked for.",
     "quarantined": "Agents whose designs have failed.",
     "ready": "1 if the service can record observations.",
 }
 AGENT_GAUGES = {
-    "step": "Observations that the agent has recorded.",
+    "step": "Observations that the agent has recorded; the numbers of an agent are here once it is loaded.",
     "t": "The agent's own time, which stands still while it is frozen.",
     "average_reward": "Average reward of all steps.",
     "recent_average": "Average reward of recent steps.",

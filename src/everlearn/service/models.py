@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from typing_extensions import TypeAliasType
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
@@ -13,20 +13,32 @@ NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 MOST_INTEGER = 2**53 - 1
 """The greatest integer that every reader of JSON reads exactly."""
 
+MOST_ENTRIES = 50
+"""How many parameters, or settings of the drift alarm, there may be."""
+
 _INT = Annotated[int, Field(strict=True, ge=-MOST_INTEGER, le=MOST_INTEGER)]
 _STR = Annotated[str, StringConstraints(strict=True, max_length=200)]
 
-Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100)]")
+Label = TypeAliasType("Label", "_INT | _STR | Annotated[list[Label], Field(max_length=100, fail_fast=True)]")
 """An int, a str, or a list of labels, which stands for a tuple."""
 
-Scalar = Annotated[bool, Field(strict=True)] | _INT | Annotated[float, Field(allow_inf_nan=False)] | _STR
+StepNumber = Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+"""A number: neither text that looks like one, nor true or false."""
+
+Scalar = Annotated[bool, Field(strict=True)] | _INT | Number | _STR
 Scalars = Annotated[list[Scalar], Field(max_length=100, fail_fast=True)]
 Labels = Annotated[list[Label], Field(min_length=1, max_length=100_000, fail_fast=True)]
 Rows = Annotated[
     list[Annotated[list[Any], Field(min_length=2, max_length=4)]], Field(max_length=1_000_000, fail_fast=True)
 ]
-StepNumber = Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+def _few(given: Any) -> Any:
+    """Raise if there are too many entries, before each of them is an error of its own."""
+    if isinstance(given, dict) and len(given) > MOST_ENTRIES:
+        raise ValueError(f"there are {len(given):,}, and at most {MOST_ENTRIES} are taken")
+    return given
 
 
 class Body(BaseModel):
@@ -78,10 +90,12 @@ class SetupIn(Body):
     reward_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
         None, description="The least and the greatest reward.", examples=[[0, 1]]
     )
-    raw: bool = Field(False, description="Learn from rewards as they are, not scaled to [0, 1].")
+    raw: bool = Field(False, strict=True, description="Learn from rewards as they are, not scaled to [0, 1].")
     agent: _STR = Field("growing-horizon", description="An agent by its name in the registry.")
     schedule: _STR | None = Field(None, description="A schedule by its name in the registry.")
-    parameters: Annotated[dict[_STR, Scalar | Scalars | None], Field(max_length=50)] = Field(
+    parameters: Annotated[
+        dict[_STR, Scalar | Scalars | None], Field(max_length=MOST_ENTRIES), BeforeValidator(_few)
+    ] = Field(
         default_factory=dict, description="Of agent, schedule and task.", examples=[{"schedule.horizon_scale": 3}]
     )
     seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(0, description="Names the random stream.")
@@ -90,7 +104,7 @@ class SetupIn(Body):
     retain: Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)] | None = Field(
         None, description="How many steps of the journal are kept; all, unless given."
     )
-    drift: dict[_STR, Number] = Field(
+    drift: Annotated[dict[_STR, Number], Field(max_length=MOST_ENTRIES), BeforeValidator(_few)] = Field(
         default_factory=dict, description="Settings of the drift alarm: see docs/live.md."
     )
 
@@ -111,6 +125,12 @@ class ActIn(Body):
     """A request for an action."""
 
     allowed: Labels | None = Field(None, description="The actions that are allowed at this step, if not all.")
+    step: StepNumber | None = Field(None, description="The step that is due, if you know it; another one is refused.")
+    again: bool = Field(
+        False,
+        strict=True,
+        description="Withdraw an action that was proposed with other allowed actions; name the step, too.",
+    )
 
 
 class ObserveIn(Body):
@@ -159,6 +179,9 @@ class Acted(BaseModel):
     action: Label = Field(examples=["fast"])
     state: Label = Field(description="The aleatoric state in which it was chosen.", examples=[0])
     mode: str = Field(examples=["learn"])
+    allowed: list[Label] | None = Field(
+        None, description="The actions among which it was chosen, if not all; `observe` must carry the same."
+    )
 
 
 class Observed(BaseModel):
@@ -185,15 +208,21 @@ class Problem(BaseModel):
     id: str | None = Field(None, description="Of an internal error: what to look for in the log.")
     expected: int | None = Field(None, description="Of a conflict: the step that is due.")
     recorded: dict[str, Any] | None = Field(None, description="Of a conflict: what is recorded of that step.")
+    pending: dict[str, Any] | None = Field(
+        None, description="Of a conflict: the action that is pending, and the actions that were allowed."
+    )
+    version: str | None = Field(None, description="Of a precondition that does not hold: the present version.")
 
 
 class Listed(BaseModel):
-    """An agent in the list; what is not known before it is loaded is null."""
+    """An agent in the list; step and mode of one that is not loaded are those last recorded."""
 
     name: str
     step: int | None
     mode: str | None
-    quarantined: bool | None = Field(description="Whether it does not work because its design failed.")
+    quarantined: bool | None = Field(
+        description="Whether it does not work because its design failed; null if it is not loaded."
+    )
 
 
 class AgentList(BaseModel):
@@ -220,11 +249,13 @@ class Agent(BaseModel):
     """What an agent is, and what it knows."""
 
     name: str
+    version: str = Field(description="Changes with everything that is recorded; it is the ETag, for If-Match.")
     step: int = Field(description="The number of observations it has recorded.")
     t: int = Field(description="Its own time, which stands still while it is frozen.")
     mode: str
     aleatoric_state: Label
     pending: Label | None = Field(description="The action that was proposed and not yet observed.")
+    pending_allowed: list[Label] | None = Field(description="The actions among which it was chosen, if not all.")
     horizon: float | None
     discount: float | None
     optimism: float | None

@@ -24,9 +24,28 @@ CONTENT = ("step", "observation", "executed", "reward", "state", "proposed", "al
 """What a conflict says of a row."""
 
 
+class Asked(Conflict):
+    """The step was asked for with other allowed actions; ``pending`` has what was proposed, and among which."""
+
+    def __init__(self, core: Core, remedy: str) -> None:
+        message = f"step {core.next_step} was asked for with other allowed actions; {remedy}"
+        super().__init__(message, core.next_step)
+        action = label_at(core.agent.task.actions, core.agent.pending)
+        self.pending = {"step": core.next_step, "action": action, "allowed": core.asked_labels}
+
+
 def act(agents: Agents, name: str, body: ActIn) -> dict[str, Any]:
-    """Return the action for the step that is due."""
-    return _proposed(agents, agents.core(name), body.allowed)
+    """Return the action for the step that is due; ``again`` withdraws one that was chosen among other actions."""
+    core = agents.core(name)
+    if body.step is not None and body.step != core.next_step:
+        raise Conflict(f"step {body.step} is not due; step {core.next_step} is", core.next_step)
+    if body.again:
+        require(body.step is not None, "step", None, "again withdraws an action: name its step")
+        core.require_working()
+        entry = core.forget(None if body.allowed is None else mask_of(core.agent, as_label(body.allowed)))
+        if entry is not None:
+            agents.write(core, entry)
+    return _proposed(agents, core, body.allowed)
 
 
 def observe(agents: Agents, name: str, body: ObserveIn) -> dict[str, Any] | Prepared:
@@ -93,7 +112,8 @@ def _outcome(body: ObserveIn) -> Outcome:
 def _proposed(agents: Agents, core: Core, allowed: list[Any] | None) -> dict[str, Any]:
     _check_asked(core, allowed)
     action = core.agent.task.actions[_propose(agents, core, allowed)]
-    return {"step": core.next_step, "action": action, "state": core.agent.aleatoric_state, "mode": core.mode}
+    answer = {"step": core.next_step, "action": action, "state": core.agent.aleatoric_state, "mode": core.mode}
+    return answer if core.asked is None else {**answer, "allowed": core.asked_labels}
 
 
 def _propose(agents: Agents, core: Core, allowed: list[Any] | None) -> int:
@@ -108,16 +128,14 @@ def _propose(agents: Agents, core: Core, allowed: list[Any] | None) -> int:
 def _check_asked(core: Core, allowed: list[Any] | None) -> None:
     """Refuse another set of allowed actions than that for which an action was proposed already."""
     if core.agent.pending is not None and allowed is not None and mask_of(core.agent, allowed) != core.asked:
-        message = f"step {core.next_step} was asked for with other allowed actions; what was proposed stands"
-        raise Conflict(message, core.next_step)
+        raise Asked(core, "what was proposed stands; to replace it, act again")
 
 
 def _entry(agents: Agents, core: Core, body: ObserveIn) -> Entry:
     """Return the entry of the step that is due; nothing of it is done yet."""
     pending = core.agent.pending is not None
     if pending and (None if body.allowed is None else mask_of(core.agent, as_label(body.allowed))) != core.asked:
-        message = f"step {body.step} was asked for with other allowed actions; give the same with observe"
-        raise Conflict(message, core.next_step)
+        raise Asked(core, "give the same with observe")
     _propose(agents, core, body.allowed)
     return core.prepare(*_outcome(body))
 
@@ -139,4 +157,5 @@ def _after(agents: Agents, core: Core, body: StepIn) -> dict[str, Any]:
     if entry is None:
         raise Conflict(f"step {body.step + 1} is past, and the journal does not reach back so far", core.next_step)
     row = entry.described(core.agent.task)
-    return {"step": row["step"], "action": row["proposed"], "state": row["state"], "mode": row["mode"]}
+    answer = {"step": row["step"], "action": row["proposed"], "state": row["state"], "mode": row["mode"]}
+    return answer if row["allowed"] is None else {**answer, "allowed": row["allowed"]}

@@ -14,14 +14,28 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
 
-from everlearn.errors import Changed, Conflict, Corrupt, Failed, InputError, LiveError, SnapshotError, StoreFull
-from everlearn.service.agents import Missing, Taken
+from everlearn.errors import (
+    Changed,
+    Conflict,
+    Corrupt,
+    Failed,
+    InputError,
+    LiveError,
+    SnapshotError,
+    StoreFull,
+    Unsynced,
+)
+from everlearn.service.agents import Missing, Stale, Taken
 from everlearn.service.committer import Busy
 from everlearn.service.logs import LOG
+from everlearn.service.operations import Asked
 from everlearn.service.sandbox import Refused
 
 MESSAGE_LENGTH = 500
 """How many characters a message has at most: it names what was sent, which may be long."""
+
+MOST_ERRORS = 1_000
+"""Of how many errors in one body the first are described: describing them takes far more memory than the body."""
 
 FAILURES = {
     400: "The request is broken.",
@@ -31,13 +45,16 @@ FAILURES = {
     405: "The path does not have that method.",
     408: "The body did not arrive in time.",
     409: "It contradicts what is recorded, or is not due; or the name is taken.",
+    412: "The agent is not at the step that the request expects.",
     413: "The body is too long.",
+    414: "The address is too long.",
     415: "The body is of another media type than described.",
     421: "The service does not go by that name.",
+    431: "The head is too long, or has too many lines.",
     422: "Something in it cannot be used; the message says what.",
     500: "Something went wrong; the log has it under the id.",
     503: "Too many requests wait, or the service or the agent is not ready; come again.",
-    507: "The disk is full; nothing was changed.",
+    507: "The disk is full; nothing was changed, or it is unknown whether it was, as the message says.",
 }
 """What each status means, for the OpenAPI description."""
 
@@ -71,32 +88,48 @@ def problem(status: int, error: str, message: str, headers: dict[str, str] | Non
 def answer_to(scope: Scope, error: Exception) -> Answer:
     """Return the answer to a request that raised an error."""
     if isinstance(error, ValidationError):
-        parts = error.errors(include_url=False, include_context=False, include_input=False)[:5]
-        lines = [f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {each['msg']}" for each in parts]
-        return problem(422, "input", "; ".join(lines))
+        return problem(422, "input", _invalid(error))
     if isinstance(error, HTTPException):
         return problem(
             error.status_code, _WORDS.get(error.status_code, "refused"), error.detail, dict(error.headers or {})
         )
     if isinstance(error, Busy):
         return problem(503, "busy", "too many requests wait; come again", {"Retry-After": "1"})
-    if isinstance(error, Conflict):
-        recorded = {} if error.recorded is None else {"recorded": error.recorded}
-        return problem(409, "conflict", str(error), expected=error.expected, **recorded)
+    if isinstance(error, Conflict | Stale | Missing | Taken):
+        return _of_the_agent(error)
     if isinstance(error, Failed):
         return problem(503, "quarantined", str(error))
     if isinstance(error, Changed):
         return problem(503, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
-    if isinstance(error, Missing):
-        return problem(404, "missing", str(error))
-    if isinstance(error, Taken):
-        return problem(409, "taken", str(error))
     if isinstance(error, InputError | SnapshotError | Refused):
         return problem(422, "input", str(error))
     return _of_the_store(scope, error)
 
 
+def _of_the_agent(error: Conflict | Stale | Missing | Taken) -> Answer:
+    """Return the answer to a request that does not fit what there is."""
+    if isinstance(error, Missing):
+        return problem(404, "missing", str(error))
+    if isinstance(error, Taken):
+        return problem(409, "taken", str(error))
+    if isinstance(error, Stale):
+        return problem(412, "stale", str(error), version=error.version)
+    more: dict[str, Any] = {} if error.recorded is None else {"recorded": error.recorded}
+    if isinstance(error, Asked):
+        more["pending"] = error.pending
+    return problem(409, "conflict", str(error), expected=error.expected, **more)
+
+
+def _invalid(error: ValidationError) -> str:
+    if error.error_count() > MOST_ERRORS:
+        return f"{error.error_count():,} parts of the body cannot be used; see /openapi.json for what is read"
+    parts = error.errors(include_url=False, include_context=False, include_input=False)[:5]
+    return "; ".join(f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {each['msg']}" for each in parts)
+
+
 def _of_the_store(scope: Scope, error: Exception) -> Answer:
+    if isinstance(error, Unsynced):
+        return problem(507, "full", "whether this was recorded is unknown; repeat it with the same step number")
     if isinstance(error, StoreFull):
         return problem(507, "full", "the disk is full; nothing was changed: the same can be tried again")
     if isinstance(error, Corrupt):

@@ -23,6 +23,7 @@ from starlette.types import Receive, Scope, Send
 from everlearn.service.models import Named, NoQuery, Problem
 from everlearn.service.problems import FAILURES, answer_to
 
+_TAG = {"type": "string", "examples": ['"12-9f3a0c1d"']}
 JSON, OCTETS = "application/json", "application/octet-stream"
 
 
@@ -34,6 +35,8 @@ class Call:
     """The agent that the path names; empty where it names none."""
     query: Any
     body: Any
+    expected: str | None = None
+    """The version of the agent that the request expects (the header If-Match), if it says so."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Operation:
     """The model of the JSON that is read, ``Model | None`` if it may be left out, or bytes."""
     query: type[BaseModel] = NoQuery
     statuses: tuple[int, ...] = (200,)
+    conditional: bool = False
+    """Whether it reads If-Match."""
 
     @cached_property
     def match(self) -> Callable[[str], re.Match[str] | None]:
@@ -76,12 +81,14 @@ class Operation:
             Named(name=name)
         given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         query = self.query.model_validate(dict(given))
+        expected = _header(scope, b"if-match") if self.conditional else None
         if self.body is None:
-            return Call(name or "", query, None)
-        expected = OCTETS if self.body is bytes else JSON
-        if (body or self.body is bytes) and _media_type(scope) != expected:
-            raise HTTPException(415, f"send {expected}")
-        return Call(name or "", query, body if self.body is bytes else self._adapter.validate_json(body or b"null"))
+            return Call(name or "", query, None, expected)
+        media = OCTETS if self.body is bytes else JSON
+        if (body or self.body is bytes) and _media_type(scope) != media:
+            raise HTTPException(415, f"send {media}")
+        read = body if self.body is bytes else self._adapter.validate_json(body or b"null")
+        return Call(name or "", query, read, expected)
 
 
 @dataclass(frozen=True)
@@ -170,11 +177,17 @@ def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
         for name, schema in document["properties"].items():
             required = name in document.get("required", ())
             yield {"name": name, "in": place, "required": required, "schema": schema}
+    if operation.conditional:
+        about = "The version of the agent (its ETag) that is meant; another one is refused with status 412."
+        yield {"name": "If-Match", "in": "header", "required": False, "description": about, "schema": _TAG}
 
 
 def _media_type(scope: Scope) -> str:
-    values = (value for name, value in scope["headers"] if name == b"content-type")
-    return str(next(values, b"").decode("latin-1").partition(";")[0].strip().lower())
+    return (_header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+
+
+def _header(scope: Scope, name: bytes) -> str | None:
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), None)
 
 
 def _is_model(kind: Any) -> bool:

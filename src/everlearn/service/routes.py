@@ -65,13 +65,28 @@ class Routes:
             Operation("GET", agents, "agents", "List agents", self.list_agents, AgentList),
             Operation("POST", agents, "agents", "Create an agent", self.create, Created, CreateIn, statuses=(201, 200)),
             Operation("GET", agent, "agents", "Inspect an agent", self.inspect, Agent),
-            Operation("DELETE", agent, "agents", "Delete an agent", self.delete, Deleted, query=DeleteQuery),
-            Operation("PUT", f"{agent}/mode", "control", "Freeze, shadow or learn", self.mode, Agent, ModeIn),
+            Operation(
+                "DELETE", agent, "agents", "Delete an agent", self.delete, Deleted, query=DeleteQuery, conditional=True
+            ),
+            Operation(
+                "PUT", f"{agent}/mode", "control", "Freeze, shadow or learn", self.mode, Agent, ModeIn, conditional=True
+            ),
             Operation("GET", f"{agent}/snapshots", "control", "List snapshots", self.snapshots, Snapshots),
-            Operation("POST", f"{agent}/rollback", "control", "Roll back", self.rollback, Agent, RollbackIn),
+            Operation(
+                "POST", f"{agent}/rollback", "control", "Roll back", self.rollback, Agent, RollbackIn, conditional=True
+            ),
             Operation("GET", f"{agent}/policy", "documents", "The greedy policy", self.policy, Policy),
             Operation("GET", f"{agent}/state", "documents", "Export the agent state", self.export, binary),
-            Operation("PUT", f"{agent}/state", "documents", "Import an agent state", self.import_state, Agent, bytes),
+            Operation(
+                "PUT",
+                f"{agent}/state",
+                "documents",
+                "Import an agent state",
+                self.import_state,
+                Agent,
+                bytes,
+                conditional=True,
+            ),
             Operation(
                 "GET",
                 f"{agent}/journal",
@@ -90,9 +105,10 @@ class Routes:
     async def act(self, call: Call) -> Response:
         """Return the action for the step that is due, and the number of that step.
 
-        Asked again, the answer is the same. Nothing is written.
+        Asked again, the answer is the same, and nothing is written. If the actions that are allowed have changed, or
+        whoever asked has forgotten them, `again` withdraws the action and chooses another; that is journalled.
         """
-        body = call.body or ActIn(allowed=None)
+        body = call.body or ActIn.model_construct()
         return Answer(await self.committer.do(call.name, lambda agents: operations.act(agents, call.name, body)))
 
     async def observe(self, call: Call) -> Response:
@@ -111,7 +127,10 @@ class Routes:
 
     async def list_agents(self, _call: Call) -> Response:
         """Return the names of all agents, and the step that each has reached."""
-        return Answer(await self.committer.do(None, management.list_agents))
+        answer = await self.committer.do(None, management.list_agents)
+        if self.committer.keeper is not None:
+            await asyncio.to_thread(management.add_standings, answer["agents"], self.committer.keeper.store.path)
+        return Answer(answer)
 
     async def create(self, call: Call) -> Response:
         """Create an agent. If it exists with the same setup, the status is 200."""
@@ -125,21 +144,24 @@ class Routes:
         return Answer({"name": name, "created": new}, 201 if new else 200)
 
     async def inspect(self, call: Call) -> Response:
-        """Return what the agent knows: time, horizon, optimism, values, counts, recent average, drift."""
-        return Answer(await self.committer.do(call.name, lambda agents: management.inspect(agents, call.name)))
+        """Return what the agent knows: time, horizon, optimism, values, counts, recent average, drift.
+
+        The header ETag has its version, for the header If-Match of a request that changes it.
+        """
+        return _tagged(await self.committer.do(call.name, lambda agents: management.inspect(agents, call.name)))
 
     async def delete(self, call: Call) -> Response:
         """Delete an agent and everything that it learned, for ever. Pass its name again as `confirm`."""
         if call.query.confirm != call.name:
             raise InputError("confirm", call.query.confirm, "give the name of the agent again")
-        await self.committer.do(call.name, lambda agents: agents.delete(call.name))
+        await self.committer.do(call.name, lambda agents: management.delete(agents, call.name, call.expected))
         log(logging.WARNING, "agent deleted", agent=call.name)
         return Answer({"name": call.name, "deleted": True})
 
     async def mode(self, call: Call) -> Response:
         """Change how the agent works; the change is journalled like an observation."""
-        mode = call.body.mode
-        return await self._change("mode changed", call, lambda agents: management.change_mode(agents, call.name, mode))
+        given = (call.name, call.body.mode, call.expected)
+        return await self._change("mode changed", call, lambda agents: management.change_mode(agents, *given))
 
     async def snapshots(self, call: Call) -> Response:
         """Return the snapshots to which the agent can be rolled back."""
@@ -150,8 +172,8 @@ class Routes:
 
         The aleatoric state stays, since the world has not gone back; step numbers continue.
         """
-        snapshot = call.body.snapshot
-        return await self._change("rolled back", call, lambda agents: management.roll_back(agents, call.name, snapshot))
+        given = (call.name, call.body.snapshot, call.expected)
+        return await self._change("rolled back", call, lambda agents: management.roll_back(agents, *given))
 
     async def policy(self, call: Call) -> Response:
         """Return the greedy action, value and count of each state, for a controller that runs without the service."""
@@ -167,7 +189,8 @@ class Routes:
         setup = await self.committer.do(call.name, lambda agents: agents.core(call.name).setup)
         async with self._trying:
             await asyncio.to_thread(self.sandbox.try_state, setup, call.body)
-        work = lambda agents: management.import_state(agents, call.name, call.body)  # noqa: E731 - passed on
+        given = (call.name, call.body, call.expected)
+        work = lambda agents: management.import_state(agents, *given)  # noqa: E731 - passed on
         return await self._change("state imported", call, work, bytes=len(call.body))
 
     async def journal(self, call: Call) -> Response:
@@ -185,7 +208,7 @@ class Routes:
         return Answer({"status": "ok"})
 
     async def readyz(self, _call: Call) -> Response:
-        """Say whether all agents are loaded and the last commit succeeded; no token is needed."""
+        """Say whether observations can be recorded: the last commit succeeded. No token is needed."""
         if self.committer.ready:
             return Answer({"status": "ready", "quarantined": self._quarantined()})
         return problem(503, "unready", "not ready: starting, ending, or the last commit failed", {"Retry-After": "1"})
@@ -195,9 +218,10 @@ class Routes:
         return 0 if keeper is None else len(keeper.quarantined)
 
     async def metrics(self, _call: Call) -> Response:
-        """Return requests, commits, queue, and the progress of each agent, in the text format of Prometheus."""
+        """Return requests, commits, queue, and the progress of each loaded agent, in the text format of Prometheus."""
         count, agents = await self.committer.do(None, management.gauges)
         gauges = {"waiting": self.committer.waiting, "waiting_most": self.committer.most, "agents": count}
+        gauges["agents_loaded"] = len(agents)
         gauges["quarantined"] = self._quarantined()
         text = self.committer.metrics.text({**gauges, "ready": self.committer.ready}, agents)
         return Response(text, media_type=CONTENT_TYPE)
@@ -207,7 +231,7 @@ class Routes:
     ) -> Response:
         changed = await self.committer.do(call.name, work)
         log(logging.INFO, event, agent=call.name, step=changed["step"], mode=changed["mode"], **fields)
-        return Answer(changed)
+        return _tagged(changed)
 
     async def _pages(self, name: str, first: int, last: int | None) -> AsyncIterator[bytes]:
         seq = 0
@@ -227,6 +251,10 @@ class Routes:
                 return
             seq = rows[-1]["seq"]
             yield "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows).encode()
+
+
+def _tagged(agent: dict[str, Any]) -> Response:
+    return Answer(agent, headers={"ETag": f'"{agent["version"]}"'})
 
 
 async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import uvicorn
 
@@ -17,11 +18,11 @@ from everlearn._version import __version__
 from everlearn.errors import InputError, LiveError
 from everlearn.files import refuse_unwritable
 from everlearn.hosts import is_loopback
-from everlearn.service.agents import Agents
 from everlearn.service.app import make_app
-from everlearn.service.committer import Committer
+from everlearn.service.loading import LoadingCommitter
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
+from everlearn.service.protocol import bounded
 from everlearn.service.sandbox import Sandbox
 from everlearn.service.settings import Settings
 
@@ -29,6 +30,8 @@ KEEP_ALIVE = 75
 """Seconds for which a connection may be idle."""
 GRACE = 30
 """Seconds that requests have to finish after the service was asked to stop."""
+LAST = 45
+"""Seconds after which it ends in any case: the next start recovers from the journal what was not finished."""
 
 
 def serve(directory: Path, settings: Settings) -> None:
@@ -39,9 +42,7 @@ def serve(directory: Path, settings: Settings) -> None:
     refuse_unwritable(directory)
     sandbox = Sandbox(settings.limits)  # before any thread is started
     with closing(sandbox), bind(settings.host, settings.port) as listener:
-        committer = Committer(
-            lambda: Agents(directory, settings.limits), waiting=settings.limits.waiting, metrics=Metrics()
-        )
+        committer = LoadingCommitter(directory, settings.limits, Metrics())
         committer.start()
         config = uvicorn.Config(
             make_app(committer, sandbox, settings),
@@ -51,7 +52,7 @@ def serve(directory: Path, settings: Settings) -> None:
             proxy_headers=False,
             ws="none",
             lifespan="on",
-            limit_concurrency=settings.limits.connections,
+            http=bounded(settings.limits),  # type: ignore[arg-type]  # a class, with what its instances share
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=GRACE,
         )
@@ -87,11 +88,19 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that calls a function once it accepts connections."""
+    """A server that calls a function once it accepts connections, and ends in bounded time when it is asked to."""
 
     def __init__(self, config: uvicorn.Config, began: Callable[[], None]) -> None:
         super().__init__(config)
         self._began = began
+        self.watch = threading.Timer(LAST, _end)
+        self.watch.daemon = True
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop in order; but end the process if that takes too long, as while an agent computes without end."""
+        if not self.should_exit:
+            self.watch.start()
+        super().handle_exit(sig, frame)
 
     @property
     def asked(self) -> bool:
@@ -109,13 +118,18 @@ class Server(uvicorn.Server):
             self._began()
 
 
-def run(server: uvicorn.Server, listener: socket.socket) -> None:
+def run(server: Server, listener: socket.socket) -> None:
     """Serve on a bound address until a signal stops it."""
-    # After it has stopped, the server raises the signal again, for a process that would continue; this one ends.
+    # The server has handlers of its own while it runs, and restores these.  Before, a signal must not be lost; after,
+    # the server raises it again, for a process that would continue, and this one ends.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _ended)
-    server.run(sockets=[listener])
+        signal.signal(number, server.handle_exit)
+    try:
+        server.run(sockets=[listener])
+    finally:
+        server.watch.cancel()
 
 
-def _ended(_number: int, _frame: FrameType | None) -> Any:
-    return None
+def _end() -> None:
+    log(logging.ERROR, "it did not stop in time, and was ended; the next start recovers what is on disk", seconds=LAST)
+    os._exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -22,7 +23,8 @@ class Limits:
     body, state:
         bytes of a request, and of one that brings an agent state
     labels, states, values, rows:
-        actions or observations of an agent, its aleatoric states, these times its actions, and the rows of a table
+        actions or observations of an agent, its aleatoric states, these times its actions, and the rows of a table; an
+        agent may hold eight numbers for each of ``values``
     agents:
         the number of agents
     waiting:
@@ -30,7 +32,7 @@ class Limits:
     connections:
         connections at a time
     patience:
-        seconds in which the body of a request must have arrived
+        seconds in which the head of a request must have arrived, and then its body
     trial_seconds, trial_megabytes:
         processor time and memory that it may take to make an agent, and to let it take some steps
 
@@ -60,6 +62,7 @@ class Limits:
         for name in ("body", "state", "labels", "states", "values", "rows", "agents", "waiting", "connections"):
             value = getattr(self, name)
             require(value >= 1, f"--max-{name}", value, "give a whole number of at least 1")
+        require(0 < self.patience < math.inf, "--patience", self.patience, "give a positive number of seconds")
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,14 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from everlearn.agents.guard import build_knowledge
+from everlearn.agents.knowledge import arrays
 from everlearn.agents.registry import AGENTS, SCHEDULES
 from everlearn.durable.setup import Setup, make_setup
 from everlearn.errors import InputError, UnknownName, require
 from everlearn.service.models import MOST_INTEGER
 from everlearn.service.settings import Limits
+from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.registry import TASKS
 from everlearn.windows import Window
 
@@ -25,6 +28,10 @@ MOST_OF_A_TASK = 10_000
 
 MOST_SWEEPS = 10_000
 """How often an agent may sweep over its values when it plans."""
+
+
+NUMBERS = 8
+"""How many numbers an agent may hold for each of ``--max-values``; the default agent holds five."""
 
 
 def remote_setup(document: dict[str, Any], limits: Limits) -> Setup:
@@ -94,6 +101,8 @@ def _check_sizes(document: Mapping[str, Any], limits: Limits) -> None:
 def _check_integers(document: Mapping[str, Any]) -> None:
     """Refuse integers in tables that other labels may not be; the last entry of a row of rewards is no label."""
     rewards = document.get("reward")
+    for reward in _entries(rewards):
+        require(not isinstance(reward, bool), "reward", reward, "is no number; give one")
     labels = [row[:-1] for row in rewards if isinstance(row, list)] if isinstance(rewards, list) else []
     for key, table in (
         ("reward", labels),
@@ -102,6 +111,17 @@ def _check_integers(document: Mapping[str, Any]) -> None:
     ):
         for number in _integers(table):
             require(abs(number) <= MOST_INTEGER, key, number, f"integers up to {MOST_INTEGER:,} can be labels here")
+
+
+def _entries(rewards: object) -> Iterator[object]:
+    """Yield the rewards of a table, given as rows or as nested mappings."""
+    if isinstance(rewards, Mapping):
+        for part in rewards.values():
+            yield from _entries(part)
+    elif isinstance(rewards, list):
+        yield from (row[-1] for row in rewards if isinstance(row, list) and row)
+    else:
+        yield rewards
 
 
 def _integers(table: object) -> Iterator[int]:
@@ -134,6 +154,14 @@ def _check_made(setup: Setup, limits: Limits) -> None:
     if design.plans and states * values > MOST_PLANNED:
         remedy = f"this agent plans, over at most {MOST_PLANNED:,} values (states squared times actions) here"
         raise InputError("agent", design.name, remedy)
+    _check_held(setup, NUMBERS * limits.values)
+
+
+def _check_held(setup: Setup, most: int) -> None:
+    """Refuse an agent that holds too many numbers; the first time this is called, memory is limited by the sandbox."""
+    held = sum(array.nbytes for array in arrays(build_knowledge(setup.design, IndexedTask(setup.task))).values()) // 8
+    remedy = f"holds {held:,} numbers, and at most {most:,} are taken; give it a smaller task, or a shorter horizon"
+    require(held <= most, "agent", setup.design.name, remedy)
 
 
 def _rows(table: object) -> int:

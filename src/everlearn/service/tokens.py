@@ -33,7 +33,10 @@ class Tokens:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Tokens:
-        """Read a file of tokens, one per line; it may have two while one replaces the other."""
+        """Read a file of tokens, one per line; it may have two while one replaces the other.
+
+        Empty lines, and lines that begin with ``#``, are not tokens.
+        """
         return cls(_read(Path(path)), Path(path))
 
     def reread(self) -> None:
@@ -71,10 +74,11 @@ def _read(path: Path) -> list[str]:
     except OSError as error:
         raise InputError("--token-file", str(path), f"it cannot be read: {error.strerror}") from None
     require(not mode & stat.S_IRWXO, "--token-file", str(path), f"anybody can read it; chmod 600 {path}")
-    tokens = [line.strip() for line in text.decode("utf-8", "surrogateescape").splitlines() if line.strip()]
-    require(bool(tokens), "--token-file", str(path), "it is empty; write one token a line")
-    short = next((number for number, token in enumerate(tokens, 1) if len(token) < SHORTEST), None)
+    lines = (line.strip() for line in text.decode("utf-8", "surrogateescape").splitlines())
+    tokens = {number: line for number, line in enumerate(lines, 1) if line and not line.startswith("#")}
+    require(bool(tokens), "--token-file", str(path), "it has no token; write one per line")
+    short = next((number for number, token in tokens.items() if len(token) < SHORTEST), None)
     require(
         short is None, "--token-file", str(path), f"the token in line {short} is shorter than {SHORTEST} characters"
     )
-    return tokens
+    return list(tokens.values())

@@ -1,0 +1,86 @@
+"""What an operator requests of one agent of a service: create, inspect, change, roll back, export, import, delete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from everlearn.client.connection import Connection, ServiceError, Unreachable
+from everlearn.errors import require
+
+
+class Operator:
+    """The requests of an operator.
+
+    Rollback, import and deletion carry the version of the agent that was looked at, so that they cannot act twice, nor
+    after somebody else's change.
+    """
+
+    def __init__(self, url: str, agent: str, *, token: str | None = None, deadline: float = 1.0) -> None:
+        require(deadline > 0, "deadline", deadline, "give a positive number of seconds")
+        self.agent, self.deadline = agent, deadline
+        self._connection = Connection(url, token)
+
+    def create(self, setup: Mapping[str, Any]) -> dict[str, Any]:
+        """Create the agent; it is no error if it exists already with the same setup."""
+        created: dict[str, Any] = self._request("POST", "/v1/agents", {"name": self.agent, "setup": dict(setup)})
+        return created
+
+    def inspect(self) -> dict[str, Any]:
+        """Return what the agent knows."""
+        return self._document("GET")
+
+    def policy(self) -> dict[str, Any]:
+        """Return the greedy policy as a table, which another client can take as its fallback."""
+        return self._document("GET", "/policy")
+
+    def mode(self, mode: str) -> dict[str, Any]:
+        """Set the mode of the agent: ``learn``, ``frozen`` or ``shadow``."""
+        return self._document("PUT", "/mode", {"mode": mode})
+
+    def snapshots(self) -> list[dict[str, Any]]:
+        """Return a description of each snapshot, the oldest first."""
+        return list(self._document("GET", "/snapshots")["snapshots"])
+
+    def rollback(self, step: int) -> dict[str, Any]:
+        """Roll back what the agent knows to the snapshot of a step."""
+        return self._change("POST", "/rollback", {"snapshot": step})
+
+    def export_state(self) -> bytes:
+        """Return everything that the agent knows, for :meth:`import_state` of an agent with the same setup."""
+        return bytes(self._request("GET", self._path("/state")))
+
+    def import_state(self, state: bytes) -> dict[str, Any]:
+        """Replace what the agent knows by an exported agent state."""
+        return self._change("PUT", "/state", state)
+
+    def delete(self) -> None:
+        """Delete the agent and everything that it learned, for ever."""
+        try:
+            self._change("DELETE", f"?confirm={quote(self.agent, safe='')}", None)
+        except ServiceError as error:
+            if error.status != 404 or error.attempts == 1:
+                raise  # otherwise the answer to the first attempt was lost
+
+    def _change(self, method: str, rest: str, body: object) -> dict[str, Any]:
+        """Request a change of the agent as it is now."""
+        return self._document(method, rest, body, {"If-Match": f'"{self.inspect()["version"]}"'})
+
+    def _document(
+        self, method: str, rest: str = "", body: object = None, headers: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        answer: dict[str, Any] = self._request(method, self._path(rest), body, headers)
+        return answer
+
+    def _path(self, rest: str = "") -> str:
+        return f"/v1/agents/{quote(self.agent, safe='')}{rest}"
+
+    def _request(self, method: str, path: str, body: object = None, headers: dict[str, str] | None = None) -> Any:
+        self._connection.retry_now()
+        deadline = time.monotonic() + self.deadline
+        answer = self._connection.request(method, path, body, deadline=deadline, headers=headers)
+        if answer is None:
+            raise Unreachable(f"{self.agent}: no answer within {self.deadline} seconds")
+        return answer

@@ -1,0 +1,193 @@
+"""Connections with limits: the size of a head, the time in which it must arrive, and how many there are at a time.
+
+uvicorn reads HTTP with httptools, which keeps a head of any length and waits for it for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from everlearn.service.settings import Limits
+
+OPEN = frozenset({"/healthz", "/readyz"})
+"""The paths that need no token, and that are answered when there are too many connections."""
+
+RESERVE = 32
+"""Connections above the limit; on these only the open paths are answered, so that a monitor can see what is wrong."""
+
+MOST_ADDRESS, MOST_HEAD, MOST_LINES = 8 << 10, 64 << 10, 100
+"""Bytes of the address (path and query) of a request, bytes of its other lines, and the number of these."""
+
+PIECE = 16 << 10
+"""Bytes that are passed to the parser at once."""
+
+MOST_PIPELINED = 16
+"""Requests that a connection may send ahead of their answers."""
+
+
+class Bounded(HttpToolsProtocol):
+    """One connection.
+
+    ``idle`` are the connections that wait for a request.  If there is no room for another connection, the one that has
+    waited longest is closed: a client opens it again.
+    """
+
+    def __init__(self, *arguments: Any, limits: Limits, idle: dict[Bounded, None], **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.limits, self.idle, self._app = limits, idle, self.app
+        self._unread = 0  # bytes since the parser last told something: those that it keeps
+        self._lines = 0  # bytes of lines of the present head
+        self._refusal: tuple[int, str, str] | None = None
+        self._in_head = False
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept a connection, as long as there is room for it."""
+        super().connection_made(transport)
+        full = len(self.connections) > self.limits.connections + RESERVE
+        if full and not self.idle:
+            self._refuse(503, "busy", "there are too many connections; come again")
+            return
+        if full:
+            next(iter(self.idle)).close()
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def close(self) -> None:
+        """Close a connection that is idle."""
+        self._stop_waiting()
+        self.connections.discard(self)
+        self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Read what arrived, in pieces; the parser keeps a line until it is complete."""
+        for start in range(0, len(data), PIECE):
+            piece = data[start : start + PIECE]
+            self._unread += len(piece)
+            super().data_received(piece)
+            if self._unread > MOST_HEAD:
+                self._refuse(431, "size", f"a line of the head is longer than {MOST_HEAD} bytes")
+            if self.transport.is_closing() or self.transport.get_protocol() is not self:  # it may be a web socket now
+                return
+        if self._is_free and self._deadline is None:
+            self._wait()
+
+    def on_message_begin(self) -> None:
+        """Begin a head."""
+        self._unread, self._lines, self._in_head = 0, 0, True
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Read a part of the address."""
+        self._unread = 0
+        super().on_url(url)
+        if len(self.url) > MOST_ADDRESS:
+            self._stop(414, f"the address is longer than {MOST_ADDRESS} bytes")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Read a line of the head, or after the body."""
+        self._unread = 0
+        self._lines += len(name) + len(value)
+        super().on_header(name, value)
+        if self._lines > MOST_HEAD or len(self.headers) > MOST_LINES:
+            self._stop(431, f"the head has more than {MOST_HEAD} bytes or {MOST_LINES} lines")
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer."""
+        self._unread, self._in_head = 0, False
+        self._stop_waiting()
+        if len(self.pipeline) >= MOST_PIPELINED:
+            self._stop(503, f"more than {MOST_PIPELINED} requests were sent ahead of their answers")
+        reserved = len(self.connections) - len(self.idle) > self.limits.connections
+        self.app = partial(_reserved, self._app) if reserved else self._app
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Read a part of the body."""
+        self._unread = 0
+        super().on_body(body)
+
+    def on_chunk_header(self) -> None:
+        """Read how long the next part of the body is."""
+        self._unread = 0
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, as long as connections are kept."""
+        super().on_response_complete()
+        if not self._is_free or self.transport.is_closing():
+            return
+        if self._in_head:  # of a request that was sent ahead
+            self._wait()
+        else:
+            self.idle[self] = None
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be read."""
+        self._refuse(*(self._refusal or (400, "http", msg)))
+
+    @property
+    def _is_free(self) -> bool:
+        cycle: Any = self.cycle  # None before the first request
+        return cycle is None or cycle.response_complete
+
+    def _wait(self) -> None:
+        """Wait for a head, for so long."""
+        self.idle[self] = None
+        self._deadline = self.loop.call_later(self.limits.patience, self._too_late)
+
+    def _stop_waiting(self) -> None:
+        self.idle.pop(self, None)
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_late(self) -> None:
+        if self._in_head:
+            self._refuse(408, "slow", f"the head did not arrive within {self.limits.patience:g} seconds")
+        else:
+            self.close()  # nothing was asked, and nothing is answered
+
+    def _stop(self, status: int, message: str) -> None:
+        """Refuse from within the parser, which then stops."""
+        self._refusal = (status, "busy" if status == 503 else "size", message)
+        raise ValueError(message)
+
+    def _refuse(self, status: int, error: str, message: str) -> None:
+        """Answer in one piece, and close the connection."""
+        self._stop_waiting()
+        if not self.transport.is_closing():
+            body = json.dumps({"error": error, "message": message}).encode()
+            lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", "content-type: application/json"]
+            lines += [f"content-length: {len(body)}", "connection: close", "retry-after: 1", "", ""]
+            if self._is_free:  # otherwise another answer is under way, which this one would spoil
+                self.transport.write("\r\n".join(lines).encode() + body)
+            self.transport.close()
+
+
+def bounded(limits: Limits) -> Callable[..., Bounded]:
+    """Return what makes the connections of one server."""
+    return partial(Bounded, limits=limits, idle={})
+
+
+async def _reserved(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer on the open paths alone."""
+    if scope["path"] in OPEN:
+        await app(scope, receive, send)
+        return
+    body = b'{"error":"busy","message":"there are too many connections; come again"}'
+    length = str(len(body)).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", length), (b"retry-after", b"1")]
+    await send({"type": "http.response.start", "status": 503, "headers": [*headers, (b"connection", b"close")]})
+    await send({"type": "http.response.body", "body": body})

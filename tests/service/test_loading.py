@@ -1,0 +1,317 @@
+"""Agents are loaded when they are first asked for, outside the committer's thread; nobody else waits for that."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from contextlib import asynccontextmanager
+
+import pytest
+
+from everlearn.durable.reader import Reader
+from everlearn.durable.setup import make_setup
+from everlearn.durable.store import Store
+from everlearn.errors import Corrupt, Failed, LiveError
+from everlearn.service import management, operations
+from everlearn.service.agents import Loaded, Missing
+from everlearn.service.committer import Busy
+from everlearn.service.loading import THREADS, LoadingCommitter
+from everlearn.service.metrics import Metrics
+from everlearn.service.models import ActIn, ObserveIn
+from everlearn.service.settings import Limits
+from tests.durable.failing import observe
+from tests.service.conftest import tmp_path
+
+__all__ = ["tmp_path"]
+
+ANY = ActIn(allowed=None)
+
+
+def setup(seed: int = 1):
+    return make_setup(task="service-station", schedule="smooth", seed=seed)
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """Agents of 0, 1, 2 and 3 steps; the mode of the last was changed after them."""
+    with Store(tmp_path) as store:
+        for steps, name in enumerate(("none", "one", "two", "three")):
+            core = store.create(name, setup(seed=steps))
+            for _ in range(steps):
+                observe(store, core)
+        store.append([(core.number, core.change_mode("frozen"))])
+    return tmp_path
+
+
+@asynccontextmanager
+async def running(directory, **limits):
+    committer = LoadingCommitter(directory, Limits(**limits), Metrics())
+    committer.start()
+    try:
+        yield committer
+    finally:
+        await asyncio.to_thread(committer.close)
+
+
+def act(committer, name):
+    return asyncio.ensure_future(committer.do(name, lambda agents: operations.act(agents, name, ANY)))
+
+
+async def until(condition) -> None:
+    """Wait until something is so; a test that waits for ever is ended by whoever runs it."""
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+class Openings:
+    """Replays: the name and the thread of each are noted, and it waits or raises where it is told to."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.names, self.threads, self.errors = [], set(), {}
+        self.gates: dict[str, threading.Event] = {}
+        replayed = Reader.replayed
+
+        def replaying(reader, setup, record, *options):
+            self.names.append(record.name)
+            self.threads.add(threading.current_thread().name)
+            if record.name in self.gates:
+                self.gates[record.name].wait()
+            if record.name in self.errors:
+                raise self.errors[record.name]
+            return replayed(reader, setup, record, *options)
+
+        monkeypatch.setattr(Reader, "replayed", replaying)
+
+    def hold(self, *names: str) -> threading.Event:
+        gate = threading.Event()
+        self.gates |= dict.fromkeys(names, gate)
+        return gate
+
+
+@pytest.fixture
+def openings(monkeypatch):
+    return Openings(monkeypatch)
+
+
+def listed(committer):
+    async def answer():
+        found = await committer.do(None, management.list_agents)
+        management.add_standings(found["agents"], committer.keeper.store.path)
+        return {agent["name"]: (agent["step"], agent["mode"]) for agent in found["agents"]}
+
+    return answer()
+
+
+STANDINGS = {"none": (0, "learn"), "one": (1, "learn"), "two": (2, "learn"), "three": (3, "frozen")}
+
+
+def test_it_is_ready_and_lists_all_agents_while_none_is_loaded(directory, openings):
+    async def ask():
+        async with running(directory) as committer:
+            assert committer.ready
+            assert await listed(committer) == STANDINGS
+            assert await committer.do(None, management.gauges) == (4, {})
+            assert openings.names == []
+            for name, (step, _) in STANDINGS.items():
+                assert (await act(committer, name))["step"] == step + 1
+            assert sorted(openings.names) == sorted(STANDINGS)
+            assert openings.threads == {"loader"}
+            assert await listed(committer) == STANDINGS
+            assert set((await committer.do(None, management.gauges))[1]) == set(STANDINGS)
+
+    asyncio.run(ask())
+
+
+def test_names_are_listed_even_if_steps_cannot_be_read(directory, caplog):
+    found = [{"name": "one", "step": None, "mode": None}, {"name": "two", "step": 7, "mode": "learn"}]
+    management.add_standings(found, directory / "no.db")
+    assert [agent["step"] for agent in found] == [None, 7]
+    assert "the steps of agents cannot be read" in caplog.text
+
+
+def test_others_continue_while_an_agent_is_loaded(directory, openings):
+    gate = openings.hold("one")
+
+    async def ask():
+        async with running(directory) as committer:
+            waiting = [act(committer, "one") for _ in range(5)]
+            await until(lambda: committer.waiting == 5)
+            assert (await act(committer, "two"))["step"] == 3
+            body = ObserveIn(step=3, observation="arrival")
+            await committer.do("two", lambda agents: operations.observe(agents, "two", body))
+            assert not any(request.done() for request in waiting)
+            gate.set()
+            answers = await asyncio.gather(*waiting)
+            assert answers == [answers[0]] * 5
+            assert answers[0]["step"] == 2
+            assert (openings.names.count("one"), committer.waiting) == (1, 0)
+
+    asyncio.run(ask())
+
+
+def test_few_agents_are_loaded_at_a_time(directory, openings):
+    gate = openings.hold("one", "two", "three")
+
+    async def ask():
+        async with running(directory) as committer:
+            waiting = [act(committer, name) for name in ("one", "two", "three")]
+            await until(lambda: committer.waiting == 3 and len(openings.names) == THREADS)
+            await asyncio.sleep(0.01)
+            assert len(openings.names) == THREADS
+            gate.set()
+            assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [2, 3, 4]
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"), [(Corrupt("bad row"), Corrupt), (RecursionError(), RecursionError), (SystemExit(), LiveError)]
+)
+def test_an_agent_that_cannot_be_loaded_fails_its_own_requests(directory, openings, caplog, raised, kind):
+    openings.errors["one"] = raised
+
+    async def ask():
+        async with running(directory) as committer:
+            failed = await asyncio.gather(*(act(committer, "one") for _ in range(3)), return_exceptions=True)
+            assert [type(error) for error in failed] == [kind] * 3
+            assert "agent cannot be opened" in caplog.text
+            assert (await act(committer, "two"))["step"] == 3
+            assert committer.ready
+            del openings.errors["one"]
+            assert (await act(committer, "one"))["step"] == 2
+
+    asyncio.run(ask())
+
+
+def test_an_agent_that_is_deleted_while_it_is_loaded_is_gone(directory, openings):
+    gate = openings.hold("one")
+
+    async def ask():
+        async with running(directory) as committer:
+            waiting = act(committer, "one")
+            await until(lambda: openings.names)
+            await committer.do("one", lambda agents: agents.delete("one"))
+            gate.set()
+            with pytest.raises(LiveError):
+                await waiting
+            with pytest.raises(Missing):
+                await act(committer, "one")
+
+    asyncio.run(ask())
+
+
+def test_an_agent_that_is_created_again_while_the_old_one_is_loaded_is_the_new_one(directory):
+    async def ask():
+        async with running(directory) as committer:
+            await act(committer, "one")
+            old = await committer.do("one", lambda agents: agents.core("one"))
+            record = committer.keeper.store.enrolled("one")
+            await committer.do("one", lambda agents: agents.delete("one"))
+            await committer.do("one", lambda agents: agents.create("one", setup(seed=9)))
+            new = await committer.do("one", lambda agents: agents.cores.pop("one"))
+            committer.keeper.loaded["one"] = Loaded(record, old)
+            assert (await act(committer, "one"))["step"] == 1
+            core = await committer.do("one", lambda agents: agents.core("one"))
+            assert core.setup.document == new.setup.document
+
+    asyncio.run(ask())
+
+
+def test_more_than_may_wait_for_an_agent_are_told_to_come_again(directory, openings):
+    gate = openings.hold("one")
+
+    async def ask():
+        async with running(directory, waiting=4) as committer:
+            waiting = []
+            for number in range(1, 5):
+                waiting.append(act(committer, "one"))
+                await until(lambda number=number: committer.waiting == number)
+            with pytest.raises(Busy):
+                await act(committer, "one")
+            gate.set()
+            assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [2] * 4
+            assert committer.metrics.refused == 1
+
+    asyncio.run(ask())
+
+
+def test_whoever_leaves_does_not_undo_the_loading(directory, openings):
+    gate = openings.hold("one")
+
+    async def ask():
+        async with running(directory) as committer:
+            first, second = act(committer, "one"), act(committer, "one")
+            await until(lambda: committer.waiting == 2)
+            first.cancel()
+            await until(first.done)
+            gate.set()
+            assert (await second)["step"] == 2
+            assert openings.names == ["one"]
+
+    asyncio.run(ask())
+
+
+def test_a_loaded_agent_continues_to_the_last_bit(directory):
+    """Loaded, told more, stopped and loaded again: the same as an agent that was never stopped."""
+
+    async def tell(step):
+        async with running(directory) as committer:
+            body = ObserveIn(step=step, observation="arrival")
+            await committer.do("two", lambda agents: operations.observe(agents, "two", body))
+            return await committer.do("two", lambda agents: agents.core("two").export_state())
+
+    with Store(directory) as store:
+        core = store.open("two")
+    for step in (3, 4):
+        exported = asyncio.run(tell(step))
+        core.act()
+        core.apply(core.prepare("arrival"))
+        assert exported == core.export_state()
+
+
+def cannot() -> int:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("then", ["act", "roll back", "delete"])
+def test_an_agent_that_fails_to_act_is_loaded_again_and_stays_quarantined(directory, openings, then):
+    """Nothing on disk says that it failed, and it may have drawn from its stream before."""
+
+    async def ask():
+        async with running(directory) as committer:
+            core = await committer.do("two", lambda agents: agents.core("two"))
+            core.agent.choose = cannot
+            with pytest.raises(Failed, match="could not act"):
+                await act(committer, "two")
+            assert committer.keeper.quarantined == {core.number}
+            if then == "act":
+                with pytest.raises(Failed, match="the agent is quarantined"):
+                    await act(committer, "two")
+                assert openings.names == ["two", "two"]
+                assert committer.keeper.quarantined == {core.number}
+                return
+            if then == "roll back":
+                await committer.do("two", lambda agents: management.roll_back(agents, "two", 0))
+                assert (await act(committer, "two"))["step"] == 3
+            else:
+                await committer.do("two", lambda agents: agents.delete("two"))
+            assert committer.keeper.quarantined == set()
+
+    asyncio.run(ask())
+
+
+def test_the_fingerprint_of_an_agent_of_an_earlier_version_is_recorded(directory):
+    with Store(directory) as store:
+        face = store.enrolled("one").face
+        record = store.enrolled("one")._replace(face=None).sealed()
+        values = (record.face, record.sha256, record.number)
+        store.connection.execute("UPDATE agents SET face = ?, sha256 = ? WHERE id = ?", values)
+
+    async def ask():
+        async with running(directory) as committer:
+            assert (await act(committer, "one"))["step"] == 2
+
+    asyncio.run(ask())
+    with Store(directory) as store:
+        assert json.loads(store.enrolled("one").face) == json.loads(face)

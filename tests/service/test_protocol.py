@@ -1,0 +1,187 @@
+"""Connections: how much they may send before they are known, how long they may take, and how many there may be."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from everlearn.service.protocol import MOST_ADDRESS, MOST_HEAD, MOST_LINES, MOST_PIPELINED, PIECE, RESERVE
+from tests.service.conftest import Service, until
+
+GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.fixture
+def connect(service):
+    """Opens connections to the service of the module, and closes them."""
+    with ExitStack() as opened:
+        yield lambda: opened.enter_context(connection(service))
+
+
+def connection(service: Service) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", service.port), timeout=60)
+
+
+def answer(sent: socket.socket) -> bytes:
+    """Return all that is answered, to the end; a connection that is reset has ended, too."""
+    parts = []
+    while True:
+        try:
+            parts.append(sent.recv(1 << 16))
+        except ConnectionResetError:
+            break
+        if not parts[-1]:
+            break
+    return b"".join(parts)
+
+
+def is_ended(sent: socket.socket, block: bytes, times: int) -> bool:
+    """Return whether the service ends a connection while blocks are sent."""
+    try:
+        for _ in range(times):
+            sent.sendall(block)
+    except OSError:
+        return True
+    return False
+
+
+def peak(service: Service) -> int:
+    """Return the most memory that it had since it was last asked, in megabytes."""
+    status = Path(f"/proc/{service.pid}/status").read_text()
+    Path(f"/proc/{service.pid}/clear_refs").write_text("5")
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) // 1024
+
+
+class TestHeads:
+    @pytest.mark.parametrize(
+        ("head", "status"),
+        [
+            (GET + b"A: " + b"x" * (MOST_HEAD + PIECE), 431),  # one line that does not end
+            (GET + b"A" * (MOST_HEAD + PIECE), 431),
+            (GET + (b"A: " + b"x" * 1000 + b"\r\n") * 70, 431),
+            (GET + b"A: x\r\n" * (MOST_LINES + 1), 431),
+            (b"GET /" + b"x" * MOST_ADDRESS, 414),
+            (b"GET /?" + b"x" * MOST_ADDRESS, 414),
+            (b"x" * 100, 400),
+            (b"GET /healthz HTTP/1.1\r\n\x00: x\r\n\r\n", 400),
+        ],
+    )
+    def test_what_is_too_long_is_refused(self, connect, head, status):
+        sent = connect()
+        sent.sendall(head)
+        line, _, body = answer(sent).partition(b"\r\n\r\n")
+        assert line.startswith(b"HTTP/1.1 %d " % status)
+        assert set(json.loads(body)) == {"error", "message"}
+
+    def test_a_long_head_is_not(self, connect):
+        sent = connect()
+        lines = (b"A: " + b"x" * 600 + b"\r\n") * (MOST_LINES - 2)
+        sent.sendall(GET + lines + b"Connection: close\r\n\r\n")
+        assert answer(sent).startswith(b"HTTP/1.1 200 ")
+
+    def test_many_of_them_take_no_memory(self, service):
+        """Without a token: 64 connections of 16 MB each, as far as they are read."""
+        before = peak(service)
+        with ExitStack() as opened:
+            connections = [opened.enter_context(connection(service)) for _ in range(64)]
+            for sent in connections:
+                sent.sendall(GET + b"A: ")
+            assert all(is_ended(sent, b"x" * (1 << 20), 16) for sent in connections)
+        assert peak(service) - before < 60
+
+    def test_nor_do_lines_after_a_body(self, connect, service):
+        sent = connect()
+        sent.sendall(b"POST /v1/agents HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: ")
+        before = peak(service)
+        assert is_ended(sent, b"x" * (1 << 20), 64)
+        assert peak(service) - before < 30
+
+    def test_a_few_requests_may_be_sent_ahead(self, connect):
+        sent = connect()
+        sent.sendall((GET + b"\r\n") * (MOST_PIPELINED - 1) + GET + b"Connection: close\r\n\r\n")
+        assert answer(sent).count(b"HTTP/1.1 200 ") == MOST_PIPELINED
+
+    def test_but_not_many(self, connect):
+        sent = connect()
+        sent.sendall((GET + b"\r\n") * 1000)
+        assert answer(sent).count(b"HTTP/1.1 200 ") <= MOST_PIPELINED + 1
+
+
+class TestBodies:
+    """What is in a body of the size that is taken may take no more than a few dozen times that."""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"[]" * 20 + b'["' + b"a" * 1_000_000,
+            b"[]" * 20 + b'["' + b'\\"' * 500_000,
+            b'{"name": "a", "setup": {"parameters": {' + b",".join(b'"%x": {}' % n for n in range(90_000)) + b"}}}",
+            b'{"name": "a", "setup": {"actions": [[' + b"{}," * 300_000 + b"0]]}}",
+        ],
+        ids=["string", "escapes", "parameters", "labels"],
+    )
+    def test_it_is_refused_without_much_memory(self, service, body):
+        before = peak(service)
+        assert service.call("POST", "/v1/agents", body).status == 422
+        assert peak(service) - before < 100
+
+
+class TestSilence:
+    @pytest.fixture
+    def small(self, start):
+        """A service for four connections, which waits for a third of a second."""
+        return start("--max-connections", "4", "--patience", "0.3")
+
+    def test_who_says_nothing_is_not_waited_for(self, small):
+        with connection(small) as sent:
+            assert answer(sent) == b""
+
+    def test_nor_who_does_not_finish(self, small):
+        with connection(small) as sent:
+            sent.sendall(GET)
+            assert answer(sent).startswith(b"HTTP/1.1 408 ")
+
+    def test_nor_in_the_second_request(self, small):
+        with connection(small) as sent:
+            sent.sendall(GET + b"\r\n" + GET)
+            answers = answer(sent)
+            assert answers.startswith(b"HTTP/1.1 200 ")
+            assert b"HTTP/1.1 408 " in answers
+
+    def test_nor_who_sends_nothing_but_empty_lines(self, small):
+        with connection(small) as sent:
+            assert until(lambda: is_ended(sent, b"\r\n", 1))
+
+    def test_silent_connections_leave_room(self, start):
+        """The one that has waited longest makes room for the next, however many there are."""
+        service = start("--max-connections", "4")
+        with ExitStack() as opened:
+            idle = opened.enter_context(connection(service))
+            idle.sendall(GET + b"\r\n")
+            assert idle.recv(9) == b"HTTP/1.1 "
+            silent = [opened.enter_context(connection(service)) for _ in range(200)]
+            assert service.call("GET", "/v1/agents").status == 200
+            assert answer(idle).startswith(b"200 ")
+            assert answer(silent[0]) == b""
+            silent[-1].sendall(GET + b"\r\n")
+            assert silent[-1].recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+
+    def test_a_service_that_is_full_says_so_and_that_it_is_alive(self, start):
+        """All connections are in the middle of a request: their bodies have not arrived."""
+        service = start("--max-connections", "4")
+        head = b"POST /v1/agents HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n"
+        with ExitStack() as opened:
+            for sent in [opened.enter_context(connection(service)) for _ in range(4)]:
+                sent.sendall(head)
+            reply = until(lambda: (found := service.call("GET", "/v1/agents")).status == 503 and found)
+            assert (reply.json["error"], reply.headers["retry-after"]) == ("busy", "1")
+            assert [service.call("GET", path).status for path in ("/healthz", "/readyz")] == [200, 200]
+            for sent in [opened.enter_context(connection(service)) for _ in range(RESERVE)]:
+                sent.sendall(head.replace(b"/v1/agents", b"/healthz"))
+            with connection(service) as last:
+                assert answer(last).startswith(b"HTTP/1.1 503 ")
+        until(lambda: service.call("GET", "/v1/agents").status == 200)
