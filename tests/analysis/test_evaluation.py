@@ -136,13 +136,13 @@ def test_an_action_of_that_name_is_an_action(tmp_path):
 
 
 def right_pays(s, action, observation):
-    return 10.0 * (action == "right")
+    return 10.0 * (action == "right") + (observation == s + 1)
 
 
 def test_another_reward(directory, monkeypatch):
     found = el.evaluate(directory, "right:0.9", reward=right_pays)
-    assert found.lower < 9 < found.upper
-    assert found.earned == pytest.approx(8, abs=0.5)
+    assert 9.1 < found.lower < found.upper < 9.6
+    assert found.earned == pytest.approx(8.3, abs=0.3)
     monkeypatch.syspath_prepend(__file__.rpartition("/")[0])
     assert el.evaluate(directory, "right:0.9", reward="tests.analysis.test_evaluation:right_pays") == found
     task = RIVER.task

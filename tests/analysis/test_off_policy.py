@@ -101,6 +101,13 @@ def test_no_interval_is_narrower_than_what_the_number_of_steps_can_exclude():
     assert estimate(data, np.ones((1, 1))).half_width == 0
 
 
+def test_rounding_is_no_variance():
+    """The mean of 999 rewards of 0.1 is not 0.1 to the last bit."""
+    found = estimate(rows(*[(0, 0, 0.1, 0)] * 999), np.ones((1, 1)))
+    assert not found.residuals.any()
+    assert found.freedom == 999
+
+
 def test_one_step():
     found = estimate(rows((0, 0, 1.0, 1)), np.full((2, 2), 0.5))
     assert (found.average, found.visits.sum()) == (pytest.approx(1.0), 1)
