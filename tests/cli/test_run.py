@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -309,7 +310,9 @@ def test_an_interrupted_run_says_how_far_it_got(mine, monkeypatch, capsys):
     printed = capsys.readouterr()
     assert caught.value.code == 130
     assert printed.out == ""
-    assert printed.err == "everlearn: interrupted after 148 of 300 steps\n"
+    told = re.fullmatch(r"everlearn: interrupted after (\d+) of 300 steps\n", printed.err)
+    assert told is not None, printed.err
+    assert 100 <= int(told[1]) < 150  # progress is reported now and then: how often depends on the machine
 
 
 def test_settings_are_split_at_the_first_equals_sign():

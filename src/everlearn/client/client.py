@@ -72,6 +72,8 @@ class Client(Operator):
         self._fallback = None if fallback is None else make_fallback(fallback)
         self._unsent: deque[dict[str, Any]] = deque()
         self._step: int | None = None
+        self.last_step: int | None = None
+        """The number of the step that was last recorded, for :meth:`reward`."""
         self._pending: Label | None = None
         self._allowed: list[Label] | None = None
         self._state: Label | None = None
@@ -126,7 +128,9 @@ class Client(Operator):
         """
         self._keep(observation, executed, reward, state)
         answer = self._send_all(time.monotonic() + self.deadline)
-        return None if answer is None else float(answer["reward"])
+        if answer is not None:
+            self.last_step = int(answer["step"])
+        return None if answer is None or answer["reward"] is None else float(answer["reward"])
 
     def step(
         self,

@@ -40,6 +40,10 @@ class Operator:
         """Set the mode of the agent: ``learn``, ``frozen`` or ``shadow``."""
         return self._document("PUT", "/mode", {"mode": mode})
 
+    def reward(self, step: int, reward: float) -> None:
+        """Send the reward of a step that was observed without one; repeating it changes nothing."""
+        self._document("POST", "/reward", {"step": step, "reward": reward})
+
     def snapshots(self) -> list[dict[str, Any]]:
         """Return a description of each snapshot, the oldest first."""
         return list(self._document("GET", "/snapshots")["snapshots"])

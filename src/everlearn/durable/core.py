@@ -39,6 +39,7 @@ class Core:
         self.changed: dict[str, Any] | None = None  # the last change that was accepted: its step, and what changed
         self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
+        self.waiting: dict[int, Experience] = {}  # by step, what has happened and whose rewards are still to come
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self._mode = Mode.LEARN
         self._prepared: Entry | None = None
@@ -171,17 +172,39 @@ class Core:
         indexed = self.agent.indexed
         action = self._executed(executed)
         index = indexed.observation(as_label(observation))
+        earned: float | None
         following, earned = indexed.step(self.agent.situation, action, index)
         if self.setup.gives_state:
             following = self._given_state(observation, state)
         elif state is not None:
             raise InputError("state", state, "follows from the setup; leave it out")
-        if self.setup.gives_reward:
+        if self.setup.reward_delay and reward is None and kind == Kind.OBSERVED:
+            earned = None
+        elif self.setup.gives_reward:
             earned = self._given_reward(reward)
         elif reward is not None:
             raise InputError("reward", reward, "follows from the setup; leave it out")
         self.agent.upcoming  # noqa: B018 - a schedule that leaves its domain raises now, before anything is written
-        return self.entry(kind, self.step + 1, action, index, earned + 0.0, following)  # SQLite does not store -0.0
+        earned = None if earned is None else earned + 0.0  # SQLite does not store -0.0
+        return self.entry(kind, self.step + 1, action, index, earned, following)
+
+    def pay(self, step: int, reward: object, recorded: Callable[[int, int], float | None]) -> Entry | None:
+        """Return the entry of a reward that comes late, checked; None if it is recorded already.
+
+        ``recorded`` returns the recorded reward of an agent and a step, if there is one.
+        """
+        self.require_working()
+        earned = self._given_reward(reward) + 0.0
+        if step in self.waiting:
+            return self.entry(Kind.REWARD, self.step, reward=earned, payload=b"%d" % step)
+        if step > self.step:
+            raise Conflict(f"step {step} is not observed yet; step {self.next_step} is due", self.next_step)
+        known = recorded(self.number, step)
+        if known == earned:
+            return None
+        delay = f"its reward was to come within {self.setup.reward_delay} steps"
+        what = f"has no reward, and none is taken any more: {delay}" if known is None else f"has the reward {known!r}"
+        raise Conflict(f"step {step} {what}, not {earned!r}; step {self.next_step} is due", self.next_step)
 
     def _executed(self, executed: Label | None) -> int:
         if executed is not None:
@@ -277,6 +300,8 @@ class Core:
             self._mode = MODES.index((entry.payload or b"").decode())
         elif entry.kind in (Kind.ROLLBACK, Kind.IMPORT):
             self._adopt(entry)
+        elif entry.kind == Kind.REWARD:
+            self._complete(entry)
         elif entry.kind == Kind.FORGOTTEN:
             self.agent.pending = self.asked = None
         elif entry.kind == Kind.CHANGE:
@@ -303,15 +328,35 @@ class Core:
 
     def _observe(self, entry: Entry) -> None:
         action, index, reward = entry.executed, entry.observation, entry.reward
-        if action is None or index is None or reward is None or not math.isfinite(reward):
+        if action is None or index is None or not math.isfinite(reward or 0.0):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
-        if self.failure is not None or self._mode == Mode.FROZEN or not self.may(entry.state) >> action & 1:
-            self.agent.move(entry.following)
-        else:
-            self._learn(Experience(entry.state, action, index, self._learned(reward), entry.following))
+        experience = Experience(entry.state, action, index, math.nan, entry.following)
+        if reward is None:
+            self.waiting[entry.step] = experience
+        elif self._learns(experience):
+            self._learn(experience._replace(reward=self._learned(reward)))
+        self.agent.move(entry.following)
         self.asked = None
-        if entry.kind == Kind.OBSERVED:
+        if reward is not None and entry.kind == Kind.OBSERVED:
             self.gauge.add(reward, entry.step)
+        self.waiting.pop(entry.step - self.setup.reward_delay, None)  # what has not come by now is not learned from
+
+    def _complete(self, entry: Entry) -> None:
+        """Learn from a step whose reward has come; the aleatoric state and the pending action stay."""
+        experience, reward = self.waiting.pop(entry.rewarded, None), entry.reward
+        if experience is None or reward is None or not math.isfinite(reward):
+            raise Corrupt(f"row {entry.seq}: a reward of a step that has one, or that is not there")
+        if self._learns(experience):
+            pending = self.agent.pending
+            self._learn(experience._replace(reward=self._learned(reward)))
+            self.agent.move(entry.following)
+            self.agent.pending = pending
+        self.gauge.add(reward, entry.rewarded)
+
+    def _learns(self, experience: Experience) -> bool:
+        """Return whether it learns from an experience now."""
+        may = self.may(experience.aleatoric_state) >> experience.action & 1
+        return self.failure is None and self._mode != Mode.FROZEN and bool(may)
 
     def _learn(self, experience: Experience) -> None:
         try:
@@ -329,6 +374,8 @@ class Core:
     def snapshot(self) -> Checkpoint:
         """Return everything that it is."""
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
+        if self.waiting:
+            more["waiting"] = [[step, *map(int, (*e[:3], e[4]))] for step, e in self.waiting.items()]
         if self.failure is not None:
             more["failure"] = [str(self.failure), self.failure.seq]
         return Checkpoint(self.seq, {**more, "gauge": self.gauge.snapshot()}, self.agent.to_bytes())
@@ -347,6 +394,8 @@ class Core:
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
         self.failure = Failed(*more["failure"]) if "failure" in more else None
+        waiting = more.get("waiting", [])
+        self.waiting = {step: Experience(s, a, o, math.nan, following) for step, s, a, o, following in waiting}
         if more["gauge"] is not None:  # a snapshot of an earlier version may have none
             self.gauge.restore(more["gauge"])
         self.note_snapshot()

@@ -12,14 +12,14 @@ from everlearn.errors import Corrupt
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
-KINDS = ("observed", "warm", "mode", "rollback", "import", "change", "forgotten")
+KINDS = ("observed", "warm", "mode", "rollback", "import", "change", "forgotten", "reward")
 MODES = ("learn", "frozen", "shadow")
 
 
 class Kind:
     """The kinds of rows, by their numbers in the journal."""
 
-    OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE, FORGOTTEN = range(7)
+    OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE, FORGOTTEN, REWARD = range(8)
 
 
 class Mode:
@@ -62,7 +62,8 @@ class Entry(NamedTuple):
     """One row of the journal; indices are those of the task.
 
     An observation has every field but the payload; other kinds have a payload where they need one, and the proposal
-    that was pending; a row of kind forgotten withdraws it.
+    that was pending; a row of kind forgotten withdraws it.  An observation whose reward comes late has no reward; a row
+    of kind reward brings it, with the number of the step as its payload.
     """
 
     seq: int  # its number among all rows of its agent
@@ -77,13 +78,21 @@ class Entry(NamedTuple):
     observation: int | None
     reward: float | None  # in the units of the task
     following: int  # the aleatoric state after it
-    payload: bytes | None  # the agent state after a rollback or an import, the name of a mode, or an accepted change
+    payload: bytes | None  # a state after a rollback or an import, the name of a mode, an accepted change, or a step
     check: int  # see checksum
 
     @property
     def is_observation(self) -> bool:
         """Whether it completed a step."""
         return self.kind in (Kind.OBSERVED, Kind.WARM)
+
+    @property
+    def rewarded(self) -> int:
+        """The step whose reward a row of kind reward brings."""
+        text = self.payload or b""
+        if not text.isdigit():
+            raise Corrupt(f"row {self.seq}: a reward without its step")
+        return int(text)
 
     @property
     def accepted(self) -> Accepted:
@@ -121,6 +130,8 @@ class Entry(NamedTuple):
             document["to"] = payload.decode()
         elif self.kind in (Kind.ROLLBACK, Kind.IMPORT):
             document["bytes"] = len(payload)
+        elif self.kind == Kind.REWARD:
+            document["rewarded"] = self.rewarded
         elif self.kind == Kind.CHANGE:
             document |= {"changes": self.accepted.changes, "relearned_since": self.accepted.relearned_since}
         return document

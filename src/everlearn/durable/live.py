@@ -44,6 +44,7 @@ def live(
     start: Label | None = None,
     reward: object = None,
     reward_range: tuple[float, float] | None = None,
+    reward_delay: int | None = None,
     raw: bool | None = None,
     agent: object = None,
     schedule: object = None,
@@ -79,6 +80,8 @@ def live(
         aleatoric state; or a function of (aleatoric state, action, observation)
     reward_range, raw:
         the least and the greatest reward; whether the agent learns from rewards as they are, not scaled to [0, 1]
+    reward_delay:
+        for rewards that are given: within how many steps the reward of a step may come, by :meth:`Live.reward`
     agent, schedule, parameters, seed:
         as in :class:`everlearn.Agent`
     allowed:
@@ -183,7 +186,7 @@ class Live:
         state: Label | None = None,
         *,
         step: int | None = None,
-    ) -> float:
+    ) -> float | None:
         """Learn from an observation, which is on disk when this returns; return the reward.
 
         Parameters
@@ -193,7 +196,8 @@ class Live:
         executed:
             the action that was really executed, if it was not the one that ``act`` returned
         reward:
-            the reward, if the agent was created with ``reward="given"``
+            the reward, if the agent was created with ``reward="given"``; leave it out if it comes late, see
+            :meth:`reward`
         state:
             the next aleatoric state, if the agent was created with ``aleatoric="given"``
         step:
@@ -209,7 +213,18 @@ class Live:
             if entry is None:
                 entry = self.core.prepare(*outcome)
                 self._commit(entry)
-            return entry.reward  # type: ignore[return-value]  # an observation has one
+            return entry.reward
+
+    def reward(self, step: int, reward: float) -> None:
+        """Pass the reward of a step that was observed without one, and learn from the step; it is on disk afterwards.
+
+        The same reward again changes nothing; another one is a :exc:`everlearn.errors.Conflict`, and so is one that
+        comes later than the ``reward_delay`` of the setup allows.
+        """
+        with self._turn:
+            entry = self.core.pay(whole(step, "step", least=1), reward, self.store.reward_of)
+            if entry is not None:
+                self._commit(entry)
 
     def _commit(self, entry: Entry) -> None:
         """Apply an entry, and write it down; if either fails, the agent is as before, in memory and on disk.

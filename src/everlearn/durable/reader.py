@@ -16,12 +16,15 @@ from everlearn.durable import database, heads
 from everlearn.durable.core import Core
 from everlearn.durable.entry import MODES, Entry, Kind
 from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
-from everlearn.durable.setup import Setup
+from everlearn.durable.setup import MOST_DELAY, Setup
 from everlearn.durable.wal import refuse_damage
 from everlearn.errors import Corrupt, Failed, LiveError, SnapshotError
 from everlearn.locks import unless_held
 
 LOG = logging.getLogger("everlearn.durable")
+
+LATE = 10 * MOST_DELAY
+"""Within how many rows the reward of a step is looked for, if it came late."""
 
 _MODE = " ".join(f"WHEN {number} THEN '{mode}'" for number, mode in enumerate(MODES))
 _NEW_MODE = " ".join(f"WHEN CAST('{mode}' AS BLOB) THEN '{mode}'" for mode in MODES)
@@ -219,6 +222,17 @@ class Reader:
         with database.errors(self.path):
             row = self.connection.execute(query, (agent, step, step)).fetchone()
         return None if row is None else Entry(*row)
+
+    def reward_of(self, agent: int, step: int) -> float | None:
+        """Return the reward of a step, which may have come late; None if there is none."""
+        entry = self.recorded(agent, step)
+        if entry is None or entry.reward is not None:
+            return None if entry is None else entry.reward
+        query = "SELECT reward FROM journal WHERE agent = ? AND seq BETWEEN ? AND ? AND kind = ? AND payload = ?"
+        bounds = (entry.seq, entry.seq + LATE)
+        with database.errors(self.path):
+            row = self.connection.execute(query, (agent, *bounds, Kind.REWARD, b"%d" % step)).fetchone()
+        return None if row is None else float(row[0])
 
     def snapshots(self, agent: int) -> list[dict[str, Any]]:
         """Return a description of each snapshot of an agent, the oldest first."""

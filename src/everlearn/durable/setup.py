@@ -54,6 +54,7 @@ KEYS = {
     "start": Key(of_task=True),
     "reward": Key(GIVEN, of_task=True),
     "reward_range": Key(of_task=True),
+    "reward_delay": Key(0, change=True),
     "raw": Key(False, of_task=True),
     "agent": Key(DEFAULT_AGENT),
     "schedule": Key(),
@@ -64,6 +65,9 @@ KEYS = {
     "retain": Key(change=True),
     "drift": Key({}, change=False),
 }
+MOST_DELAY = 10_000
+"""For how many steps a reward may be waited for; what waits is part of every snapshot."""
+
 LABELS = ("actions", "observations", "states", "start")
 DEFAULTS: dict[str, Any] = {name: key.default for name, key in KEYS.items()}
 
@@ -94,6 +98,9 @@ class Setup:
         retain = self.values["retain"]
         self.retain = None if retain is None else whole(retain, "retain", 1, MOST_STEPS)
         self.gives_reward = self.document["reward"] == GIVEN
+        self.reward_delay = whole(self.values["reward_delay"], "reward_delay", 0, MOST_DELAY)
+        late = self.gives_reward or not self.reward_delay
+        require(late, "reward_delay", self.reward_delay, "rewards follow from the setup, so none is late; leave it out")
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
         self.drift = _drift(self.values["drift"])

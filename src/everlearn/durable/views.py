@@ -56,6 +56,7 @@ def inspect(core: Core) -> dict[str, Any]:
         "recent_average": gauge.recent,
         "drift": gauge.report(),
         "changed": core.changed,
+        "waiting": len(core.waiting),
         "quarantined": None if core.failure is None else str(core.failure),
     }
 

@@ -76,7 +76,7 @@ class SetupIn(Body):
     """What an agent is.  All of it is optional but what `task` or its opposite needs: see docs/service.md."""
 
     task: _STR | None = Field(
-        None, description="A task by its name in the registry; it brings all up to `reward_range`."
+        None, description="A task by its name in the registry; it brings everything from `actions` to `raw`."
     )
     actions: Labels | None = Field(None, description="What the agent can do.", examples=[["slow", "fast"]])
     observations: Labels | None = Field(None, description="What can be observed.", examples=[["idle", "busy"]])
@@ -89,6 +89,9 @@ class SetupIn(Body):
     reward: _STR | Rows | dict[str, Any] = Field("given", description="given (with each observation), or a table.")
     reward_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
         None, description="The least and the greatest reward.", examples=[[0, 1]]
+    )
+    reward_delay: Annotated[int, Field(strict=True, ge=0, le=10_000)] = Field(
+        0, description="Within how many steps a reward that is given may come, by `reward`."
     )
     raw: bool = Field(False, strict=True, description="Learn from rewards as they are, not scaled to [0, 1].")
     agent: _STR = Field("growing-horizon", description="An agent by its name in the registry.")
@@ -156,6 +159,15 @@ class StepIn(ObserveIn):
     next_allowed: Labels | None = Field(None, description="The actions that are allowed at the next step, if not all.")
 
 
+class RewardIn(Body):
+    """The reward of a step that was observed without one."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"step": 1, "reward": 0.5}]})
+
+    step: StepNumber = Field(description="The step that it belongs to.")
+    reward: Number = Field(description="What the step was worth, in the units of the task.")
+
+
 class ModeIn(Body):
     """The mode in which the agent works."""
 
@@ -190,8 +202,15 @@ class Observed(BaseModel):
     step: int
     observation: Label
     executed: Label
-    reward: float = Field(description="In the units of the task.")
+    reward: float | None = Field(description="In the units of the task; null if it comes late.")
     state: Label = Field(description="The aleatoric state that followed.")
+
+
+class Rewarded(BaseModel):
+    """The reward of a step, which is on disk."""
+
+    step: int
+    reward: float
 
 
 class Stepped(Observed):
@@ -265,6 +284,7 @@ class Agent(BaseModel):
     recent_average: float | None
     drift: dict[str, Any] = Field(description="The drift alarm: see docs/live.md.")
     changed: dict[str, Any] | None = Field(description="The last change of its task that was accepted: step and what.")
+    waiting: int = Field(description="How many steps still wait for their rewards.")
     quarantined: str | None = Field(description="Why it neither acts nor learns, if its design has failed.")
 
 

@@ -18,7 +18,7 @@ from everlearn.errors import Conflict, Failed, require
 from everlearn.labels import as_label
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Prepared
-from everlearn.service.models import ActIn, ObserveIn, StepIn
+from everlearn.service.models import ActIn, ObserveIn, RewardIn, StepIn
 
 CONTENT = ("step", "observation", "executed", "reward", "state", "proposed", "allowed")
 """What a conflict says of a row."""
@@ -75,6 +75,23 @@ def step(agents: Agents, name: str, body: StepIn) -> dict[str, Any] | Prepared:
     def then() -> dict[str, Any]:
         agents.apply(core, entry)
         return {**recorded_answer(core, entry), "next": _proposed(agents, core, body.next_allowed)}
+
+    return Prepared((core.number, entry), then)
+
+
+def reward(agents: Agents, name: str, body: RewardIn) -> dict[str, Any] | Prepared:
+    """Record the reward of a step that was observed without one."""
+    core = agents.core(name)
+    if body.step in core.waiting and core.agent.pending is None:
+        _propose(agents, core, None)  # so that what is learned now does not change an action that was asked for already
+    entry = core.pay(body.step, body.reward, agents.store.reward_of)
+    answer = {"step": body.step, "reward": body.reward}
+    if entry is None:
+        return answer
+
+    def then() -> dict[str, Any]:
+        agents.apply(core, entry)
+        return answer
 
     return Prepared((core.number, entry), then)
 

@@ -31,6 +31,8 @@ from everlearn.service.models import (
     Observed,
     ObserveIn,
     Policy,
+    Rewarded,
+    RewardIn,
     RollbackIn,
     Snapshots,
     StepIn,
@@ -62,6 +64,7 @@ class Routes:
             Operation("POST", f"{agent}/step", "stream", "Observe, then act", self.step, Stepped, StepIn),
             Operation("POST", f"{agent}/observe", "stream", "Report what happened", self.observe, Observed, ObserveIn),
             Operation("POST", f"{agent}/act", "stream", "Ask for an action", self.act, Acted, ActIn | None),
+            Operation("POST", f"{agent}/reward", "stream", "Report a late reward", self.reward, Rewarded, RewardIn),
             Operation("GET", agents, "agents", "List agents", self.list_agents, AgentList),
             Operation("POST", agents, "agents", "Create an agent", self.create, Created, CreateIn, statuses=(201, 200)),
             Operation("GET", agent, "agents", "Inspect an agent", self.inspect, Agent),
@@ -124,6 +127,16 @@ class Routes:
     async def step(self, call: Call) -> Response:
         """Do as `observe` and then as `act`, in one request."""
         return Answer(await self.committer.do(call.name, lambda agents: operations.step(agents, call.name, call.body)))
+
+    async def reward(self, call: Call) -> Response:
+        """Record the reward of a step that was observed without one, and learn from that step.
+
+        The same request again changes nothing. Another reward is refused with status 409, and so is one that comes
+        later than `reward_delay` of the setup allows.
+        """
+        return Answer(
+            await self.committer.do(call.name, lambda agents: operations.reward(agents, call.name, call.body))
+        )
 
     async def list_agents(self, _call: Call) -> Response:
         """Return the names of all agents, and the step that each has reached."""
