@@ -190,6 +190,23 @@ def test_a_state_that_is_not_markov_is_mentioned(tmp_path):
     assert warning.startswith("what follows depends on the state before the present one")
 
 
+def test_rewards_that_have_not_come_are_left_out(tmp_path):
+    setup = {"actions": ["off", "on"], "observations": ["dry"], "reward_range": (0, 1), "reward_delay": 5}
+    with el.live(tmp_path / "agent", **setup) as agent:
+        for step in range(1, 41):
+            agent.act()
+            agent.observe("dry", executed="on")
+            if step > 3:
+                agent.reward(step - 3, 0.75)
+    found = el.evaluate(tmp_path / "agent", "on")
+    assert (found.earned, found.steps) == (0.75, 37)
+    assert "3 steps whose reward has not come: left out" in found.warnings
+    paid = el.evaluate(tmp_path / "agent", "on", reward=lambda s, action, observation: 2.0)
+    assert (paid.earned, paid.steps, paid.warnings) == (2, 40, ())
+    with pytest.raises(LiveError, match="no observations"):
+        el.evaluate(tmp_path / "agent", "on", first=38)
+
+
 def test_one_of_several_agents(tmp_path):
     with Store(tmp_path) as store:
         for name in ("north", "south"):

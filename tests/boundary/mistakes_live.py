@@ -291,7 +291,7 @@ MISTAKES: list[Mistake] = [
     declared("a journal from a step that is none", "agent.journal('a')", "step: 'a'; give a whole number"),
     declared("an evaluation before anything happened", "el.evaluate('agent', 'sell')",
              "agent: agent 'agent' has no observations among these steps"),
-    declared("a confidence in percent", "el.evaluate('agent', 'sell', confidence=95)",
+    declared("a confidence of an evaluation in percent", "el.evaluate('agent', 'sell', confidence=95)",
              "confidence: 95; give a number between 0 and 1, such as 0.95"),
     declared("a step that no journal has", "agent.rollback(2**80)",
              f"step: {2**80}; give a whole number of at most 9,007,199,254,740,992"),

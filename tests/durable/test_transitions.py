@@ -53,3 +53,21 @@ def test_a_damaged_row_is_refused(directory, monkeypatch, page):
     connection.close()
     with Reader(directory) as reader, pytest.raises(Corrupt, match="row 20: is damaged"):
         read_transitions(reader, 1)
+
+
+@pytest.mark.parametrize("page", [1, 3, 10_000])
+def test_rewards_that_come_late_are_where_their_observations_are(tmp_path, monkeypatch, page):
+    monkeypatch.setattr(transitions, "PAGE", page)
+    setup = {"actions": ["off", "on"], "observations": ["dry", "full"], "reward_range": (0, 1), "reward_delay": 5}
+    with el.live(tmp_path / "agent", **setup) as agent:
+        for step in range(1, 9):
+            agent.act()
+            agent.observe("dry", reward=0.5 if step == 3 else None)
+            if step in (2, 5, 6):
+                agent.reward(step - 1, step / 8)
+    expected = [0.25, None, 0.5, 0.625, 0.75, None, None, None]
+    for first, last in ((1, 8), (1, 4), (4, 4), (5, 5), (2, 3), (6, None)):
+        with Reader(tmp_path / "agent") as reader:
+            found = read_transitions(reader, 1, first, last)
+        rewards = [None if np.isnan(reward) else reward for reward in found.rewards.tolist()]
+        assert rewards == expected[first - 1 : last]

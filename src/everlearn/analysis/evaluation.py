@@ -63,7 +63,7 @@ class Evaluation:
     upper: float | None
     supported: bool
     reasons: tuple[str, ...]  # why it is not supported
-    warnings: tuple[str, ...]  # which assumptions the journal contradicts
+    warnings: tuple[str, ...]  # which assumptions the journal contradicts, and which steps were left out
     earned: float  # the average reward that was really earned
     steps: int
     confidence: float
@@ -139,12 +139,14 @@ def evaluate(
         task = record.stored_setup().task
         table = _policy(reader, record.name, task, policy)
         data = read_transitions(reader, record.number, *steps)
+    low, high = task.reward.low, task.reward.high
+    if reward is not None:
+        data, low, high = data._replace(rewards=_rewards(data, task, reward)), -LARGEST, LARGEST
+    complete = np.isfinite(data.rewards)
+    data = data.where(complete)
     if not data.rewards.size:
         raise LiveError(f"{directory}: agent {record.name!r} has no observations among these steps")
-    low, high, span = task.reward.low, task.reward.high, task.reward.high - task.reward.low
-    if reward is not None:
-        data = data._replace(rewards=_rewards(data, task, reward))
-        low, high, span = -LARGEST, LARGEST, float(np.ptp(data.rewards))
+    span = high - low if reward is None else float(np.ptp(data.rewards))
     found = estimate(data, table, float(confidence), span)
     reasons = tuple(reasons_against(found, task, float(np.ptp(data.rewards))))
     return Evaluation(
@@ -153,7 +155,7 @@ def evaluate(
         upper=None if reasons else min(high, found.average + found.half_width),
         supported=not reasons,
         reasons=reasons,
-        warnings=tuple(_warnings(data, found)),
+        warnings=tuple(_warnings(data, found, int((~complete).sum()))),
         earned=float(data.rewards.mean()),
         steps=len(data.rewards),
         confidence=float(confidence),
@@ -217,8 +219,8 @@ def _thin_reason(found: Estimate, task: Task, place: int) -> str:
     return f"the journal has {_visits(found, task, place)}, and that is {share}; {FEWEST_VISITS} visits are needed"
 
 
-def _warnings(data: Transitions, found: Estimate) -> list[str]:
-    """Return which assumptions the data contradict."""
+def _warnings(data: Transitions, found: Estimate, incomplete: int) -> list[str]:
+    """Return which assumptions the data contradict, and what was left out."""
     p = f"(p < {UNLIKELY:g})"
     warnings = []
     if previous_state_test(data, found.residuals) < UNLIKELY:
@@ -229,4 +231,6 @@ def _warnings(data: Transitions, found: Estimate) -> list[str]:
         warnings.append(f"the second half of the steps differs from the first {p}: {why}")
     if data.changed is not None:
         warnings.append(f"a change was accepted at step {data.changed}; to use what came after it, begin there")
+    if incomplete:
+        warnings.append(f"{counted(incomplete, 'step')} whose reward has not come: left out")
     return warnings
