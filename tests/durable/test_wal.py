@@ -66,6 +66,23 @@ def test_a_log_that_begins_again_keeps_what_is_old_apart(database):
     assert inspect(path) == Log(frames=1, lost=0, missing=0)
 
 
+def test_frames_that_the_index_does_not_know_were_never_committed(database):
+    path, connection = database
+    before, after = path.parent / "before", path.parent / "after"
+    for copy in (before, after):
+        copy.mkdir()
+        for suffix in ("", "-wal", "-shm"):
+            shutil.copy(f"{path}{suffix}", copy)
+        connection.execute("INSERT INTO t VALUES (1)")
+    log = after / "some.db-wal"
+    log.write_bytes(log.read_bytes()[:-1] + b"\xff")
+    assert inspect(after / "some.db").missing == 1
+    shutil.copy(before / "some.db-shm", after)
+    assert inspect(after / "some.db") == inspect(before / "some.db")
+    (after / "some.db-shm").unlink()
+    assert inspect(after / "some.db").torn
+
+
 def test_without_a_log_there_is_nothing_to_say(tmp_path):
     sqlite3.connect(tmp_path / "some.db").close()
     assert inspect(tmp_path / "some.db") is None

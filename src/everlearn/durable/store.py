@@ -24,7 +24,7 @@ from everlearn.durable.entry import Entry
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
-from everlearn.durable.wal import refuse_damage
+from everlearn.durable.wal import cut, refuse_damage
 from everlearn.errors import Changed, Corrupt, LiveError, SnapshotError
 from everlearn.files import make_folder
 from everlearn.locks import working
@@ -48,6 +48,8 @@ class Store(Reader):
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._held, self._process = ExitStack(), os.getpid()
+        self._last: dict[int, int] = {}  # the last rows of agents, as yet unknown to the heads
+        self._leftovers = False  # whether a commit that failed may have left frames in the write-ahead log
         try:
             make_folder(Path(directory), 0o700)
             self._held.enter_context(working(Path(directory)))
@@ -59,7 +61,6 @@ class Store(Reader):
         except BaseException:
             self._held.close()
             raise
-        self._last: dict[int, int] = {}  # the last rows of agents, as yet unknown to the heads
         self._frames = 0  # about how many pages are in the write-ahead log
         self._end = weakref.finalize(self, _end, self.connection, self._last, self._process)
 
@@ -192,9 +193,12 @@ class Store(Reader):
     def append_one(self, agent: int, entry: Entry) -> None:
         """Commit one row; SQLite does that without a transaction of ours, which is faster."""
         self._refuse_child()
+        if self._leftovers:
+            self._cut_leftovers()
         try:
             self.cursor.execute(database.INSERT_ROW, (agent, *entry))
-        except (sqlite3.Error, OverflowError):
+        except (sqlite3.Error, OverflowError) as error:
+            self._leftovers |= isinstance(error, sqlite3.OperationalError)
             with database.errors(self.path):
                 raise
         self._last[agent] = entry.seq
@@ -216,7 +220,22 @@ class Store(Reader):
             _write_heads(self.connection, self._last)
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except sqlite3.Error as error:
+            self._leftovers = True
             LOG.warning("%s: no checkpoint: %s", self.path, error)
+
+    def _cut_leftovers(self) -> None:
+        """Cut off the log what failed commits left behind its last frame.
+
+        After a power cut, the leftovers of two would look like commits that cannot be read.  So nothing is committed
+        until they are cut off, except heads.
+        """
+        with database.errors(self.path):
+            _write_heads(self.connection, self._last)
+            _, frames, _ = self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if frames >= 0:  # otherwise another checkpoint is under way
+                (page,) = self.connection.execute("PRAGMA page_size").fetchone()
+                cut(self.path, frames, page)
+                self._leftovers = False
 
     def roll_back(self, core: Core, step: int) -> Entry:
         """Return the entry that rolls an agent back to the snapshot of a step, yet to be appended and applied."""
@@ -236,12 +255,15 @@ class Store(Reader):
     def transaction(self) -> Iterator[Execute]:
         """Yield a function that executes statements; commit them at the end, or none of them."""
         self._refuse_child()
+        if self._leftovers:
+            self._cut_leftovers()
         with database.errors(self.path):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection.execute
                 self.connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
+                self._leftovers |= isinstance(error, sqlite3.OperationalError)
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise

@@ -13,6 +13,7 @@ commit looks the same as a commit that a power cut interrupted: then the rows th
 from __future__ import annotations
 
 import logging
+import os
 import struct
 from pathlib import Path
 from typing import NamedTuple
@@ -81,6 +82,14 @@ def refuse_truncation(path: Path) -> None:
         raise Corrupt(f"{path}: it is {size:,} bytes long, and was longer; {how_to_repair(path)}")
 
 
+def cut(path: Path, frames: int, page: int) -> None:
+    """Cut a log after some frames; no more than these may be in use."""
+    log = path.with_name(path.name + "-wal")
+    size = 32 + frames * (24 + page)
+    if log.exists() and log.stat().st_size > size:
+        os.truncate(log, size)
+
+
 def inspect(path: Path) -> Log | None:
     """Return the condition of the log of a database; None if there is no log, and the index knows of none."""
     log, index = path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
@@ -96,7 +105,8 @@ def inspect(path: Path) -> Log | None:
     missing = max(known - frames.good, 0) if salts == data[16:24] else 0
     if later > 1 or missing:
         return Log(frames.good, later if later > 1 else 0, missing)
-    torn = bool(frames.own[frames.good :].any())
+    complete = salts == data[16:24] and known == frames.good  # what follows was never committed
+    torn = not complete and bool(frames.own[frames.good :].any())
     return Log(frames.good, torn=torn, rows=frames.rows_after(frames.good, path) if torn else 0)
 
 
