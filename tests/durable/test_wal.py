@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -176,3 +177,25 @@ def test_a_commit_that_was_interrupted_is_reported_with_its_rows(tmp_path, caplo
     with el.live(tmp_path / "cut") as agent:
         assert agent.step == 40
     assert f"about {number} rows may be missing" in caplog.text
+
+
+def test_heads_know_the_rows_that_a_killed_process_left_in_the_log(killed):
+    el.live(killed).close()  # which copies the log to the database
+    with closing(sqlite3.connect(killed / "everlearn.db")) as connection:
+        assert connection.execute("SELECT seq FROM heads").fetchall() == [(20,)]
+        connection.execute("DELETE FROM journal WHERE seq > 15")  # as a damaged page may lack them
+        connection.commit()
+    assert "rows 16 to 20 are missing" in str(check(killed).findings)
+    with pytest.raises(Corrupt, match="row 16: is missing, up to 20"):
+        el.live(killed)
+
+
+def test_a_damaged_head_is_not_mended_by_opening(killed):
+    with el.live(killed):
+        pass
+    with closing(sqlite3.connect(killed / "everlearn.db")) as connection:
+        connection.execute("UPDATE heads SET seq = 3")
+        connection.commit()
+    for _ in range(2):
+        with pytest.raises(Corrupt, match="table heads: agent 1: the row is damaged or missing"):
+            el.live(killed)

@@ -58,6 +58,8 @@ class Store(Reader):
             raise LiveError(f"{os.fspath(directory)!r} cannot be used ({what}); give another directory") from None
         try:
             super().__init__(directory)
+            with suppress(sqlite3.Error):  # damaged heads are reported with their agents
+                self._last.update(heads.behind(self.connection))
         except BaseException:
             self._held.close()
             raise
