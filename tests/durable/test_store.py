@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 from everlearn.durable.audit import export, page
 from everlearn.durable.backup import backup
+from everlearn.durable.checking import _report
+from everlearn.durable.database import connect_to_read
 from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store, is_kept
@@ -242,3 +245,44 @@ class TestStandings:
         after = store.standings()
         assert after["saved"][1] in (None, "shadow")
         assert {**after, "saved": before["saved"]} == before
+
+
+class TestOneMoment:
+    """What is read while another process writes is as of one moment."""
+
+    @pytest.fixture
+    def store(self, tmp_path):
+        with Store(tmp_path) as store:
+            core = store.create("a", station(retain=1))
+            self.write = lambda: write(store, core)
+            self.write()
+            yield store
+
+    def write_meanwhile(self, connection):
+        """Whenever a connection is about to read a head, let another one write rows and remove old ones."""
+        connection.set_trace_callback(lambda text: self.write() if "FROM heads WHERE" in text else None)
+
+    def test_a_check_finds_no_damage(self, store):
+        with closing(connect_to_read(store.path)) as connection:
+            self.write_meanwhile(connection)
+            report = _report(store.path, connection, in_use=True, replay=True)
+        assert report.findings == []
+        assert [(agent["step"], agent["verdict"]) for agent in report.agents] == [(5, "sound")]
+        assert store.look("a").step > 5
+
+    def test_an_agent_is_recovered(self, store, tmp_path):
+        with Reader(tmp_path) as reader:
+            self.write_meanwhile(reader.connection)
+            assert reader.look("a").step == 5
+            reader.connection.set_trace_callback(None)
+            assert reader.look("a").step == 10
+
+
+def write(store, core):
+    """Write five steps and a snapshot after each, and copy all of it to the database."""
+    for _ in range(5):
+        entry = core.prepare("arrival", "slow")
+        store.append([(core.number, entry)])
+        core.apply(entry)
+        store.append([], [core])
+    store._checkpoint()

@@ -121,6 +121,7 @@ def _report(path: Path, connection: sqlite3.Connection, in_use: bool, replay: bo
     checker = Checker(path, connection, replay)
     if not in_use:
         checker.check_log()
+    connection.execute("BEGIN")  # everything is read as of one moment, though another process may be writing
     try:
         checker.check_structure()
         checker.check_agents()
