@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -13,9 +14,10 @@ from everlearn.durable.audit import export, page
 from everlearn.durable.backup import backup
 from everlearn.durable.checking import _report
 from everlearn.durable.database import connect_to_read
+from everlearn.durable.heads import WITHOUT, last_unsaved
 from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
-from everlearn.durable.store import Store, is_kept
+from everlearn.durable.store import EVERY, Store, is_kept
 from everlearn.errors import LiveError
 from tests.durable.worlds import whole
 
@@ -80,9 +82,57 @@ def test_a_deleted_agent_leaves_nothing(tmp_path):
         store.append([(core.number, entry)])
         core.apply(entry)
         store.append([], [core])
+        store.connection.execute("INSERT INTO meta VALUES (?, '9')", (f"{WITHOUT}{core.number}",))  # as after a repair
         store.delete("a")
+        assert last_unsaved(store.connection, core.number) == 0
         for table in ("agents", "journal", "snapshots"):
             assert store.connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def import_own_state(store, name):
+    core = store.create(name, station())
+    for _ in range(5):
+        entry = core.import_state(core.export_state())
+        store.append([(core.number, entry)])
+        core.apply(entry)
+
+
+def observe_often(store, name):
+    core = store.create(name, station())
+    for _ in range(EVERY):
+        entry = core.prepare("arrival", "slow")
+        store.append([(core.number, entry)])
+        core.apply(entry)
+
+
+WAYS = {
+    "create": lambda store, name: store.create(name, station()),
+    "delete": lambda store, name: (store.create(name, station()), store.delete(name)),
+    "import": import_own_state,
+    "observe": observe_often,
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_the_log_does_not_grow_for_ever(tmp_path, monkeypatch, way):
+    monkeypatch.setattr("everlearn.durable.database.LOG_BYTES", 10 * 4096)
+    sizes = []
+    with Store(tmp_path) as store:
+        for number in range(20):
+            way(store, f"agent {number}")
+            sizes.append((tmp_path / "everlearn.db-wal").stat().st_size)
+    assert max(sizes) < ((2 * EVERY + 50) if way is observe_often else 40) * 4096
+
+
+def test_the_log_of_a_killed_process_is_copied_at_once(tmp_path, monkeypatch):
+    with Store(tmp_path / "working") as store:
+        for number in range(5):
+            store.create(f"agent {number}", station())
+        shutil.copytree(tmp_path / "working", tmp_path / "killed")
+    monkeypatch.setattr("everlearn.durable.database.LOG_BYTES", 10 * 4096)
+    size = (tmp_path / "killed" / "everlearn.db").stat().st_size
+    with Store(tmp_path / "killed"):
+        assert (tmp_path / "killed" / "everlearn.db").stat().st_size > size
 
 
 def test_a_commit_is_synchronised_in_full(tmp_path):

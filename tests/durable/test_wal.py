@@ -48,7 +48,9 @@ def database(tmp_path):
     connection.close()
 
 
-def test_frames_are_those_that_sqlite_counts(database):
+@pytest.mark.parametrize("chunk", [7, 1000])
+def test_frames_are_those_that_sqlite_counts(database, monkeypatch, chunk):
+    monkeypatch.setattr("everlearn.durable.wal.CHUNK", chunk)
     path, connection = database
     for number in range(20):
         connection.execute("INSERT INTO t VALUES (?)", (number,))

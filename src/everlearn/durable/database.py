@@ -30,6 +30,9 @@ BESIDE = ("-wal", "-shm")
 PATIENCE = 10.0
 """For how many seconds to wait for a lock of SQLite: a reader that is closing, a backup that starts."""
 
+LOG_BYTES = 1000 * 4096
+"""After how many bytes the write-ahead log is copied to the database, about as SQLite does by default."""
+
 SCHEMA = 4
 """The version of the tables.  Version 2 had no fingerprint of most agents and no rows of changes, version 3 had no
 heads; both are still read."""
@@ -83,6 +86,9 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # heads are written before each checkpoint
+        connection.execute(
+            f"PRAGMA journal_size_limit = {LOG_BYTES}"
+        )  # a log that was longer is cut when it begins again
     except BaseException:
         connection.close()
         raise

@@ -32,8 +32,8 @@ from everlearn.locks import working
 NEWEST = 3
 """From how many of the newest snapshots an agent can be recovered: the journal is kept from the oldest of these on."""
 
-FRAMES = 1000
-"""After about how many pages in the write-ahead log they are copied to the database, as SQLite does by default."""
+EVERY = 64
+"""After how many commits of single rows the length of the write-ahead log is measured."""
 
 LOG = logging.getLogger("everlearn.durable")
 
@@ -63,8 +63,9 @@ class Store(Reader):
         except BaseException:
             self._held.close()
             raise
-        self._frames = 0  # about how many pages are in the write-ahead log
+        self._commits = 0  # of single rows
         self._end = weakref.finalize(self, _end, self.connection, self._last, self._process)
+        self._shorten()
 
     def _connect(self) -> sqlite3.Connection:
         database.put_in_place(self.directory)
@@ -87,6 +88,10 @@ class Store(Reader):
         return database.SCHEMA
 
     @cached_property
+    def _log(self) -> Path:
+        return self.path.with_name(f"{database.FILE}-wal")
+
+    @cached_property
     def cursor(self) -> sqlite3.Cursor:
         """The cursor through which rows are written."""
         return self.connection.cursor()
@@ -107,6 +112,7 @@ class Store(Reader):
             run(database.INSERT_AGENT, AgentRecord(number, name, setup.encoded(), setup.face(), time.time()).sealed())
             core = Core(setup, number)
             _insert_snapshot(run, core)
+        self._note({})
         return core
 
     def _new_number(self, run: Execute) -> int:
@@ -165,7 +171,7 @@ class Store(Reader):
             _insert_snapshot(run, core)
             _thin_out(run, core)
         core.note_snapshot()
-        self._note(1, {core.number: entry.seq})
+        self._note({core.number: entry.seq})
         return core
 
     def delete(self, name: str) -> None:
@@ -175,7 +181,9 @@ class Store(Reader):
             for table in OF_AGENTS:
                 run(f"DELETE FROM {table} WHERE agent = ?", (number,))  # noqa: S608 - no input in it
             run("DELETE FROM agents WHERE id = ?", (number,))
+            run("DELETE FROM meta WHERE key = ?", (f"{heads.WITHOUT}{number}",))
         self._last.pop(number, None)
+        self._note({})
 
     def append(self, entries: Iterable[tuple[int, Entry]], snapshots: Iterable[Core] = ()) -> None:
         """Commit rows of any agents, and snapshots, in one transaction; they are on disk when this returns."""
@@ -190,7 +198,7 @@ class Store(Reader):
                 _thin_out(run, core)
         for core in cores:
             core.note_snapshot()
-        self._note(len(rows) + 4 * len(cores), {agent: entry.seq for agent, entry in rows})
+        self._note({agent: entry.seq for agent, entry in rows})
 
     def append_one(self, agent: int, entry: Entry) -> None:
         """Commit one row; SQLite does that without a transaction of ours, which is faster."""
@@ -204,20 +212,23 @@ class Store(Reader):
             with database.errors(self.path):
                 raise
         self._last[agent] = entry.seq
-        self._frames += 1
-        if self._frames >= FRAMES:
-            self._checkpoint()
+        self._commits += 1
+        if self._commits % EVERY == 0 or entry.payload is not None:
+            self._shorten()
 
-    def _note(self, frames: int, last: dict[int, int]) -> None:
+    def _note(self, last: dict[int, int]) -> None:
         """Note what was committed; copy the write-ahead log to the database if it is long."""
         self._last.update(last)
-        self._frames += frames
-        if self._frames >= FRAMES:
-            self._checkpoint()
+        self._shorten()
+
+    def _shorten(self) -> None:
+        """Copy the write-ahead log to the database if it is long; the next commit then begins it again."""
+        with suppress(FileNotFoundError):
+            if self._log.stat().st_size > database.LOG_BYTES:
+                self._checkpoint()
 
     def _checkpoint(self) -> None:
         """Copy the write-ahead log to the database, as far as readers permit; everything is on disk without that."""
-        self._frames = 0
         try:
             _write_heads(self.connection, self._last)
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
