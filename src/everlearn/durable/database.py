@@ -61,7 +61,8 @@ HEADS = "CREATE TABLE heads (agent INTEGER PRIMARY KEY, seq INTEGER NOT NULL, se
 UNKNOWN = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 """The errors after which nobody knows what is on disk: it was written, and could not be synchronised."""
 
-UNTOLD = "whether this was recorded is unknown: repeat it with its step number, observe(..., step=N), to be safe"
+UNTOLD = "whether this was recorded is unknown: look at the journal before you repeat it"
+UNTOLD_STEP = "whether this was recorded is unknown: repeat it with its step number, observe(..., step=N), to be safe"
 UNCHANGED = "nothing was changed: make room, and try the same again"
 
 COLUMNS = ", ".join(f'"{name}"' for name in Entry._fields)
@@ -161,12 +162,15 @@ def shape(connection: sqlite3.Connection) -> str:
 
 
 @contextmanager
-def errors(path: Path) -> Iterator[None]:
-    """Raise the errors of SQLite and of the system as errors of this project, in one line."""
+def errors(path: Path, untold: str = UNTOLD) -> Iterator[None]:
+    """Raise the errors of SQLite and of the system as errors of this project, in one line.
+
+    ``untold`` ends the message if the disk could not be synchronised.
+    """
     try:
         yield
     except sqlite3.Error as error:
-        raise _translated(error, path) from error
+        raise _translated(error, path, untold) from error
     except UnicodeDecodeError:  # SQLite names a table whose name is damaged
         raise Corrupt(f"{path}: it has text that cannot be decoded; {how_to_repair(path)}") from None
     except OverflowError:
@@ -177,10 +181,10 @@ def errors(path: Path) -> Iterator[None]:
         raise LiveError(f"{error.filename or path}: {error.strerror or error}") from error
 
 
-def _translated(error: sqlite3.Error, path: Path) -> LiveError:
+def _translated(error: sqlite3.Error, path: Path, untold: str) -> LiveError:
     code, what = getattr(error, "sqlite_errorcode", 0), " ".join(str(error).split())
     if code in UNKNOWN:
-        return Unsynced(f"{path}: the disk could not be synchronised ({what}); {UNTOLD}")
+        return Unsynced(f"{path}: the disk could not be synchronised ({what}); {untold}")
     if code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_WRITE:
         return StoreFull(f"{path}: the disk is full or cannot be written ({what}); {UNCHANGED}")
     damaged = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or what.startswith("Could not decode")

@@ -20,7 +20,7 @@ from typing import Any
 from everlearn.durable import database, heads
 from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Entry
+from everlearn.durable.entry import Entry, Kind
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
@@ -191,7 +191,7 @@ class Store(Reader):
         if len(rows) == 1 and not cores:
             self.append_one(*rows[0])
             return
-        with self.transaction() as run:
+        with self.transaction(_untold(rows)) as run:
             self.connection.executemany(database.INSERT_ROW, ((agent, *entry) for agent, entry in rows))
             for core in cores:
                 _insert_snapshot(run, core)
@@ -204,12 +204,12 @@ class Store(Reader):
         """Commit one row; SQLite does that without a transaction of ours, which is faster."""
         self._refuse_child()
         if self._leftovers:
-            self._cut_leftovers()
+            self._cut_leftovers(_untold([(agent, entry)]))
         try:
             self.cursor.execute(database.INSERT_ROW, (agent, *entry))
         except (sqlite3.Error, OverflowError) as error:
             self._leftovers |= isinstance(error, sqlite3.OperationalError)
-            with database.errors(self.path):
+            with database.errors(self.path, _untold([(agent, entry)])):
                 raise
         self._last[agent] = entry.seq
         self._commits += 1
@@ -236,13 +236,13 @@ class Store(Reader):
             self._leftovers = True
             LOG.warning("%s: no checkpoint: %s", self.path, error)
 
-    def _cut_leftovers(self) -> None:
+    def _cut_leftovers(self, untold: str) -> None:
         """Cut off the log what failed commits left behind its last frame.
 
         After a power cut, the leftovers of two would look like commits that cannot be read.  So nothing is committed
         until they are cut off, except heads.
         """
-        with database.errors(self.path):
+        with database.errors(self.path, untold):
             _write_heads(self.connection, self._last)
             _, frames, _ = self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             if frames >= 0:  # otherwise another checkpoint is under way
@@ -265,12 +265,12 @@ class Store(Reader):
             raise LiveError(f"{self.directory}: the process that this one was forked from has it open; close it first")
 
     @contextmanager
-    def transaction(self) -> Iterator[Execute]:
+    def transaction(self, untold: str = database.UNTOLD) -> Iterator[Execute]:
         """Yield a function that executes statements; commit them at the end, or none of them."""
         self._refuse_child()
         if self._leftovers:
-            self._cut_leftovers()
-        with database.errors(self.path):
+            self._cut_leftovers(untold)
+        with database.errors(self.path, untold):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection.execute
@@ -280,6 +280,12 @@ class Store(Reader):
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+
+
+def _untold(rows: list[tuple[int, Entry]]) -> str:
+    """Return what to do if it is unknown whether rows were recorded: those of a step can be repeated by its number."""
+    repeatable = rows and all(entry.kind in (Kind.OBSERVED, Kind.REWARD) for _, entry in rows)
+    return database.UNTOLD_STEP if repeatable else database.UNTOLD
 
 
 def _write_heads(connection: sqlite3.Connection, last: dict[int, int]) -> None:
