@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from everlearn.durable import heads
 from everlearn.durable.database import (
     FILE,
+    PATIENCE,
     READABLE,
     SCHEMA,
     connect_to_read,
@@ -98,7 +99,7 @@ def check(directory: str | os.PathLike[str]) -> Report:
         if not path.is_file():
             raise LiveError(f"{path}: there is no such file")
         try:
-            held.enter_context(working(place))
+            held.enter_context(working(place, patience=PATIENCE))
         except Held:
             return _report(path, held.enter_context(closing(connect_to_read(path))), in_use=True, replay=True)
         return _report(path, held.enter_context(viewed(path)), in_use=False, replay=True)

@@ -28,7 +28,8 @@ BESIDE = ("-wal", "-shm")
 """The suffixes of the files that SQLite keeps beside the database."""
 
 PATIENCE = 10.0
-"""For how many seconds to wait for a lock of SQLite: a reader that is closing, a backup that starts."""
+"""For how many seconds to wait for a lock of SQLite, or of readers of a long log: a reader that is closing, a backup
+that starts."""
 
 LOG_BYTES = 1000 * 4096
 """After how many bytes the write-ahead log is copied to the database, about as SQLite does by default."""

@@ -52,7 +52,7 @@ class Store(Reader):
         self._leftovers = False  # whether a commit that failed may have left frames in the write-ahead log
         try:
             make_folder(Path(directory), 0o700)
-            self._held.enter_context(working(Path(directory)))
+            self._held.enter_context(working(Path(directory), patience=database.PATIENCE))
         except (OSError, ValueError) as error:
             what = error.strerror if isinstance(error, OSError) else str(error)
             raise LiveError(f"{os.fspath(directory)!r} cannot be used ({what}); give another directory") from None
