@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from everlearn.durable.audit import export, page
 from everlearn.durable.backup import backup
 from everlearn.durable.checking import _report
-from everlearn.durable.database import connect_to_read
+from everlearn.durable.database import connect_to_read, errors
 from everlearn.durable.heads import WITHOUT, last_unsaved
 from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
@@ -200,6 +201,20 @@ def test_only_its_owner_may_read_a_directory(tmp_path):
             assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     finally:
         os.umask(before)
+
+
+def test_who_may_only_read_a_directory_is_told_what_to_do(tmp_path):
+    with Store(tmp_path) as store:
+        store.create("a", station())
+    remedy = "; copy the directory, or run this as its owner$"
+    with (
+        closing(connect_to_read(store.path)) as connection,
+        pytest.raises(LiveError, match=f"readonly database{remedy}"),
+        errors(store.path),
+    ):
+        connection.execute("DELETE FROM agents")
+    with pytest.raises(LiveError, match=f".lock: Permission denied{remedy}"), errors(store.path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / ".lock"))
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):

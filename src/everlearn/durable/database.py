@@ -7,6 +7,7 @@ replacement.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -64,6 +65,7 @@ UNKNOWN = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 
 UNTOLD = "whether this was recorded is unknown: look at the journal before you repeat it"
 UNTOLD_STEP = "whether this was recorded is unknown: repeat it with its step number, observe(..., step=N), to be safe"
+NOT_YOURS = "copy the directory, or run this as its owner"
 UNCHANGED = "nothing was changed: make room, and try the same again"
 
 COLUMNS = ", ".join(f'"{name}"' for name in Entry._fields)
@@ -179,7 +181,8 @@ def errors(path: Path, untold: str = UNTOLD) -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             raise StoreFull(f"{path}: the disk is full; {UNCHANGED}") from error
-        raise LiveError(f"{error.filename or path}: {error.strerror or error}") from error
+        remedy = f"; {NOT_YOURS}" if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else ""
+        raise LiveError(f"{error.filename or path}: {error.strerror or error}{remedy}") from error
 
 
 def _translated(error: sqlite3.Error, path: Path, untold: str) -> LiveError:
@@ -191,7 +194,8 @@ def _translated(error: sqlite3.Error, path: Path, untold: str) -> LiveError:
     damaged = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or what.startswith("Could not decode")
     if damaged or isinstance(error, sqlite3.DataError):
         return Corrupt(f"{path}: {what[:200]}; {how_to_repair(path)}")
-    return LiveError(f"{path}: {what[:200]}")
+    remedy = f"; {NOT_YOURS}" if code & 0xFF == sqlite3.SQLITE_READONLY else ""
+    return LiveError(f"{path}: {what[:200]}{remedy}")
 
 
 def how_to_repair(path: Path) -> str:
