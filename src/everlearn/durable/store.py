@@ -64,6 +64,7 @@ class Store(Reader):
             self._held.close()
             raise
         self._commits = 0  # of single rows
+        self._tried = 0  # the length of the write-ahead log when it was last copied, unless it has begun again since
         self._end = weakref.finalize(self, _end, self.connection, self._last, self._process)
         self._shorten()
 
@@ -222,9 +223,16 @@ class Store(Reader):
         self._shorten()
 
     def _shorten(self) -> None:
-        """Copy the write-ahead log to the database if it is long; the next commit then begins it again."""
+        """Copy the write-ahead log to the database if it is long; the next commit then begins it again.
+
+        If a reader prevents that, it is tried again when the log is longer by as much.
+        """
         with suppress(FileNotFoundError):
-            if self._log.stat().st_size > database.LOG_BYTES:
+            size = self._log.stat().st_size
+            if size < self._tried:  # it has begun again
+                self._tried = 0
+            if size > self._tried + database.LOG_BYTES:
+                self._tried = size
                 self._checkpoint()
 
     def _checkpoint(self) -> None:
