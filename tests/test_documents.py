@@ -68,6 +68,7 @@ EXECUTED = [
         for page in (
             "agents",
             "api",
+            "evaluate",
             "gymnasium",
             "live",
             "own-agent",

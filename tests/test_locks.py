@@ -6,13 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from everlearn.errors import StoreError
+from everlearn.durable.store import Store
+from everlearn.errors import Held, StoreError
 from everlearn.locks import gathering, unless_held, working
 
 HOLDER = """
@@ -131,3 +133,24 @@ def test_readers_know_whether_a_directory_is_held(tmp_path):
         assert not free
     with unless_held(tmp_path) as free:
         assert free
+
+
+def test_a_reader_is_waited_for(tmp_path):
+    with working(tmp_path):
+        pass
+    reading, read = threading.Event(), threading.Event()
+
+    def reader():
+        with unless_held(tmp_path) as free:
+            assert free
+            reading.set()
+            read.wait()
+
+    thread = threading.Thread(target=reader)
+    thread.start()
+    reading.wait()
+    with pytest.raises(Held), working(tmp_path, patience=0.0):
+        pass
+    threading.Timer(0.3, read.set).start()  # longer than is waited by default
+    Store(tmp_path).close()
+    thread.join()

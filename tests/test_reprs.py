@@ -26,6 +26,12 @@ def result() -> el.Result:
     return el.run(random_mdp(1), steps=20, runs=2, engine="reference")
 
 
+def evaluation() -> el.Evaluation:
+    with el.live(directory := tempfile.mkdtemp(), "riverswim") as agent:
+        agent.warm_start([(0, "left")] * 20)
+    return el.evaluate(directory, "left")
+
+
 def live() -> el.Live:
     return el.live(tempfile.mkdtemp(), "riverswim")
 
@@ -38,6 +44,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "Client": lambda: el.Client("http://user:secret@127.0.0.1:9/base", "pump", token="secret", fallback="off"),
     "Design": lambda: el.Agent(random_mdp(1), "always", parameters={"agent.policy": [[0.2, 0.3, 0.5]] * 3}).design,
     "Environment": Pendulum,
+    "Evaluation": evaluation,
     "EverlearnError": lambda: el.EverlearnError("something is wrong"),
     "Experience": lambda: el.Experience(0, 1, 0, 1.0, 1),
     "Experiment": compared,

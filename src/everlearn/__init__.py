@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from everlearn.agents.schedule import Schedule
     from everlearn.aleatoric.reward import Reward
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
+    from everlearn.analysis.evaluation import Evaluation, evaluate
     from everlearn.analysis.regret import regret
     from everlearn.api import experiment, run, tune
     from everlearn.client import Client
@@ -51,6 +52,7 @@ _WHERE = {
     "Client": "client",
     "Design": "agents.design",
     "Environment": "protocol",
+    "Evaluation": "analysis.evaluation",
     "EverlearnError": "errors",
     "Experience": "protocol",
     "Experiment": "experiments.experiment",
@@ -67,6 +69,7 @@ _WHERE = {
     "Theory": "theory.report",
     "Tuned": "tuning.tuned",
     "choose": "randomness",
+    "evaluate": "analysis.evaluation",
     "experiment": "api",
     "from_gymnasium": "adapters.task",
     "last_observation": "aleatoric.state",
@@ -95,6 +98,7 @@ __all__ = [
     "Client",
     "Design",
     "Environment",
+    "Evaluation",
     "EverlearnError",
     "Experience",
     "Experiment",
@@ -110,6 +114,7 @@ __all__ = [
     "Tuned",
     "__version__",
     "choose",
+    "evaluate",
     "experiment",
     "from_gymnasium",
     "last_observation",

@@ -22,8 +22,8 @@ from everlearn.files import make_folder, remove_leftovers
 
 _LOCK = ".lock"
 
-_PATIENCE = 0.2
-"""For how many seconds to wait for a lock that nobody has signed, as readers hold one for a moment."""
+_PATIENCE, _PAUSE = 0.2, 0.01
+"""For how many seconds to wait for a lock that nobody has signed by default, and between two attempts."""
 
 _opened_files: weakref.WeakSet[IO[str]] = weakref.WeakSet()
 
@@ -37,20 +37,21 @@ os.register_at_fork(after_in_child=_close_inherited)
 
 
 @contextmanager
-def working(directory: Path, shard: str | None = None) -> Iterator[None]:
+def working(directory: Path, shard: str | None = None, patience: float = _PATIENCE) -> Iterator[None]:
     """Lock a directory: exclusively, or for one shard while other processes lock other shards.
 
+    ``patience`` is for how many seconds to wait for a lock that nobody has signed, as readers hold one for a moment.
     With an exclusive lock, temporary files that killed processes left behind are removed.
     """
     with _opened(directory / _LOCK) as whole:
-        _take(whole, fcntl.LOCK_EX if shard is None else fcntl.LOCK_SH, directory)
+        _take(whole, fcntl.LOCK_EX if shard is None else fcntl.LOCK_SH, directory, patience)
         if shard is None:
             with _signed(whole):
                 remove_leftovers(directory)
                 yield
             return
         with _opened(directory / f"{_LOCK}-{shard}") as part:
-            _take(part, fcntl.LOCK_EX, directory)
+            _take(part, fcntl.LOCK_EX, directory, patience)
             with _signed(part):
                 yield
 
@@ -88,12 +89,12 @@ def _opened(path: Path) -> IO[str]:
     return file
 
 
-def _take(file: IO[str], kind: int, directory: Path) -> None:
-    end = time.monotonic() + _PATIENCE
+def _take(file: IO[str], kind: int, directory: Path, patience: float) -> None:
+    end = time.monotonic() + patience
     while not _is_taken(file, kind):
         holder = _holder(file)
         if not holder and time.monotonic() < end:
-            time.sleep(_PATIENCE / 20)
+            time.sleep(_PAUSE)
             continue
         if holder == f" ({_signature()})":
             raise Held(f"{directory}: this process has it open already; close it first")

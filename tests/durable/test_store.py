@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 from everlearn.durable.audit import export, page
 from everlearn.durable.backup import backup
+from everlearn.durable.checking import _report
+from everlearn.durable.database import connect_to_read, errors
+from everlearn.durable.heads import WITHOUT, last_unsaved
 from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
-from everlearn.durable.store import Store, is_kept
+from everlearn.durable.store import EVERY, Store, is_kept
 from everlearn.errors import LiveError
 from tests.durable.worlds import whole
 
@@ -77,9 +83,80 @@ def test_a_deleted_agent_leaves_nothing(tmp_path):
         store.append([(core.number, entry)])
         core.apply(entry)
         store.append([], [core])
+        store.connection.execute("INSERT INTO meta VALUES (?, '9')", (f"{WITHOUT}{core.number}",))  # as after a repair
         store.delete("a")
+        assert last_unsaved(store.connection, core.number) == 0
         for table in ("agents", "journal", "snapshots"):
             assert store.connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def create_many(store):
+    for number in range(20):
+        store.create(f"agent {number}", station())
+        yield
+
+
+def delete_many(store):
+    list(create_many(store))
+    for number in range(20):
+        store.delete(f"agent {number}")
+        yield
+
+
+def import_often(store):
+    core = store.create("a", station())
+    for _ in range(40):
+        entry = core.import_state(core.export_state())
+        store.append([(core.number, entry)])
+        core.apply(entry)
+        yield
+
+
+def observe_often(store):
+    core = store.create("a", station())
+    for _ in range(5 * EVERY):
+        entry = core.prepare("arrival", "slow")
+        store.append([(core.number, entry)])
+        core.apply(entry)
+        yield
+
+
+@pytest.mark.parametrize("write_much", [create_many, delete_many, import_often, observe_often])
+def test_the_log_does_not_grow_for_ever(tmp_path, monkeypatch, write_much):
+    monkeypatch.setattr("everlearn.durable.database.LOG_BYTES", 10 * 4096)
+    with Store(tmp_path) as store:
+        sizes = [(tmp_path / "everlearn.db-wal").stat().st_size for _ in write_much(store)]
+    assert max(sizes) < (3 * EVERY if write_much is observe_often else 40) * 4096
+
+
+def test_a_reader_does_not_make_every_commit_try_a_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr("everlearn.durable.database.LOG_BYTES", 10 * 4096)
+    tried = []
+    with Store(tmp_path) as store, Reader(tmp_path) as reader:
+        store.connection.set_trace_callback(lambda text: tried.append(text) if "wal_checkpoint" in text else None)
+        with reader.at_one_moment():
+            reader.names()
+            cores = [store.create(name, station()) for name in "ab"]
+            for _ in range(50):
+                entries = [core.prepare("arrival", "slow") for core in cores]
+                store.append([(core.number, entry) for core, entry in zip(cores, entries, strict=True)])
+                for core, entry in zip(cores, entries, strict=True):
+                    core.apply(entry)
+            frames = (tmp_path / "everlearn.db-wal").stat().st_size / 4096
+        assert 2 < len(tried) <= frames / 10
+        list(create_many(store))
+        assert (tmp_path / "everlearn.db-wal").stat().st_size < 40 * 4096
+
+
+def test_the_log_of_a_killed_process_is_copied_at_once(tmp_path, monkeypatch):
+    with Store(tmp_path / "working") as store:
+        for number in range(5):
+            store.create(f"agent {number}", station())
+        shutil.copytree(tmp_path / "working", tmp_path / "killed")
+    monkeypatch.setattr("everlearn.durable.database.LOG_BYTES", 10 * 4096)
+    size = (tmp_path / "killed" / "everlearn.db").stat().st_size
+    with Store(tmp_path / "killed"):
+        assert (tmp_path / "killed" / "everlearn.db").stat().st_size > size
 
 
 def test_a_commit_is_synchronised_in_full(tmp_path):
@@ -143,6 +220,20 @@ def test_only_its_owner_may_read_a_directory(tmp_path):
             assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     finally:
         os.umask(before)
+
+
+def test_who_may_only_read_a_directory_is_told_what_to_do(tmp_path):
+    with Store(tmp_path) as store:
+        store.create("a", station())
+    remedy = "; copy the directory, or run this as its owner$"
+    with (
+        closing(connect_to_read(store.path)) as connection,
+        pytest.raises(LiveError, match=f"readonly database{remedy}"),
+        errors(store.path),
+    ):
+        connection.execute("DELETE FROM agents")
+    with pytest.raises(LiveError, match=f".lock: Permission denied{remedy}"), errors(store.path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / ".lock"))
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):
@@ -242,3 +333,44 @@ class TestStandings:
         after = store.standings()
         assert after["saved"][1] in (None, "shadow")
         assert {**after, "saved": before["saved"]} == before
+
+
+class TestOneMoment:
+    """What is read while another process writes is as of one moment."""
+
+    @pytest.fixture
+    def store(self, tmp_path):
+        with Store(tmp_path) as store:
+            core = store.create("a", station(retain=1))
+            self.write = lambda: write(store, core)
+            self.write()
+            yield store
+
+    def write_meanwhile(self, connection):
+        """Whenever a connection is about to read a head, let another one write rows and remove old ones."""
+        connection.set_trace_callback(lambda text: self.write() if "FROM heads WHERE" in text else None)
+
+    def test_a_check_finds_no_damage(self, store):
+        with closing(connect_to_read(store.path)) as connection:
+            self.write_meanwhile(connection)
+            report = _report(store.path, connection, in_use=True, replay=True)
+        assert report.findings == []
+        assert [(agent["step"], agent["verdict"]) for agent in report.agents] == [(5, "sound")]
+        assert store.look("a").step > 5
+
+    def test_an_agent_is_recovered(self, store, tmp_path):
+        with Reader(tmp_path) as reader:
+            self.write_meanwhile(reader.connection)
+            assert reader.look("a").step == 5
+            reader.connection.set_trace_callback(None)
+            assert reader.look("a").step == 10
+
+
+def write(store, core):
+    """Write five steps and a snapshot after each, and copy all of it to the database."""
+    for _ in range(5):
+        entry = core.prepare("arrival", "slow")
+        store.append([(core.number, entry)])
+        core.apply(entry)
+        store.append([], [core])
+    store._checkpoint()

@@ -12,6 +12,7 @@ import pytest
 
 import everlearn as el
 from everlearn.durable.checking import check
+from everlearn.durable.wal import Log, inspect
 from everlearn.errors import StoreFull, Unsynced
 
 SHIM = r"""
@@ -35,15 +36,28 @@ with el.live(place / "working", **setup) as agent:
         agent.act(); agent.observe("x", reward=0.5)
     action = agent.act()
     flag.touch()
-    for _ in range(2):
+    for copy in ("killed", "killed later"):
         try:
             agent.observe("y", reward=1.0)
         except el.errors.EverlearnError as error:
             print(type(error).__name__, agent.step, agent.act() == action, error)
-    shutil.copytree(place / "working", place / "killed")
+        shutil.copytree(place / "working", place / copy)
     flag.unlink()
     agent.observe("y", reward=1.0)
     print(agent.step)
+    for rows in (400, 3):
+        flag.touch()
+        try:
+            agent.warm_start([("x", "a", 0.5)] * rows)
+        except el.errors.Unsynced as error:
+            print(error)
+    try:
+        agent.freeze()
+    except el.errors.Unsynced as error:
+        print(error)
+    flag.unlink()
+    agent.observe("x", "a", reward=0.5)
+    shutil.copytree(place / "working", place / "later")
 """
 
 
@@ -70,11 +84,16 @@ def test_it_is_said_that_nobody_knows(failed):
     assert issubclass(Unsynced, StoreFull)
 
 
+def test_what_has_no_step_number_is_not_to_be_repeated_by_one(failed):
+    for line in failed[1][3:]:
+        assert line.endswith("; whether this was recorded is unknown: look at the journal before you repeat it")
+
+
 def test_repeated_in_the_same_process_it_is_applied_once(failed):
     place, printed = failed
     assert printed[2] == "6"
     with el.live(place / "working") as agent:
-        assert agent.step == 6
+        assert agent.step == 7
     assert check(place / "working").sound
 
 
@@ -84,3 +103,17 @@ def test_repeated_after_a_kill_with_its_step_it_is_applied_once(failed):
         assert agent.step == 6  # the row was written, and came to the disk later
         assert agent.observe("y", reward=1.0, step=6) == 1.0
         assert agent.step == 6
+    with el.live(place / "killed later") as agent:
+        assert agent.step == 5  # the head that is written before another attempt took the place of the row
+        agent.observe("y", "a", reward=1.0, step=6)
+        assert agent.step == 6
+
+
+def test_commits_that_failed_leave_nothing_that_looks_like_lost_ones(failed):
+    place, printed = failed
+    assert len(printed[3:]) == 3
+    (place / "later" / "everlearn.db-shm").unlink()  # as after a power cut
+    log = inspect(place / "later" / "everlearn.db")
+    assert log == Log(log.frames)
+    with el.live(place / "later") as agent:
+        assert agent.step == 7

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -47,7 +48,9 @@ def database(tmp_path):
     connection.close()
 
 
-def test_frames_are_those_that_sqlite_counts(database):
+@pytest.mark.parametrize("chunk", [7, 1000])
+def test_frames_are_those_that_sqlite_counts(database, monkeypatch, chunk):
+    monkeypatch.setattr("everlearn.durable.wal.CHUNK", chunk)
     path, connection = database
     for number in range(20):
         connection.execute("INSERT INTO t VALUES (?)", (number,))
@@ -64,6 +67,23 @@ def test_a_log_that_begins_again_keeps_what_is_old_apart(database):
     connection.execute("PRAGMA wal_checkpoint(RESTART)")
     connection.execute("INSERT INTO t VALUES (99)")
     assert inspect(path) == Log(frames=1, lost=0, missing=0)
+
+
+def test_frames_that_the_index_does_not_know_were_never_committed(database):
+    path, connection = database
+    before, after = path.parent / "before", path.parent / "after"
+    for copy in (before, after):
+        copy.mkdir()
+        for suffix in ("", "-wal", "-shm"):
+            shutil.copy(f"{path}{suffix}", copy)
+        connection.execute("INSERT INTO t VALUES (1)")
+    log = after / "some.db-wal"
+    log.write_bytes(log.read_bytes()[:-1] + b"\xff")
+    assert inspect(after / "some.db").missing == 1
+    shutil.copy(before / "some.db-shm", after)
+    assert inspect(after / "some.db") == inspect(before / "some.db")
+    (after / "some.db-shm").unlink()
+    assert inspect(after / "some.db").torn
 
 
 def test_without_a_log_there_is_nothing_to_say(tmp_path):
@@ -159,3 +179,25 @@ def test_a_commit_that_was_interrupted_is_reported_with_its_rows(tmp_path, caplo
     with el.live(tmp_path / "cut") as agent:
         assert agent.step == 40
     assert f"about {number} rows may be missing" in caplog.text
+
+
+def test_heads_know_the_rows_that_a_killed_process_left_in_the_log(killed):
+    el.live(killed).close()  # which copies the log to the database
+    with closing(sqlite3.connect(killed / "everlearn.db")) as connection:
+        assert connection.execute("SELECT seq FROM heads").fetchall() == [(20,)]
+        connection.execute("DELETE FROM journal WHERE seq > 15")  # as a damaged page may lack them
+        connection.commit()
+    assert "rows 16 to 20 are missing" in str(check(killed).findings)
+    with pytest.raises(Corrupt, match="row 16: is missing, up to 20"):
+        el.live(killed)
+
+
+def test_a_damaged_head_is_not_mended_by_opening(killed):
+    with el.live(killed):
+        pass
+    with closing(sqlite3.connect(killed / "everlearn.db")) as connection:
+        connection.execute("UPDATE heads SET seq = 3")
+        connection.commit()
+    for _ in range(2):
+        with pytest.raises(Corrupt, match="table heads: agent 1: the row is damaged or missing"):
+            el.live(killed)

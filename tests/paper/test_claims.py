@@ -67,6 +67,9 @@ LONG = [
     "theorem:average-reward-discounted-algorithm",
     "lemma:mixing-time",
     "lemma:high-probability",
+    "theorem:average-reward-any-policy",
+    "theorem:discounted",
+    "theorem:main",
 ]
 """Claims whose check is left to the soak.  The first takes minutes: its values come down at step 671,088,640."""
 

@@ -55,6 +55,7 @@ def check(undisturbed, out):
     assert files(out) == expected
 
 
+@pytest.mark.soak
 def test_killed_and_begun_again_it_finds_the_same(undisturbed, runner, tmp_path):
     """In the first rung, in the second and in the final."""
     killed(runner, tmp_path, [3, 9, 14, 9], "tune", str(undisturbed[0]), "--out", str(tmp_path / "out"))

@@ -23,6 +23,7 @@ COMMANDS = {
     "play": ("play",),
     "reproduce": ("reproduce",),
     "claims": ("claims",),
+    "evaluate": ("evaluate",),
     "live": ("accept", "backup", "check", "journal", "policy", "warm"),
 }
 """The modules of this package and their commands. A command is a function of its name."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from everlearn.durable import heads
 from everlearn.durable.database import (
     FILE,
+    PATIENCE,
     READABLE,
     SCHEMA,
     connect_to_read,
@@ -98,7 +99,7 @@ def check(directory: str | os.PathLike[str]) -> Report:
         if not path.is_file():
             raise LiveError(f"{path}: there is no such file")
         try:
-            held.enter_context(working(place))
+            held.enter_context(working(place, patience=PATIENCE))
         except Held:
             return _report(path, held.enter_context(closing(connect_to_read(path))), in_use=True, replay=True)
         return _report(path, held.enter_context(viewed(path)), in_use=False, replay=True)
@@ -121,6 +122,7 @@ def _report(path: Path, connection: sqlite3.Connection, in_use: bool, replay: bo
     checker = Checker(path, connection, replay)
     if not in_use:
         checker.check_log()
+    connection.execute("BEGIN")  # everything is read as of one moment, though another process may be writing
     try:
         checker.check_structure()
         checker.check_agents()

@@ -7,6 +7,7 @@ replacement.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -28,7 +29,11 @@ BESIDE = ("-wal", "-shm")
 """The suffixes of the files that SQLite keeps beside the database."""
 
 PATIENCE = 10.0
-"""For how many seconds to wait for a lock of SQLite: a reader that is closing, a backup that starts."""
+"""For how many seconds to wait for a lock of SQLite, or of readers of a long log: a reader that is closing, a backup
+that starts."""
+
+LOG_BYTES = 1000 * 4096
+"""After how many bytes the write-ahead log is copied to the database, about as SQLite does by default."""
 
 SCHEMA = 4
 """The version of the tables.  Version 2 had no fingerprint of most agents and no rows of changes, version 3 had no
@@ -58,7 +63,9 @@ HEADS = "CREATE TABLE heads (agent INTEGER PRIMARY KEY, seq INTEGER NOT NULL, se
 UNKNOWN = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 """The errors after which nobody knows what is on disk: it was written, and could not be synchronised."""
 
-UNTOLD = "whether this was recorded is unknown: repeat it with its step number, observe(..., step=N), to be safe"
+UNTOLD = "whether this was recorded is unknown: look at the journal before you repeat it"
+UNTOLD_STEP = "whether this was recorded is unknown: repeat it with its step number, observe(..., step=N), to be safe"
+NOT_YOURS = "copy the directory, or run this as its owner"
 UNCHANGED = "nothing was changed: make room, and try the same again"
 
 COLUMNS = ", ".join(f'"{name}"' for name in Entry._fields)
@@ -83,6 +90,9 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # heads are written before each checkpoint
+        connection.execute(
+            f"PRAGMA journal_size_limit = {LOG_BYTES}"
+        )  # a log that was longer is cut when it begins again
     except BaseException:
         connection.close()
         raise
@@ -155,12 +165,15 @@ def shape(connection: sqlite3.Connection) -> str:
 
 
 @contextmanager
-def errors(path: Path) -> Iterator[None]:
-    """Raise the errors of SQLite and of the system as errors of this project, in one line."""
+def errors(path: Path, untold: str = UNTOLD) -> Iterator[None]:
+    """Raise the errors of SQLite and of the system as errors of this project, in one line.
+
+    ``untold`` ends the message if the disk could not be synchronised.
+    """
     try:
         yield
     except sqlite3.Error as error:
-        raise _translated(error, path) from error
+        raise _translated(error, path, untold) from error
     except UnicodeDecodeError:  # SQLite names a table whose name is damaged
         raise Corrupt(f"{path}: it has text that cannot be decoded; {how_to_repair(path)}") from None
     except OverflowError:
@@ -168,19 +181,21 @@ def errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             raise StoreFull(f"{path}: the disk is full; {UNCHANGED}") from error
-        raise LiveError(f"{error.filename or path}: {error.strerror or error}") from error
+        remedy = f"; {NOT_YOURS}" if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else ""
+        raise LiveError(f"{error.filename or path}: {error.strerror or error}{remedy}") from error
 
 
-def _translated(error: sqlite3.Error, path: Path) -> LiveError:
+def _translated(error: sqlite3.Error, path: Path, untold: str) -> LiveError:
     code, what = getattr(error, "sqlite_errorcode", 0), " ".join(str(error).split())
     if code in UNKNOWN:
-        return Unsynced(f"{path}: the disk could not be synchronised ({what}); {UNTOLD}")
+        return Unsynced(f"{path}: the disk could not be synchronised ({what}); {untold}")
     if code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_WRITE:
         return StoreFull(f"{path}: the disk is full or cannot be written ({what}); {UNCHANGED}")
     damaged = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or what.startswith("Could not decode")
     if damaged or isinstance(error, sqlite3.DataError):
         return Corrupt(f"{path}: {what[:200]}; {how_to_repair(path)}")
-    return LiveError(f"{path}: {what[:200]}")
+    remedy = f"; {NOT_YOURS}" if code & 0xFF == sqlite3.SQLITE_READONLY else ""
+    return LiveError(f"{path}: {what[:200]}{remedy}")
 
 
 def how_to_repair(path: Path) -> str:

@@ -40,7 +40,7 @@ def declared_task(values: Mapping[str, Any]) -> Task:
     aleatoric = _aleatoric(values, sets).enumerate(*sets)
     low, high = reward_range(values["reward_range"])
     states: Any = aleatoric.states
-    reward = _reward(values["reward"], states, sets, low)
+    reward = reward_function(values["reward"], states, sets, low)
     require(isinstance(values["raw"], bool), "raw", values["raw"], "give true or false")
     return Task(*sets, aleatoric, Reward(reward, low, high, values["raw"]), name="live")
 
@@ -85,7 +85,8 @@ def _window(kind: object, sets: Sets) -> AleatoricState:
     return window(named.length, actions=named.actions)
 
 
-def _reward(kind: Any, states: tuple[Label, ...], sets: Sets, low: float) -> RewardFunction:
+def reward_function(kind: Any, states: tuple[Label, ...], sets: Sets, low: float) -> RewardFunction:
+    """Return the reward function that a setup names: a function, a table, or one that stands in with ``low``."""
     if callable(kind):
         return kind  # type: ignore[no-any-return]
     if isinstance(kind, str) and kind == GIVEN:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from contextlib import suppress
 from typing import NamedTuple
 
 from everlearn.durable import database
@@ -42,6 +43,20 @@ def read(connection: sqlite3.Connection, agent: int) -> int | None:
     row = connection.execute("SELECT seq, seal FROM heads WHERE agent = ?", (agent,)).fetchone()
     whole = row is not None and isinstance(row[0], int) and row[1] == seal(agent, row[0])
     return row[0] if whole else None
+
+
+def behind(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return the last rows of the agents whose journals reach further than their heads, as after a kill.
+
+    A head that is damaged stays so, and damage of one agent does not concern the others.
+    """
+    found = {}
+    for agent, seq, sealed in connection.execute("SELECT agent, seq, seal FROM heads").fetchall():
+        with suppress(sqlite3.Error, OverflowError, TypeError):
+            (last,) = connection.execute("SELECT max(seq) FROM journal WHERE agent = ?", (agent,)).fetchone()
+            if sealed == seal(agent, seq) and isinstance(last, int) and last > seq:
+                found[agent] = last
+    return found
 
 
 def last_unsaved(connection: sqlite3.Connection, agent: int) -> int:

@@ -9,6 +9,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -98,6 +99,16 @@ class Reader:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Let everything that is read meanwhile be as of one moment, though another process may be writing."""
+        with ExitStack() as stack:
+            if not self.connection.in_transaction:
+                with database.errors(self.path):
+                    self.connection.execute("BEGIN")
+                stack.callback(_end_reading, self.connection)
+            yield
+
     def names(self) -> list[str]:
         """Return the names of the agents."""
         return self.roster().names
@@ -130,14 +141,19 @@ class Reader:
 
     def look(self, name: str) -> Core:
         """Return an agent as it is after the last row of its journal, to read but not to learn."""
-        record = self.enrolled(name)
-        return self.replayed(record.stored_setup(), record)
+        with self.at_one_moment():
+            record = self.enrolled(name)
+            return self.replayed(record.stored_setup(), record)
 
     def replayed(self, setup: Setup, record: AgentRecord, exact: bool = True) -> Core:
         """Return an agent as it is after the last row of its journal; ``exact`` as in :class:`Core`.
 
         If its design fails to learn from a row, the agent is as before that row, and only moves with the rows after.
         """
+        with self.at_one_moment():
+            return self._replayed(setup, record, exact)
+
+    def _replayed(self, setup: Setup, record: AgentRecord, exact: bool) -> Core:
         failures: dict[int, Failed] = {}
         while True:
             core = self.recovered(setup, record, exact)
@@ -259,3 +275,8 @@ class Reader:
         with database.errors(self.path):
             row = self.connection.execute("SELECT max(seq) FROM journal WHERE agent = ?", (agent,)).fetchone()
         return row[0] or 0
+
+
+def _end_reading(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:  # an error may have ended it
+        connection.execute("ROLLBACK")

@@ -51,7 +51,7 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
     place = Path(directory)
     saved: list[dict[str, Any]] = []
     lost: list[str] = []
-    with database.errors(place / database.FILE), working(place):
+    with database.errors(place / database.FILE), working(place, patience=database.PATIENCE):
         database.put_in_place(place)
         with _readable(place / database.FILE) as source, database.new_file(place, _refuse_unsound) as target:
             target.execute("BEGIN")

@@ -20,11 +20,11 @@ from typing import Any
 from everlearn.durable import database, heads
 from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Entry
+from everlearn.durable.entry import Entry, Kind
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
-from everlearn.durable.wal import refuse_damage
+from everlearn.durable.wal import cut, refuse_damage
 from everlearn.errors import Changed, Corrupt, LiveError, SnapshotError
 from everlearn.files import make_folder
 from everlearn.locks import working
@@ -32,8 +32,8 @@ from everlearn.locks import working
 NEWEST = 3
 """From how many of the newest snapshots an agent can be recovered: the journal is kept from the oldest of these on."""
 
-FRAMES = 1000
-"""After about how many pages in the write-ahead log they are copied to the database, as SQLite does by default."""
+EVERY = 64
+"""After how many commits of single rows the length of the write-ahead log is measured."""
 
 LOG = logging.getLogger("everlearn.durable")
 
@@ -48,20 +48,25 @@ class Store(Reader):
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._held, self._process = ExitStack(), os.getpid()
+        self._last: dict[int, int] = {}  # the last rows of agents, as yet unknown to the heads
+        self._leftovers = False  # whether a commit that failed may have left frames in the write-ahead log
         try:
             make_folder(Path(directory), 0o700)
-            self._held.enter_context(working(Path(directory)))
+            self._held.enter_context(working(Path(directory), patience=database.PATIENCE))
         except (OSError, ValueError) as error:
             what = error.strerror if isinstance(error, OSError) else str(error)
             raise LiveError(f"{os.fspath(directory)!r} cannot be used ({what}); give another directory") from None
         try:
             super().__init__(directory)
+            with suppress(sqlite3.Error):  # damaged heads are reported with their agents
+                self._last.update(heads.behind(self.connection))
         except BaseException:
             self._held.close()
             raise
-        self._last: dict[int, int] = {}  # the last rows of agents, as yet unknown to the heads
-        self._frames = 0  # about how many pages are in the write-ahead log
+        self._commits = 0  # of single rows
+        self._tried = 0  # the length of the write-ahead log when it was last copied, unless it has begun again since
         self._end = weakref.finalize(self, _end, self.connection, self._last, self._process)
+        self._shorten()
 
     def _connect(self) -> sqlite3.Connection:
         database.put_in_place(self.directory)
@@ -84,6 +89,10 @@ class Store(Reader):
         return database.SCHEMA
 
     @cached_property
+    def _log(self) -> Path:
+        return self.path.with_name(f"{database.FILE}-wal")
+
+    @cached_property
     def cursor(self) -> sqlite3.Cursor:
         """The cursor through which rows are written."""
         return self.connection.cursor()
@@ -104,6 +113,7 @@ class Store(Reader):
             run(database.INSERT_AGENT, AgentRecord(number, name, setup.encoded(), setup.face(), time.time()).sealed())
             core = Core(setup, number)
             _insert_snapshot(run, core)
+        self._note({})
         return core
 
     def _new_number(self, run: Execute) -> int:
@@ -162,7 +172,7 @@ class Store(Reader):
             _insert_snapshot(run, core)
             _thin_out(run, core)
         core.note_snapshot()
-        self._note(1, {core.number: entry.seq})
+        self._note({core.number: entry.seq})
         return core
 
     def delete(self, name: str) -> None:
@@ -172,7 +182,9 @@ class Store(Reader):
             for table in OF_AGENTS:
                 run(f"DELETE FROM {table} WHERE agent = ?", (number,))  # noqa: S608 - no input in it
             run("DELETE FROM agents WHERE id = ?", (number,))
+            run("DELETE FROM meta WHERE key = ?", (f"{heads.WITHOUT}{number}",))
         self._last.pop(number, None)
+        self._note({})
 
     def append(self, entries: Iterable[tuple[int, Entry]], snapshots: Iterable[Core] = ()) -> None:
         """Commit rows of any agents, and snapshots, in one transaction; they are on disk when this returns."""
@@ -180,43 +192,71 @@ class Store(Reader):
         if len(rows) == 1 and not cores:
             self.append_one(*rows[0])
             return
-        with self.transaction() as run:
+        with self.transaction(_untold(rows)) as run:
             self.connection.executemany(database.INSERT_ROW, ((agent, *entry) for agent, entry in rows))
             for core in cores:
                 _insert_snapshot(run, core)
                 _thin_out(run, core)
         for core in cores:
             core.note_snapshot()
-        self._note(len(rows) + 4 * len(cores), {agent: entry.seq for agent, entry in rows})
+        self._note({agent: entry.seq for agent, entry in rows})
 
     def append_one(self, agent: int, entry: Entry) -> None:
         """Commit one row; SQLite does that without a transaction of ours, which is faster."""
         self._refuse_child()
+        if self._leftovers:
+            self._cut_leftovers(_untold([(agent, entry)]))
         try:
             self.cursor.execute(database.INSERT_ROW, (agent, *entry))
-        except (sqlite3.Error, OverflowError):
-            with database.errors(self.path):
+        except (sqlite3.Error, OverflowError) as error:
+            self._leftovers |= isinstance(error, sqlite3.OperationalError)
+            with database.errors(self.path, _untold([(agent, entry)])):
                 raise
         self._last[agent] = entry.seq
-        self._frames += 1
-        if self._frames >= FRAMES:
-            self._checkpoint()
+        self._commits += 1
+        if self._commits % EVERY == 0 or entry.payload is not None:
+            self._shorten()
 
-    def _note(self, frames: int, last: dict[int, int]) -> None:
+    def _note(self, last: dict[int, int]) -> None:
         """Note what was committed; copy the write-ahead log to the database if it is long."""
         self._last.update(last)
-        self._frames += frames
-        if self._frames >= FRAMES:
-            self._checkpoint()
+        self._shorten()
+
+    def _shorten(self) -> None:
+        """Copy the write-ahead log to the database if it is long; the next commit then begins it again.
+
+        If a reader prevents that, it is tried again when the log is longer by as much.
+        """
+        with suppress(FileNotFoundError):
+            size = self._log.stat().st_size
+            if size < self._tried:  # it has begun again
+                self._tried = 0
+            if size > self._tried + database.LOG_BYTES:
+                self._tried = size
+                self._checkpoint()
 
     def _checkpoint(self) -> None:
         """Copy the write-ahead log to the database, as far as readers permit; everything is on disk without that."""
-        self._frames = 0
         try:
             _write_heads(self.connection, self._last)
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except sqlite3.Error as error:
+            self._leftovers = True
             LOG.warning("%s: no checkpoint: %s", self.path, error)
+
+    def _cut_leftovers(self, untold: str) -> None:
+        """Cut off the log what failed commits left behind its last frame.
+
+        After a power cut, the leftovers of two would look like commits that cannot be read.  So nothing is committed
+        until they are cut off, except heads.
+        """
+        with database.errors(self.path, untold):
+            _write_heads(self.connection, self._last)
+            _, frames, _ = self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if frames >= 0:  # otherwise another checkpoint is under way
+                (page,) = self.connection.execute("PRAGMA page_size").fetchone()
+                cut(self.path, frames, page)
+                self._leftovers = False
 
     def roll_back(self, core: Core, step: int) -> Entry:
         """Return the entry that rolls an agent back to the snapshot of a step, yet to be appended and applied."""
@@ -233,18 +273,27 @@ class Store(Reader):
             raise LiveError(f"{self.directory}: the process that this one was forked from has it open; close it first")
 
     @contextmanager
-    def transaction(self) -> Iterator[Execute]:
+    def transaction(self, untold: str = database.UNTOLD) -> Iterator[Execute]:
         """Yield a function that executes statements; commit them at the end, or none of them."""
         self._refuse_child()
-        with database.errors(self.path):
+        if self._leftovers:
+            self._cut_leftovers(untold)
+        with database.errors(self.path, untold):
             self.connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self.connection.execute
                 self.connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
+                self._leftovers |= isinstance(error, sqlite3.OperationalError)
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
+
+
+def _untold(rows: list[tuple[int, Entry]]) -> str:
+    """Return what to do if it is unknown whether rows were recorded: those of a step can be repeated by its number."""
+    repeatable = rows and all(entry.kind in (Kind.OBSERVED, Kind.REWARD) for _, entry in rows)
+    return database.UNTOLD_STEP if repeatable else database.UNTOLD
 
 
 def _write_heads(connection: sqlite3.Connection, last: dict[int, int]) -> None:

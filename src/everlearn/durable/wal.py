@@ -13,9 +13,10 @@ commit looks the same as a commit that a power cut interrupted: then the rows th
 from __future__ import annotations
 
 import logging
+import os
 import struct
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ from everlearn.errors import Corrupt
 MAGIC = (0x377F0682, 0x377F0683)
 """The first word of a log whose checksums take words with the least, or with the most significant byte first."""
 
+CHUNK = 1000
+"""How many frames are read at a time, so that a long log takes no more memory than a short one."""
 
 LOG = logging.getLogger("everlearn.durable")
 
@@ -81,22 +84,35 @@ def refuse_truncation(path: Path) -> None:
         raise Corrupt(f"{path}: it is {size:,} bytes long, and was longer; {how_to_repair(path)}")
 
 
+def cut(path: Path, frames: int, page: int) -> None:
+    """Cut a log after some frames; no more than these may be in use."""
+    log = path.with_name(path.name + "-wal")
+    size = 32 + frames * (24 + page)
+    if log.exists() and log.stat().st_size > size:
+        os.truncate(log, size)
+
+
 def inspect(path: Path) -> Log | None:
     """Return the condition of the log of a database; None if there is no log, and the index knows of none."""
     log, index = path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
-    data = log.read_bytes() if log.exists() else b""
     known, copied, salts = _index(index.read_bytes()[:136] if index.exists() else b"")
-    if len(data) < 32:
+    if not log.exists() or log.stat().st_size < 32:
         missing = known - copied
         return Log(0, missing=missing) if missing > 0 else None
-    frames = _Frames(data)
+    with log.open("rb") as file:
+        return _condition(_Frames(file), path, known, salts)
+
+
+def _condition(frames: _Frames, path: Path, known: int, salts: bytes) -> Log:
+    """Return the condition of a log, given the number of its frames and its salts by the index."""
     if not frames.sound:  # a header is synced before the frames that follow it
         return Log(0, lost=max(len(frames.commits), 1) if frames.count else 0)
     later = int((frames.commits > frames.good).sum())
-    missing = max(known - frames.good, 0) if salts == data[16:24] else 0
+    missing = max(known - frames.good, 0) if salts == frames.salts else 0
     if later > 1 or missing:
         return Log(frames.good, later if later > 1 else 0, missing)
-    torn = bool(frames.own[frames.good :].any())
+    complete = salts == frames.salts and known == frames.good  # what follows was never committed
+    torn = not complete and bool(frames.own[frames.good :].any())
     return Log(frames.good, torn=torn, rows=frames.rows_after(frames.good, path) if torn else 0)
 
 
@@ -110,23 +126,17 @@ def _index(data: bytes) -> tuple[int, int, bytes]:
 class _Frames:
     """The frames of a log."""
 
-    def __init__(self, data: bytes) -> None:
-        magic, _, page = struct.unpack_from(">III", data)
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, start = file, file.read(32)
+        magic, _, page = struct.unpack_from(">III", start)
         self.page = page if page in (512 << shift for shift in range(8)) else 4096
-        size = 24 + self.page
-        self.count = (len(data) - 32) // size
-        table = np.frombuffer(data, dtype=np.uint8, count=self.count * size, offset=32).reshape(self.count, size)
-        head = table[:, :24].copy().view(">u4").astype(np.uint32)
-        salts, written = np.frombuffer(data, dtype=">u4", count=4, offset=16).astype(np.uint32).reshape(2, 2)
+        self.salts = start[16:24]
+        salts, written = np.frombuffer(start, dtype=">u4", count=4, offset=16).astype(np.uint32).reshape(2, 2)
         order = ">u4" if magic == MAGIC[1] else "<u4"
-        start = np.frombuffer(data, dtype=order, count=6).astype(np.uint32)
-        self.sound = magic in MAGIC and bool(
-            (_checksum(start[None, :], np.zeros((1, 2), np.uint32))[0] == written).all()
-        )
-        self.pages, self.contents = head[:, 0], table[:, 24:]
-        words = np.concatenate([table[:, :8], table[:, 24:]], axis=1).view(order).astype(np.uint32)
-        before = np.concatenate([written[None, :], head[:-1, 4:6]])  # each checksum continues that of the frame before
-        right = (_checksum(words, before[: self.count]) == head[:, 4:6]).all(axis=1)
+        words = np.frombuffer(start, dtype=order, count=6).astype(np.uint32)
+        self.sound = magic in MAGIC and bool((_checksum(words[None, :], np.zeros((1, 2), np.uint32)) == written).all())
+        head, right = self._read(order, written)
+        self.count, self.pages = len(head), head[:, 0]
         salted = (head[:, 2:4] == (salts if self.sound or not self.count else head[0, 2:4])).all(axis=1)
         self.own = salted | (right & np.concatenate([[True], salted[:-1]])[: self.count])  # or damaged in their salts
         self.commits = np.flatnonzero(self.own & (head[:, 1] > 0)) + 1
@@ -134,15 +144,33 @@ class _Frames:
         good = self.commits[self.commits <= (self.count if fine.all() else int(fine.argmin()))]
         self.good = int(good[-1]) if len(good) else 0  # the last commit that SQLite reads
 
+    def _read(self, order: str, before: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+        """Return the first words of each frame, and whether its checksums continue those of the frame before it."""
+        size = 24 + self.page
+        heads, rights = [np.empty((0, 6), np.uint32)], [np.empty(0, np.bool_)]
+        while len(data := self.file.read(CHUNK * size)) >= size:
+            table = np.frombuffer(data, dtype=np.uint8, count=len(data) // size * size).reshape(-1, size)
+            head = table[:, :24].copy().view(">u4").astype(np.uint32)
+            words = np.concatenate([table[:, :8], table[:, 24:]], axis=1).view(order).astype(np.uint32)
+            found = _checksum(words, np.concatenate([before[None, :], head[:-1, 4:6]]))
+            rights.append((found == head[:, 4:6]).all(axis=1))
+            heads.append(head)
+            before = head[-1, 4:6]
+        return np.concatenate(heads), np.concatenate(rights)
+
     def rows_after(self, good: int, path: Path) -> int:
         """Return about how many rows the pages after a frame have more than the same pages had before."""
         added = 0
-        for place in np.flatnonzero(self.own[good:]) + good:
+        for place in map(int, np.flatnonzero(self.own[good:]) + good):
             number = int(self.pages[place])
             earlier = np.flatnonzero(self.pages[:good] == number)
-            before = self.contents[earlier[-1]].tobytes() if len(earlier) else _page(path, number, self.page)
-            added += _entries(self.contents[place].tobytes()) - _entries(before)
+            before = self._contents(int(earlier[-1])) if len(earlier) else _page(path, number, self.page)
+            added += _entries(self._contents(place)) - _entries(before)
         return max(added, 0)
+
+    def _contents(self, place: int) -> bytes:
+        self.file.seek(32 + place * (24 + self.page) + 24)
+        return self.file.read(self.page)
 
 
 def _page(path: Path, number: int, size: int) -> bytes:

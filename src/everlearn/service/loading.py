@@ -30,8 +30,11 @@ THREADS = 2
 def load(directory: Path, name: str) -> Loaded:
     """Recover an agent from the disk, through a connection of its own; nothing is written."""
     path = directory / database.FILE
-    with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
-        reader.connection.execute("BEGIN")  # so that all that is read is of the same moment
+    with (
+        database.errors(path),
+        Reader.on(database.connect_to_read(path), path) as reader,
+        reader.at_one_moment(),
+    ):
         record = reader.enrolled(name)
         reopened = reopen(record.setup, record.face, {})
         if reopened.changes:

@@ -29,6 +29,8 @@ MOST_ADDRESS, MOST_HEAD, MOST_LINES = 8 << 10, 64 << 10, 100
 PIECE = 16 << 10
 """Bytes that are passed to the parser at once."""
 
+TOO_LONG = f"the head has more than {MOST_HEAD} bytes or {MOST_LINES} lines"
+
 ARRIVED = "everlearn.arrived"
 """The key in the scope of a request that has arrived completely."""
 
@@ -47,6 +49,7 @@ class Bounded(HttpToolsProtocol):
         super().__init__(*arguments, **more)
         self.limits, self.idle, self._app = limits, idle, self.app
         self._unread = 0  # bytes of the present head, or of what follows a body
+        self._piece = 0  # bytes that the parser reads now
         self._refusal: tuple[int, str, str] | None = None
         self._in_head = False
         self._deadline: asyncio.TimerHandle | None = None
@@ -86,15 +89,16 @@ class Bounded(HttpToolsProtocol):
 
     def _read(self, piece: bytes) -> bool:
         """Pass a piece to the parser; return whether there may be more."""
-        self._unread += len(piece)
+        self._piece = len(piece)
+        self._unread += self._piece
         super().data_received(piece)
-        if self._unread > MOST_HEAD:
-            self._refuse(431, "size", f"the head is longer than {MOST_HEAD} bytes")
+        if self._unread > MOST_HEAD or (self._in_head and len(self.headers) > MOST_LINES):
+            self._refuse(431, "size", TOO_LONG)
         return not self.transport.is_closing() and self.transport.get_protocol() is self  # it may be a web socket now
 
     def on_message_begin(self) -> None:
         """Begin a head."""
-        self._unread, self._in_head = 0, True
+        self._unread, self._in_head = self._piece, True
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -106,7 +110,7 @@ class Bounded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begin to answer."""
         if len(self.headers) > MOST_LINES:
-            self._stop(431, f"the head has more than {MOST_LINES} lines")
+            self._stop(431, TOO_LONG)
         self._unread, self._in_head = 0, False
         self._stop_waiting()
         if len(self.pipeline) >= MOST_PIPELINED:

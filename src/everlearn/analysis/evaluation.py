@@ -1,0 +1,236 @@
+"""``evaluate(DIR, policy)``: what another policy would have earned, from the journal of a durable agent.
+
+Agents act almost deterministically, so importance weights say little: most of them are zero.  The estimate is that of
+:mod:`everlearn.analysis.off_policy`.  It needs each action of the policy to have been tried in the states that matter,
+for whatever reason.  Where one was not, the result is a reason instead of a number.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from everlearn.agents.policies import policy_table, policy_text
+from everlearn.aleatoric.reward import LARGEST, Reward
+from everlearn.analysis.markov import halves_test, previous_state_test
+from everlearn.analysis.off_policy import Estimate, estimate
+from everlearn.durable.declaration import reward_function
+from everlearn.durable.reader import Reader
+from everlearn.durable.transitions import Transitions, read_transitions
+from everlearn.durable.views import policy_table as greedy_policy
+from everlearn.environments.pure import as_number
+from everlearn.errors import InputError, LiveError, require
+from everlearn.labels import counted, show
+from everlearn.protocol import Table
+from everlearn.registry import MOST_STEPS, locate, whole
+from everlearn.tasks.task import Task
+
+GREEDY = "greedy"
+"""The policy of what the agent knows now."""
+
+FEWEST_VISITS, MOST_THIN = 10, 0.02
+"""At most this share of the steps may fall on states and actions with fewer visits."""
+
+LEAST_FREEDOM = 5.0
+"""The least degrees of freedom of an interval."""
+
+NOTABLE = 0.01
+"""What unseen outcomes may change, as a share of the range of rewards, without notice."""
+
+UNLIKELY = 0.001
+"""The p-value below which an assumption is rejected."""
+
+LISTED = 3
+"""How many pairs of a state and an action are named as reasons."""
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """What a policy would earn per step, as a journal tells it; see :func:`evaluate`.
+
+    Examples
+    --------
+    >>> Evaluation(0.5, 0.45, 0.55, True, (), (), 0.4, 1000, 0.95, "fast")
+    Evaluation(0.5, 0.45 to 0.55 at 0.95; earned 0.4 in 1,000 steps)
+
+    """
+
+    estimate: float | None  # None if the journal does not support one
+    lower: float | None
+    upper: float | None
+    supported: bool
+    reasons: tuple[str, ...]  # why it is not supported
+    warnings: tuple[str, ...]  # which assumptions the journal contradicts, and which steps were left out
+    earned: float  # the average reward that was really earned
+    steps: int
+    confidence: float
+    policy: str
+
+    def __repr__(self) -> str:
+        """Return one line: the estimate with its interval, or why there is none, and what was earned."""
+        if self.supported:
+            found = f"{self.estimate:.4g}, {self.lower:.4g} to {self.upper:.4g} at {self.confidence:g}"
+        else:
+            found = f"not supported: {self.reasons[0]}"
+        warned = f"; {counted(len(self.warnings), 'warning')}" if self.warnings else ""
+        return f"Evaluation({found}; earned {self.earned:.4g} in {counted(self.steps, 'step')}{warned})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a JSON document."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+
+def evaluate(
+    directory: str | os.PathLike[str],
+    policy: object,
+    *,
+    agent: str | None = None,
+    confidence: float = 0.95,
+    first: int | None = None,
+    last: int | None = None,
+    reward: object = None,
+) -> Evaluation:
+    """Estimate what a policy would earn per step in the long run, from the journal of a durable agent.
+
+    It assumes that the aleatoric state is a Markov state and that the environment does not change; both are tested.
+
+    Parameters
+    ----------
+    directory:
+        directory of durable agents; it may be in use
+    policy:
+        a text such as ``0=slow,1=fast:0.5``, a mapping or a table of probabilities; ``greedy`` is what the agent
+        would do by what it knows now
+    agent:
+        the name of the agent, if there are several
+    confidence:
+        the probability with which the interval covers the true average
+    first, last:
+        the first and the last step to use; by default all that are in the journal
+    reward:
+        another reward: a function of (aleatoric state, action, observation), its name as ``module:function``, or a
+        table as in :func:`everlearn.live`; by default the rewards in the journal
+
+    Examples
+    --------
+    >>> import random, tempfile
+    >>> from everlearn.durable.live import live
+    >>> draw = random.Random(1).choice
+    >>> log = [(draw(["idle", "busy"]), draw(["slow", "fast"])) for _ in range(1000)]
+    >>> directory, setup = tempfile.mkdtemp(), {"actions": ["slow", "fast"], "observations": ["idle", "busy"]}
+    >>> with live(directory, **setup, reward_range=(0, 1), reward=lambda s, a, o: float(o == "busy")) as agent:
+    ...     _ = agent.warm_start(log)
+    >>> evaluate(directory, "fast")
+    Evaluation(0.5..., 0.4... to 0.5... at 0.95; earned 0.5... in 1,000 steps)
+    >>> evaluate(directory, "fast", last=12).supported
+    False
+
+    """
+    number = as_number(confidence)
+    require(
+        number is not None and 0 < number < 1, "confidence", confidence, "give a number between 0 and 1, such as 0.95"
+    )
+    steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
+    with Reader(directory) as reader:
+        record = reader.enrolled(_choose(reader, agent))
+        task = record.stored_setup().task
+        table = _policy(reader, record.name, task, policy)
+        data = read_transitions(reader, record.number, *steps)
+    low, high = task.reward.low, task.reward.high
+    if reward is not None:
+        data, low, high = data._replace(rewards=_rewards(data, task, reward)), -LARGEST, LARGEST
+    complete = np.isfinite(data.rewards)
+    data = data.where(complete)
+    if not data.rewards.size:
+        raise LiveError(f"{directory}: agent {record.name!r} has no observations among these steps")
+    span = high - low if reward is None else float(np.ptp(data.rewards))
+    found = estimate(data, table, float(confidence), span)
+    reasons = tuple(reasons_against(found, task, float(np.ptp(data.rewards))))
+    return Evaluation(
+        estimate=None if reasons else found.average,
+        lower=None if reasons else max(low, found.average - found.half_width),
+        upper=None if reasons else min(high, found.average + found.half_width),
+        supported=not reasons,
+        reasons=reasons,
+        warnings=tuple(_warnings(data, found, int((~complete).sum()))),
+        earned=float(data.rewards.mean()),
+        steps=len(data.rewards),
+        confidence=float(confidence),
+        policy=policy if isinstance(policy, str) else policy_text(task, table),
+    )
+
+
+def _choose(reader: Reader, agent: str | None) -> str:
+    names = reader.names()
+    if agent is None and len(names) != 1:
+        raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
+    return names[0] if agent is None else agent
+
+
+def _policy(reader: Reader, name: str, task: Task, policy: object) -> Table:
+    """Return a policy as a table; ``greedy`` is that of the agent, unless an action has this name."""
+    if isinstance(policy, str) and policy == GREEDY and GREEDY not in task.actions:
+        rows = greedy_policy(reader.look(name))["actions"]
+        policy = np.eye(len(task.actions))[[task.actions.index(row["action"]) for row in rows]]
+    return policy_table(task, policy)
+
+
+def _rewards(data: Transitions, task: Task, given: object) -> Table:
+    """Return the rewards of the transitions by another function, which is called once for each (s, a, o)."""
+    given = locate(given, {}, "reward") if isinstance(given, str) else given
+    function = reward_function(given, task.states, (task.actions, task.observations), 0.0)
+    reward = Reward(function, -LARGEST, LARGEST)
+    triples = np.column_stack([data.states, data.actions, data.observations])
+    distinct, places = np.unique(triples, axis=0, return_inverse=True)
+    labels = ((task.states[s], task.actions[a], task.observations[o]) for s, a, o in distinct.tolist())
+    return np.array([reward(*each) for each in labels])[places.ravel()]
+
+
+def reasons_against(found: Estimate, task: Task, span: float) -> list[str]:
+    """Return why the data do not support an estimate, the most important pairs of a state and an action first.
+
+    ``span`` is the width of the range of the rewards in the data.
+    """
+    thin = np.where(found.visits < FEWEST_VISITS, found.weights, 0.0)
+    if thin.sum() > MOST_THIN:
+        places = np.argsort(-thin, axis=None)[: min(LISTED, np.count_nonzero(thin))]
+        return [_thin_reason(found, task, int(place)) for place in places]
+    if found.freedom < LEAST_FREEDOM and found.half_width > found.least_width:
+        place = int(np.argmax(found.variances))
+        return [f"the uncertainty rests on {_visits(found, task, place)}, which are too few to tell it"]
+    if found.unseen > max(found.half_width, NOTABLE * span):
+        place = int(np.argmax(found.weights / np.maximum(found.visits, 1)))
+        effect = f"what {_visits(found, task, place)} did not show could change the average by {found.unseen:.2g}"
+        return [f"{effect}, more than the interval of {found.half_width:.2g} says"]
+    return []
+
+
+def _visits(found: Estimate, task: Task, place: int) -> str:
+    state, action = divmod(place, len(task.actions))
+    visits = counted(int(found.visits[state, action]), "visit")
+    return f"{visits} of {show(task.actions[action])} in state {show(task.states[state])}"
+
+
+def _thin_reason(found: Estimate, task: Task, place: int) -> str:
+    share = f"{100 * found.weights.flat[place]:.2g} percent of the steps of the policy"
+    return f"the journal has {_visits(found, task, place)}, and that is {share}; {FEWEST_VISITS} visits are needed"
+
+
+def _warnings(data: Transitions, found: Estimate, incomplete: int) -> list[str]:
+    """Return which assumptions the data contradict, and what was left out."""
+    p = f"(p < {UNLIKELY:g})"
+    warnings = []
+    if previous_state_test(data, found.residuals) < UNLIKELY:
+        why = "the aleatoric state is not a Markov state, and the interval may miss the true average"
+        warnings.append(f"what follows depends on the state before the present one {p}: {why}")
+    if halves_test(data, found.residuals) < UNLIKELY:
+        why = "the environment changes, or the aleatoric state is not a Markov state"
+        warnings.append(f"the second half of the steps differs from the first {p}: {why}")
+    if data.changed is not None:
+        warnings.append(f"a change was accepted at step {data.changed}; to use what came after it, begin there")
+    if incomplete:
+        warnings.append(f"{counted(incomplete, 'step')} whose reward has not come: left out")
+    return warnings
