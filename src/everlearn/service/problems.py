@@ -131,7 +131,8 @@ def _invalid(error: ValidationError) -> str:
 
 def _of_the_store(scope: Scope, error: Exception) -> Answer:
     if isinstance(error, Unsynced):
-        return problem(507, "full", "whether this was recorded is unknown; repeat it with the same step number")
+        advice = "repeat a step with its number, and anything else only after a look at the journal"
+        return problem(507, "full", f"whether this was recorded is unknown; {advice}")
     if isinstance(error, StoreFull):
         return problem(507, "full", "the disk is full; nothing was changed: the same can be tried again")
     if isinstance(error, Corrupt):
