@@ -112,7 +112,7 @@ def evaluate(
         the first and the last step to use; by default all that are in the journal
     reward:
         another reward: a function of (aleatoric state, action, observation), its name as ``module:function``, or a
-        table as in :func:`everlearn.live`; by default the rewards in the journal
+        table as in ``everlearn.live``; by default the rewards in the journal
 
     Examples
     --------

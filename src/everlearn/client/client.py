@@ -73,7 +73,7 @@ class Client(Operator):
         self._unsent: deque[dict[str, Any]] = deque()
         self._step: int | None = None
         self.last_step: int | None = None
-        """The number of the step that was last recorded, for :meth:`reward`."""
+        """The number of the step that was last recorded, for ``reward``."""
         self._pending: Label | None = None
         self._allowed: list[Label] | None = None
         self._state: Label | None = None

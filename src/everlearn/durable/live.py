@@ -81,7 +81,7 @@ def live(
     reward_range, raw:
         the least and the greatest reward; whether the agent learns from rewards as they are, not scaled to [0, 1]
     reward_delay:
-        for rewards that are given: within how many steps the reward of a step may come, by :meth:`Live.reward`
+        for rewards that are given: within how many steps the reward of a step may come, by ``Live.reward``
     agent, schedule, parameters, seed:
         as in :class:`everlearn.Agent`
     allowed:
