@@ -49,6 +49,7 @@ def live(
     agent: object = None,
     schedule: object = None,
     parameters: Mapping[str, Any] | None = None,
+    explore: float | None = None,
     seed: int | None = None,
     allowed: Mapping[Any, Iterable[Label]] | None = None,
     snapshot_every: int | None = None,
@@ -85,6 +86,9 @@ def live(
         ``Live.reward``
     agent, schedule, parameters, seed:
         as in :class:`everlearn.Agent`
+    explore:
+        the probability with which a random allowed action is proposed; the journal then records the propensity of
+        every proposal, from which other policies can be evaluated without a model
     allowed:
         a mapping from states to allowed actions; in states that are not listed, all actions are allowed
     snapshot_every:
