@@ -6,12 +6,13 @@ import asyncio
 import logging
 import re
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette import routing
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from everlearn._version import __version__
 from everlearn.errors import InputError
@@ -29,8 +30,16 @@ ABOUT = """Durable agents that learn on one endless stream: ask one for an actio
 `observe`. Every answer carries the number of its step, so that any request can be repeated safely."""
 
 
-def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings) -> Guard:
-    """Return the application around a committer, which it closes when the server stops."""
+def make_app(
+    committer: Committer[Agents],
+    sandbox: Sandbox,
+    settings: Settings,
+    around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+) -> Guard:
+    """Return the application around a committer, which it closes when the server stops.
+
+    ``around`` returns the application to which the guard passes the requests that it accepts.
+    """
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
@@ -50,7 +59,7 @@ def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings)
     )
     table = (*Routes(committer, sandbox, settings.limits).table(), described)
     router = Router(table, routing.Router(lifespan=lifespan).lifespan, _about(settings))
-    return Guard(router, settings, committer.metrics, is_state)
+    return Guard(around(router), settings, committer.metrics, is_state)
 
 
 def _about(settings: Settings) -> dict[str, Any]:
