@@ -39,9 +39,7 @@ def serve(
     max_connections: Annotated[int, integer(help="Maximum number of connections at a time.")] = 1_000,
     patience: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS", help="Seconds in which the headers of a request must arrive, and then its body."
-        ),
+        typer.Option(metavar="SECONDS", help="How long to wait for the headers of a request, and again for its body."),
     ] = 10.0,
     shards: Annotated[
         int | None,
