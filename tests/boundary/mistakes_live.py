@@ -136,6 +136,28 @@ def again(title: str, first: str, text: str, answer: str, of: str = "agent: ") -
 
 
 MISTAKES: list[Mistake] = [
+    Mistake(
+        "live",
+        "a directory with shards, opened as one",
+        {"agent/shards.json": '{"shards": 2}\n', "mine.py": "import everlearn as el\n\nel.live('agent', 'chain')\n"},
+        "python mine.py",
+        "agent: it has 2 shards; serve it with --shards 2, or open one of agent/shard-0 to shard-1 by itself",
+        shown="mine.py",
+    ),
+    Mistake(
+        "live",
+        "a directory with shards, served without them",
+        {"agents/shards.json": '{"shards": 2}\n'},
+        "everlearn serve --data agents",
+        "agents: it has 2 shards; serve it with --shards 2, or open one of agents/shard-0 to shard-1 by itself",
+    ),
+    Mistake(
+        "live",
+        "a shard that is gone",
+        {"agents/shards.json": '{"shards": 2}\n'},
+        "everlearn serve --data agents --port 0 --shards 2",
+        "agents/shard-0: the shard is gone; put it back, or a backup of it",
+    ),
     script(
         "directory and task changed places",
         "import everlearn as el\n\nel.live('riverswim', 'agents/river')\n",

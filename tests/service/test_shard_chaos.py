@@ -171,5 +171,6 @@ def test_a_few_kills_of_shards_are_not_seen(runner, tmp_path):
 
 
 @pytest.mark.soak
-def test_hundreds_of_kills_of_shards_are_not_seen(runner, tmp_path):
-    print(endure(runner, tmp_path, shards=3, agents=18, rounds=60, kills=5, seed=2))
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_hundreds_of_kills_of_shards_are_not_seen(runner, tmp_path, seed):
+    print(endure(runner, tmp_path, shards=3, agents=18, rounds=18, kills=3, seed=seed))

@@ -32,9 +32,9 @@ class Placement:
 
     Examples
     --------
-    >>> placement = Placement(2, {"north": 0})
-    >>> placement.owner("north"), placement.owner("south"), placement.owner("east")
-    (0, 0, 1)
+    >>> placement = Placement(2, {"north": 1})
+    >>> placement.owner("north"), placement.owner("south")
+    (1, 0)
 
     """
 

@@ -100,7 +100,7 @@ def attend(
     )
     server = make(config)
     committer.ended = sandbox.ended = server.stop  # whoever started this starts it again
-    run(server, listeners)
+    run(server, *listeners)
     if not server.asked:
         part = "committer" if sandbox.alive else "sandbox"
         raise LiveError(f"{directory}: the service ended because its {part} did; the log says why")
@@ -157,14 +157,14 @@ class Server(uvicorn.Server):
             self._began()
 
 
-def run(server: Server, listeners: list[socket.socket]) -> None:
+def run(server: Server, *listeners: socket.socket) -> None:
     """Serve on bound addresses until a signal stops it."""
     # The server has handlers of its own while it runs, and restores these.  Before, a signal must not be lost; after,
     # the server raises it again, for a process that would continue, and this one ends.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)
     try:
-        server.run(sockets=listeners)
+        server.run(sockets=list(listeners))
     finally:
         server.watch.cancel()
 
