@@ -44,6 +44,7 @@ agent.act()
 """
 
 OPEN = "import everlearn as el\nfrom shop import shop\n\nel.live('agent', shop).close()\n"
+OPEN_CHAIN = "import everlearn as el\n\nel.live('agent', 'riverswim')\n"
 OPEN_OWN = "import everlearn as el\nfrom own import mine\n\nel.live('agent', 'riverswim', agent=mine)\n"
 STEP_OWN = "import everlearn as el\nfrom own import mine\n\nagent = el.live('agent', 'riverswim', agent=mine)\n"
 ORDER = "the directory comes first, and then the task: el.live(DIR, task)"
@@ -139,7 +140,7 @@ MISTAKES: list[Mistake] = [
     Mistake(
         "live",
         "a directory with shards, opened as one",
-        {"agent/shards.json": '{"shards": 2}\n', "mine.py": "import everlearn as el\n\nel.live('agent', 'chain')\n"},
+        {"agent/shards.json": '{"shards": 2}\n', "mine.py": OPEN_CHAIN},
         "python mine.py",
         "agent: it has 2 shards; serve it with --shards 2, or open one of agent/shard-0 to shard-1 by itself",
         shown="mine.py",
