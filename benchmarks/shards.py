@@ -49,7 +49,7 @@ def _row(name: str, rounds: dict[str, list[Round]]) -> dict[str, str]:
     times = sorted(each for found in rounds[name] for each in found.times)
     return {
         "64 agents, each with a client": name,
-        "steps a second": f"{statistics.median(found.rate for found in rounds[name]):,.0f}",
+        "steps per second": f"{statistics.median(found.rate for found in rounds[name]):,.0f}",
         "CPU per step, µs": f"{1e6 * statistics.median(found.cost for found in rounds[name]):.0f}",
         "CPU, of one shard": f"{statistics.median(found.cost / other.cost for found, other in pairs):.2f}",
         "steps, of one shard": f"{statistics.median(found.rate / other.rate for found, other in pairs):.2f}",
