@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable
 from types import EllipsisType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from everlearn.agents.agent import Agent
 from everlearn.agents.snapshot import unpack
 from everlearn.durable.choice import explored, greedy, labels_of, mask_of, packed, proposal, unpacked
@@ -53,6 +56,7 @@ class Core:
         self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
         self.waiting: dict[int, Experience] = {}  # by step, what has happened and whose rewards are still to come
+        self.memories: dict[int, NDArray[Any] | None] = {}  # by the same steps, the memory of the design before each
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self._mode = Mode.LEARN
         self._prepared: Entry | None = None
@@ -360,25 +364,33 @@ class Core:
         experience = Experience(entry.state, action, index, math.nan, entry.following)
         if reward is None:
             self.waiting[entry.step] = experience
-        elif self._learns(experience):
+            self.memories[entry.step] = self.agent.exchange_memory()
+        if reward is not None and self._learns(experience):
             self._learn(experience._replace(reward=self._learned(reward)))
+        elif self.failure is None:
+            self.agent.remember(experience)
         self.agent.move(entry.following)
         self.asked = None
         if reward is not None and entry.kind == Kind.OBSERVED:
             self.gauge.add(reward, entry.step)
-        self.waiting.pop(entry.step - self.setup.reward_delay, None)  # what has not come by now is not learned from
+        self._take_waiting(entry.step - self.setup.reward_delay)  # what has not come by now is not learned from
 
     def _complete(self, entry: Entry) -> None:
         """Learn from a step whose reward has come; the aleatoric state and the pending action stay."""
-        experience, reward = self.waiting.pop(entry.rewarded, None), entry.reward
+        (experience, memory), reward = self._take_waiting(entry.rewarded), entry.reward
         if experience is None or reward is None or not math.isfinite(reward):
             raise Corrupt(f"row {entry.seq}: a reward of a step that has one, or that is not there")
         if self._learns(experience):
-            pending = self.agent.pending
+            pending, present = self.agent.pending, self.agent.exchange_memory(memory)
             self._learn(experience._replace(reward=self._learned(reward)))
+            self.agent.exchange_memory(present)
             self.agent.move(entry.following)
             self.agent.pending = pending
         self.gauge.add(reward, entry.rewarded)
+
+    def _take_waiting(self, step: int) -> tuple[Experience | None, NDArray[Any] | None]:
+        """Return what happened in a step that waits for its reward, and the memory before it; it waits no longer."""
+        return self.waiting.pop(step, None), self.memories.pop(step, None)
 
     def _learns(self, experience: Experience) -> bool:
         """Return whether it learns from an experience now."""
@@ -392,8 +404,10 @@ class Core:
             raise self._failed("learn", self.next_step, error) from error
 
     def _adopt(self, entry: Entry) -> None:
-        pending = self.agent.pending
+        pending, present = self.agent.pending, self.agent.exchange_memory()
         self.agent.from_bytes(entry.payload or b"", f"journal row {entry.seq}")
+        if entry.kind == Kind.ROLLBACK:  # the world has not gone back
+            self.agent.exchange_memory(present)
         self.agent.move(entry.following)
         self.agent.pending, self.failure = pending, None
         self._snapshot_step = -self.setup.snapshot_every  # the next snapshot is due, so that replay starts after this
@@ -403,6 +417,8 @@ class Core:
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
         if self.waiting:
             more["waiting"] = [[step, *map(int, (*e[:3], e[4]))] for step, e in self.waiting.items()]
+            kept = {str(step): memory.tolist() for step, memory in self.memories.items() if memory is not None}
+            more |= {"memories": kept} if kept else {}
         if self.noted and self.agent.pending is not None:
             more["noted"] = self.noted
         if self.failure is not None:
@@ -425,6 +441,7 @@ class Core:
         self.failure = Failed(*more["failure"]) if "failure" in more else None
         self.noted, waiting = more.get("noted", {}), more.get("waiting", [])
         self.waiting = {step: Experience(s, a, o, math.nan, following) for step, s, a, o, following in waiting}
+        self.memories = {int(step): np.array(memory) for step, memory in more.get("memories", {}).items()}
         if more["gauge"] is not None:  # a snapshot of an earlier version may have none
             self.gauge.restore(more["gauge"])
         self.note_snapshot()
