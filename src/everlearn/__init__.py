@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.evaluation import Evaluation, evaluate
     from everlearn.analysis.regret import regret
+    from everlearn.analysis.shadow import ShadowReport, shadow_report
     from everlearn.api import experiment, run, tune
     from everlearn.client import Client
     from everlearn.durable.live import Live, live
@@ -64,6 +65,7 @@ _WHERE = {
     "SCHEDULES": "agents.registry",
     "Schedule": "agents.schedule",
     "ScheduleValues": "protocol",
+    "ShadowReport": "analysis.shadow",
     "TASKS": "tasks.registry",
     "Task": "tasks.task",
     "Theory": "theory.report",
@@ -79,6 +81,7 @@ _WHERE = {
     "regret": "analysis.regret",
     "run": "api",
     "seen_through": "tasks.views",
+    "shadow_report": "analysis.shadow",
     "task": "tasks.define",
     "to_gymnasium": "adapters.export",
     "tune": "api",
@@ -109,6 +112,7 @@ __all__ = [
     "Reward",
     "Schedule",
     "ScheduleValues",
+    "ShadowReport",
     "Task",
     "Theory",
     "Tuned",
@@ -124,6 +128,7 @@ __all__ = [
     "regret",
     "run",
     "seen_through",
+    "shadow_report",
     "task",
     "to_gymnasium",
     "tune",

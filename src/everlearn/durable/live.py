@@ -12,12 +12,13 @@ from typing import Any
 
 from everlearn.agents.agent import whole
 from everlearn.durable import audit, views
-from everlearn.durable.choice import labels_of, mask_of
+from everlearn.durable.choice import labels_of, mask_of, weights
 from everlearn.durable.core import Core
 from everlearn.durable.database import is_begun
 from everlearn.durable.drift import Alarm
 from everlearn.durable.entry import Entry, Outcome
 from everlearn.durable.logs import read_log, warmed
+from everlearn.durable.promotion import Rule
 from everlearn.durable.setup import Setup, make_setup, simple
 from everlearn.durable.store import Store
 from everlearn.durable.trial import try_state
@@ -54,6 +55,7 @@ def live(
     snapshot_every: int | None = None,
     retain: int | None = None,
     drift: Mapping[str, Any] | None = None,
+    promotion: Mapping[str, Any] | None = None,
     accept_changes: bool = False,
 ) -> Live:
     """Open the durable agent in a directory, or create it there.
@@ -92,6 +94,9 @@ def live(
         minimum number of most recent steps to retain in the journal; all by default
     drift:
         ``{"batch": 1000, "rarity": 10000}``, see :mod:`everlearn.durable.drift`
+    promotion:
+        when an agent in shadow mode takes control, such as ``{"gain": 0, "hours": 24}``, see
+        :class:`everlearn.durable.promotion.Rule`
     accept_changes:
         accept changed arguments, so that the agent resumes; the change is recorded in the journal
 
@@ -213,6 +218,8 @@ class Live:
             if entry is None:
                 entry = self.core.prepare(*outcome)
                 self._commit(entry)
+                if self.core.step >= self.core.look_at:
+                    self._look()
             return entry.reward
 
     def reward(self, step: int, reward: float) -> None:
@@ -249,6 +256,18 @@ class Live:
             except StoreFull as error:  # the observation is safe without it, and the next observation tries again
                 LOG.warning("no snapshot at step %d: %s", self.core.step, error)
 
+    def _look(self) -> None:
+        """Let the promotion rule look at its evidence; the observation before it is safe, whatever happens here."""
+        from everlearn.analysis.promotion import answer, entry_of, question
+
+        try:
+            while self.core.step >= self.core.look_at:
+                asked = question(self.core)
+                look = None if asked is None else answer(self.store, self.core.agent.task, asked)
+                self._commit(entry_of(self.core, look))
+        except LiveError as error:  # the next observation tries again
+            LOG.warning("the promotion rule could not look at step %d: %s", self.core.step, error)
+
     @property
     def step(self) -> int:
         """The number of observations so far."""
@@ -283,6 +302,31 @@ class Live:
         Pass ``executed`` to every ``observe``.
         """
         self._change_mode("shadow")
+
+    def demote(self) -> None:
+        """Return to shadow mode after a promotion; the promotion rule rests until it is set again."""
+        with self._turn:
+            self._commit(self.core.demote())
+
+    def set_promotion(self, rule: Mapping[str, Any] | None) -> None:
+        """Set the promotion rule, or the same one again, so that it begins anew; None removes it."""
+        with self._turn:
+            known = Rule.read(rule)
+            if known is not None:
+                weights(self.core.agent)  # raises if the design has no policy to judge
+            self._current = False
+            self.core.apply(self.store.arm(NAME, self.core, known))
+            self._current = True
+
+    def report(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Return how the agent in shadow mode compares with the controller in charge, as a JSON document.
+
+        See :func:`everlearn.shadow_report`.
+        """
+        from everlearn.analysis.shadow import report_of
+
+        with self._turn:
+            return report_of(self.store, NAME, self.core, confidence).to_dict()
 
     def _change_mode(self, mode: str) -> None:
         with self._turn:

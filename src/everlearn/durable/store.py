@@ -21,6 +21,7 @@ from everlearn.durable import database, heads
 from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, Kind
+from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
@@ -164,6 +165,8 @@ class Store(Reader):
             core.restore(past.snapshot(), exact=False)
         except SnapshotError as error:
             raise Changed(str(self.directory), words, f"what the agent knows does not fit: {error}") from None
+        if former.promotion != setup.promotion:
+            core.rearm()
         entry = core.change(words, since if since != past.step else None)
         core.apply(entry)
         with self.transaction() as run:
@@ -174,6 +177,18 @@ class Store(Reader):
         core.note_snapshot()
         self._note({core.number: entry.seq})
         return core
+
+    def arm(self, name: str, core: Core, rule: Rule | None) -> Entry:
+        """Give an agent another promotion rule, or the same one again; the row is on disk, and yet to be applied."""
+        setup = core.setup.with_promotion(rule)
+        note = {"event": "armed", "rule": None if rule is None else rule.document()}
+        entry = core.change_mode(core.mode, note)
+        with self.transaction() as run:
+            _update(run, self.enrolled(name)._replace(setup=setup.encoded()))
+            run(database.INSERT_ROW, (core.number, *entry))
+        self._note({core.number: entry.seq})
+        core.setup = setup
+        return entry
 
     def delete(self, name: str) -> None:
         """Delete an agent and everything that is recorded of it."""

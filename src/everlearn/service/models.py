@@ -72,6 +72,18 @@ class JournalQuery(BaseModel):
     last: int | None = Field(None, ge=0, le=2**53 - 1, description="The last step.")
 
 
+class PromotionIn(Body):
+    """The promotion rule: when an agent in shadow mode takes control.  See docs/shadow.md."""
+
+    gain: Number = Field(0.0, description="What the lower bound of the gain per step must exceed.")
+    steps: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(0, description="For how many steps.")
+    hours: Annotated[Number, Field(ge=0, le=1e6)] = Field(0.0, description="For how many hours.")
+    every: Annotated[int, Field(strict=True, ge=10, le=10**9)] = Field(1_000, description="Steps between looks.")
+    error: Annotated[Number, Field(ge=1e-6, le=0.5)] = Field(0.05, description="Probability of a wrong promotion.")
+    to: Literal["learn", "frozen"] = Field("learn", description="The mode that it changes to.")
+    demote: bool = Field(True, strict=True, description="Whether it returns to shadow mode if it earns less.")
+
+
 class SetupIn(Body):
     """What an agent is.  All of it is optional but what `task` or its opposite needs: see docs/service.md."""
 
@@ -110,6 +122,7 @@ class SetupIn(Body):
     drift: Annotated[dict[_STR, Number], Field(max_length=MOST_ENTRIES), BeforeValidator(_few)] = Field(
         default_factory=dict, description="Settings of the drift alarm: see docs/live.md."
     )
+    promotion: PromotionIn | None = Field(None, description="When an agent in shadow mode takes control.")
 
 
 class CreateIn(Body):
@@ -284,6 +297,7 @@ class Agent(BaseModel):
     recent_average: float | None
     drift: dict[str, Any] = Field(description="The drift alarm: see docs/live.md.")
     changed: dict[str, Any] | None = Field(description="The last change of its task that was accepted: step and what.")
+    promotion: dict[str, Any] | None = Field(description="The promotion rule, and what it knows: see docs/shadow.md.")
     waiting: int = Field(description="How many steps still wait for their rewards.")
     quarantined: str | None = Field(description="Why it neither acts nor learns, if its design has failed.")
 
