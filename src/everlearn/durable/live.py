@@ -144,6 +144,7 @@ class Live:
             self.store.close()
             raise
         self._given = {**self.core.setup.objects, "parameters": setup.get("parameters")}  # the rest is on disk
+        self._look()  # a crash may have come between an observation and the look that was due after it
 
     def __repr__(self) -> str:
         """Return one line: the design, the task, the directory and the step."""
@@ -257,7 +258,9 @@ class Live:
                 LOG.warning("no snapshot at step %d: %s", self.core.step, error)
 
     def _look(self) -> None:
-        """Let the promotion rule look at its evidence; the observation before it is safe, whatever happens here."""
+        """Let the promotion rule look at its evidence, if that is due; what was observed is safe in any case."""
+        if self.core.step < self.core.look_at:
+            return
         from everlearn.analysis.promotion import answer, entry_of, question
 
         try:
