@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -61,6 +62,7 @@ KEYS = {
     "agent": Key(DEFAULT_AGENT),
     "schedule": Key(),
     "parameters": Key({}),
+    "explore": Key(0.0, change=True),
     "seed": Key(0, change=False),
     "allowed": Key(change=False),
     "snapshot_every": Key(10_000, change=True),
@@ -107,6 +109,7 @@ class Setup:
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
         self.promotion = Rule.read(self.values["promotion"])
+        self.explore = _rate(self.values["explore"])
         self.drift = _drift(self.values["drift"])
         self.allowed = _allowed(self.values["allowed"], self.task)
 
@@ -257,6 +260,12 @@ def _check_text(task: Task) -> None:
             encode(labels).encode()
         except UnicodeEncodeError as error:
             raise LabelError(argument, ascii(error.object[error.start]), "is half a character") from None
+
+
+def _rate(given: object) -> float:
+    number = not isinstance(given, bool) and isinstance(given, numbers.Real) and 0 <= float(given) <= 1
+    require(number, "explore", simple(given), "give a probability, as in explore=0.02")
+    return float(given)  # type: ignore[arg-type]  # a number
 
 
 def _drift(given: object) -> dict[str, Any]:
