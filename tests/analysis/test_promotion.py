@@ -47,10 +47,10 @@ def test_a_controller_that_is_worse_is_replaced():
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("error", [0.05, 0.5])
 def test_wrong_promotions_are_as_rare_as_promised(case, error):
-    """In 200 runs of 3,000 steps, with about 30 looks at 4 candidates each; exceeded by chance with p < 0.001."""
-    assert promoted(case, error, runs=200, steps=3000) <= 200 * error + 3.1 * np.sqrt(200 * error * (1 - error))
+    """In 100 runs of 2,000 steps, with about 30 looks at some candidates; exceeded by chance with p < 0.001."""
+    assert promoted(case, error, runs=100, steps=2000) <= 100 * error + 3.1 * np.sqrt(100 * error * (1 - error))
 
 
 @pytest.mark.soak
 def test_worse_controllers_are_replaced_in_most_runs():
-    assert promoted(CASES["the best policy gains no more than the rule demands"], 0.05, 200, 3000, gain=0.0) >= 190
+    assert promoted(CASES["the best policy gains no more than the rule demands"], 0.05, 100, 2000, gain=0.0) >= 95

@@ -67,7 +67,12 @@ def answer(reader: Reader, task: Task, asked: Question) -> Look:
     try:
         return judge(read_transitions(reader, asked.agent, asked.after + 1, asked.last), task, asked)
     except (EverlearnError, ArithmeticError, ValueError, RuntimeError, MemoryError) as error:
-        return Look({**_about(asked), **_unknown(f"it could not be computed ({error})")}, np.zeros(len(task.states)))
+        return Look(nothing_known(asked, f"it could not be computed ({error})"), np.zeros(len(task.states)))
+
+
+def nothing_known(asked: Question, reason: str) -> dict[str, Any]:
+    """Return the evidence of a look that could not be computed."""
+    return {**_about(asked), **_unknown(reason)}
 
 
 def judge(data: Transitions, task: Task, asked: Question) -> Look:

@@ -30,7 +30,7 @@ from everlearn.durable.entry import (
     first_check,
     pack_numbers,
 )
-from everlearn.durable.promotion import NEVER, Trial, pack_mode
+from everlearn.durable.promotion import NEVER, Rule, Trial, pack_mode
 from everlearn.durable.setup import Setup
 from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, RewardError, require
 from everlearn.labels import as_label
@@ -270,6 +270,13 @@ class Core:
     def demote(self) -> Entry:
         """Return the entry that undoes a promotion: back to shadow mode; the rule rests until it is set again."""
         return self.change_mode("shadow", {"event": "demoted", "reason": "an operator"})
+
+    def arm(self, rule: Rule | None) -> Entry:
+        """Return the entry of a promotion rule that is set, or set again."""
+        if rule is not None:
+            weights(self.agent)  # raises if the design has no policy to judge
+        note = {"event": "armed", "rule": None if rule is None else rule.document()}
+        return self.change_mode(self.mode, note)
 
     def rearm(self) -> None:
         """Let the promotion rule begin again, because it is another one."""

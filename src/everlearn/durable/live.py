@@ -12,7 +12,7 @@ from typing import Any
 
 from everlearn.agents.agent import whole
 from everlearn.durable import audit, views
-from everlearn.durable.choice import labels_of, mask_of, weights
+from everlearn.durable.choice import labels_of, mask_of
 from everlearn.durable.core import Core
 from everlearn.durable.database import is_begun
 from everlearn.durable.drift import Alarm
@@ -320,10 +320,9 @@ class Live:
         """Set the promotion rule, or the same one again, so that it begins anew; None removes it."""
         with self._turn:
             known = Rule.read(rule)
-            if known is not None:
-                weights(self.core.agent)  # raises if the design has no policy to judge
-            self._current = False
-            self.core.apply(self.store.arm(NAME, self.core, known))
+            entry, self._current = self.core.arm(known), False
+            self.store.arm(NAME, self.core, entry, known)
+            self.core.apply(entry)
             self._current = True
 
     def report(self, confidence: float = 0.95) -> dict[str, Any]:

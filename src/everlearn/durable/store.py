@@ -178,17 +178,14 @@ class Store(Reader):
         self._note({core.number: entry.seq})
         return core
 
-    def arm(self, name: str, core: Core, rule: Rule | None) -> Entry:
-        """Give an agent another promotion rule, or the same one again; the row is on disk, and yet to be applied."""
+    def arm(self, name: str, core: Core, entry: Entry, rule: Rule | None) -> None:
+        """Store the promotion rule of an agent, and the row of it that ``Core.arm`` returned; it is then applied."""
         setup = core.setup.with_promotion(rule)
-        note = {"event": "armed", "rule": None if rule is None else rule.document()}
-        entry = core.change_mode(core.mode, note)
         with self.transaction() as run:
             _update(run, self.enrolled(name)._replace(setup=setup.encoded()))
             run(database.INSERT_ROW, (core.number, *entry))
         self._note({core.number: entry.seq})
         core.setup = setup
-        return entry
 
     def delete(self, name: str) -> None:
         """Delete an agent and everything that is recorded of it."""

@@ -20,6 +20,7 @@ from everlearn.service.committer import Committer
 from everlearn.service.guard import Guard
 from everlearn.service.logs import log
 from everlearn.service.problems import Answer
+from everlearn.service.promotion import Promoter
 from everlearn.service.router import Call, Operation, Router
 from everlearn.service.routes import Routes
 from everlearn.service.sandbox import Sandbox
@@ -36,7 +37,9 @@ def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings)
     async def lifespan(_app: object) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, reread, settings))
+        looks = asyncio.create_task(Promoter(committer, sandbox).run())
         yield
+        looks.cancel()
         await asyncio.to_thread(committer.close)
         await asyncio.to_thread(sandbox.close)  # nobody waits for a trial any more
         log(logging.INFO, "stopped")

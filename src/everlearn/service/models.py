@@ -84,6 +84,20 @@ class PromotionIn(Body):
     demote: bool = Field(True, strict=True, description="Whether it returns to shadow mode if it earns less.")
 
 
+class RuleIn(Body):
+    """The promotion rule to set; null removes it."""
+
+    rule: PromotionIn | None
+
+
+class ReportQuery(BaseModel):
+    """What a report is about."""
+
+    confidence: float = Field(0.95, gt=0, lt=1, description="How often the interval covers the true gain.")
+    first: int | None = Field(None, ge=0, le=2**53 - 1, description="The first step.")
+    last: int | None = Field(None, ge=0, le=2**53 - 1, description="The last step.")
+
+
 class SetupIn(Body):
     """What an agent is.  All of it is optional but what `task` or its opposite needs: see docs/service.md."""
 
@@ -258,6 +272,9 @@ class Listed(BaseModel):
     quarantined: bool | None = Field(
         description="Whether it does not work because its design failed; null if it is not loaded."
     )
+    promoted: bool | None = Field(
+        description="Whether its promotion rule has put it in control; null if it is not loaded."
+    )
 
 
 class AgentList(BaseModel):
@@ -303,6 +320,22 @@ class Agent(BaseModel):
     promotion: dict[str, Any] | None = Field(description="The promotion rule, and what it knows: see docs/shadow.md.")
     waiting: int = Field(description="How many steps still wait for their rewards.")
     quarantined: str | None = Field(description="Why it neither acts nor learns, if its design has failed.")
+
+
+class Report(BaseModel):
+    """How an agent in shadow mode compares with the controller in charge: see docs/shadow.md."""
+
+    agent: str
+    mode: str
+    step: int
+    first: int = Field(description="The first of the steps that are compared.")
+    last: int
+    agreement: dict[str, Any] = Field(description="How often what the agent proposed was executed.")
+    gain: dict[str, Any] = Field(description="By how much the policy of the agent is better, with its interval.")
+    states: list[dict[str, Any]] = Field(description="By state: what the agent would do, and what was done.")
+    missing: list[dict[str, Any]] = Field(description="Where the controller hardly ever did what the agent would do.")
+    warnings: list[str]
+    promotion: dict[str, Any] | None
 
 
 class Snapshots(BaseModel):
