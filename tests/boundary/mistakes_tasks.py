@@ -216,8 +216,7 @@ def shop(memory, action):
         call=RUN,
         answer=(
             "memory after memory 0 and action 'wait' and observation 'busy': (0, 1); memory must follow from what was "
-            "observed; hide a state in an environment class with start and step, or keep a belief, rounded to ints, as "
-            "memory"
+            "observed; if the agent cannot see it, say hidden=True; otherwise let the observation tell them apart"
         ),
     ),
     Mistake(
