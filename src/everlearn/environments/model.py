@@ -115,7 +115,7 @@ class Model:
         return Pure(self.rho, "dynamics", "(memory, action)", remedy, _listed, self._outcomes)
 
     def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
-        """Return the possible outcomes, checked: known observations, a distribution, memories of a supported type."""
+        """Return the possible outcomes; raise if observations are unknown or probabilities do not sum to one."""
         if self.first and memory == DRAWN:
             return self._mixed(dict(self.first), action)
         outcomes: tuple[Outcome, ...] = self._pure(memory, action)

@@ -29,16 +29,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from everlearn.aleatoric.state import AleatoricState
 from everlearn.protocol import Label, Table
 from everlearn.tables import MOST_PAIRS, ArrayTable, PairTable
 from everlearn.tasks.task import Task
+from everlearn.tasks.views import seen_through
 from everlearn.theory.chains import Chain
 from everlearn.theory.linear import Sparse
 from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import Pairs, completed_table
 
-NARROW = 1e-7  # the width of the interval, relative to the range of rewards, at which the set grows no more
-MOST_WORK = 400_000_000  # the most products of a comparison of all beliefs that follow with all of the set
+NARROW = 1e-7  # the width of the interval, relative to the range of rewards, at which the bounds have met
+MOST_WORK = 200_000_000  # the most products of a comparison of all beliefs that follow with all of the set
 GROWTH = 0.5  # by which share the set grows at a time
 LEAST_GROWTH = 32
 SAME = 9  # decimals in which the probabilities of equal beliefs agree
@@ -76,6 +78,8 @@ class Bracket(NamedTuple):
     upper: float
     beliefs: int
     controller: Controller
+    scale: float = 1.0
+    """The range of expected rewards."""
     attained_by: str = "controller"
 
     def __repr__(self) -> str:
@@ -91,12 +95,22 @@ class Bracket(NamedTuple):
     @property
     def certified(self) -> bool:
         """Whether the bounds have met, so that the optimum is known."""
-        return self.upper - self.lower <= 1e-8 * max(1.0, abs(self.lower), abs(self.upper))
+        return self.upper - self.lower <= NARROW * self.scale
 
 
 @dataclass(frozen=True)
 class Controller:
-    """A policy with finitely many states of its own: an action and, for each observation, the state that follows."""
+    """A policy with finitely many states of its own: an action and, for each observation, the state that follows.
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> theory = el.Theory("maze-1d")
+    >>> task, policy = theory.optimum.controller.on(theory.task)
+    >>> round(el.Theory(task).average_reward(policy), 9)
+    0.5
+
+    """
 
     actions: tuple[Label, ...]
     observations: tuple[Label, ...]
@@ -104,6 +118,21 @@ class Controller:
     """The index of the action in each state; state 0 is the first."""
     following: NDArray[np.int64]
     """The state after each state, by the index of the observation."""
+
+    @property
+    def aleatoric(self) -> AleatoricState:
+        """The state of the controller as an aleatoric state; it assumes that its own actions are taken."""
+        number = {label: index for index, label in enumerate(self.observations)}
+
+        def update(state: int, _action: Label, observation: Label) -> int:
+            return int(self.following[state, number[observation]])
+
+        return AleatoricState(0, update, tuple(range(len(self.policy))))
+
+    def on(self, task: Task) -> tuple[Task, dict[Label, Label]]:
+        """Return a task seen through the state of the controller too, and the policy over its aleatoric states."""
+        seen = seen_through(task, self.aleatoric)
+        return seen, {state: self.actions[self.policy[state[1]]] for state in seen.states}  # type: ignore[index]
 
 
 def bracket(task: Task, max_pairs: int = MOST_PAIRS, work: int = MOST_WORK) -> Bracket:
@@ -127,7 +156,7 @@ def bracket(task: Task, max_pairs: int = MOST_PAIRS, work: int = MOST_WORK) -> B
         best = beliefs.solve()
         upper = min(upper, best.upper)
         (lower, controller) = max((lower, controller), beliefs.control(best), key=itemgetter(0))
-    return Bracket(lower, max(upper, lower), beliefs.size, controller)
+    return Bracket(lower, max(upper, lower), beliefs.size, controller, scale)
 
 
 def lumped(task: Task, max_pairs: int = MOST_PAIRS) -> Hidden:
