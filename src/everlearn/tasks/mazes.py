@@ -148,7 +148,7 @@ def cheese_maze() -> Task:
     Examples
     --------
     >>> len(cheese_maze().observations)
-    19
+    18
 
     """
     maze = Maze((".....", ".#.#.", ".#C#."), {"C": "cheese"}, _walls, bump=True)
@@ -175,7 +175,7 @@ def maze_4x3(*, slip: float = 0.1) -> Task:
     Examples
     --------
     >>> maze_4x3().observations
-    ('left', 'neither', 'good', 'both', 'right', 'bad')
+    ('left', 'neither', 'both', 'good', 'right', 'bad')
 
     """
     parameters = dict(locals())

@@ -88,7 +88,7 @@ class Theory:
 
     def __repr__(self) -> str:
         computed = {}
-        if "optimum" in vars(self):
+        if "optimum" in vars(self) or ("clairvoyant" in vars(self) and not self.task.hidden):
             computed["optimum over all policies"] = written_optimum(self.optimum)
         if "best_aleatoric" in vars(self):
             computed["best over aleatoric states"] = f"{self.best_aleatoric.average_reward:.6g}"
