@@ -214,8 +214,7 @@ def _check_memories(outcomes: list[Outcome], memory: Label, action: Label) -> No
             raise TaskError(
                 f"memory {_after(memory, action)} and observation {outcome.observation!r}",
                 (other, outcome.memory),
-                "memory must follow from what was observed; if the agent cannot see it, say hidden=True; otherwise let "
-                "the observation tell them apart",
+                "the observation must determine the memory; if the agent cannot see the memory, say hidden=True",
             )
 
 
