@@ -33,7 +33,20 @@ LISTED = 10
 
 @dataclass(frozen=True, repr=False)
 class Replay:
-    """What a replay did, and what the trained agent would do now; :func:`replay` returns it."""
+    """What a replay did, and what the trained agent would do now; :func:`replay` returns it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from everlearn.durable.live import live
+    >>> directory = tempfile.mkdtemp()
+    >>> with live(directory, task="riverswim") as agent:
+    ...     _ = agent.warm_start([(1, "right"), (0, "left")] * 5)
+    >>> found = replay(directory)
+    >>> found.learned, found.pairs_unseen, found.unseen
+    (10, 2, ((0, 'left'), (1, 'right')))
+
+    """
 
     source: str
     out: str | None  # the new directory
