@@ -29,10 +29,10 @@ def over_http() -> list[dict[str, str]]:
     found: dict[tuple[str, int], list[tuple[float, list[float]]]] = {}
     with _running("service") as service, _running("bare") as bare:
         for port in (bare, service):  # warm up
-            asyncio.run(_load(port, MANY, 2.0))
+            asyncio.run(load(port, MANY, 2.0))
         for agents in (1, MANY) * ROUNDS:
             for name, port in (("bare", bare), ("service", service)):
-                found.setdefault((name, agents), []).append(asyncio.run(_load(port, agents, SECONDS)))
+                found.setdefault((name, agents), []).append(asyncio.run(load(port, agents, SECONDS)))
     return [_row(found, agents) for agents in (1, MANY)]
 
 
@@ -94,7 +94,7 @@ def _create(port: int, name: str) -> None:
     urllib.request.urlopen(request).read()
 
 
-async def _load(port: int, agents: int, seconds: float) -> tuple[float, list[float]]:
+async def load(port: int, agents: int, seconds: float) -> tuple[float, list[float]]:
     """Let a client for each agent send steps for a while; return steps per second, and how long each took."""
     began = time.perf_counter()
     ends = began + seconds

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.evaluation import Evaluation, evaluate
     from everlearn.analysis.regret import regret
+    from everlearn.analysis.replay import Replay, replay
     from everlearn.analysis.shadow import ShadowReport, shadow_report
     from everlearn.api import experiment, run, tune
     from everlearn.client import Client
@@ -60,6 +61,7 @@ _WHERE = {
     "IndexedTask": "tasks.indexed",
     "Live": "durable.live",
     "Model": "environments.model",
+    "Replay": "analysis.replay",
     "Result": "results.result",
     "Reward": "aleatoric.reward",
     "SCHEDULES": "agents.registry",
@@ -79,6 +81,7 @@ _WHERE = {
     "load": "results.saving",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
+    "replay": "analysis.replay",
     "run": "api",
     "seen_through": "tasks.views",
     "shadow_report": "analysis.shadow",
@@ -108,6 +111,7 @@ __all__ = [
     "IndexedTask",
     "Live",
     "Model",
+    "Replay",
     "Result",
     "Reward",
     "Schedule",
@@ -126,6 +130,7 @@ __all__ = [
     "load",
     "mdp",
     "regret",
+    "replay",
     "run",
     "seen_through",
     "shadow_report",

@@ -276,6 +276,11 @@ LINES = [
         "everlearn run riverswim --set task.window",
         "--set: 'task.window'; write KEY=VALUE, as in task.window=6",
     ),
+    (
+        "a service without shards",
+        "everlearn serve --data agents --shards 0",
+        "--shards: 0; give a whole number from 1 to 64",
+    ),
     ("a port that is no number", "everlearn serve --data agents --port http", "--port: 'http'; give a whole number"),
     (
         "a confidence in percent",

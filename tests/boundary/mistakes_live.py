@@ -44,6 +44,7 @@ agent.act()
 """
 
 OPEN = "import everlearn as el\nfrom shop import shop\n\nel.live('agent', shop).close()\n"
+OPEN_CHAIN = "import everlearn as el\n\nel.live('agent', 'riverswim')\n"
 OPEN_OWN = "import everlearn as el\nfrom own import mine\n\nel.live('agent', 'riverswim', agent=mine)\n"
 STEP_OWN = "import everlearn as el\nfrom own import mine\n\nagent = el.live('agent', 'riverswim', agent=mine)\n"
 ORDER = "the directory comes first, and then the task: el.live(DIR, task)"
@@ -57,7 +58,7 @@ def script(title: str, text: str, answer: str, **files: str) -> Mistake:
 
 
 def declared(title: str, line: str, answer: str) -> Mistake:
-    """Return a mistake in what an agent is told that was just made."""
+    """Return a mistake in a call of a new agent."""
     return script(title, f"{DECLARED}{line}\n", answer)
 
 
@@ -77,7 +78,7 @@ def changed(title: str, old: str, new: str, answer: str) -> Mistake:
 
 
 def own(title: str, old: str, new: str, line: str, answer: str) -> Mistake:
-    """Return a mistake in a design of one's own in a durable agent."""
+    """Return a mistake in a durable agent with a user-defined design."""
     assert old in AGENT, old
     return script(title, f"{STEP_OWN}{line}\n", answer, own=AGENT.replace(old, new))
 
@@ -136,6 +137,28 @@ def again(title: str, first: str, text: str, answer: str, of: str = "agent: ") -
 
 
 MISTAKES: list[Mistake] = [
+    Mistake(
+        "live",
+        "a directory with shards, opened as one",
+        {"agent/shards.json": '{"shards": 2}\n', "mine.py": OPEN_CHAIN},
+        "python mine.py",
+        "agent: it has 2 shards; serve it with --shards 2, or open one of agent/shard-0 to shard-1 by itself",
+        shown="mine.py",
+    ),
+    Mistake(
+        "live",
+        "a directory with shards, served without them",
+        {"agents/shards.json": '{"shards": 2}\n'},
+        "everlearn serve --data agents",
+        "agents: it has 2 shards; serve it with --shards 2, or open one of agents/shard-0 to shard-1 by itself",
+    ),
+    Mistake(
+        "live",
+        "a shard that is gone",
+        {"agents/shards.json": '{"shards": 2}\n'},
+        "everlearn serve --data agents --port 0 --shards 2",
+        "agents/shard-0: the shard is gone; put it back, or a backup of it",
+    ),
     script(
         "directory and task in the wrong order",
         "import everlearn as el\n\nel.live('riverswim', 'agents/river')\n",

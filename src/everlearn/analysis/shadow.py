@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.analysis.evaluation import FEWEST_VISITS, assumptions, choose_agent, confidence_level, reasons_against
+from everlearn.analysis.evaluation import FEWEST_VISITS, assumptions, confidence_level, reasons_against
 from everlearn.analysis.gain import Gain, estimate_gain
+from everlearn.analysis.past import choose_agent
 from everlearn.durable import database
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Kind, Mode

@@ -25,6 +25,7 @@ COMMANDS = {
     "claims": ("claims",),
     "evaluate": ("evaluate",),
     "shadow": ("shadow",),
+    "replay": ("replay",),
     "live": ("accept", "backup", "check", "journal", "policy", "warm"),
 }
 """The modules of this package and their commands. A command is a function of its name."""
