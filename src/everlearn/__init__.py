@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.evaluation import Evaluation, evaluate
     from everlearn.analysis.regret import regret
+    from everlearn.analysis.replay import Replay, replay
+    from everlearn.analysis.shadow import ShadowReport, shadow_report
     from everlearn.api import experiment, run, tune
     from everlearn.client import Client
     from everlearn.durable.live import Live, live
@@ -59,11 +61,13 @@ _WHERE = {
     "IndexedTask": "tasks.indexed",
     "Live": "durable.live",
     "Model": "environments.model",
+    "Replay": "analysis.replay",
     "Result": "results.result",
     "Reward": "aleatoric.reward",
     "SCHEDULES": "agents.registry",
     "Schedule": "agents.schedule",
     "ScheduleValues": "protocol",
+    "ShadowReport": "analysis.shadow",
     "TASKS": "tasks.registry",
     "Task": "tasks.task",
     "Theory": "theory.report",
@@ -77,8 +81,10 @@ _WHERE = {
     "load": "results.saving",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
+    "replay": "analysis.replay",
     "run": "api",
     "seen_through": "tasks.views",
+    "shadow_report": "analysis.shadow",
     "task": "tasks.define",
     "to_gymnasium": "adapters.export",
     "tune": "api",
@@ -105,10 +111,12 @@ __all__ = [
     "IndexedTask",
     "Live",
     "Model",
+    "Replay",
     "Result",
     "Reward",
     "Schedule",
     "ScheduleValues",
+    "ShadowReport",
     "Task",
     "Theory",
     "Tuned",
@@ -122,8 +130,10 @@ __all__ = [
     "load",
     "mdp",
     "regret",
+    "replay",
     "run",
     "seen_through",
+    "shadow_report",
     "task",
     "to_gymnasium",
     "tune",

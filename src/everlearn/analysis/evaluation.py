@@ -17,12 +17,13 @@ from everlearn.agents.policies import policy_table, policy_text
 from everlearn.aleatoric.reward import LARGEST, Reward
 from everlearn.analysis.markov import halves_test, previous_state_test
 from everlearn.analysis.off_policy import Estimate, estimate
+from everlearn.analysis.past import choose_agent, rewards_of
 from everlearn.durable.declaration import reward_function
 from everlearn.durable.reader import Reader
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import policy_table as greedy_policy
 from everlearn.environments.pure import as_number
-from everlearn.errors import InputError, LiveError, require
+from everlearn.errors import LiveError, require
 from everlearn.labels import counted, show
 from everlearn.protocol import Table
 from everlearn.registry import MOST_STEPS, locate, whole
@@ -129,13 +130,10 @@ def evaluate(
     False
 
     """
-    number = as_number(confidence)
-    require(
-        number is not None and 0 < number < 1, "confidence", confidence, "give a number between 0 and 1, such as 0.95"
-    )
+    level = confidence_level(confidence)
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
     with Reader(directory) as reader:
-        record = reader.enrolled(_choose(reader, agent))
+        record = reader.enrolled(choose_agent(reader, agent))
         task = record.stored_setup().task
         table = _policy(reader, record.name, task, policy)
         data = read_transitions(reader, record.number, *steps)
@@ -147,7 +145,7 @@ def evaluate(
     if not data.rewards.size:
         raise LiveError(f"{directory}: agent {record.name!r} has no observations among these steps")
     span = high - low if reward is None else float(np.ptp(data.rewards))
-    found = estimate(data, table, float(confidence), span)
+    found = estimate(data, table, level, span)
     reasons = tuple(reasons_against(found, task, float(np.ptp(data.rewards))))
     return Evaluation(
         estimate=None if reasons else found.average,
@@ -155,19 +153,20 @@ def evaluate(
         upper=None if reasons else min(high, found.average + found.half_width),
         supported=not reasons,
         reasons=reasons,
-        warnings=tuple(_warnings(data, found, int((~complete).sum()))),
+        warnings=tuple(assumptions(data, found, int((~complete).sum()))),
         earned=float(data.rewards.mean()),
         steps=len(data.rewards),
-        confidence=float(confidence),
+        confidence=level,
         policy=policy if isinstance(policy, str) else policy_text(task, table),
     )
 
 
-def _choose(reader: Reader, agent: str | None) -> str:
-    names = reader.names()
-    if agent is None and len(names) != 1:
-        raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
-    return names[0] if agent is None else agent
+def confidence_level(confidence: object) -> float:
+    """Return a confidence level, checked."""
+    number = as_number(confidence)
+    fine = number is not None and 0 < number < 1
+    require(fine, "confidence", confidence, "give a number between 0 and 1, such as 0.95")
+    return number or 0.0
 
 
 def _policy(reader: Reader, name: str, task: Task, policy: object) -> Table:
@@ -179,14 +178,10 @@ def _policy(reader: Reader, name: str, task: Task, policy: object) -> Table:
 
 
 def _rewards(data: Transitions, task: Task, given: object) -> Table:
-    """Return the rewards of the transitions by another function, which is called once for each (s, a, o)."""
+    """Return the rewards of the transitions by another function."""
     given = locate(given, {}, "reward") if isinstance(given, str) else given
     function = reward_function(given, task.states, (task.actions, task.observations), 0.0)
-    reward = Reward(function, -LARGEST, LARGEST)
-    triples = np.column_stack([data.states, data.actions, data.observations])
-    distinct, places = np.unique(triples, axis=0, return_inverse=True)
-    labels = ((task.states[s], task.actions[a], task.observations[o]) for s, a, o in distinct.tolist())
-    return np.array([reward(*each) for each in labels])[places.ravel()]
+    return rewards_of(data, task, Reward(function, -LARGEST, LARGEST))
 
 
 def reasons_against(found: Estimate, task: Task, span: float) -> list[str]:
@@ -219,7 +214,7 @@ def _thin_reason(found: Estimate, task: Task, place: int) -> str:
     return f"the journal has {_visits(found, task, place)}, and that is {share}; {FEWEST_VISITS} visits are needed"
 
 
-def _warnings(data: Transitions, found: Estimate, incomplete: int) -> list[str]:
+def assumptions(data: Transitions, found: Estimate, incomplete: int) -> list[str]:
     """Return which assumptions the data contradict, and what was left out."""
     p = f"(p < {UNLIKELY:g})"
     warnings = []
