@@ -438,9 +438,9 @@ def learned(
     nodes: int = 256,
     lags: int = 3,
     changes: int = 3,
-    threshold: float = 30.0,
+    threshold: float = 10.0,
     effect: float = 0.02,
-    window: float = 100.0,
+    window: float = 40.0,
 ) -> Design:
     """Learn what to remember of the past: a tree of questions whose leaves are rows of growing-horizon.
 
