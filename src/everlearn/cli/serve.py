@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from everlearn.cli.options import integer
+from everlearn.cli.configuration import Config, effective
+from everlearn.cli.options import AsJson, integer
+from everlearn.cli.output import print_json, say
 from everlearn.errors import InputError
 
 
 def serve(
+    context: typer.Context,
     data: Annotated[str, typer.Option(metavar="DIR", help="The directory in which the agents are stored.")],
     host: Annotated[
         str, typer.Option(help="The address to listen on. An address other than loopback requires --token-file.")
@@ -40,8 +43,16 @@ def serve(
         typer.Option(metavar="SECONDS", help="How long to wait for the headers of a request, and again for its body."),
     ] = 10.0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    config: Config = None,  # noqa: ARG001 - what it names has been read by now
+    show_config: Annotated[
+        bool, typer.Option("--show-config", help="Print every setting and where it comes from, and exit.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Serve durable agents over HTTP, until SIGTERM or Ctrl-C."""
+    """Serve durable agents over HTTP, until SIGTERM or Ctrl-C.
+
+    Every option can also be set in a file (--config) and by an environment variable, such as EVERLEARN_SERVE_PORT.
+    """
     try:
         import pydantic  # noqa: F401 - imported by name, so that no other missing module is reported as this one
         import starlette  # noqa: F401
@@ -68,5 +79,22 @@ def serve(
     )
     tokens = Tokens() if token_file is None else Tokens.read(token_file)
     settings = Settings(host, port, tokens, tuple(allow_host or ()), limits)
+    if show_config:
+        _show(effective(context), as_json)
+        return
     configure(log_level)
     serve_directory(Path(data), settings)
+
+
+def _show(settings: dict[str, dict[str, Any]], as_json: bool) -> None:
+    """Print the settings; none of them is a secret: tokens are in a file, which is named and not shown."""
+    if as_json:
+        print_json(settings)
+        return
+    width = max(map(len, settings))
+    for name, setting in settings.items():
+        say(f"{name:<{width}}  {_shown(setting['value']):<24}  {setting['source']}")
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
