@@ -429,7 +429,8 @@ MISTAKES = [
         files={"service.toml": "data: agents\n"},
         call="everlearn serve --config service.toml",
         answer=(
-            "--config: 'service.toml'; it is not TOML: Expected '=' after a key in a key/value pair (at line 1, column 5)"
+            "--config: 'service.toml'; it is not TOML: "
+            "Expected '=' after a key in a key/value pair (at line 1, column 5)"
         ),
     ),
 ]
