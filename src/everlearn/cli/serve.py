@@ -38,11 +38,16 @@ def serve(
     ] = 100_000,
     max_waiting: Annotated[int, integer(help="Maximum number of queued requests.")] = 1_024,
     max_connections: Annotated[int, integer(help="Maximum number of connections at a time.")] = 1_000,
+    max_rate: Annotated[
+        int, integer(help="Maximum number of requests per second of one token, or of one address; 0 for no limit.")
+    ] = 0,
+    max_burst: Annotated[int, integer(help="Maximum number of requests at once, if there is a --max-rate.")] = 100,
     patience: Annotated[
         float,
         typer.Option(metavar="SECONDS", help="How long to wait for the headers of a request, and again for its body."),
     ] = 10.0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
     config: Config = None,  # noqa: ARG001 - what it names has been read by now
     show_config: Annotated[
         bool, typer.Option("--show-config", help="Print every setting and where it comes from, and exit.")
@@ -75,10 +80,12 @@ def serve(
         rows=max_rows,
         waiting=max_waiting,
         connections=max_connections,
+        rate=max_rate,
+        burst=max_burst,
         patience=patience,
     )
     tokens = Tokens() if token_file is None else Tokens.read(token_file)
-    settings = Settings(host, port, tokens, tuple(allow_host or ()), limits)
+    settings = Settings(host, port, tokens, tuple(allow_host or ()), limits, access_log)
     if show_config:
         _show(effective(context), as_json)
         return

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from everlearn.errors import Corrupt, LiveError, StoreFull
+from everlearn.service.identity import CURRENT, Request
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
 
@@ -64,6 +65,8 @@ class _Job(Generic[K]):
     agent: str | None
     work: Callable[[K], Any]
     future: asyncio.Future[Any]
+    request: Request | None
+    """Whose request it is, for the log."""
 
 
 _Answer = tuple[asyncio.Future[Any], Any, BaseException | None]
@@ -152,7 +155,7 @@ class Committer(Generic[K]):
             self.metrics.refused += 1
             raise Busy
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._queue.put(_Job(agent, work, future))
+        self._queue.put(_Job(agent, work, future, CURRENT.get()))
         try:
             return await future
         except Unready as error:
@@ -184,8 +187,11 @@ class Committer(Generic[K]):
                 try:
                     self._serve(keeper, batch)
                 except Exception as error:  # an error in one group is an error for that group
-                    log(logging.ERROR, "a group of requests failed", error=repr(error))
+                    CURRENT.set(None)
+                    requests = [job.request.id.decode() for job in batch if job.request is not None]
+                    log(logging.ERROR, "a group of requests failed", requests=requests, error=repr(error))
                     _deliver([(job.future, None, error) for job in batch])
+                CURRENT.set(None)  # what is logged from now on concerns no request
                 self.busy_since = None
         except BaseException as error:
             log(logging.CRITICAL, "the committer has ended", error=repr(error))
@@ -229,6 +235,7 @@ class Committer(Generic[K]):
                 if job.agent in held:
                     later.append(job)
                     continue
+                CURRENT.set(job.request)
                 result, error = _attempt(job.work, keeper)
                 if isinstance(result, Prepared) and job.agent is not None:
                     prepared.append((job, result))
@@ -248,11 +255,12 @@ class Committer(Generic[K]):
         if error is None:
             self.healthy = True
             self.metrics.committed(len(prepared), time.perf_counter() - began)
-            return [(job.future, *_attempt(lambda then: then(), entry.then)) for job, entry in prepared]
+            return [(job.future, *_attempt(_learn, (job, entry))) for job, entry in prepared]
         if len(prepared) > 1:
             return [answer for pair in prepared for answer in self._commit(keeper, [pair])]
         self.healthy = self.healthy and not _is_of_the_disk(error)
         self.metrics.failed_commits += 1
+        CURRENT.set(prepared[0][0].request)
         log(logging.ERROR, "commit failed", agent=prepared[0][0].agent, error=repr(error))
         return [(prepared[0][0].future, None, error)]
 
@@ -262,6 +270,13 @@ def _is_of_the_disk(error: BaseException) -> bool:
     return isinstance(error, StoreFull | Corrupt | OSError) or isinstance(
         error.__cause__, OSError | sqlite3.OperationalError
     )
+
+
+def _learn(prepared: tuple[_Job[Any], Prepared]) -> Any:
+    """Do what follows a row that is on disk now."""
+    job, entry = prepared
+    CURRENT.set(job.request)
+    return entry.then()
 
 
 def _attempt(work: Callable[[Any], Any], argument: Any) -> tuple[Any, BaseException | None]:

@@ -8,13 +8,14 @@ import sys
 from datetime import UTC, datetime
 
 from everlearn.errors import InputError
+from everlearn.service.identity import CURRENT
 
 LEVELS = ("debug", "info", "warning", "error")
 LOG = logging.getLogger("everlearn.service")
 
 
 class JsonLines(logging.Formatter):
-    """Write a record as JSON: time, level, message, and what was passed as ``extra={"fields": {...}}``.
+    """Write a record as JSON: time, level, message, the request, and what was passed as ``extra={"fields": {...}}``.
 
     Examples
     --------
@@ -29,6 +30,8 @@ class JsonLines(logging.Formatter):
         """Return one line."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         entry = {"time": when, "level": record.levelname.lower(), "message": record.getMessage()}
+        if (request := CURRENT.get()) is not None:
+            entry |= request.fields
         entry |= getattr(record, "fields", {})
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)
