@@ -69,7 +69,7 @@ def test_the_environment_may_name_the_file_and_several_hosts(runner, tmp_path):
 
 def test_a_variable_that_is_unknown(refused):
     line = refused("everlearn serve --data agents", EVERLEARN_SERVE_PROT="9000")
-    assert line.startswith("environment: 'EVERLEARN_SERVE_PROT'; known: EVERLEARN_SERVE_ALLOW_HOST, ")
+    assert line.startswith("environment: 'EVERLEARN_SERVE_PROT'; known: EVERLEARN_SERVE_A")
     assert line.endswith(" (did you mean EVERLEARN_SERVE_PORT?)")
 
 

@@ -48,6 +48,9 @@ def serve(
     ] = 10.0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
+    otel: Annotated[
+        bool, typer.Option("--otel", help="Send traces and metrics with OpenTelemetry; variables OTEL_... say where.")
+    ] = False,
     config: Config = None,  # noqa: ARG001 - what it names has been read by now
     show_config: Annotated[
         bool, typer.Option("--show-config", help="Print every setting and where it comes from, and exit.")
@@ -65,6 +68,8 @@ def serve(
     except ModuleNotFoundError as error:
         remedy = "the service needs more packages: pip install 'everlearn[service]'"
         raise InputError("serve", f"no module {error.name}", remedy) from None
+    if otel:
+        _require_otel()
     from everlearn.service.logs import configure
     from everlearn.service.serve import serve as serve_directory
     from everlearn.service.settings import Limits, Settings
@@ -85,12 +90,21 @@ def serve(
         patience=patience,
     )
     tokens = Tokens() if token_file is None else Tokens.read(token_file)
-    settings = Settings(host, port, tokens, tuple(allow_host or ()), limits, access_log)
+    settings = Settings(host, port, tokens, tuple(allow_host or ()), limits, access_log, otel)
     if show_config:
         _show(effective(context), as_json)
         return
     configure(log_level)
     serve_directory(Path(data), settings)
+
+
+def _require_otel() -> None:
+    try:
+        import opentelemetry.exporter.otlp.proto.http
+        import opentelemetry.sdk  # noqa: F401
+    except ModuleNotFoundError as error:
+        remedy = "it needs more packages: pip install 'everlearn[otel]'"
+        raise InputError("--otel", f"no module {error.name}", remedy) from None
 
 
 def _show(settings: dict[str, dict[str, Any]], as_json: bool) -> None:

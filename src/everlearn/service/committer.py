@@ -69,6 +69,9 @@ class _Job(Generic[K]):
     """Whose request it is, for the log."""
 
 
+Observed = Callable[[list[Request | None], float, BaseException | None], None]
+"""Called with the requests of a transaction, how many seconds it took, and the error if it failed."""
+
 _Answer = tuple[asyncio.Future[Any], Any, BaseException | None]
 
 
@@ -109,6 +112,7 @@ class Committer(Generic[K]):
         self.healthy = True
         self.keeper: K | None = None  # what the thread owns, once it is open
         self.busy_since: float | None = None  # when the thread began to serve the present group
+        self.observed: Observed | None = None  # called by the thread after every transaction
         self.ended: Callable[[], None] = lambda: None  # called by the thread when it ends
         self._open = open_keeper
         self._queue: queue.SimpleQueue[_Job[K] | None] = queue.SimpleQueue()
@@ -252,6 +256,8 @@ class Committer(Generic[K]):
             return []
         began = time.perf_counter()
         _, error = _attempt(keeper.append, [entry.entry for _, entry in prepared])
+        if self.observed is not None:
+            self._observe(self.observed, prepared, time.perf_counter() - began, error)
         if error is None:
             self.healthy = True
             self.metrics.committed(len(prepared), time.perf_counter() - began)
@@ -263,6 +269,13 @@ class Committer(Generic[K]):
         CURRENT.set(prepared[0][0].request)
         log(logging.ERROR, "commit failed", agent=prepared[0][0].agent, error=repr(error))
         return [(prepared[0][0].future, None, error)]
+
+    def _observe(self, observed: Observed, prepared: list[Any], seconds: float, error: BaseException | None) -> None:
+        """Report a transaction; whatever is wrong with that must not touch the requests."""
+        try:
+            observed([job.request for job, _ in prepared], seconds, error)
+        except Exception as problem:
+            log(logging.WARNING, "a transaction could not be reported", error=repr(problem))
 
 
 def _is_of_the_disk(error: BaseException) -> bool:

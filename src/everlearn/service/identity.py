@@ -14,7 +14,7 @@ from contextvars import ContextVar
 
 _SANE = re.compile(rb"[A-Za-z0-9._:=@+/-]{1,128}").fullmatch
 _PARENT = re.compile(rb"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?").fullmatch
-_PROCESS = secrets.token_hex(6)
+_PROCESS = secrets.token_hex(6).encode()
 _numbers = itertools.count(1)
 
 
@@ -28,11 +28,13 @@ class Request:
 
     """
 
-    __slots__ = ("id", "token", "trace")
+    __slots__ = ("id", "parent", "token", "trace")
 
-    def __init__(self, id: bytes, trace: str = "") -> None:  # noqa: A002 - reads as what it is
+    def __init__(self, id: bytes, trace: str = "", parent: str = "") -> None:  # noqa: A002 - reads as what it is
         self.id = id
         self.trace = trace
+        self.parent = parent
+        """The header ``traceparent``, if it is valid."""
         self.token = ""
 
     @property
@@ -60,11 +62,10 @@ def identify(headers: Mapping[bytes, bytes]) -> Request:
 
     """
     given, parent = headers.get(b"x-request-id"), headers.get(b"traceparent")
-    trace = b""
-    if parent is not None and (matched := _PARENT(parent)):
-        trace = matched[1]
+    matched = None if parent is None else _PARENT(parent)
+    trace = b"" if matched is None else matched[1]
     if given is None or not _SANE(given):
-        given = trace or b"%s-%x" % (_PROCESS.encode(), next(_numbers))
-    request = Request(given, trace.decode())
+        given = trace or b"%b-%x" % (_PROCESS, next(_numbers))
+    request = Request(given) if matched is None else Request(given, trace.decode(), matched[0].decode("latin-1"))
     CURRENT.set(request)
     return request

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from everlearn._version import __version__
 from everlearn.errors import InputError, LiveError
@@ -21,7 +22,7 @@ from everlearn.hosts import is_loopback
 from everlearn.service.app import make_app
 from everlearn.service.loading import LoadingCommitter
 from everlearn.service.logs import log
-from everlearn.service.metrics import Metrics
+from everlearn.service.metrics import GAUGES, Metrics
 from everlearn.service.protocol import bounded
 from everlearn.service.sandbox import Sandbox
 from everlearn.service.settings import Settings
@@ -30,6 +31,8 @@ KEEP_ALIVE = 75
 """Seconds for which a connection may be idle."""
 GRACE = 30
 """Seconds that requests have to finish after the service was asked to stop."""
+SHUTDOWN = 5
+"""Seconds that the last telemetry has to be sent."""
 LAST = 45
 """Seconds after which it ends in any case: the next start recovers from the journal what was not finished."""
 
@@ -44,8 +47,9 @@ def serve(directory: Path, settings: Settings) -> None:
     with closing(sandbox), bind(settings.host, settings.port) as listener:
         committer = LoadingCommitter(directory, settings.limits, Metrics())
         committer.start()
+        app, stop_telemetry = observe(make_app(committer, sandbox, settings), committer, settings)
         config = uvicorn.Config(
-            make_app(committer, sandbox, settings),
+            app,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -62,10 +66,38 @@ def serve(directory: Path, settings: Settings) -> None:
         fields = {"host": host, "port": port, "data": str(directory), "version": __version__}
         server = Server(config, lambda: log(logging.INFO, "serving", **fields))
         committer.ended = sandbox.ended = server.stop  # whoever started this starts it again
-        run(server, listener)
+        try:
+            run(server, listener)
+        finally:
+            stop_telemetry()
         if not server.asked:
             part = "committer" if sandbox.alive else "sandbox"
             raise LiveError(f"{directory}: the service ended because its {part} did; the log says why")
+
+
+def observe(app: ASGIApp, committer: LoadingCommitter, settings: Settings) -> tuple[ASGIApp, Callable[[], None]]:
+    """Return an application whose traces and metrics are sent, if that is asked for, and what to call at the end."""
+    if not settings.otel:
+        return app, lambda: None
+    from everlearn.service import telemetry  # an extra
+
+    tracers, meters = telemetry.providers()
+    observed = telemetry.Telemetry(app, tracers, meters)
+    keeper = committer.keeper  # it has started
+    gauges: dict[str, Callable[[], float]] = {
+        "waiting": lambda: committer.waiting,
+        "ready": lambda: committer.ready,
+        "agents": lambda: len(keeper.names) if keeper else 0,
+        "quarantined": lambda: len(keeper.quarantined) if keeper else 0,
+    }
+    observed.watch({name: (GAUGES[name], value) for name, value in gauges.items()})
+    committer.observed = observed.committed
+
+    def stop() -> None:
+        tracers.shutdown()
+        meters.shutdown(SHUTDOWN * 1_000)
+
+    return observed, stop
 
 
 def bind(host: str, port: int) -> socket.socket:

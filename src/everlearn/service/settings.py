@@ -105,6 +105,8 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     access_log: bool = False
     """Whether every request is logged."""
+    otel: bool = False
+    """Whether traces and metrics are sent with OpenTelemetry."""
 
     def __post_init__(self) -> None:
         require(0 <= self.port < 1 << 16, "--port", self.port, "give a whole number from 0 to 65535")
