@@ -93,3 +93,19 @@ def test_requests_are_logged_if_that_is_asked_for(start, service):
     assert [entry[field] for field in fields] == ["info", "request", "GET", "/v1/agents", 200]
     service.call("GET", "/v1/agents")
     assert "request" not in {entry["message"] for entry in service.log}
+
+
+def test_shards_that_share_a_request_log_the_same_id(start):
+    """Creation goes to any shard, which passes it on to that of the agent."""
+    service = start("--shards", "2", "--access-log")
+    made = [
+        service.call("POST", "/v1/agents", {"name": f"a{number}", "setup": STATION}).headers["x-request-id"]
+        for number in range(6)
+    ]
+    assert len({*made}) == 6
+
+    def shards(name):
+        lines = [entry for entry in service.log if entry["message"] == "request"]
+        return {entry["shard"] for entry in lines if entry["request"] == name}
+
+    until(lambda: {len(shards(name)) for name in made} == {1, 2}, lambda: service.log)

@@ -10,7 +10,9 @@ import typer
 from everlearn.cli.configuration import Config, effective
 from everlearn.cli.options import AsJson, integer
 from everlearn.cli.output import print_json, say
-from everlearn.errors import InputError
+from everlearn.errors import InputError, require
+
+MOST_SHARDS = 64
 
 
 def serve(
@@ -46,6 +48,10 @@ def serve(
         float,
         typer.Option(metavar="SECONDS", help="How long to wait for the headers of a request, and again for its body."),
     ] = 10.0,
+    shards: Annotated[
+        int | None,
+        integer(help="Serve with this many processes on one address, each with a part of the agents."),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
     otel: Annotated[
@@ -91,11 +97,18 @@ def serve(
     )
     tokens = Tokens() if token_file is None else Tokens.read(token_file)
     settings = Settings(host, port, tokens, tuple(allow_host or ()), limits, access_log, otel)
+    if shards is not None:
+        require(1 <= shards <= MOST_SHARDS, "--shards", shards, f"give a whole number from 1 to {MOST_SHARDS}")
     if show_config:
         _show(effective(context), as_json)
         return
     configure(log_level)
-    serve_directory(Path(data), settings)
+    if shards is None:
+        serve_directory(Path(data), settings)
+        return
+    from everlearn.service.supervisor import serve_shards
+
+    serve_shards(Path(data), settings, shards)
 
 
 def _require_otel() -> None:

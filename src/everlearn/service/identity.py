@@ -7,6 +7,7 @@ it, in the committer's thread as well: a job of the committer carries it there.
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import secrets
 from collections.abc import Mapping
@@ -14,8 +15,18 @@ from contextvars import ContextVar
 
 _SANE = re.compile(rb"[A-Za-z0-9._:=@+/-]{1,128}").fullmatch
 _PARENT = re.compile(rb"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?").fullmatch
-_PROCESS = secrets.token_hex(6).encode()
 _numbers = itertools.count(1)
+_process = b""
+
+
+def _begin() -> None:
+    """Draw what the ids of this process begin with; a forked process, such as a shard, draws anew."""
+    global _process
+    _process = secrets.token_hex(6).encode()
+
+
+_begin()
+os.register_at_fork(after_in_child=_begin)
 
 
 class Request:
@@ -65,7 +76,7 @@ def identify(headers: Mapping[bytes, bytes]) -> Request:
     matched = None if parent is None else _PARENT(parent)
     trace = b"" if matched is None else matched[1]
     if given is None or not _SANE(given):
-        given = trace or b"%b-%x" % (_PROCESS, next(_numbers))
+        given = trace or b"%b-%x" % (_process, next(_numbers))
     request = Request(given) if matched is None else Request(given, trace.decode(), matched[0].decode("latin-1"))
     CURRENT.set(request)
     return request

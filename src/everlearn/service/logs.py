@@ -13,6 +13,9 @@ from everlearn.service.identity import CURRENT
 LEVELS = ("debug", "info", "warning", "error")
 LOG = logging.getLogger("everlearn.service")
 
+CONTEXT: dict[str, object] = {}
+"""What every entry of this process has: the number of its shard."""
+
 
 class JsonLines(logging.Formatter):
     """Write a record as JSON: time, level, message, the request, and what was passed as ``extra={"fields": {...}}``.
@@ -29,7 +32,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return one line."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        entry = {"time": when, "level": record.levelname.lower(), "message": record.getMessage()}
+        entry = {"time": when, "level": record.levelname.lower(), "message": record.getMessage(), **CONTEXT}
         if (request := CURRENT.get()) is not None:
             entry |= request.fields
         entry |= getattr(record, "fields", {})

@@ -2,7 +2,7 @@
 
 This is an application around the service's own, which is there only if it is asked for: without it nothing here is
 imported.  Each request is a span of kind server.  The transaction that wrote the rows of a group of requests is a child
-of the first, with links to the others.  Where all this is sent follows from the variables ``OTEL_*``, as for any program.
+of the first, with links to the others.  Variables ``OTEL_*`` say where all this is sent, as for any program.
 """
 
 from __future__ import annotations
