@@ -273,7 +273,7 @@ class Live:
                 asked = question(self.core)
                 look = None if asked is None else answer(self.store, self.core.agent.task, asked)
                 self._commit(entry_of(self.core, look))
-        except LiveError as error:  # the next observation tries again
+        except Exception as error:  # the observation is safe, and the next one tries again
             LOG.warning("the promotion rule could not look at step %d: %s", self.core.step, error)
 
     @property

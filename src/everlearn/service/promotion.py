@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +41,20 @@ class Promoter:
             keeper = self.committer.keeper
             if keeper is None or not keeper.looking:
                 continue
-            with suppress(Busy):
-                for name, asked in await self.committer.do(None, _due):
-                    await self._take(name, asked)
+            try:
+                due = await self.committer.do(None, _due)
+            except Busy:
+                continue
+            for name, asked in due:
+                await self._take(name, asked)
 
     async def _take(self, name: str, asked: Question | None) -> None:
         try:
             look = None if asked is None else await self._look(name, asked)
             await self.committer.do(name, lambda agents: _record(agents, name, asked, look))
-        except (EverlearnError, Busy) as error:
-            log(logging.ERROR, "the promotion rule could not look", agent=name, error=str(error) or repr(error))
+        except Exception as error:  # the next observation asks for it again
+            line = str(error) if isinstance(error, EverlearnError) else repr(error)
+            log(logging.ERROR, "the promotion rule could not look", agent=name, error=line)
 
     async def _look(self, name: str, asked: Question) -> Look:
         keeper = self.committer.keeper
