@@ -315,7 +315,7 @@ MISTAKES: list[Mistake] = [
     declared("a rate of exploration in percent", "el.live('other', 'service-station', explore=2)",
              "explore: 2; give a probability, as in explore=0.02"),
     declared("a report of an agent that was no shadow", "el.shadow_report('agent')",
-             "agent: agent 'agent' has no observations in shadow mode among these steps"),
+             "agent: 'agent'; has no observations in shadow mode among these steps"),
     declared("a promotion rule with a wrong probability", "agent.set_promotion({'error': 5})",
              "promotion.error: 5; give a probability from 0.000001 to 0.5"),
     declared("a promotion rule with a key that there is not", "agent.set_promotion({'days': 1})",

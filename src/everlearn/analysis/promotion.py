@@ -21,7 +21,7 @@ from everlearn.durable.promotion import MOST_CHANGED, Rule
 from everlearn.durable.reader import Reader
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import greedy_actions
-from everlearn.errors import EverlearnError
+from everlearn.errors import EverlearnError, LiveError
 from everlearn.protocol import Table
 from everlearn.tasks.task import Task
 
@@ -66,6 +66,9 @@ def answer(reader: Reader, task: Task, asked: Question) -> Look:
     """Return the evidence of a journal.  What cannot be computed is no evidence, and the reason is recorded."""
     try:
         return judge(read_transitions(reader, asked.agent, asked.after + 1, asked.last), task, asked)
+    except LiveError:  # it names files, which whoever reads the evidence need not know
+        reason = "the journal cannot be read; everlearn check says why"
+        return Look(nothing_known(asked, reason), np.zeros(len(task.states)))
     except (EverlearnError, ArithmeticError, ValueError, RuntimeError, MemoryError) as error:
         return Look(nothing_known(asked, f"it could not be computed ({error})"), np.zeros(len(task.states)))
 

@@ -23,7 +23,7 @@ from everlearn.durable.entry import Kind, Mode
 from everlearn.durable.reader import Reader
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import greedy_actions, promotion
-from everlearn.errors import LiveError
+from everlearn.errors import InputError
 from everlearn.protocol import Table
 from everlearn.registry import MOST_STEPS, whole
 
@@ -140,13 +140,13 @@ def report_of(
     level = confidence_level(confidence)
     period = _period(reader, core, first, last)
     if period is None:
-        raise LiveError(f"{reader.directory}: agent {name!r} has no observations in shadow mode among these steps")
+        raise InputError("agent", name, "has no observations in shadow mode among these steps")
     policy, since = _policy(core, period)
     data = read_transitions(reader, core.number, since, period[1])
     complete = np.isfinite(data.rewards)
     data = data.where(complete)
     if not data.rewards.size:
-        raise LiveError(f"{reader.directory}: agent {name!r} has no complete observations from step {since} on")
+        raise InputError("agent", name, f"has no complete observations from step {since} on")
     table = np.eye(len(core.agent.task.actions))[policy]
     gain = estimate_gain(data, table, level, core.agent.task.reward.high - core.agent.task.reward.low)
     in_sample = [] if since > period[0] or core.trial.policy else [IN_SAMPLE]

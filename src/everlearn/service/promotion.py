@@ -18,7 +18,7 @@ from everlearn.analysis.promotion import Look, Question, answer, entry_of, nothi
 from everlearn.durable import database
 from everlearn.durable.core import Core
 from everlearn.durable.reader import Reader
-from everlearn.errors import EverlearnError
+from everlearn.errors import EverlearnError, LiveError
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer, Prepared
 from everlearn.service.logs import log
@@ -77,8 +77,11 @@ def compute_report(path: Path, name: str, *given: Any) -> dict[str, Any]:
     """Return a report as a JSON document."""
     from everlearn.analysis.shadow import report_of
 
-    with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
-        return report_of(reader, name, reader.look(name), *given).to_dict()
+    try:
+        with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
+            return report_of(reader, name, reader.look(name), *given).to_dict()
+    except LiveError:  # it names files, which are nobody's business
+        raise LiveError("the journal cannot be read; an operator can say why: everlearn check DIR") from None
 
 
 def _due(agents: Agents) -> list[tuple[str, Question | None]]:
