@@ -22,6 +22,7 @@ from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_rando
 from everlearn.theory.averaging import AveragingTime, averaging_time
 from everlearn.theory.bounds import Bound
 from everlearn.theory.chains import Chain
+from everlearn.theory.constrained import Constrained, Measure, constrained
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
 from everlearn.theory.known import MOST_SEARCHED
 from everlearn.theory.optimum import Optimum, diameter, gaps, optimum
@@ -115,6 +116,16 @@ class Theory:
     def optimal_average_reward(self) -> float:
         """The optimal average reward over all policies, lambda_*."""
         return self.optimum.average_reward
+
+    def constrained(
+        self, cost: Measure | None = None, limit: float | None = None, duration: Measure | None = None
+    ) -> Constrained:
+        """Return the best average reward of policies whose average cost is at most a limit.
+
+        ``cost`` and ``duration`` are functions of (aleatoric state, action, observation).  With durations, reward, cost
+        and limit count per unit of time; without a cost, this is the optimum per unit of time.
+        """
+        return constrained(self.pairs, cost, limit, duration)
 
     @cached_property
     def gaps(self) -> Table:
