@@ -82,9 +82,7 @@ def test_a_limit_that_is_never_met_leaves_the_reward_a_weight() -> None:
 
 @pytest.mark.parametrize("prices", shapes())
 def test_prices_resume_to_the_last_bit_from_json(prices: Prices) -> None:
-    other = make_prices(
-        earning(prices._low, prices._high), prices.durations, prices.cost_range, prices.limit
-    )
+    other = make_prices(earning(prices._low, prices._high), prices.durations, prices.cost_range, prices.limit)
     assert other is not None
     durations, costs = prices.durations or (1.0, 1.0), prices.cost_range or (0.0, 0.0)
     rng = random.Random(2)
@@ -156,7 +154,9 @@ def test_a_declaration_that_makes_no_sense_is_refused(
     assert raised.value.argument == argument
 
 
-@pytest.mark.parametrize(("duration", "cost"), [(None, 1), (1, None), (3, 1), (1, 5), (True, 1), ("1", 1), (float("nan"), 1)])
+@pytest.mark.parametrize(
+    ("duration", "cost"), [(None, 1), (1, None), (3, 1), (1, 5), (True, 1), ("1", 1), (float("nan"), 1)]
+)
 def test_a_measurement_that_is_missing_or_outside_its_range_is_refused(duration: object, cost: object) -> None:
     prices = Prices(earning(0, 1), (0.5, 2), (0, 2), 1.0)
     with pytest.raises(InputError):

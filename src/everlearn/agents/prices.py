@@ -20,11 +20,11 @@ Both are in the algorithmic state of an agent.  They depend on the stream of (r,
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from everlearn.aleatoric.reward import Reward, reward_range
+from everlearn.environments.pure import as_number
 from everlearn.errors import InputError, SnapshotError, require
 
 RATE_MEMORY, RATE_START = 5.0, 100.0
@@ -37,6 +37,12 @@ converges, the average violation tends to 0, by Kronecker's lemma."""
 
 LEAST_WEIGHT = 1e-6
 """The least w: a limit that cannot be met does not make the reward vanish for ever."""
+
+MEASURES = ("duration", "cost")
+"""What may come with an observation beside its reward."""
+
+Measures = dict[str, float]
+"""The measures of a step, by name; those that are not declared are left out."""
 
 Range = tuple[float, float]
 
@@ -182,12 +188,13 @@ def make_prices(reward: Reward, durations: object, cost_range: object, limit: ob
     if limit is None:
         return Prices(reward, times)
     costs = reward_range(cost_range, "cost_range")
-    number = isinstance(limit, numbers.Real) and not isinstance(limit, bool) and math.isfinite(float(limit))
-    require(number, "limit", limit, "give a finite number")
+    most_cost = _number(limit)
+    if not math.isfinite(most_cost):
+        raise InputError("limit", limit, "give a finite number")
     least = rate_range(costs, times)[0]
-    remedy = f"no policy can meet it, since the cost is at least {least:g}; raise it"
-    require(float(limit) >= least, "limit", limit, remedy)  # type: ignore[arg-type]
-    return Prices(reward, None if durations is None else times, costs, float(limit))  # type: ignore[arg-type]
+    remedy = f"no policy can meet it, since the average cost is at least {least:g}; raise it"
+    require(most_cost >= least, "limit", limit, remedy)
+    return Prices(reward, None if durations is None else times, costs, most_cost)
 
 
 def restore_prices(prices: Prices | None, algorithmic: Mapping[str, Any]) -> None:
@@ -205,11 +212,11 @@ def rate_range(amounts: Range, durations: Range) -> Range:
     return min(rates), max(rates)
 
 
-def measured(prices: Prices | None, duration: object, cost: object) -> dict[str, float]:
-    """Return the numbers that come with an observation, by name; raise if one is missing, wrong or not declared."""
+def measured(prices: Prices | None, duration: object, cost: object) -> Measures:
+    """Return what comes with an observation, by name; raise if something is missing, wrong or not declared."""
     ranges = (None, None) if prices is None else (prices.durations, prices.cost_range)
-    measures = {}
-    for name, value, ends in zip(("duration", "cost"), (duration, cost), ranges, strict=True):
+    measures: Measures = {}
+    for name, value, ends in zip(MEASURES, (duration, cost), ranges, strict=True):
         if ends is not None:
             measures[name] = _within(value, ends, name)
         elif value is not None:
@@ -222,9 +229,15 @@ def _within(value: object, ends: Range, name: str) -> float:
     """Return a number that comes with an observation; raise if it is none, or outside its range."""
     low, high = ends
     remedy = f"the setup declares a {name}: pass it with each observation, a number from {low:g} to {high:g}"
-    fine = isinstance(value, numbers.Real) and not isinstance(value, bool) and low <= value <= high
-    require(fine, name, value, remedy)
-    return float(value) + 0.0  # type: ignore[arg-type]  # a real number; and -0.0 is 0.0
+    number = _number(value)
+    require(low <= number <= high, name, value, remedy)
+    return number + 0.0  # -0.0 is 0.0
+
+
+def _number(value: object) -> float:
+    """Return a number; NaN if it is none."""
+    number = None if isinstance(value, bool) else as_number(value)
+    return math.nan if number is None else number
 
 
 def _numbers(snapshot: object) -> list[float]:

@@ -190,7 +190,14 @@ class Client(Operator):
             raise InputError("executed", executed, "in shadow mode somebody else decides; name what was executed")
         if action is None:
             raise InputError("executed", executed, "nothing was asked for; call act() first, or name what was executed")
-        entry = {"observation": observation, "executed": action, "reward": reward, "state": state, "duration": duration, "cost": cost}
+        entry = {
+            "observation": observation,
+            "executed": action,
+            "reward": reward,
+            "state": state,
+            "duration": duration,
+            "cost": cost,
+        }
         self._unsent.append({**entry, "allowed": self._allowed})
         self._pending, self._allowed, self._observation = None, None, observation
         if self._fallback is not None:

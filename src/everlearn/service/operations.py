@@ -123,7 +123,9 @@ def _repeated(agents: Agents, core: Core, body: ObserveIn) -> Entry | None:
 
 
 def _outcome(body: ObserveIn) -> Outcome:
-    return Outcome(as_label(body.observation), as_label(body.executed), body.reward, as_label(body.state), body.duration, body.cost)
+    return Outcome(
+        as_label(body.observation), as_label(body.executed), body.reward, as_label(body.state), body.duration, body.cost
+    )
 
 
 def _proposed(agents: Agents, core: Core, allowed: list[Any] | None) -> dict[str, Any]:

@@ -54,7 +54,9 @@ def constrained(
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, hstack, vstack
 
-    require((cost is None) == (limit is None), "limit", limit, "a cost and its limit go together; give both, or neither")
+    require(
+        (cost is None) == (limit is None), "limit", limit, "a cost and its limit go together; give both, or neither"
+    )
     r = pairs.rewards.ravel()
     d = np.ones_like(r) if duration is None else _expected(pairs, duration)
     require(bool((d > 0).all()), "duration", float(d.min()), "give durations above 0")
