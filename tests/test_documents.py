@@ -75,6 +75,7 @@ EXECUTED = [
             "practical",
             "tasks",
             "theory",
+            "time-and-cost",
             "tune",
             "tutorial",
         )

@@ -27,7 +27,7 @@ TIMED = {**SHOP, "durations": (0.5, 12)}
 
 
 @el.task(actions=["take", "skip"], observations=["short", "long"], memory="short", reward_range=(0, 5))
-def shop(memory, action):  # noqa: ARG001 - what is offered does not depend on what was done
+def shop(memory, action):
     """Offer short and long jobs, equally often."""
     yield "short", 0.5, "short"
     yield "long", 0.5, "long"

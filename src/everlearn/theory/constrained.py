@@ -54,9 +54,8 @@ def constrained(
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, hstack, vstack
 
-    require(
-        (cost is None) == (limit is None), "limit", limit, "a cost and its limit go together; give both, or neither"
-    )
+    together = (cost is None) == (limit is None)
+    require(together, "limit", limit, "a cost and its limit go together; give both, or neither")
     r = pairs.rewards.ravel()
     d = np.ones_like(r) if duration is None else _expected(pairs, duration)
     require(bool((d > 0).all()), "duration", float(d.min()), "give durations above 0")
@@ -80,6 +79,7 @@ def constrained(
 
 
 def _expected(pairs: Pairs, measure: Measure) -> Table:
-    """Return the expectation of a measure by action and pair, as of a reward."""
-    other = replace(pairs.task, reward=Reward(measure, -LARGEST, LARGEST))
-    return tabulate(other, max(pairs.size, 1)).rewards.ravel()
+    """Return the expectation of a measure by action and pair: that of the reward of another task."""
+    other = tabulate(replace(pairs.task, arrays=None, reward=Reward(measure, -LARGEST, LARGEST)), pairs.size)
+    places = {label: place for place, label in enumerate(other.labels)}  # a task made from arrays has another order
+    return other.rewards[:, [places[label] for label in pairs.labels]].ravel()
