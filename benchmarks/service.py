@@ -29,10 +29,10 @@ def over_http() -> list[dict[str, str]]:
     found: dict[tuple[str, int], list[tuple[float, list[float]]]] = {}
     with _running("service") as service, _running("bare") as bare:
         for port in (bare, service):  # warm up
-            asyncio.run(_load(port, MANY, 2.0))
+            asyncio.run(load(port, MANY, 2.0))
         for agents in (1, MANY) * ROUNDS:
             for name, port in (("bare", bare), ("service", service)):
-                found.setdefault((name, agents), []).append(asyncio.run(_load(port, agents, SECONDS)))
+                found.setdefault((name, agents), []).append(asyncio.run(load(port, agents, SECONDS)))
     return [_row(found, agents) for agents in (1, MANY)]
 
 
@@ -41,10 +41,10 @@ def _row(found: dict[tuple[str, int], list[tuple[float, list[float]]]], agents: 
     times = sorted(one for _, times in found["service", agents] for one in times)
     return {
         "agents, each with a client": str(agents),
-        "service, steps a second": f"{rate['service', agents]:,.0f}",
+        "service, steps per second": f"{rate['service', agents]:,.0f}",
         "bare endpoint": f"{rate['bare', agents]:,.0f}",
-        "of the bare endpoint": f"{rate['service', agents] / rate['bare', agents]:.2f}",
-        "of one agent": f"{rate['service', agents] / rate['service', 1]:.2f}",
+        "relative to the bare endpoint": f"{rate['service', agents] / rate['bare', agents]:.2f}",
+        "relative to one agent": f"{rate['service', agents] / rate['service', 1]:.2f}",
         "p50, ms": f"{1e3 * times[len(times) // 2]:.2f}",
         "p99, ms": f"{1e3 * times[len(times) * 99 // 100]:.2f}",
     }
@@ -94,8 +94,8 @@ def _create(port: int, name: str) -> None:
     urllib.request.urlopen(request).read()
 
 
-async def _load(port: int, agents: int, seconds: float) -> tuple[float, list[float]]:
-    """Let a client for each agent send steps for a while; return steps a second, and how long each took."""
+async def load(port: int, agents: int, seconds: float) -> tuple[float, list[float]]:
+    """Let a client for each agent send steps for a while; return steps per second, and how long each took."""
     began = time.perf_counter()
     ends = began + seconds
     done = await asyncio.gather(*(_client(port, f"a{number}", ends) for number in range(agents)))
