@@ -73,6 +73,7 @@ EXECUTED = [
             "live",
             "own-agent",
             "practical",
+            "shadow",
             "tasks",
             "theory",
             "time-and-cost",
