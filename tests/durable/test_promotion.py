@@ -278,6 +278,15 @@ def test_a_design_without_a_policy_cannot_have_a_rule(tmp_path):
         el.live(tmp_path / "new", **SETUP, agent=plain, promotion={})
 
 
+def test_an_agent_with_durations_cannot_have_a_rule(tmp_path):
+    with pytest.raises(InputError, match="promotion"):
+        el.live(tmp_path / "new", **SETUP, durations=(1, 2), promotion={})
+    with el.live(tmp_path / "new", **SETUP, durations=(1, 2)) as agent:
+        with pytest.raises(InputError, match="promotion"):
+            agent.set_promotion({})
+        assert agent.inspect()["promotion"] is None
+
+
 def test_levels_add_up_to_the_error():
     rule = Rule(error=0.05)
     total = sum(rule.level(candidate, look) for candidate in range(1, 300) for look in range(1, 300))

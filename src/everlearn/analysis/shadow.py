@@ -38,6 +38,8 @@ IN_SAMPLE = (
     "a promotion rule judges a policy by later steps"
 )
 
+PRICED = "the gain is in reward per step; the durations and the costs of this agent are not considered"
+
 _SHADOWED = "SELECT max(step) FROM journal WHERE agent = ? AND kind = ? AND step <= ? AND mode "
 _AGREEMENT = """SELECT state, count(*), count(proposed), coalesce(sum(proposed = executed), 0) FROM journal
 WHERE agent = ? AND kind = ? AND step BETWEEN ? AND ? GROUP BY state"""
@@ -149,6 +151,7 @@ def report_of(
         raise InputError("agent", name, f"has no complete observations from step {since} on")
     table = np.eye(len(core.agent.task.actions))[policy]
     gain = estimate_gain(data, table, level, core.agent.task.reward.high - core.agent.task.reward.low)
+    priced = [] if core.setup.prices is None else [PRICED]
     in_sample = [] if since > period[0] or core.trial.policy else [IN_SAMPLE]
     return ShadowReport(
         agent=name,
@@ -160,7 +163,7 @@ def report_of(
         gain={**_gain(gain, data, core, level), "policy_step": since - 1 if not in_sample else core.step},
         states=tuple(_states(reader, core, period, policy, gain)),
         missing=tuple(_missing(gain, core, policy, len(data.rewards))),
-        warnings=(*assumptions(data, gain.paired, int((~complete).sum())), *in_sample),
+        warnings=(*assumptions(data, gain.paired, int((~complete).sum())), *priced, *in_sample),
         promotion=promotion(core),
     )
 

@@ -281,7 +281,7 @@ class Core:
 
     def arm(self, rule: Rule | None) -> Entry:
         """Return the entry of a promotion rule that is set, or set again."""
-        if rule is not None:
+        if self.setup.check_promotion(rule) is not None:
             weights(self.agent)  # raises if the design has no policy to judge
         note = {"event": "armed", "rule": None if rule is None else rule.document()}
         return self.change_mode(self.mode, note)

@@ -112,9 +112,9 @@ class Setup:
         require(late, "reward_delay", self.reward_delay, "rewards follow from the setup, so none is late; leave it out")
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
-        self.promotion = Rule.read(self.values["promotion"])
         self.explore = _rate(self.values["explore"])
         self.prices = self._prices()
+        self.promotion = self.check_promotion(Rule.read(self.values["promotion"]))
         self.drift = _drift(self.values["drift"])
         self.allowed = _allowed(self.values["allowed"], self.task)
 
@@ -168,6 +168,14 @@ class Setup:
             self.design = replace(self.design, schedule=replace(self.design.schedule, name=schedule["name"]))
         if agent and agent["functions"] and self.design.own:
             self.design = replace(self.design, name=agent["name"])
+
+    def check_promotion(self, rule: Rule | None) -> Rule | None:
+        """Return a promotion rule if the agent can have it."""
+        fine = rule is None or self.prices is None
+        require(
+            fine, "promotion", None, "judges the reward per step, not per unit of time or under a limit; leave it out"
+        )
+        return rule
 
     def with_promotion(self, rule: Rule | None) -> Setup:
         """Return the same setup with another promotion rule."""
