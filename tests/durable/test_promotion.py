@@ -105,6 +105,14 @@ def test_every_look_uses_later_steps_alone_and_its_share_of_the_error(tmp_path):
     agent.close()
 
 
+def test_a_look_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("everlearn.analysis.promotion.MOST_EVIDENCE", 70)
+    agent, _ = shadowed(tmp_path, 210, promotion={"every": 50, "gain": 0.9})
+    last = agent.inspect()["promotion"]["last_look"]
+    assert (last["first"], last["last"], last["steps"]) == (131, 200, 70)
+    agent.close()
+
+
 def test_the_bound_must_exceed_the_gain_for_as_long_as_the_rule_says(tmp_path):
     agent, machine = shadowed(tmp_path, promotion={**RULE, "steps": 200})
     until_promoted(agent, machine)

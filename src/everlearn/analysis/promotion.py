@@ -27,6 +27,9 @@ from everlearn.tasks.task import Task
 
 HOUR = 3600.0
 
+MOST_EVIDENCE = 1_000_000
+"""How many steps are looked at, the last ones, so that no look takes longer than about ten seconds."""
+
 
 class Question(NamedTuple):
     """What is to be looked at: the steps after ``after`` up to ``last`` of an agent, by its number."""
@@ -59,7 +62,8 @@ def question(core: Core) -> Question | None:
         controller = Earned(known["controller"], known["controller_error"], known["freedom"])
     which = max(trial.candidates, 1)
     level = rule.level(which if controller is None else 1, look)
-    return Question(core.number, trial.anchor, core.look_at, which, look, trial.policy, level, controller)
+    after = max(trial.anchor, core.look_at - MOST_EVIDENCE)
+    return Question(core.number, after, core.look_at, which, look, trial.policy, level, controller)
 
 
 def answer(reader: Reader, task: Task, asked: Question) -> Look:

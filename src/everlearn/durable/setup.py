@@ -172,9 +172,8 @@ class Setup:
     def check_promotion(self, rule: Rule | None) -> Rule | None:
         """Return a promotion rule if the agent can have it."""
         fine = rule is None or self.prices is None
-        require(
-            fine, "promotion", None, "judges the reward per step, not per unit of time or under a limit; leave it out"
-        )
+        remedy = "a rule judges reward per step, and this agent has durations or costs; leave it out"
+        require(fine, "promotion", rule and rule.document(), remedy)
         return rule
 
     def with_promotion(self, rule: Rule | None) -> Setup:
