@@ -168,7 +168,7 @@ class TestCompletion:
             (["run", "riverswim", "--agent", "d"], ["discounted", "discounted-subroutine", "differential-q"]),
             (["run", "riverswim", "--steps", "wrong", "--schedule", "s"], ["smooth"]),
             (["run", "riverswim", "--engine", "c"], ["compiled"]),
-            (["leaderboard", "--task", "t"], ["t-maze"]),
+            (["leaderboard", "--task", "t-"], ["t-maze"]),
             (["theory", "acc"], ["access-control"]),
         ],
     )
