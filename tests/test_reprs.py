@@ -32,6 +32,14 @@ def evaluation() -> el.Evaluation:
     return el.evaluate(directory, "left")
 
 
+def shadow_report() -> el.ShadowReport:
+    with el.live(directory := tempfile.mkdtemp(), "riverswim") as agent:
+        agent.shadow()
+        for _ in range(20):
+            agent.observe(0, executed="left")
+    return el.shadow_report(directory)
+
+
 def live() -> el.Live:
     return el.live(tempfile.mkdtemp(), "riverswim")
 
@@ -55,6 +63,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "Result": result,
     "Reward": lambda: random_mdp(1).reward,
     "Schedule": lambda: el.Agent(random_mdp(1), schedule="smooth").design.schedule,
+    "ShadowReport": shadow_report,
     "Task": lambda: random_mdp(1),
     "Theory": lambda: el.Theory(random_mdp(1)),
     "Tuned": lambda: el.tune({**TUNING, "search": SEARCH}),

@@ -15,7 +15,7 @@ from typing import Any
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.snapshot import unpack
-from everlearn.durable.choice import explored, greedy, labels_of, mask_of, packed, proposal, unpacked
+from everlearn.durable.choice import explored, greedy, labels_of, mask_of, packed, proposal, unpacked, weights
 from everlearn.durable.drift import Gauge
 from everlearn.durable.entry import (
     MODES,
@@ -30,6 +30,7 @@ from everlearn.durable.entry import (
     first_check,
     pack_numbers,
 )
+from everlearn.durable.promotion import NEVER, Rule, Trial, pack_mode
 from everlearn.durable.setup import Setup
 from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, RewardError, require
 from everlearn.labels import as_label
@@ -54,11 +55,16 @@ class Core:
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
         self.waiting: dict[int, Experience] = {}  # by step, what has happened and whose rewards are still to come
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
+        self.trial = Trial()  # what the promotion rule knows
         self._mode = Mode.LEARN
         self._prepared: Entry | None = None
         self._snapshot_step = 0
         self._every = (1 << self.agent.indexed.actions) - 1
         self._learned = self.agent.learned
+        self.look_at = NEVER  # the step at which the promotion rule looks at its evidence
+        if setup.promotion is not None:
+            weights(self.agent)  # raises now if the design has no policy to judge
+            self._plan_look()
 
     @property
     def t(self) -> int:
@@ -254,12 +260,28 @@ class Core:
         except OverflowError:
             return self.agent.task.reward.check(math.inf)
 
-    def change_mode(self, mode: str) -> Entry:
-        """Return the entry of a change of mode."""
+    def change_mode(self, mode: str, note: dict[str, Any] | None = None) -> Entry:
+        """Return the entry of a change of mode, with a note if it is one of the promotion rule."""
         require(mode in MODES, "mode", mode, f"known: {', '.join(MODES)}")
         if mode == "frozen":
             greedy(self.agent, self.agent.situation, self._every)  # raises now if the design cannot act so
-        return self.entry(Kind.MODE, self.step, payload=mode.encode())
+        return self.entry(Kind.MODE, self.step, payload=pack_mode(mode, note))
+
+    def demote(self) -> Entry:
+        """Return the entry that undoes a promotion: back to shadow mode; the rule rests until it is set again."""
+        return self.change_mode("shadow", {"event": "demoted", "reason": "an operator"})
+
+    def arm(self, rule: Rule | None) -> Entry:
+        """Return the entry of a promotion rule that is set, or set again."""
+        if rule is not None:
+            weights(self.agent)  # raises if the design has no policy to judge
+        note = {"event": "armed", "rule": None if rule is None else rule.document()}
+        return self.change_mode(self.mode, note)
+
+    def rearm(self) -> None:
+        """Let the promotion rule begin again, because it is another one."""
+        self.trial = self.trial.noted(self.mode, self.step, {"event": "armed"})
+        self._plan_look()
 
     def forget(self, mask: int | None) -> Entry | None:
         """Return the entry that withdraws the pending action, so that another can be chosen from a mask.
@@ -323,7 +345,7 @@ class Core:
         if entry.is_observation:
             self._observe(entry)
         elif entry.kind == Kind.MODE:
-            self._mode = MODES.index((entry.payload or b"").decode())
+            self._enter(entry)
         elif entry.kind in (Kind.ROLLBACK, Kind.IMPORT):
             self._adopt(entry)
         elif entry.kind == Kind.REWARD:
@@ -333,6 +355,16 @@ class Core:
         elif entry.kind == Kind.CHANGE:
             self.changed = {"step": entry.step, "changes": entry.accepted.changes}
         self.step, self.seq, self.check = entry.step, entry.seq, entry.check
+
+    def _enter(self, entry: Entry) -> None:
+        mode, note = entry.changed_mode
+        self._mode = MODES.index(mode)
+        self.trial = self.trial.noted(mode, entry.step, note)
+        self._plan_look()
+
+    def _plan_look(self) -> None:
+        rule = self.setup.promotion
+        self.look_at = NEVER if rule is None else self.trial.next_look(rule, self.mode)
 
     def _propose_again(self, entry: Entry) -> None:
         """Propose what an entry of the journal says was proposed; raise if that is not what happens.
@@ -403,6 +435,8 @@ class Core:
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
         if self.waiting:
             more["waiting"] = [[step, *map(int, (*e[:3], e[4]))] for step, e in self.waiting.items()]
+        if self.setup.promotion is not None or self.trial.promotions:
+            more["trial"] = self.trial.document()
         if self.noted and self.agent.pending is not None:
             more["noted"] = self.noted
         if self.failure is not None:
@@ -423,6 +457,8 @@ class Core:
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
         self.failure = Failed(*more["failure"]) if "failure" in more else None
+        self.trial = Trial.read(more["trial"]) if "trial" in more else Trial()
+        self._plan_look()
         self.noted, waiting = more.get("noted", {}), more.get("waiting", [])
         self.waiting = {step: Experience(s, a, o, math.nan, following) for step, s, a, o, following in waiting}
         if more["gauge"] is not None:  # a snapshot of an earlier version may have none

@@ -18,6 +18,7 @@ from everlearn.durable.database import is_begun
 from everlearn.durable.drift import Alarm
 from everlearn.durable.entry import Entry, Outcome
 from everlearn.durable.logs import read_log, warmed
+from everlearn.durable.promotion import Rule
 from everlearn.durable.setup import Setup, make_setup, simple
 from everlearn.durable.store import Store
 from everlearn.durable.trial import try_state
@@ -55,6 +56,7 @@ def live(
     snapshot_every: int | None = None,
     retain: int | None = None,
     drift: Mapping[str, Any] | None = None,
+    promotion: Mapping[str, Any] | None = None,
     accept_changes: bool = False,
 ) -> Live:
     """Open the durable agent in a directory, or create it there.
@@ -97,6 +99,9 @@ def live(
         minimum number of most recent steps to retain in the journal; all by default
     drift:
         ``{"batch": 1000, "rarity": 10000}``, see :mod:`everlearn.durable.drift`
+    promotion:
+        when an agent in shadow mode takes control, such as ``{"gain": 0, "hours": 24}``, see
+        :class:`everlearn.durable.promotion.Rule`
     accept_changes:
         accept changed arguments, so that the agent resumes; the change is recorded in the journal
 
@@ -144,6 +149,7 @@ class Live:
             self.store.close()
             raise
         self._given = {**self.core.setup.objects, "parameters": setup.get("parameters")}  # the rest is on disk
+        self._look()  # a crash may have come between an observation and the look that was due after it
 
     def __repr__(self) -> str:
         """Return one line: the design, the task, the directory and the step."""
@@ -218,6 +224,8 @@ class Live:
             if entry is None:
                 entry = self.core.prepare(*outcome)
                 self._commit(entry)
+                if self.core.step >= self.core.look_at:
+                    self._look()
             return entry.reward
 
     def reward(self, step: int, reward: float) -> None:
@@ -254,6 +262,20 @@ class Live:
             except StoreFull as error:  # the observation is safe without it, and the next observation tries again
                 LOG.warning("no snapshot at step %d: %s", self.core.step, error)
 
+    def _look(self) -> None:
+        """Let the promotion rule look at its evidence, if that is due; what was observed is safe in any case."""
+        if self.core.step < self.core.look_at:
+            return
+        from everlearn.analysis.promotion import answer, entry_of, question
+
+        try:
+            while self.core.step >= self.core.look_at:
+                asked = question(self.core)
+                look = None if asked is None else answer(self.store, self.core.agent.task, asked)
+                self._commit(entry_of(self.core, look))
+        except LiveError as error:  # the next observation tries again
+            LOG.warning("the promotion rule could not look at step %d: %s", self.core.step, error)
+
     @property
     def step(self) -> int:
         """The number of observations so far."""
@@ -288,6 +310,30 @@ class Live:
         Pass ``executed`` to every ``observe``.
         """
         self._change_mode("shadow")
+
+    def demote(self) -> None:
+        """Return to shadow mode after a promotion; the promotion rule rests until it is set again."""
+        with self._turn:
+            self._commit(self.core.demote())
+
+    def set_promotion(self, rule: Mapping[str, Any] | None) -> None:
+        """Set the promotion rule, or the same one again, so that it begins anew; None removes it."""
+        with self._turn:
+            known = Rule.read(rule)
+            entry, self._current = self.core.arm(known), False
+            self.store.arm(NAME, self.core, entry, known)
+            self.core.apply(entry)
+            self._current = True
+
+    def report(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Return how the agent in shadow mode compares with the controller in charge, as a JSON document.
+
+        See :func:`everlearn.shadow_report`.
+        """
+        from everlearn.analysis.shadow import report_of
+
+        with self._turn:
+            return report_of(self.store, NAME, self.core, confidence).to_dict()
 
     def _change_mode(self, mode: str) -> None:
         with self._turn:

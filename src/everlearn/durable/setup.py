@@ -8,6 +8,7 @@ To add a key, add it to ``KEYS`` and to the arguments of :func:`everlearn.durabl
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import numbers
@@ -32,6 +33,7 @@ from everlearn.durable.declaration import (
 )
 from everlearn.durable.drift import Gauge
 from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule, task_of_face
+from everlearn.durable.promotion import Rule
 from everlearn.errors import InputError, LabelError, require
 from everlearn.labels import as_label, check_label, check_labels, encode
 from everlearn.registry import MOST_STEPS, plain
@@ -66,6 +68,7 @@ KEYS = {
     "snapshot_every": Key(10_000, change=True),
     "retain": Key(change=True),
     "drift": Key({}, change=False),
+    "promotion": Key(change=True),
 }
 MOST_DELAY = 10_000
 """For how many steps a reward may be waited for; what waits is part of every snapshot."""
@@ -105,6 +108,7 @@ class Setup:
         require(late, "reward_delay", self.reward_delay, "rewards follow from the setup, so none is late; leave it out")
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
+        self.promotion = Rule.read(self.values["promotion"])
         self.explore = _rate(self.values["explore"])
         self.drift = _drift(self.values["drift"])
         self.allowed = _allowed(self.values["allowed"], self.task)
@@ -147,6 +151,14 @@ class Setup:
             self.design = replace(self.design, schedule=replace(self.design.schedule, name=schedule["name"]))
         if agent and agent["functions"] and self.design.own:
             self.design = replace(self.design, name=agent["name"])
+
+    def with_promotion(self, rule: Rule | None) -> Setup:
+        """Return the same setup with another promotion rule."""
+        other = copy.copy(self)
+        document = None if rule is None else rule.document()
+        other.document, other.values = ({**each, "promotion": document} for each in (self.document, self.values))
+        other.promotion = rule
+        return other
 
     def agent(self) -> Agent:
         """Return a new agent; what is forbidden has the value minus infinity."""
@@ -232,6 +244,8 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(values["allowed"], Mapping):
         allowed = values["allowed"].items()
         values["allowed"] = [[state, listed(actions, "allowed")] for state, actions in allowed]
+    rule = Rule.read(values["promotion"])
+    values["promotion"] = None if rule is None else rule.document()
     if values["task"] is not None:
         values["aleatoric"] = values["reward"] = "task"
     elif values["observations"] is None and isinstance(values["aleatoric"], str) and values["aleatoric"] == GIVEN:

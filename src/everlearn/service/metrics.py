@@ -126,6 +126,9 @@ AGENT_GAUGES = {
     "recent_average": "Average reward of recent steps.",
     "quarantined": "1 if its design has failed, so that it neither acts nor learns.",
     "drift_alarms": "How often the drift alarm was raised.",
+    "shadow": "1 if it is in shadow mode: it proposes, and another controller decides.",
+    "promotions": "How often its promotion rule has put it in control.",
+    "gain_lower_bound": "Lower bound of its gain over the controller, at the last look of its promotion rule.",
     "drift_statistic": "How far recent rewards have fallen behind earlier ones; the alarm is raised where it is large.",
 }
 
