@@ -6,15 +6,16 @@ h(s_{t+1}) - q(s_t, a_t).  Whether or not the aleatoric state is a Markov state,
 
     lambda + E_pi[e_t],    where E_pi[e_t] is estimated by    sum_t W_t e_t / sum_t W_t,
 
-and W_t = w(s_{t-k+1}) rho_{t-k+1} ... rho_t weights the last k decisions; w is the ratio of the stationary
-distribution of the empirical chain to the share of each state in the data.  This is a per-decision importance weighting of a
-partial history (Hu and Wager, *Off-policy evaluation in partially observed Markov decision processes*, 2023), with the
-model as a control variate, as in Kallus and Uehara's *Double reinforcement learning* (2022), where k = 1.
+and W_t = w(s_{t-k+1}) rho_{t-k+1} ... rho_t weights the last k decisions; w is the ratio of the stationary distribution
+of the empirical chain to the share of each state in the data.  This is a per-decision importance weighting of a partial
+history (Hu and Wager, *Off-policy evaluation in partially observed Markov decision processes*, 2023), with the model as
+a control variate, as in Kallus and Uehara's *Double reinforcement learning* (2022), where k = 1.
 
 It is *doubly robust*: if the aleatoric state is a Markov state, e_t has mean zero given (s_t, a_t), whatever the
 weights; if it is not, what is left of the error is that the distribution k decisions ago was not that of the policy,
-which decays with k as fast as the environment forgets.  Large k cost variance: k is the largest for which the effective
-number of steps, (sum W)^2 / sum W^2, is enough.
+which decays with k as fast as the environment forgets.  How long it remembers is read off the data: e_t is correlated
+over that many steps.  Not every memory shows in these correlations, so k is at least 4, and larger where that costs
+little.  If the weights leave too few effective steps, (sum W)^2 / sum W^2, there is no estimate.
 """
 
 from __future__ import annotations
@@ -29,8 +30,14 @@ from everlearn.durable.entry import PROPENSITY
 from everlearn.durable.transitions import Transitions
 from everlearn.protocol import Table
 
+HISTORIES = (32, 24, 16, 12, 8, 6, 4)
+"""How many decisions a history has: the most that leave ample effective steps."""
+
+AMPLE = 0.1
+"""The share of effective steps that is ample."""
+
 LONGEST = 64
-"""How many decisions a history may have."""
+"""How many steps apart correlations are looked for."""
 
 ENOUGH = 300
 """The least effective number of steps of an estimate."""
@@ -56,10 +63,10 @@ def weighted(data: Transitions, policy: Table, found: Estimate, confidence: floa
     Examples
     --------
     >>> from everlearn.analysis.off_policy import estimate
-    >>> random, zeros = np.random.default_rng(1), np.zeros(4000, dtype=int)
-    >>> actions = random.integers(2, size=4000)
-    >>> rewards = actions * random.random(4000)
-    >>> numbers = {"propensity": np.full(4000, 0.5)}
+    >>> random, zeros = np.random.default_rng(0), np.zeros(8000, dtype=int)
+    >>> actions = random.integers(2, size=8000)
+    >>> rewards = actions * random.random(8000)
+    >>> numbers = {"propensity": np.full(8000, 0.5)}
     >>> data = Transitions(zeros, actions, zeros, rewards, zeros, None, numbers)
     >>> policy = np.array([[0.0, 1.0]])
     >>> found = weighted(data, policy, estimate(data, policy))
@@ -73,20 +80,18 @@ def weighted(data: Transitions, policy: Table, found: Estimate, confidence: floa
     ratios = policy[data.states, data.actions] / logged
     states = np.bincount(data.states, minlength=len(policy))
     density = found.weights.sum(axis=1) * len(logged) / np.maximum(states, 1)
-    history = _memory(found.residuals)
-    weights = _weights(ratios, density[data.states], history)
-    squares = float((weights**2).sum())
-    effective = float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
-    if history > LONGEST or effective < ENOUGH:
-        return None
-    return _estimate(data, policy, found, confidence, history, effective, weights)
+    memory, chosen = _memory(found.residuals), None
+    for history in (*(each for each in HISTORIES if each > memory), memory):
+        weights = _weights(ratios, density[data.states], history)
+        squares = float((weights**2).sum())
+        effective = float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
+        if chosen is None and effective >= (ENOUGH if history == memory else max(ENOUGH, AMPLE * len(ratios))):
+            chosen = history, effective, weights
+    return None if chosen is None else _estimate(data, policy, found, confidence, *chosen)
 
 
 def _memory(residuals: Table) -> int:
-    """Return how many decisions to weight: half as many again as the steps over which residuals are correlated.
-
-    Residuals of a Markov state are not correlated; then one decision is enough.
-    """
+    """Return the least number of decisions to weight: half as many again as the lags at which residuals correlate."""
     centred = residuals - residuals.mean()
     variance, limit = float(centred @ centred), SIGNIFICANT / math.sqrt(len(centred))
     last = 0
@@ -95,7 +100,7 @@ def _memory(residuals: Table) -> int:
             last = lag
         elif lag >= last + QUIET:
             break
-    return 1 + round(MARGIN * last)
+    return max(HISTORIES[-1], 1 + round(MARGIN * last))
 
 
 def _weights(ratios: Table, density: Table, history: int) -> Table:
