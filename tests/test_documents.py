@@ -76,6 +76,7 @@ EXECUTED = [
             "shadow",
             "tasks",
             "theory",
+            "time-and-cost",
             "tune",
             "tutorial",
         )

@@ -32,6 +32,12 @@ def evaluation() -> el.Evaluation:
     return el.evaluate(directory, "left")
 
 
+def replayed() -> el.Replay:
+    with el.live(directory := tempfile.mkdtemp(), "riverswim") as agent:
+        agent.warm_start([(0, "left")] * 20)
+    return el.replay(directory)
+
+
 def shadow_report() -> el.ShadowReport:
     with el.live(directory := tempfile.mkdtemp(), "riverswim") as agent:
         agent.shadow()
@@ -59,6 +65,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "IndexedTask": lambda: el.IndexedTask(random_mdp(1)),
     "Live": live,
     "Model": lambda: shop().finish().model,
+    "Replay": replayed,
     "ScheduleValues": lambda: el.Agent(random_mdp(1)).now,
     "Result": result,
     "Reward": lambda: random_mdp(1).reward,

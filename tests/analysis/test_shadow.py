@@ -7,7 +7,7 @@ import random
 import pytest
 
 import everlearn as el
-from everlearn.errors import InputError, LiveError
+from everlearn.errors import InputError
 from tests.memory import tmp_path, tmp_path_factory
 
 __all__ = ["tmp_path", "tmp_path_factory"]
@@ -71,7 +71,7 @@ def test_where_the_data_cannot_tell_it_names_states_and_what_would_help(tmp_path
 def test_a_period_without_proposals_has_no_agreement(tmp_path):
     with el.live(tmp_path, **SETUP) as agent:
         agent.observe("idle", executed="slow", reward=0.5)
-        with pytest.raises(LiveError, match="no observations in shadow mode"):
+        with pytest.raises(InputError, match="no observations in shadow mode"):
             agent.report()
         agent.shadow()
         for _ in range(30):

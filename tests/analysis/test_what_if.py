@@ -66,10 +66,10 @@ def test_what_is_refused(echo, tmp_path):
 
 
 def test_logged_exploration_adds_an_estimate_by_weights(tmp_path):
-    draw = random.Random(3).choice
+    draw = random.Random(4).choice
     with el.live(tmp_path / "a", **ECHO, explore=0.5, seed=1) as agent:
-        for _ in range(1500):
-            agent.observe(draw("xy"), reward=0.75 if agent.act() == "b" else 0.25)
+        for _ in range(6000):
+            agent.observe(draw("xy"), reward=draw((0.5, 1.0)) if agent.act() == "b" else draw((0.0, 0.25)))
     found = el.evaluate(tmp_path / "a", "b")
     assert found.weighted["lower"] <= 0.75 <= found.weighted["upper"]
     assert found.weighted["effective_steps"] > 300

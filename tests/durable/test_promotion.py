@@ -86,6 +86,33 @@ def test_the_list_of_agents_reads_the_mode_from_a_row_with_a_note(tmp_path):
     agent.close()
 
 
+def test_every_look_uses_later_steps_alone_and_its_share_of_the_error(tmp_path):
+    """In 200 steps there are looks at several candidates, since the policy of the agent still changes."""
+    agent, _ = shadowed(tmp_path, 200, promotion={"every": 10, "gain": 0.9})
+    fixed, seen = 0, set()
+    for row in agent.journal():
+        note = row.get("promotion", {})
+        if "evidence" in note:
+            found = note["evidence"]
+            candidate, look = found["candidate"], found["look"]
+            assert found["first"] == fixed + 1
+            share = 0.05 / (candidate * (candidate + 1) * look * (look + 1))
+            assert found["confidence"] == pytest.approx(1 - 2 * share)
+            seen.add(candidate)
+        if note.get("event") == "candidate":
+            fixed = row["step"]
+    assert len(seen) > 1
+    agent.close()
+
+
+def test_a_look_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("everlearn.analysis.promotion.MOST_EVIDENCE", 70)
+    agent, _ = shadowed(tmp_path, 210, promotion={"every": 50, "gain": 0.9})
+    last = agent.inspect()["promotion"]["last_look"]
+    assert (last["first"], last["last"], last["steps"]) == (131, 200, 70)
+    agent.close()
+
+
 def test_the_bound_must_exceed_the_gain_for_as_long_as_the_rule_says(tmp_path):
     agent, machine = shadowed(tmp_path, promotion={**RULE, "steps": 200})
     until_promoted(agent, machine)
@@ -257,6 +284,15 @@ def test_a_design_without_a_policy_cannot_have_a_rule(tmp_path):
     plain = el.Design(lambda _: Experience(0, 0, 0, 0.0, 0), lambda *_: 0, lambda *_: None, name="plain")
     with pytest.raises(InputError):
         el.live(tmp_path / "new", **SETUP, agent=plain, promotion={})
+
+
+def test_an_agent_with_durations_cannot_have_a_rule(tmp_path):
+    with pytest.raises(InputError, match="promotion"):
+        el.live(tmp_path / "new", **SETUP, durations=(1, 2), promotion={})
+    with el.live(tmp_path / "new", **SETUP, durations=(1, 2)) as agent:
+        with pytest.raises(InputError, match="promotion"):
+            agent.set_promotion({})
+        assert agent.inspect()["promotion"] is None
 
 
 def test_levels_add_up_to_the_error():

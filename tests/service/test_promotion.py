@@ -9,6 +9,11 @@ from contextlib import closing
 import pytest
 
 import everlearn as el
+from everlearn.analysis.promotion import answer
+from everlearn.durable.setup import make_setup
+from everlearn.service import management
+from everlearn.service.agents import Agents
+from everlearn.service.promotion import _due, _record
 from everlearn.service.sandbox import Refused, Sandbox
 from everlearn.service.settings import Limits
 from tests.service.conftest import until
@@ -151,3 +156,23 @@ def test_the_sandbox_returns_what_was_computed():
         assert sandbox.compute(str.upper, "x" * 200_000) == "X" * 200_000  # more than a pipe holds
         with pytest.raises(Refused, match="by zero"):
             sandbox.compute(divmod, 7, 0)
+
+
+def test_a_look_of_a_rule_that_was_set_again_meanwhile_is_not_recorded(tmp_path):
+    agents = Agents(tmp_path, Limits())
+    agents.create("north", make_setup(**SETUP, promotion=RULE))
+    core = agents.core("north")
+    agents.write(core, core.change_mode("shadow"))
+    for _ in range(120):
+        agents.write(core, core.prepare("busy", "fast", 0.5))
+        if core.step == 60:
+            (first,) = _due(agents)
+            prepared = _record(agents, *first, None)
+            agents.append([prepared.entry])
+            prepared.then()
+    ((_, asked),) = _due(agents)
+    look = answer(agents.store, core.agent.task, asked)
+    management.arm(agents, "north", RULE)
+    assert _record(agents, "north", asked, look) is None
+    assert core.trial.looks == 0
+    agents.close()

@@ -21,11 +21,14 @@ from everlearn.durable.promotion import MOST_CHANGED, Rule
 from everlearn.durable.reader import Reader
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import greedy_actions
-from everlearn.errors import EverlearnError
+from everlearn.errors import EverlearnError, LiveError
 from everlearn.protocol import Table
 from everlearn.tasks.task import Task
 
 HOUR = 3600.0
+
+MOST_EVIDENCE = 1_000_000
+"""How many steps are looked at, the last ones, so that no look takes longer than about ten seconds."""
 
 
 class Question(NamedTuple):
@@ -59,13 +62,17 @@ def question(core: Core) -> Question | None:
         controller = Earned(known["controller"], known["controller_error"], known["freedom"])
     which = max(trial.candidates, 1)
     level = rule.level(which if controller is None else 1, look)
-    return Question(core.number, trial.anchor, core.look_at, which, look, trial.policy, level, controller)
+    after = max(trial.anchor, core.look_at - MOST_EVIDENCE)
+    return Question(core.number, after, core.look_at, which, look, trial.policy, level, controller)
 
 
 def answer(reader: Reader, task: Task, asked: Question) -> Look:
     """Return the evidence of a journal.  What cannot be computed is no evidence, and the reason is recorded."""
     try:
         return judge(read_transitions(reader, asked.agent, asked.after + 1, asked.last), task, asked)
+    except LiveError:  # it names files, which whoever reads the evidence need not know
+        reason = "the journal cannot be read; everlearn check says why"
+        return Look(nothing_known(asked, reason), np.zeros(len(task.states)))
     except (EverlearnError, ArithmeticError, ValueError, RuntimeError, MemoryError) as error:
         return Look(nothing_known(asked, f"it could not be computed ({error})"), np.zeros(len(task.states)))
 

@@ -23,7 +23,7 @@ from everlearn.durable.entry import Kind, Mode
 from everlearn.durable.reader import Reader
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import greedy_actions, promotion
-from everlearn.errors import LiveError
+from everlearn.errors import InputError
 from everlearn.protocol import Table
 from everlearn.registry import MOST_STEPS, whole
 
@@ -37,6 +37,8 @@ IN_SAMPLE = (
     "the agent learned its policy from the same steps, so that the gain looks greater than it is; "
     "a promotion rule judges a policy by later steps"
 )
+
+PRICED = "the gain is in reward per step; the durations and the costs of this agent are not considered"
 
 _SHADOWED = "SELECT max(step) FROM journal WHERE agent = ? AND kind = ? AND step <= ? AND mode "
 _AGREEMENT = """SELECT state, count(*), count(proposed), coalesce(sum(proposed = executed), 0) FROM journal
@@ -140,15 +142,16 @@ def report_of(
     level = confidence_level(confidence)
     period = _period(reader, core, first, last)
     if period is None:
-        raise LiveError(f"{reader.directory}: agent {name!r} has no observations in shadow mode among these steps")
+        raise InputError("agent", name, "has no observations in shadow mode among these steps")
     policy, since = _policy(core, period)
     data = read_transitions(reader, core.number, since, period[1])
     complete = np.isfinite(data.rewards)
     data = data.where(complete)
     if not data.rewards.size:
-        raise LiveError(f"{reader.directory}: agent {name!r} has no complete observations from step {since} on")
+        raise InputError("agent", name, f"has no complete observations from step {since} on")
     table = np.eye(len(core.agent.task.actions))[policy]
     gain = estimate_gain(data, table, level, core.agent.task.reward.high - core.agent.task.reward.low)
+    priced = [] if core.setup.prices is None else [PRICED]
     in_sample = [] if since > period[0] or core.trial.policy else [IN_SAMPLE]
     return ShadowReport(
         agent=name,
@@ -160,7 +163,7 @@ def report_of(
         gain={**_gain(gain, data, core, level), "policy_step": since - 1 if not in_sample else core.step},
         states=tuple(_states(reader, core, period, policy, gain)),
         missing=tuple(_missing(gain, core, policy, len(data.rewards))),
-        warnings=(*assumptions(data, gain.paired, int((~complete).sum())), *in_sample),
+        warnings=(*assumptions(data, gain.paired, int((~complete).sum())), *priced, *in_sample),
         promotion=promotion(core),
     )
 

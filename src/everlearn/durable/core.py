@@ -14,6 +14,7 @@ from types import EllipsisType
 from typing import Any
 
 from everlearn.agents.agent import Agent
+from everlearn.agents.prices import MEASURES, Measures, measured
 from everlearn.agents.snapshot import unpack
 from everlearn.durable.choice import explored, greedy, labels_of, mask_of, packed, proposal, unpacked, weights
 from everlearn.durable.drift import Gauge
@@ -53,7 +54,7 @@ class Core:
         self.changed: dict[str, Any] | None = None  # the last change that was accepted: its step, and what changed
         self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
-        self.waiting: dict[int, Experience] = {}  # by step, what has happened and whose rewards are still to come
+        self.waiting: dict[int, tuple[Experience, Measures]] = {}  # by step, what happened, if its reward is to come
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self.trial = Trial()  # what the promotion rule knows
         self._mode = Mode.LEARN
@@ -175,14 +176,23 @@ class Core:
             "reward": entry.reward if outcome.reward is None else outcome.reward,
             "following": entry.following if outcome.state is None else indexed.state(as_label(outcome.state)),
             "allowed": entry.allowed if mask is ... else None if mask is None else packed(mask),
+            "payload": self._payload(entry, outcome),
         }
         other = entry._replace(**reported)
         if entry != other:
             row, other_row = (content.described(self.agent.task) for content in (entry, other))
-            name = next((name for name in row if row[name] != other_row[name]), "check")
-            difference = f"{name} {row[name]!r}, not {other_row[name]!r}"
+            name = next((name for name in {**row, **other_row} if row.get(name) != other_row.get(name)), "check")
+            difference = f"{name} {row.get(name)!r}, not {other_row.get(name)!r}"
             raise Conflict(f"step {step} is recorded with other content: {difference}; step {due} is due", due, row)
         return entry
+
+    def _payload(self, entry: Entry, outcome: Outcome) -> bytes | None:
+        """Return the payload of a row with the measures that are reported again."""
+        numbers, reported = entry.numbers, (outcome.duration, outcome.cost)
+        measures = (
+            numbers.get(name) if value is None else value for name, value in zip(MEASURES, reported, strict=True)
+        )
+        return pack_numbers({**numbers, **measured(self.setup.prices, *measures)})
 
     def prepare(
         self,
@@ -190,14 +200,12 @@ class Core:
         executed: Label | None = None,
         reward: float | None = None,
         state: Label | None = None,
+        duration: float | None = None,
+        cost: float | None = None,
         *,
         kind: int = Kind.OBSERVED,
-        numbers: dict[str, float] | None = None,
     ) -> Entry:
-        """Return the entry of an observation, checked; nothing is changed.
-
-        ``numbers`` are recorded with it by their names, beside those of the proposal.
-        """
+        """Return the entry of an observation, checked; nothing is changed."""
         self.require_working()
         indexed = self.agent.indexed
         action = self._executed(executed)
@@ -217,7 +225,7 @@ class Core:
         self.agent.upcoming  # noqa: B018 - a schedule that leaves its domain raises now, before anything is written
         earned = None if earned is None else earned + 0.0  # SQLite does not store -0.0
         noted = self.noted if self.agent.pending is not None else {}
-        payload = pack_numbers({**noted, **(numbers or {})})
+        payload = pack_numbers({**noted, **measured(self.setup.prices, duration, cost)})
         return self.entry(kind, self.step + 1, action, index, earned, following, payload)
 
     def pay(self, step: int, reward: object, recorded: Callable[[int, int], float | None]) -> Entry | None:
@@ -273,7 +281,7 @@ class Core:
 
     def arm(self, rule: Rule | None) -> Entry:
         """Return the entry of a promotion rule that is set, or set again."""
-        if rule is not None:
+        if self.setup.check_promotion(rule) is not None:
             weights(self.agent)  # raises if the design has no policy to judge
         note = {"event": "armed", "rule": None if rule is None else rule.document()}
         return self.change_mode(self.mode, note)
@@ -390,36 +398,51 @@ class Core:
         if action is None or index is None or not math.isfinite(reward or 0.0):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
         experience = Experience(entry.state, action, index, math.nan, entry.following)
+        measures = self._measures(entry)
         if reward is None:
-            self.waiting[entry.step] = experience
+            self.waiting[entry.step] = experience, measures
         elif self._learns(experience):
-            self._learn(experience._replace(reward=self._learned(reward)))
+            self._learn(experience, reward, measures)
         self.agent.move(entry.following)
         self.asked = None
         if reward is not None and entry.kind == Kind.OBSERVED:
-            self.gauge.add(reward, entry.step)
+            self.gauge.add(reward, entry.step, **measures)
         self.waiting.pop(entry.step - self.setup.reward_delay, None)  # what has not come by now is not learned from
 
     def _complete(self, entry: Entry) -> None:
         """Learn from a step whose reward has come; the aleatoric state and the pending action stay."""
-        experience, reward = self.waiting.pop(entry.rewarded, None), entry.reward
-        if experience is None or reward is None or not math.isfinite(reward):
+        waited, reward = self.waiting.pop(entry.rewarded, None), entry.reward
+        if waited is None or reward is None or not math.isfinite(reward):
             raise Corrupt(f"row {entry.seq}: a reward of a step that has one, or that is not there")
+        experience, measures = waited
         if self._learns(experience):
             pending = self.agent.pending
-            self._learn(experience._replace(reward=self._learned(reward)))
+            self._learn(experience, reward, measures)
             self.agent.move(entry.following)
             self.agent.pending = pending
-        self.gauge.add(reward, entry.rewarded)
+        self.gauge.add(reward, entry.rewarded, **measures)
+
+    def _measures(self, entry: Entry) -> Measures:
+        """Return the duration and the cost of a step, where the setup declares them."""
+        declared = [name for name, ends in zip(MEASURES, self.setup.measures, strict=True) if ends is not None]
+        if not declared:
+            return {}
+        numbers = entry.numbers
+        if not all(name in numbers for name in declared):
+            raise Corrupt(f"row {entry.seq}: an observation without its parts")
+        return {name: numbers[name] for name in declared}
 
     def _learns(self, experience: Experience) -> bool:
         """Return whether it learns from an experience now."""
         may = self.may(experience.aleatoric_state) >> experience.action & 1
         return self.failure is None and self._mode != Mode.FROZEN and bool(may)
 
-    def _learn(self, experience: Experience) -> None:
+    def _learn(self, experience: Experience, reward: float, measures: Measures) -> None:
+        """Learn from a step; what the design is shown of its reward depends on prices, if there are any."""
+        prices = self.agent.prices
+        shown = self._learned(reward) if prices is None else prices.learned(reward, **measures)
         try:
-            self.agent.learn(experience)
+            self.agent.learn(experience._replace(reward=shown))
         except Exception as error:
             raise self._failed("learn", self.next_step, error) from error
 
@@ -434,7 +457,10 @@ class Core:
         """Return everything that it is."""
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
         if self.waiting:
-            more["waiting"] = [[step, *map(int, (*e[:3], e[4]))] for step, e in self.waiting.items()]
+            more["waiting"] = [
+                [step, *map(int, (*e[:3], e[4])), *([measures] if measures else [])]
+                for step, (e, measures) in self.waiting.items()
+            ]
         if self.setup.promotion is not None or self.trial.promotions:
             more["trial"] = self.trial.document()
         if self.noted and self.agent.pending is not None:
@@ -460,7 +486,10 @@ class Core:
         self.trial = Trial.read(more["trial"]) if "trial" in more else Trial()
         self._plan_look()
         self.noted, waiting = more.get("noted", {}), more.get("waiting", [])
-        self.waiting = {step: Experience(s, a, o, math.nan, following) for step, s, a, o, following in waiting}
+        self.waiting = {
+            step: (Experience(s, a, o, math.nan, following), *(measures or [{}]))
+            for step, s, a, o, following, *measures in waiting
+        }
         if more["gauge"] is not None:  # a snapshot of an earlier version may have none
             self.gauge.restore(more["gauge"])
         self.note_snapshot()

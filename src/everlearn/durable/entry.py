@@ -40,6 +40,8 @@ class Outcome(NamedTuple):
     executed: Label | None = None
     reward: float | None = None
     state: Label | None = None  # the aleatoric state that followed
+    duration: float | None = None  # how long the decision took
+    cost: float | None = None
 
 
 class Checkpoint(NamedTuple):

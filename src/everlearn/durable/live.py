@@ -46,6 +46,9 @@ def live(
     reward: object = None,
     reward_range: tuple[float, float] | None = None,
     reward_delay: int | None = None,
+    durations: tuple[float, float] | None = None,
+    cost_range: tuple[float, float] | None = None,
+    limit: float | None = None,
     raw: bool | None = None,
     agent: object = None,
     schedule: object = None,
@@ -86,6 +89,12 @@ def live(
     reward_delay:
         for ``reward="given"``: the maximum number of steps after which you may still pass the reward of a step, with
         ``Live.reward``
+    durations:
+        the least and the greatest duration of a decision, if decisions take different times: you pass the duration to
+        ``observe``, and the agent maximises the reward per unit of time
+    cost_range, limit:
+        the least and the greatest cost of a decision, and what the average cost may be at most, per step, or per unit
+        of time if there are durations: you pass the cost to ``observe``, and the agent learns to keep the limit
     agent, schedule, parameters, seed:
         as in :class:`everlearn.Agent`
     explore:
@@ -196,6 +205,8 @@ class Live:
         reward: float | None = None,
         state: Label | None = None,
         *,
+        duration: float | None = None,
+        cost: float | None = None,
         step: int | None = None,
     ) -> float | None:
         """Learn from an observation, and return the reward.  The observation is on disk when this method returns.
@@ -211,13 +222,15 @@ class Live:
             :meth:`reward` later
         state:
             the next aleatoric state, if the agent was created with ``aleatoric="given"``
+        duration, cost:
+            how long the decision took and what it cost, if the agent was created with ``durations`` or a ``limit``
         step:
             the step number, which makes retries idempotent: if this step is already recorded with the same values,
             nothing changes; with different values, :exc:`everlearn.errors.Conflict` is raised
 
         """
         with self._turn:
-            outcome = Outcome(observation, executed, reward, state)
+            outcome = Outcome(observation, executed, reward, state, duration, cost)
             entry = None
             if step is not None:
                 entry = self.core.recall(whole(step, "step", least=1), outcome, self.store.recorded)
@@ -273,7 +286,7 @@ class Live:
                 asked = question(self.core)
                 look = None if asked is None else answer(self.store, self.core.agent.task, asked)
                 self._commit(entry_of(self.core, look))
-        except LiveError as error:  # the next observation tries again
+        except Exception as error:  # the observation is safe, and the next one tries again
             LOG.warning("the promotion rule could not look at step %d: %s", self.core.step, error)
 
     @property

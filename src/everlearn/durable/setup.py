@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from everlearn.agents.agent import Agent, whole
 from everlearn.agents.design import Design
+from everlearn.agents.prices import Prices, Range, make_prices
 from everlearn.agents.spec import DEFAULT_AGENT, read_specs, split
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.durable.declaration import (
@@ -58,6 +59,9 @@ KEYS = {
     "reward": Key(GIVEN, of_task=True),
     "reward_range": Key(of_task=True),
     "reward_delay": Key(0, change=True),
+    "durations": Key(change=False),
+    "cost_range": Key(change=False),
+    "limit": Key(change=True),
     "raw": Key(False, of_task=True),
     "agent": Key(DEFAULT_AGENT),
     "schedule": Key(),
@@ -108,10 +112,23 @@ class Setup:
         require(late, "reward_delay", self.reward_delay, "rewards follow from the setup, so none is late; leave it out")
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
-        self.promotion = Rule.read(self.values["promotion"])
         self.explore = _rate(self.values["explore"])
+        self.prices = self._prices()
+        self.promotion = self.check_promotion(Rule.read(self.values["promotion"]))
         self.drift = _drift(self.values["drift"])
         self.allowed = _allowed(self.values["allowed"], self.task)
+
+    def _prices(self) -> Prices | None:
+        """Return new prices, if durations or a limit are declared."""
+        prices = make_prices(self.task.reward, *(self.values[key] for key in ("durations", "cost_range", "limit")))
+        raw = self.values["raw"] and prices is not None
+        require(not raw, "raw", True, "with durations or a limit the agent learns from numbers in [0, 1]; leave it out")
+        return prices
+
+    @property
+    def measures(self) -> tuple[Range | None, Range | None]:
+        """The ranges of the duration and of the cost that come with each observation; None where none comes."""
+        return (None, None) if self.prices is None else (self.prices.durations, self.prices.cost_range)
 
     @property
     def objects(self) -> dict[str, Any]:
@@ -152,6 +169,13 @@ class Setup:
         if agent and agent["functions"] and self.design.own:
             self.design = replace(self.design, name=agent["name"])
 
+    def check_promotion(self, rule: Rule | None) -> Rule | None:
+        """Return a promotion rule if the agent can have it."""
+        fine = rule is None or self.prices is None
+        remedy = "a rule judges reward per step, and this agent has durations or costs; leave it out"
+        require(fine, "promotion", rule and rule.document(), remedy)
+        return rule
+
     def with_promotion(self, rule: Rule | None) -> Setup:
         """Return the same setup with another promotion rule."""
         other = copy.copy(self)
@@ -163,6 +187,7 @@ class Setup:
     def agent(self) -> Agent:
         """Return a new agent; what is forbidden has the value minus infinity."""
         agent = Agent(self.task, self.design, seed=self.values["seed"])
+        agent.prices = self._prices()
         if not self.allowed:
             return agent
         values = agent.values if agent.design.masks else None

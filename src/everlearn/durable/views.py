@@ -65,6 +65,7 @@ def inspect(core: Core) -> dict[str, Any]:
         "counts": _by_label(core, "N"),
         "average_reward": gauge.average,
         "recent_average": gauge.recent,
+        "prices": _prices(core),
         "drift": gauge.report(),
         "changed": core.changed,
         "waiting": len(core.waiting),
@@ -105,11 +106,21 @@ def gauges(core: Core) -> dict[str, float]:
         "quarantined": core.failure is not None,
         "drift_alarms": gauge.alarms,
         "drift_statistic": gauge.report()["statistic"],
+        **(_prices(core) or {}),
         "shadow": core.mode == "shadow",
         "promotions": core.trial.promotions,
         "gain_lower_bound": (core.trial.last or {}).get("lower"),
     }
     return {name: float(value) for name, value in numbers.items() if value is not None}
+
+
+def _prices(core: Core) -> dict[str, float | None] | None:
+    """Return the prices of an agent, and the average cost that the multiplier is to bring below its limit."""
+    prices = core.agent.prices
+    if prices is None:
+        return None
+    limited = prices.limit is not None
+    return {**prices.report(), "average_cost": core.gauge.average_cost if limited else None}
 
 
 def _by_label(core: Core, name: str) -> list[dict[str, Any]] | None:

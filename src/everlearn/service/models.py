@@ -119,6 +119,15 @@ class SetupIn(Body):
     reward_delay: Annotated[int, Field(strict=True, ge=0, le=10_000)] = Field(
         0, description="Within how many steps a reward that is given may come, by `reward`."
     )
+    durations: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="The least and the greatest duration of a decision; the reward then counts per unit of time."
+    )
+    cost_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="The least and the greatest cost of a decision, where there is a limit."
+    )
+    limit: Number | None = Field(
+        None, description="The limit of the average cost, per step, or per unit of time with `durations`."
+    )
     raw: bool = Field(False, strict=True, description="Learn from rewards as they are, not scaled to [0, 1].")
     agent: _STR = Field("growing-horizon", description="An agent by its name in the registry.")
     schedule: _STR | None = Field(None, description="A schedule by its name in the registry.")
@@ -180,6 +189,8 @@ class ObserveIn(Body):
     )
     reward: Number | None = Field(None, description="What it was worth, where rewards are given.")
     state: Label | None = Field(None, description="The aleatoric state that follows, where states are given.")
+    duration: Number | None = Field(None, description="How long the decision took, where durations are declared.")
+    cost: Number | None = Field(None, description="What it cost, where a limit is declared.")
     allowed: Labels | None = Field(None, description="The same as `allowed` of `act` at this step, if it was passed.")
 
 
@@ -313,8 +324,11 @@ class Agent(BaseModel):
     optimism: float | None
     values: list[dict[str, Any]] | None = Field(description="Q, by aleatoric state and action.")
     counts: list[dict[str, Any]] | None = Field(description="N, by aleatoric state and action.")
-    average_reward: float | None
+    average_reward: float | None = Field(description="Per step; per unit of time, if durations are declared.")
     recent_average: float | None
+    prices: dict[str, float | None] | None = Field(
+        description="The price of time, the multiplier of the limit, the limit and the average cost, where declared."
+    )
     drift: dict[str, Any] = Field(description="The drift alarm: see docs/live.md.")
     changed: dict[str, Any] | None = Field(description="The last change of its task that was accepted: step and what.")
     promotion: dict[str, Any] | None = Field(description="The promotion rule, and what it knows: see docs/shadow.md.")

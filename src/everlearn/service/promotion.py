@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from everlearn.analysis.promotion import Look, Question, answer, entry_of, nothi
 from everlearn.durable import database
 from everlearn.durable.core import Core
 from everlearn.durable.reader import Reader
-from everlearn.errors import EverlearnError
+from everlearn.errors import EverlearnError, LiveError
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer, Prepared
 from everlearn.service.logs import log
@@ -42,16 +41,20 @@ class Promoter:
             keeper = self.committer.keeper
             if keeper is None or not keeper.looking:
                 continue
-            with suppress(Busy):
-                for name, asked in await self.committer.do(None, _due):
-                    await self._take(name, asked)
+            try:
+                due = await self.committer.do(None, _due)
+            except Busy:
+                continue
+            for name, asked in due:
+                await self._take(name, asked)
 
     async def _take(self, name: str, asked: Question | None) -> None:
         try:
             look = None if asked is None else await self._look(name, asked)
             await self.committer.do(name, lambda agents: _record(agents, name, asked, look))
-        except (EverlearnError, Busy) as error:
-            log(logging.ERROR, "the promotion rule could not look", agent=name, error=str(error) or repr(error))
+        except Exception as error:  # the next observation asks for it again
+            line = str(error) if isinstance(error, EverlearnError) else repr(error)
+            log(logging.ERROR, "the promotion rule could not look", agent=name, error=line)
 
     async def _look(self, name: str, asked: Question) -> Look:
         keeper = self.committer.keeper
@@ -74,8 +77,11 @@ def compute_report(path: Path, name: str, *given: Any) -> dict[str, Any]:
     """Return a report as a JSON document."""
     from everlearn.analysis.shadow import report_of
 
-    with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
-        return report_of(reader, name, reader.look(name), *given).to_dict()
+    try:
+        with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
+            return report_of(reader, name, reader.look(name), *given).to_dict()
+    except LiveError:  # it names files, which are nobody's business
+        raise LiveError("the journal cannot be read; an operator can say why: everlearn check DIR") from None
 
 
 def _due(agents: Agents) -> list[tuple[str, Question | None]]:
