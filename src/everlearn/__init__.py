@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from everlearn.analysis.evaluation import Evaluation, evaluate
     from everlearn.analysis.regret import regret
     from everlearn.analysis.replay import Replay, replay
+    from everlearn.analysis.shadow import ShadowReport, shadow_report
     from everlearn.api import experiment, run, tune
     from everlearn.client import Client
     from everlearn.durable.live import Live, live
@@ -67,6 +68,7 @@ _WHERE = {
     "SCHEDULES": "agents.registry",
     "Schedule": "agents.schedule",
     "ScheduleValues": "protocol",
+    "ShadowReport": "analysis.shadow",
     "TASKS": "tasks.registry",
     "Task": "tasks.task",
     "Theory": "theory.report",
@@ -84,6 +86,7 @@ _WHERE = {
     "replay": "analysis.replay",
     "run": "api",
     "seen_through": "tasks.views",
+    "shadow_report": "analysis.shadow",
     "task": "tasks.define",
     "to_gymnasium": "adapters.export",
     "tune": "api",
@@ -115,6 +118,7 @@ __all__ = [
     "Reward",
     "Schedule",
     "ScheduleValues",
+    "ShadowReport",
     "Task",
     "Theory",
     "Tuned",
@@ -132,6 +136,7 @@ __all__ = [
     "replay",
     "run",
     "seen_through",
+    "shadow_report",
     "task",
     "to_gymnasium",
     "tune",
