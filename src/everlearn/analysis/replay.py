@@ -20,7 +20,7 @@ from everlearn.durable.store import Store
 from everlearn.durable.transitions import Transitions
 from everlearn.durable.variation import varied
 from everlearn.engine.studying import Progress, study
-from everlearn.errors import InputError, LiveError
+from everlearn.errors import InputError, LiveError, require
 from everlearn.files import as_path, sync_directory
 from everlearn.labels import counted
 from everlearn.protocol import Label
@@ -128,6 +128,10 @@ def replay(
     else:
         past = read_past(source, name, *steps)
         made = varied(past.stored, past.task, setup)
+    remedy = (
+        "a replay learns from reward per step, and this setup has durations or a limit; warm_start learns from both"
+    )
+    require(made.prices is None, "setup", "durations" if made.measures[0] else "limit", remedy)
     core, retold, engine = trained(past, made, progress)
     if target is not None:
         write(core, target)
