@@ -128,10 +128,6 @@ def replay(
     else:
         past = read_past(source, name, *steps)
         made = varied(past.stored, past.task, setup)
-    remedy = (
-        "a replay learns from reward per step, and this setup has durations or a limit; warm_start learns from both"
-    )
-    require(made.prices is None, "setup", "durations" if made.measures[0] else "limit", remedy)
     core, retold, engine = trained(past, made, progress)
     if target is not None:
         write(core, target)
@@ -140,6 +136,10 @@ def replay(
 
 def trained(past: Past, setup: Setup, progress: Progress | None = None) -> tuple[Core, Transitions, str]:
     """Return a new agent that has learned from the past, the past in its states, and the engine that was used."""
+    remedy = (
+        "a replay learns from reward per step, and this setup has durations or a limit; warm_start learns from both"
+    )
+    require(setup.prices is None, "setup", "durations" if setup.measures[0] else "limit", remedy)
     core, retold = Core(setup), retell(past, setup)
     engine = study(core.agent, lessons(retold, core), progress=progress)
     core.agent.move(int(retold.following[-1]))
