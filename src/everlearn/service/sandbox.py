@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from everlearn.durable.core import Core
+from everlearn.durable.entry import Checkpoint
 from everlearn.durable.setup import Setup
 from everlearn.durable.trial import try_out, try_state
 from everlearn.errors import EverlearnError, LiveError
@@ -90,6 +91,10 @@ class Sandbox:
         """Give an agent of this setup an agent state, and let it take some steps."""
         self._run(_try_state, setup.document, state)
 
+    def try_checkpoint(self, setup: Setup, checkpoint: Checkpoint) -> None:
+        """Let an agent of this setup resume from a checkpoint, and take some steps."""
+        self._run(_try_checkpoint, setup.document, tuple(checkpoint))
+
     @property
     def alive(self) -> bool:
         """Whether a process is left; without one nothing is ever tried again."""
@@ -142,6 +147,12 @@ def _try_setup(document: dict[str, Any], limits: Limits) -> None:
 
 def _try_state(document: dict[str, Any], state: bytes) -> None:
     try_state(Core(Setup(document)), state)
+
+
+def _try_checkpoint(document: dict[str, Any], checkpoint: tuple[int, dict[str, Any], bytes]) -> None:
+    core = Core(Setup(document))
+    core.restore(Checkpoint(*checkpoint))
+    try_out(core)
 
 
 class _Process:
