@@ -15,6 +15,7 @@ from benchmarks.experiments import durability
 from benchmarks.live import durable
 from benchmarks.networks import by_network
 from benchmarks.play import looking
+from benchmarks.replay import replayed
 from benchmarks.service import over_http
 from benchmarks.shards import by_shards
 from benchmarks.size import by_size
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "experiments": ("The paper's experiment over 1.5e7 steps, 200 runs of three agents, start to tables", durability),
     "cluster": ("The overhead of a leg of a cluster, the paper's agent on the station, two workers here", sizing),
     "live": ("A durable agent: speed, recovery and memory", durable),
+    "replay": ("A what-if replay of a journal of 1e6 rows, compiled against interpreted, one core", replayed),
     "service": ("Over HTTP against a bare endpoint that does the same commit, and 64 agents against one", over_http),
     "shards": ("Over HTTP with one shard and with two: processor time per step, front included", by_shards),
     "agents": ("10,000 agents of ten values in one service", by_the_thousand),

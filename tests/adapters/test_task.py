@@ -438,7 +438,7 @@ class Purse:
 
 
 class Side:
-    """A discretiser of one's own."""
+    """A user-defined discretiser."""
 
     labels = (0, 1)
 

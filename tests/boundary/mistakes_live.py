@@ -58,7 +58,7 @@ def script(title: str, text: str, answer: str, **files: str) -> Mistake:
 
 
 def declared(title: str, line: str, answer: str) -> Mistake:
-    """Return a mistake in what an agent is told that was just made."""
+    """Return a mistake in a call of a new agent."""
     return script(title, f"{DECLARED}{line}\n", answer)
 
 
@@ -78,7 +78,7 @@ def changed(title: str, old: str, new: str, answer: str) -> Mistake:
 
 
 def own(title: str, old: str, new: str, line: str, answer: str) -> Mistake:
-    """Return a mistake in a design of one's own in a durable agent."""
+    """Return a mistake in a durable agent with a user-defined design."""
     assert old in AGENT, old
     return script(title, f"{STEP_OWN}{line}\n", answer, own=AGENT.replace(old, new))
 
