@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,18 +26,36 @@ class Replica:
 
     def __init__(self, runner, source: Path, target: Path, folder: Path) -> None:
         folder.mkdir()
-        self.runner, self.folder = runner, folder
+        self.runner, self.folder, self.killed = runner, folder, False
         self.pid = runner.start(f"everlearn backup {source} {target} --follow --every 0.1 --json", folder)
 
     @property
     def copies(self) -> list[dict]:
         """What it has copied so far."""
+        if not (self.folder / ".stdout").exists():
+            return []
         lines = (self.folder / ".stdout").read_text().rpartition("\n")[0].splitlines()
         return [json.loads(line) for line in lines]
 
     def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        self.runner.wait(self.pid)
+        if not self.killed:
+            self.killed = True
+            os.kill(self.pid, signal.SIGKILL)
+            self.runner.wait(self.pid)
+
+
+@pytest.fixture
+def follow(runner, tmp_path) -> Iterator[Callable[[Path, Path], Replica]]:
+    """Follows a directory; the process is ended with the test."""
+    begun: list[Replica] = []
+
+    def begin(source: Path, target: Path) -> Replica:
+        begun.append(Replica(runner, source, target, tmp_path / "following"))
+        return begun[-1]
+
+    yield begin
+    for replica in begun:
+        replica.kill()
 
 
 def drive(client: Client, station, steps: int, acknowledged: list[tuple[float, object, object]]) -> None:
@@ -49,12 +68,12 @@ def drive(client: Client, station, steps: int, acknowledged: list[tuple[float, o
 
 
 @pytest.mark.parametrize("options", [(), ("--shards", "2")])
-def test_the_replica_continues_and_lacks_no_more_than_an_interval(start, runner, tmp_path, options):
+def test_the_replica_continues_and_lacks_no_more_than_an_interval(start, follow, tmp_path, options):
     primary = start(*options, directory=tmp_path / "primary")
     for name in NAMES:
         primary.create(name)
     target = tmp_path / "replica" if options else tmp_path / "replica" / "everlearn.db"
-    replica = Replica(runner, primary.directory, target, tmp_path / "following")
+    replica = follow(primary.directory, target)
     done = {name: [] for name in NAMES}
     clients = {name: Client(primary.url, name, deadline=60) for name in NAMES}
     worlds = {name: world(number) for number, name in enumerate(NAMES)}
@@ -96,11 +115,11 @@ def journal(service: Service, name: str) -> list[tuple[object, object]]:
     return [(row["executed"], row["observation"]) for row in map(json.loads, rows)]
 
 
-def test_a_damaged_primary_does_not_replace_a_good_copy(start, runner, tmp_path):
+def test_a_damaged_primary_does_not_replace_a_good_copy(start, follow, tmp_path):
     service = start(directory=tmp_path / "primary")
     service.create("a", STATION)
     target = tmp_path / "kept" / "everlearn.db"
-    replica = Replica(runner, service.directory, target, tmp_path / "following")
+    replica = follow(service.directory, target)
     until(lambda: replica.copies)
     service.stop()
     until(lambda: not (service.directory / "everlearn.db-wal").exists())
@@ -114,4 +133,3 @@ def test_a_damaged_primary_does_not_replace_a_good_copy(start, runner, tmp_path)
     database.write_bytes(content)
     until(lambda: "the copy before it is kept" in (tmp_path / "following" / ".stderr").read_text())
     assert target.read_bytes() == kept
-    replica.kill()

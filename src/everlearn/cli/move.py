@@ -16,7 +16,7 @@ def move(
     url: Annotated[str, typer.Argument(metavar="URL", help="The address of the service that has the agent.")],
     agent: Annotated[str, typer.Argument(metavar="NAME", help="The agent.")],
     to: Annotated[str | None, typer.Option(metavar="URL", help="The address of the service to move it to.")] = None,
-    shard: Annotated[int | None, integer(help="The shard of the same service to move it to.")] = None,
+    to_shard: Annotated[int | None, integer("--shard", help="The shard of the same service to move it to.")] = None,
     cancel: Annotated[bool, typer.Option("--cancel", help="Cancel a move that was interrupted.")] = False,
     token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="A file with a token of the service, in its first line.")
@@ -30,7 +30,7 @@ def move(
     """Move an agent to another service or shard. If this is interrupted, run the same command again."""
     from everlearn.client.operator import Operator
 
-    require((to is None) != (shard is None), "--to", to, "name a service with --to, or a shard with --shard")
+    require((to is None) != (to_shard is None), "--to", to, "name a service with --to, or a shard with --shard")
     token = _token(token_file)
     operator = Operator(url, agent, token=token, deadline=deadline)
     other = token if to_token_file is None else _token(to_token_file)
@@ -39,8 +39,8 @@ def move(
         operator.stay(str(to), token=other)
         moved = {"name": agent, "to": None}
     else:
-        operator.move(str(to) if shard is None else shard, token=other)
-        moved = {"name": agent, "to": to if shard is None else f"shard-{shard}"}
+        operator.move(str(to) if to_shard is None else to_shard, token=other)
+        moved = {"name": agent, "to": to if to_shard is None else f"shard-{to_shard}"}
     if as_json:
         print_json(moved)
     else:
