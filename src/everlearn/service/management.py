@@ -10,6 +10,7 @@ from typing import Any
 from everlearn.durable import audit, database, views
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, checksum
+from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
 from everlearn.errors import LiveError
 from everlearn.service.agents import Agents, Missing, Stale
@@ -23,8 +24,9 @@ def list_agents(agents: Agents) -> dict[str, Any]:
 
 def _listed(core: Core | None) -> dict[str, Any]:
     if core is None:
-        return {"step": None, "mode": None, "quarantined": None}
-    return {"step": core.step, "mode": core.mode, "quarantined": core.failure is not None}
+        return {"step": None, "mode": None, "quarantined": None, "promoted": None}
+    promoted = core.trial.in_control
+    return {"step": core.step, "mode": core.mode, "quarantined": core.failure is not None, "promoted": promoted}
 
 
 def add_standings(listed: list[dict[str, Any]], path: Path) -> None:
@@ -66,13 +68,18 @@ def _is_expected(core: Core, expected: str | None) -> bool:
 
 def _write(agents: Agents, core: Core, entry: Entry, expected: str | None) -> None:
     """Commit an entry if the agent is as expected; if that very entry has been committed since, all is well."""
+    if _is_new(agents, core, entry, expected):
+        agents.write(core, entry)
+
+
+def _is_new(agents: Agents, core: Core, entry: Entry, expected: str | None) -> bool:
     try:
         require_version(core, expected)
     except Stale:
         if not _is_written(agents, core, entry, expected or ""):
             raise
-    else:
-        agents.write(core, entry)
+        return False
+    return True
 
 
 def _is_written(agents: Agents, core: Core, entry: Entry, expected: str) -> bool:
@@ -89,6 +96,23 @@ def change_mode(agents: Agents, name: str, mode: str, expected: str | None = Non
     core = agents.core(name)
     if core.mode != mode or not _is_expected(core, expected):
         _write(agents, core, core.change_mode(mode), expected)
+    return inspect(agents, name)
+
+
+def demote(agents: Agents, name: str, expected: str | None = None) -> dict[str, Any]:
+    """Undo a promotion: back to shadow mode, and the rule rests until it is set again."""
+    core = agents.core(name)
+    _write(agents, core, core.demote(), expected)
+    return inspect(agents, name)
+
+
+def arm(agents: Agents, name: str, rule: dict[str, Any] | None, expected: str | None = None) -> dict[str, Any]:
+    """Set the promotion rule of an agent, or the same one again; None removes it."""
+    core, known = agents.core(name), Rule.read(rule)
+    entry = core.arm(known)
+    if _is_new(agents, core, entry, expected):
+        agents.store.arm(name, core, entry, known)
+        agents.apply(core, entry)
     return inspect(agents, name)
 
 

@@ -122,10 +122,17 @@ GAUGES = {
 AGENT_GAUGES = {
     "step": "Observations that the agent has recorded; the numbers of an agent are here once it is loaded.",
     "t": "The agent's own time, which stands still while it is frozen.",
-    "average_reward": "Average reward of all steps.",
-    "recent_average": "Average reward of recent steps.",
+    "average_reward": "Average reward of all steps; per unit of time, if durations are declared.",
+    "recent_average": "Average reward of recent steps; per unit of time, if durations are declared.",
+    "price_of_time": "Reward per unit of time that a decision must earn, where durations are declared.",
+    "average_cost": "Average cost of all steps, where a limit is declared; per unit of time, if durations are, too.",
+    "limit": "The limit of the average cost.",
+    "multiplier": "The multiplier of the limit: the reward that one unit of cost must earn.",
     "quarantined": "1 if its design has failed, so that it neither acts nor learns.",
     "drift_alarms": "How often the drift alarm was raised.",
+    "shadow": "1 if it is in shadow mode: it proposes, and another controller decides.",
+    "promotions": "How often its promotion rule has put it in control.",
+    "gain_lower_bound": "Lower bound of its gain over the controller, at the last look of its promotion rule.",
     "drift_statistic": "How far recent rewards have fallen behind earlier ones; the alarm is raised where it is large.",
 }
 
