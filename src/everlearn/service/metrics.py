@@ -56,6 +56,7 @@ class Metrics:
         self.began = time.time()
         self.requests: Counter[tuple[str, int]] = Counter()
         self.refused = 0
+        self.limited = 0
         self.seconds = Histogram()
         self.commits = 0
         self.failed_commits = 0
@@ -93,6 +94,12 @@ class Metrics:
 
     def _numbers(self) -> Iterable[tuple[str, str, str, float]]:
         yield "refused_total", "counter", "Requests that were answered with 503, because too many waited.", self.refused
+        yield (
+            "limited_total",
+            "counter",
+            "Requests that were answered with 429: the rate limit.",
+            self.limited,
+        )
         yield "commits_total", "counter", "Transactions, each with one synchronisation of the disk.", self.commits
         yield (
             "failed_commits_total",

@@ -310,6 +310,7 @@ class Problem(BaseModel):
     pending: dict[str, Any] | None = Field(
         None, description="Of a conflict: the action that is pending, and the actions that were allowed."
     )
+    retry_after: float | None = Field(None, description="Of too many requests: in how many seconds to come again.")
     version: str | None = Field(None, description="Of a precondition that does not hold: the present version.")
 
 
