@@ -17,7 +17,18 @@ from everlearn.agents.agent import Agent
 from everlearn.agents.snapshot import unpack
 from everlearn.durable.choice import greedy, labels_of, mask_of, packed, proposal, unpacked
 from everlearn.durable.drift import Gauge
-from everlearn.durable.entry import MODES, Accepted, Checkpoint, Entry, Kind, Mode, Outcome, checksum, first_check
+from everlearn.durable.entry import (
+    MODES,
+    OBSERVATIONS,
+    Accepted,
+    Checkpoint,
+    Entry,
+    Kind,
+    Mode,
+    Outcome,
+    checksum,
+    first_check,
+)
 from everlearn.durable.setup import Setup
 from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, RewardError, require
 from everlearn.labels import as_label
@@ -288,7 +299,7 @@ class Core:
         after = state if following is None else following
         proposed = (self._mode, time.time(), state, allowed, pending)
         fields = (self.seq + 1, kind, step, *proposed, executed, observation, reward, after, payload)
-        entry = self._prepared = Entry._make((*fields, checksum(self.check, fields)))
+        entry = self._prepared = Entry(*fields, checksum(self.check, fields))
         return entry
 
     def apply(self, entry: Entry) -> None:
@@ -297,7 +308,7 @@ class Core:
         if entry is not self._prepared:
             self._propose_again(entry)
         self._prepared = None
-        if entry.is_observation:
+        if entry.kind in OBSERVATIONS:
             self._observe(entry)
         elif entry.kind == Kind.MODE:
             self._mode = MODES.index((entry.payload or b"").decode())
@@ -333,32 +344,32 @@ class Core:
         action, index, reward = entry.executed, entry.observation, entry.reward
         if action is None or index is None or not math.isfinite(reward or 0.0):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
-        experience = Experience(entry.state, action, index, math.nan, entry.following)
         if reward is None:
-            self.waiting[entry.step] = experience
-        elif self._learns(experience):
-            self._learn(experience._replace(reward=self._learned(reward)))
+            self.waiting[entry.step] = Experience(entry.state, action, index, math.nan, entry.following)
+        elif self._learns(entry.state, action):
+            self._learn(Experience(entry.state, action, index, self._learned(reward), entry.following))
         self.agent.move(entry.following)
         self.asked = None
         if reward is not None and entry.kind == Kind.OBSERVED:
             self.gauge.add(reward, entry.step)
-        self.waiting.pop(entry.step - self.setup.reward_delay, None)  # what has not come by now is not learned from
+        if self.waiting:  # what has not come by now is not learned from
+            self.waiting.pop(entry.step - self.setup.reward_delay, None)
 
     def _complete(self, entry: Entry) -> None:
         """Learn from a step whose reward has come; the aleatoric state and the pending action stay."""
         experience, reward = self.waiting.pop(entry.rewarded, None), entry.reward
         if experience is None or reward is None or not math.isfinite(reward):
             raise Corrupt(f"row {entry.seq}: a reward of a step that has one, or that is not there")
-        if self._learns(experience):
+        if self._learns(experience.aleatoric_state, experience.action):
             pending = self.agent.pending
             self._learn(experience._replace(reward=self._learned(reward)))
             self.agent.move(entry.following)
             self.agent.pending = pending
         self.gauge.add(reward, entry.rewarded)
 
-    def _learns(self, experience: Experience) -> bool:
-        """Return whether it learns from an experience now."""
-        may = self.may(experience.aleatoric_state) >> experience.action & 1
+    def _learns(self, aleatoric_state: int, action: int) -> bool:
+        """Return whether it learns now from an action in a state."""
+        may = self.may(aleatoric_state) >> action & 1
         return self.failure is None and self._mode != Mode.FROZEN and bool(may)
 
     def _learn(self, experience: Experience) -> None:
