@@ -63,8 +63,8 @@ def run(
     threads:
         number of threads of the compiled engine; by default the number of cores. Results do not depend on it.
     max_pairs:
-        maximum number of pairs (memory, aleatoric state) that the compiled engine stores; a task that reaches more
-        raises an error
+        maximum number of pairs (memory, aleatoric state) that the compiled engine stores; if the runs visit more, an
+        error is raised
     parameters:
         parameters of the task, the agent and the schedule, as in
         ``{"task.window": 6, "agent.phase": 1e4, "schedule.horizon_scale": 3}``

@@ -39,8 +39,8 @@ Table: TypeAlias = NDArray[np.float64]
 class Environment(Protocol):
     """The world: it takes an action and returns an observation, forever.
 
-    Any object with these methods is an environment.  One that can also be saved has ``snapshot()``, which returns
-    values that JSON can hold, and ``restore(snapshot)``.
+    Any object with these methods is an environment.  If it also has ``snapshot()``, which returns a JSON document, and
+    ``restore(snapshot)``, its runs can be saved and resumed.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class RestorableEnvironment(Environment, Protocol):
     """An environment that can be saved and restored, so that a stream can be resumed."""
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the memory and the random stream, as JSON can hold them."""
+        """Return the memory and the random stream as a JSON document."""
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Resume from a snapshot, exactly as if the stream had never stopped."""

@@ -289,6 +289,8 @@ MISTAKES: list[Mistake] = [
     declared("a reward that no number can hold", "agent.observe('busy', reward=10**400)",
              "reward: inf; must be finite"),
     declared("a journal from a step that is none", "agent.journal('a')", "step: 'a'; give a whole number"),
+    declared("a rate of exploration in percent", "el.live('other', 'service-station', explore=2)",
+             "explore: 2; give a probability, as in explore=0.02"),
     declared("an evaluation before anything happened", "el.evaluate('agent', 'sell')",
              "agent: agent 'agent' has no observations among these steps"),
     declared("a confidence of an evaluation in percent", "el.evaluate('agent', 'sell', confidence=95)",

@@ -57,6 +57,7 @@ def asked_again(agent: Any, pending: int | None, asked: Any) -> None:
 LIVES = {
     "design": st.sampled_from(DESIGNS),
     "every": st.sampled_from([1, 3, 1000]),
+    "explore": st.sampled_from([0, 0.5]),
     "operations": st.lists(
         st.tuples(OPERATIONS, st.sampled_from(["", "", "reopen", "crash"])), min_size=5, max_size=40
     ),
@@ -64,9 +65,9 @@ LIVES = {
 
 
 @law(10, **LIVES)
-def test_interrupted_is_uninterrupted(design, every, operations):
+def test_interrupted_is_uninterrupted(design, every, explore, operations):
     """Do the same to two agents, of which one is interrupted, and compare them after each."""
-    setup = {"task": "service-station", "agent": design, "seed": 4, "snapshot_every": every}
+    setup = {"task": "service-station", "agent": design, "seed": 4, "snapshot_every": every, "explore": explore}
     with tempfile.TemporaryDirectory(dir=place()) as folder:
         base = Path(folder)
         saved = base / "state.npz"

@@ -77,7 +77,7 @@ def from_gymnasium(
     environment:
         an identifier, such as ``FrozenLake-v1``, or a function that makes an environment
     options:
-        those of the environment itself: a mapping, ``is_slippery=false,map_name=8x8``, or JSON
+        options of the Gymnasium environment: a mapping, a text such as ``is_slippery=false,map_name=8x8``, or JSON
     model:
         whether to build a model from the environment's transition table: true, false, or ``auto`` (build one if there
         is a table of manageable size)

@@ -29,7 +29,7 @@ _RENAMED = {"take": "snapshot", "put": "restore", "dump": "to_bytes", "interface
 
 
 class Agent:
-    """An agent applied to a task: its state X_t = (S_t, P_t, Z_t), and the methods that advance it.
+    """A design applied to a task: the agent state X_t = (S_t, P_t, Z_t), and the methods that advance it.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Agent:
     'fast'
     >>> agent.observe("arrival")
     1.0
-    >>> agent.observe("nothing", executed="slow")  # the action that was really executed, if it was another
+    >>> agent.observe("nothing", executed="slow")  # pass the executed action if it was not the agent's choice
     0.0
     >>> agent.t
     2
@@ -116,7 +116,7 @@ class Agent:
         return reward
 
     def learned(self, reward: float) -> float:
-        """Return a reward as the design learns from it."""
+        """Return a reward scaled as the design learns from it."""
         return self._reward.learned(reward)
 
     def choose(self) -> int:

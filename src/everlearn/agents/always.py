@@ -41,7 +41,7 @@ def learn(knowledge: Fixed, experience: Experience, now: ScheduleValues, stream:
 
 
 def always(*, policy: Any | None = None) -> Design:
-    """Follow a fixed policy over aleatoric states for ever.
+    """Follow a fixed policy over aleatoric states forever.
 
     Parameters
     ----------

@@ -57,14 +57,14 @@ def best_epsilon(at_zero: float, at_one: float, at_two: float, spacing: float) -
 def curvature(
     *, phase: int = 200_000, epsilon: float = 0.25, slow: str | None = None, fast: str | None = None
 ) -> Design:
-    """Estimate two derivatives of average reward and maximise the quadratic on [0, 1] (third baseline, Appendix B).
+    """Fit a quadratic in epsilon to the average reward, and maximise it on [0, 1] (third baseline, Appendix B).
 
     Parameters
     ----------
     phase:
         the number of steps for which it tries each epsilon
     epsilon:
-        the spacing of the three that it tries: 0, epsilon and twice epsilon
+        the spacing of the three probabilities of fast service that it tries: 0, epsilon and twice epsilon
     slow, fast:
         the slow and the fast action; default: the actions of these names
 

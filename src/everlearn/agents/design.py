@@ -42,9 +42,9 @@ class Design:
     inspect:
         ``inspect(knowledge, now)`` returns a dict of named arrays to display, such as Q and N
     by_state:
-        whether the first axis of every array is the aleatoric state, and both functions touch only the rows of the
-        states they are given; several runs can then be advanced side by side, which is faster.  It has no effect on
-        user-defined designs, whose runs are always advanced separately
+        whether the first axis of every array is the aleatoric state, and ``act`` and ``learn`` use only the rows of the
+        aleatoric states that are passed to them.  Several runs can then share an array, which is faster.  It has no
+        effect on user-defined designs, in which each run sees only its own arrays
     infinite:
         whether the knowledge may contain infinity; otherwise infinity in a user-defined design raises an error
     unit:
@@ -58,6 +58,8 @@ class Design:
         whether a step may take long, because it plans over all aleatoric states
     duration:
         the number of steps of the run, if the agent takes it as a parameter; otherwise None
+    name, parameters:
+        its name in tables and messages, and the parameters with which it was made
 
     Examples
     --------
@@ -93,7 +95,7 @@ class Design:
 
     @cached_property
     def own(self) -> bool:
-        """Whether it is the user's own: a function of it is not from this package, so it runs with checks."""
+        """Whether it is user-defined: at least one function is not from this package.  It then runs with checks."""
         functions = (self.build, self.act, self.learn, self.policy, self.inspect, self.values)
         return any(not is_ours(function) for function in functions if function is not None)
 
@@ -104,11 +106,11 @@ class Design:
         return f"Design({self.name!r}{': ' if settings else ''}{settings}{schedule})"
 
     def scaling(self, reward: Reward) -> str:
-        """Return in words the rewards that it learns from."""
+        """Return in words how rewards are scaled for this design."""
         if (reward.low, reward.high) == (0, 1):
             return "rewards as they are, from 0 to 1"
         return replace(reward, raw=reward.raw and not self.unit).scaling
 
     def view(self, task: Task) -> Task:
-        """Return a task as this design learns from it: with scaled rewards, if ``unit`` is set."""
+        """Return the task with scaled rewards if ``unit`` is set, and otherwise the task itself."""
         return task.scaled if self.unit else task

@@ -52,7 +52,7 @@ def learn(knowledge: Climb, experience: Experience, now: ScheduleValues, stream:
 
 
 def gradient(*, phase: int = 200_000, epsilon: float = 0.1, slow: str | None = None, fast: str | None = None) -> Design:
-    """Estimate the derivative of average reward by trying a small epsilon, and climb it (second baseline, Appendix B).
+    """Serve fast with probability epsilon, and raise it while the average reward rises (second baseline, Appendix B).
 
     Parameters
     ----------

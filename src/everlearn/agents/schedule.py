@@ -45,10 +45,11 @@ class Schedule:
     scales_counts:
         whether foo4 ever differs from 1; if it does not, set this to False, and agents need less memory
     formula, constants:
-        foo1, foo2 and foo4 at once, for schedules that compiled code evaluates; requires ``ceiling``
+        ``formula(t, constants)`` returns foo1, foo2 and foo4 together.  With it, compiled code can evaluate the
+        schedule.  It requires ``ceiling``
     steady:
-        the number of steps from t on, t included, for which foo1 and foo2 stay as at t, and foo4 is 1 after t; requires
-        ``formula``
+        ``steady(t)`` is a number n of steps: foo1 and foo2 are constant in the steps t to t + n - 1, and foo4 is 1
+        after t.  It requires ``formula``
     step_weight:
         w in the step size (1 + w tau) / (N + w tau); Line 11 has 2
     doubt, rarity:

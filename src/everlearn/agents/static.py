@@ -64,7 +64,7 @@ def static(
     slow: str | None = None,
     fast: str | None = None,
 ) -> Design:
-    """Estimate the arrival rate under slow service, take it as fixed, and choose (first baseline, Appendix B).
+    """Estimate the arrival rate under slow service, assume it constant, and choose a mode (first baseline, Appendix B).
 
     Parameters
     ----------

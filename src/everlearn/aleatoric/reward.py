@@ -1,8 +1,8 @@
 """The reward R = r(S, A, O) and its range.
 
 The paper's clip and bonuses assume rewards in [0, 1]; with other rewards the agent fails silently.  So a reward
-declares its range, and the learner sees (r - low) / (high - low), unless the task is *raw*.  Reports are always in the
-task's own units.
+declares its range, and the agent learns from (r - low) / (high - low), unless the task is *raw*.  Reports are always in
+the task's own units.
 """
 
 from __future__ import annotations
@@ -25,7 +25,17 @@ LARGEST = 1e290
 
 @dataclass(frozen=True, repr=False)
 class Reward:
-    """r with its range.  r must be a pure function; its results are cached.
+    """The reward function r and its range.
+
+    Parameters
+    ----------
+    function:
+        r(s, a, o), a function of the aleatoric state, the action and the observation.  It must be pure; its results are
+        cached
+    low, high:
+        the range: the smallest and the largest reward
+    raw:
+        whether the agent learns from rewards as they are; otherwise they are scaled to [0, 1]
 
     Examples
     --------
@@ -58,7 +68,7 @@ class Reward:
 
     @cached_property
     def pure(self) -> Pure:
-        """The function, checked at each call; a function that would make results unrepeatable is refused."""
+        """The function, with checks; a function that is not deterministic raises an error."""
         remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
         return Pure(self.function, "reward", "(s, action, observation)", remedy)
 
@@ -71,7 +81,7 @@ class Reward:
         return self.check(paid, f"reward of {labels!r}")
 
     def check(self, given: object, where: str = "reward") -> float:
-        """Return a reward as a number, or raise if it is not one or outside the range."""
+        """Return a reward as a number; raise if it is not a number, or is outside the range."""
         if (reward := as_number(given)) is None:
             raise RewardError(where, given, "must be a number")
         if not math.isfinite(reward):
@@ -88,12 +98,12 @@ class Reward:
             raise RewardError("reward", float(rewards[outside].flat[0]), remedy)
 
     def learned(self, reward: float) -> float:
-        """Return the reward as the learner sees it."""
+        """Return the reward from which the agent learns: scaled to [0, 1], unless it is raw."""
         return reward if self.raw else (reward - self.low) / (self.high - self.low)
 
     @property
     def scaling(self) -> str:
-        """What the learner sees, in words."""
+        """How rewards are scaled for the agent, in words."""
         if self.raw:
             return f"raw rewards, from {self.low:g} to {self.high:g}"
         return f"rewards scaled from [{self.low:g}, {self.high:g}] to [0, 1]"

@@ -19,19 +19,19 @@ MOST_STATES = 1_000_000
 """The most aleatoric states that are searched for; beyond that the designer must list them."""
 
 START = "start"
-"""The last observation before there is one."""
+"""The aleatoric state before the first observation."""
 
 
 @dataclass(frozen=True, repr=False)
 class AleatoricState:
-    """S0 and f.  f must be a pure function; its results are cached.
+    """What an agent retains of the past: an initial value S0 and an update function f.
 
     Parameters
     ----------
     start:
         S0, the aleatoric state of the empty history
     update:
-        f(s, a, o)
+        f(s, a, o), which returns the next aleatoric state.  It must be pure; its results are cached
     states:
         the set of aleatoric states, or a function of the sets of actions and observations that returns it; default: all
         states that f reaches from S0
@@ -62,7 +62,7 @@ class AleatoricState:
 
     @cached_property
     def pure(self) -> Pure:
-        """The function, checked at each call; a function that would make results unrepeatable is refused."""
+        """The update function, with checks; a function that is not deterministic raises an error."""
         remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
         return Pure(self.update, "update function", "(s, action, observation)", remedy)
 
@@ -84,7 +84,7 @@ class AleatoricState:
         return aleatoric_state
 
     def enumerate(self, actions: Iterable[Label], observations: Iterable[Label]) -> AleatoricState:
-        """Return the same with its set of states: as declared, or all that f reaches from S0."""
+        """Return a copy with its set of states: the declared states, or all states that f reaches from S0."""
         if self.states is not None:
             with blame("states of the aleatoric state"):
                 listed = self.states(actions, observations) if callable(self.states) else self.states
@@ -114,7 +114,7 @@ class AleatoricState:
 
 
 def last_observation(start: Label = START) -> AleatoricState:
-    """Keep the last observation only; ``start`` stands for it before there is one.
+    """Retain only the last observation; ``start`` is the aleatoric state before the first observation.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def _observation(_aleatoric_state: Label, _action: Label, observation: Label) ->
 
 
 def window(length: int, *, actions: bool = False) -> AleatoricState:
-    """Keep the last ``length`` observations, and with ``actions`` the actions before them.
+    """Retain the last ``length`` observations; with ``actions=True``, also the action before each of them.
 
     Examples
     --------

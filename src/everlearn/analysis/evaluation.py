@@ -49,7 +49,7 @@ LISTED = 3
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What a policy would earn per step, as a journal tells it; see :func:`evaluate`.
+    """An estimate of what a policy would earn per step, as :func:`evaluate` returns it.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Evaluation:
         return f"Evaluation({found}; earned {self.earned:.4g} in {counted(self.steps, 'step')}{warned})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON document."""
+        """Return the evaluation as a JSON document."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
 
@@ -102,8 +102,8 @@ def evaluate(
     directory:
         directory of durable agents; it may be in use
     policy:
-        a text such as ``0=slow,1=fast:0.5``, a mapping or a table of probabilities; ``greedy`` is what the agent
-        would do by what it knows now
+        a text such as ``0=slow,1=fast:0.5``, a mapping or a table of probabilities; or ``greedy``, the greedy policy of
+        the agent as it is now
     agent:
         the name of the agent, if there are several
     confidence:

@@ -56,7 +56,7 @@ class Comparisons(list[Comparison]):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per comparison, as JSON can hold it."""
+        """The comparisons as a JSON document, one dict each."""
         return [asdict(comparison) for comparison in self]
 
     @property

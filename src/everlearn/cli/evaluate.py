@@ -1,4 +1,4 @@
-"""``everlearn evaluate``: what another policy would have earned, from the journal of a durable agent."""
+"""``everlearn evaluate``: estimate what another policy would earn, from the journal of a durable agent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def evaluate(
     directory: Directory,
     policy: Annotated[
-        str, typer.Option(metavar="POLICY", help="The policy, as in 0=slow,1=fast:0.5; greedy is what the agent knows.")
+        str, typer.Option(metavar="POLICY", help="The policy, as in 0=slow,1=fast:0.5; or greedy, as the agent is now.")
     ],
     agent: AgentName = None,
     confidence: Annotated[float, number("--confidence", help="How often the interval covers the true average.")] = 0.95,
@@ -29,7 +29,7 @@ def evaluate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate what another policy would earn per step, from the journal of a durable agent. It may be in use."""
+    """Estimate what another policy would earn per step, from the journal of a durable agent, even while it runs."""
     from everlearn.analysis.evaluation import evaluate as evaluate_policy
 
     found = evaluate_policy(

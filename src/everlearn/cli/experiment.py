@@ -20,7 +20,7 @@ def run(
     out: options.Out,
     threads: options.Threads = None,
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Do part I of N; combine the parts with merge.")
+        str | None, typer.Option(metavar="I/N", help="Run part I of N; combine the parts with merge.")
     ] = None,
     cluster: options.Cluster = None,
     as_json: options.AsJson = False,

@@ -25,7 +25,7 @@ Confidence = Annotated[float, number(help="The confidence level of the intervals
 def table(
     directory: Directory,
     measure: Annotated[
-        list[str] | None, typer.Option(help=f"{MEASURES}; may be repeated. Default: a few of them.")
+        list[str] | None, typer.Option(metavar="MEASURE", help=f"{MEASURES}; may be repeated. Default: a few of them.")
     ] = None,
     confidence: Confidence = 0.95,
     as_json: options.AsJson = False,
@@ -143,7 +143,8 @@ def plot(
         str | None, typer.Option(metavar="DIR", help="The directory for the figures. Default: DIR/figures.")
     ] = None,
     form: Annotated[
-        list[str] | None, typer.Option("--format", help="png, svg or pdf; may be repeated. Default: png, svg.")
+        list[str] | None,
+        typer.Option("--format", metavar="FORMAT", help="png, svg or pdf; may be repeated. Default: png, svg."),
     ] = None,
     measure: Annotated[str, typer.Option(help="The measure that a sweep over parameters shows.")] = "final",
     as_json: options.AsJson = False,

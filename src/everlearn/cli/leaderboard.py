@@ -16,11 +16,14 @@ def leaderboard(
     agent: Annotated[
         list[str] | None,
         typer.Option(
-            help="An agent of the board, or module:attribute; may be repeated.", autocompletion=options.agent_names
+            metavar="AGENT",
+            help="An agent of the board, or module:attribute; may be repeated.",
+            autocompletion=options.agent_names,
         ),
     ] = None,
     task: Annotated[
-        list[str] | None, typer.Option(help="A task of the board; may be repeated.", autocompletion=options.task_names)
+        list[str] | None,
+        typer.Option(metavar="TASK", help="A task of the board; may be repeated.", autocompletion=options.task_names),
     ] = None,
     runs: Annotated[
         int | None, integer(help="The number of independent runs of each agent. Default: 20.", least=1)

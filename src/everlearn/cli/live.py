@@ -22,7 +22,7 @@ AgentName = Annotated[str | None, typer.Option(metavar="NAME", help="The agent, 
 
 
 def accept(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:
-    """Accept that the task of a durable agent has changed, so that it can resume; record the change in its journal."""
+    """Accept that the setup of a durable agent has changed, so that it can resume; record the change in its journal."""
     from everlearn.durable.store import Store
 
     name = _choose_agent(directory, agent)

@@ -37,9 +37,7 @@ def serve(
     max_connections: Annotated[int, integer(help="Maximum number of connections at a time.")] = 1_000,
     patience: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS", help="Seconds in which the headers of a request must arrive, and then its body."
-        ),
+        typer.Option(metavar="SECONDS", help="How long to wait for the headers of a request, and again for its body."),
     ] = 10.0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:

@@ -20,12 +20,15 @@ LONGEST_POLICY = 1_000
 def theory(
     task: Annotated[str, options.TASK],
     policy: Annotated[
-        list[str] | None, typer.Option(help="A policy over aleatoric states, as in 0=slow,1=fast:0.5; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="POLICY", help="A policy over aleatoric states, as in 0=slow,1=fast:0.5; may be repeated."
+        ),
     ] = None,
     horizon: Annotated[list[float] | None, number(help="A horizon for the distortion; may be repeated.")] = None,
     steps: Annotated[list[int] | None, options.steps("A number of steps for the bounds; may be repeated.")] = None,
     settings: options.Settings = None,
-    only: Annotated[str | None, typer.Option(help="optimum: compute that alone, for large tasks.")] = None,
+    only: Annotated[str | None, typer.Option(help="optimum: compute nothing else, for large tasks.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Compute the optimal average reward, averaging times and regret bounds of a task with a model, exactly."""

@@ -92,7 +92,7 @@ class Client(Operator):
 
     @property
     def waiting(self) -> int:
-        """How many observations wait to be sent; ``lost`` counts those that never will be."""
+        """The number of buffered observations; ``lost`` is the number of those that will never be sent."""
         return len(self._unsent)
 
     def act(self, *, allowed: Iterable[Label] | None = None) -> Label:
@@ -149,7 +149,7 @@ class Client(Operator):
         return self._pending
 
     def close(self) -> int:
-        """Send what is still kept, within the deadline; return how many observations could not be sent and are lost."""
+        """Send the buffered observations, within the deadline; return how many could not be sent and are lost."""
         self._connection.retry_now()
         try:
             self._send_all(time.monotonic() + self.deadline)

@@ -10,7 +10,7 @@ from everlearn.agents.agent import Agent
 from everlearn.errors import InputError, require
 from everlearn.labels import as_label
 from everlearn.protocol import Label, Table
-from everlearn.randomness import choose
+from everlearn.randomness import choose, uniform
 
 
 def mask_of(agent: Agent, allowed: Iterable[Label]) -> int:
@@ -75,3 +75,14 @@ def proposal(agent: Agent, mask: int) -> int:
     best = max(row[action] for action in allowed)
     ties = [action for action in allowed if row[action] == best]
     return ties[0] if len(ties) == 1 else ties[choose(agent.stream, len(ties))]
+
+
+def explored(agent: Agent, chosen: int, mask: int, rate: float) -> tuple[int, float]:
+    """Return an action drawn from a mask with probability ``rate``, otherwise the chosen one; and its propensity.
+
+    The propensity is the probability of the action given everything before it, the choice of the design included.  So
+    it is exact for every design, and the observation that follows does not depend on the choice in another way.
+    """
+    allowed = [action for action in range(agent.indexed.actions) if mask >> action & 1]
+    action = allowed[choose(agent.stream, len(allowed))] if uniform(agent.stream) < rate else chosen
+    return action, rate / len(allowed) + (1.0 - rate if action == chosen else 0.0)

@@ -15,11 +15,12 @@ from typing import Any
 
 from everlearn.agents.agent import Agent
 from everlearn.agents.snapshot import unpack
-from everlearn.durable.choice import greedy, labels_of, mask_of, packed, proposal, unpacked
+from everlearn.durable.choice import explored, greedy, labels_of, mask_of, packed, proposal, unpacked
 from everlearn.durable.drift import Gauge
 from everlearn.durable.entry import (
     MODES,
     OBSERVATIONS,
+    PROPENSITY,
     Accepted,
     Checkpoint,
     Entry,
@@ -28,6 +29,7 @@ from everlearn.durable.entry import (
     Outcome,
     checksum,
     first_check,
+    pack_numbers,
 )
 from everlearn.durable.setup import Setup
 from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, RewardError, require
@@ -47,6 +49,7 @@ class Core:
         self.seq = 0  # the number of the last row of its journal
         self.check = first_check(number)  # the check of the last row of its journal
         self.asked: int | None = None  # the mask that was given with the pending call of act, if any
+        self.noted: dict[str, float] = {}  # numbers of the pending proposal, for the row of its observation
         self.changed: dict[str, Any] | None = None  # the last change that was accepted: its step, and what changed
         self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
@@ -117,6 +120,10 @@ class Core:
             chosen = greedy(agent, agent.situation, may) if self._mode == Mode.FROZEN else proposal(agent, may)
         except Exception as error:
             raise self._failed("act", self.next_step, error) from error
+        if self.setup.explore:
+            rate = 0.0 if self._mode == Mode.FROZEN else self.setup.explore
+            chosen, propensity = explored(agent, chosen, may, rate) if rate else (chosen, 1.0)
+            self.noted = {PROPENSITY: propensity}
         agent.pending, self.asked = chosen, mask
         return chosen
 
@@ -180,8 +187,12 @@ class Core:
         state: Label | None = None,
         *,
         kind: int = Kind.OBSERVED,
+        numbers: dict[str, float] | None = None,
     ) -> Entry:
-        """Return the entry of an observation, checked; nothing is changed."""
+        """Return the entry of an observation, checked; nothing is changed.
+
+        ``numbers`` are recorded with it by their names, beside those of the proposal.
+        """
         self.require_working()
         indexed = self.agent.indexed
         action = self._executed(executed)
@@ -200,7 +211,9 @@ class Core:
             raise InputError("reward", reward, "follows from the setup; leave it out")
         self.agent.upcoming  # noqa: B018 - a schedule that leaves its domain raises now, before anything is written
         earned = None if earned is None else earned + 0.0  # SQLite does not store -0.0
-        return self.entry(kind, self.step + 1, action, index, earned, following)
+        noted = self.noted if self.agent.pending is not None else {}
+        payload = pack_numbers({**noted, **(numbers or {})})
+        return self.entry(kind, self.step + 1, action, index, earned, following, payload)
 
     def pay(self, step: int, reward: object, recorded: Callable[[int, int], float | None]) -> Entry | None:
         """Return the entry of a reward that comes late, checked; None if it is recorded already.
@@ -333,6 +346,7 @@ class Core:
         if entry.proposed is not None and agent.pending is None and self.failure is None:
             self.choose(None if entry.allowed is None else unpacked(entry.allowed))
         if not self.exact or self.failure is not None:
+            self.noted = self.noted if agent.pending == entry.proposed else {}
             agent.pending = entry.proposed
         elif entry.proposed is not None and entry.proposed != agent.pending:
             raise Corrupt(
@@ -390,6 +404,8 @@ class Core:
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
         if self.waiting:
             more["waiting"] = [[step, *map(int, (*e[:3], e[4]))] for step, e in self.waiting.items()]
+        if self.noted and self.agent.pending is not None:
+            more["noted"] = self.noted
         if self.failure is not None:
             more["failure"] = [str(self.failure), self.failure.seq]
         return Checkpoint(self.seq, {**more, "gauge": self.gauge.snapshot()}, self.agent.to_bytes())
@@ -408,7 +424,7 @@ class Core:
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
         self.failure = Failed(*more["failure"]) if "failure" in more else None
-        waiting = more.get("waiting", [])
+        self.noted, waiting = more.get("noted", {}), more.get("waiting", [])
         self.waiting = {step: Experience(s, a, o, math.nan, following) for step, s, a, o, following in waiting}
         if more["gauge"] is not None:  # a snapshot of an earlier version may have none
             self.gauge.restore(more["gauge"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import zlib
 from typing import Any, NamedTuple
 
@@ -14,6 +15,9 @@ from everlearn.tasks.task import Task
 
 KINDS = ("observed", "warm", "mode", "rollback", "import", "change", "forgotten", "reward")
 MODES = ("learn", "frozen", "shadow")
+
+PROPENSITY = "propensity"
+"""The name of the number that logged exploration records: the probability with which the action was proposed."""
 
 
 class Kind:
@@ -65,9 +69,10 @@ class Accepted(NamedTuple):
 class Entry(NamedTuple):
     """One row of the journal; indices are those of the task.
 
-    An observation has every field but the payload; other kinds have a payload where they need one, and the proposal
-    that was pending; a row of kind forgotten withdraws it.  An observation whose reward comes late has no reward; a row
-    of kind reward brings it, with the number of the step as its payload.
+    An observation has every field but the payload, which it has if there are numbers beside the reward.  Other kinds
+    have a payload where they need one, and the proposal that was pending; a row of kind forgotten withdraws it.  An
+    observation whose reward comes late has no reward; a row of kind reward brings it, with the number of the step as
+    its payload.
     """
 
     seq: int  # its number among all rows of its agent
@@ -82,13 +87,26 @@ class Entry(NamedTuple):
     observation: int | None
     reward: float | None  # in the units of the task
     following: int  # the aleatoric state after it
-    payload: bytes | None  # a state after a rollback or an import, the name of a mode, an accepted change, or a step
+    payload: bytes | None  # numbers, a state after a rollback or an import, a mode, an accepted change, or a step
     check: int  # see checksum
 
     @property
     def is_observation(self) -> bool:
         """Whether it completed a step."""
         return self.kind in OBSERVATIONS
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The named numbers that an observation has beside its reward; see :func:`pack_numbers`."""
+        if self.payload is None or not self.is_observation:
+            return {}
+        try:
+            numbers = {str(name): float(value) for name, value in json.loads(self.payload).items()}
+        except (AttributeError, TypeError, ValueError):
+            numbers = {"": math.nan}
+        if not all(map(math.isfinite, numbers.values())):
+            raise Corrupt(f"row {self.seq}: the numbers in it cannot be read")
+        return numbers
 
     @property
     def rewarded(self) -> int:
@@ -113,7 +131,7 @@ class Entry(NamedTuple):
         """Return the row by labels, as a JSON document."""
         moment = datetime.datetime.fromtimestamp(self.at, datetime.UTC)
         mask = None if self.allowed is None else unpacked(self.allowed)
-        document = {
+        document: dict[str, Any] = {
             "seq": self.seq,
             "step": self.step,
             "kind": KINDS[self.kind],
@@ -128,6 +146,7 @@ class Entry(NamedTuple):
             "observation": label_at(task.observations, self.observation),
             "reward": self.reward,
             "next_state": task.states[self.following],
+            **self.numbers,
         }
         payload = self.payload or b""
         if self.kind == Kind.MODE:
@@ -139,6 +158,18 @@ class Entry(NamedTuple):
         elif self.kind == Kind.CHANGE:
             document |= {"changes": self.accepted.changes, "relearned_since": self.accepted.relearned_since}
         return document
+
+
+def pack_numbers(numbers: dict[str, float]) -> bytes | None:
+    """Return named numbers as the payload of an observation, None if there are none; see :attr:`Entry.numbers`.
+
+    Examples
+    --------
+    >>> pack_numbers({"propensity": 0.99})
+    b'{"propensity":0.99}'
+
+    """
+    return json.dumps(numbers, sort_keys=True, separators=(",", ":")).encode() if numbers else None
 
 
 def label_at(labels: tuple[Label, ...], index: int | None) -> Label | None:

@@ -49,6 +49,7 @@ def live(
     agent: object = None,
     schedule: object = None,
     parameters: Mapping[str, Any] | None = None,
+    explore: float | None = None,
     seed: int | None = None,
     allowed: Mapping[Any, Iterable[Label]] | None = None,
     snapshot_every: int | None = None,
@@ -70,8 +71,8 @@ def live(
     actions, observations:
         labels
     aleatoric:
-        the aleatoric state: ``last`` (observation; the default), ``window:3``, ``window:3+actions``, ``given``
-        (the caller passes the state that followed), a table {state: {action: {observation: next}}} or rows
+        the aleatoric state: ``last`` (the last observation; the default), ``window:3``, ``window:3+actions``, ``given``
+        (you pass the next state to ``observe``), a table {state: {action: {observation: next}}} or rows
         [state, action, observation, next], or an :class:`everlearn.AleatoricState`
     states, start:
         for ``aleatoric="given"``: the set of states and the initial state
@@ -81,9 +82,13 @@ def live(
     reward_range, raw:
         the least and the greatest reward; whether the agent learns from rewards as they are, not scaled to [0, 1]
     reward_delay:
-        for rewards that are given: within how many steps the reward of a step may come, by ``Live.reward``
+        for ``reward="given"``: the maximum number of steps after which you may still pass the reward of a step, with
+        ``Live.reward``
     agent, schedule, parameters, seed:
         as in :class:`everlearn.Agent`
+    explore:
+        the probability with which a random allowed action is proposed; the journal then records the propensity of
+        every proposal, from which other policies can be evaluated without a model
     allowed:
         a mapping from states to allowed actions; in states that are not listed, all actions are allowed
     snapshot_every:
@@ -159,8 +164,8 @@ class Live:
     def act(self, allowed: Iterable[Label] | None = None, *, again: bool = False) -> Label:
         """Return the action for the next step.  A second call before ``observe`` returns the same action.
 
-        ``allowed`` restricts the actions for this call only.  With other allowed actions than before pass ``again``:
-        the pending action is withdrawn, which is written to the journal, and another one is chosen.
+        ``allowed`` restricts the actions for this call only.  To choose again with other allowed actions, pass
+        ``again=True``: the pending action is withdrawn, and the journal records this.
         """
         with self._turn:
             if again:
@@ -187,7 +192,7 @@ class Live:
         *,
         step: int | None = None,
     ) -> float | None:
-        """Learn from an observation, which is on disk when this returns; return the reward.
+        """Learn from an observation, and return the reward.  The observation is on disk when this method returns.
 
         Parameters
         ----------
@@ -196,8 +201,8 @@ class Live:
         executed:
             the action that was really executed, if it was not the one that ``act`` returned
         reward:
-            the reward, if the agent was created with ``reward="given"``; leave it out if it comes late, see
-            :meth:`reward`
+            the reward, if the agent was created with ``reward="given"``; omit it if it is not known yet, and pass it to
+            :meth:`reward` later
         state:
             the next aleatoric state, if the agent was created with ``aleatoric="given"``
         step:
@@ -216,10 +221,10 @@ class Live:
             return entry.reward
 
     def reward(self, step: int, reward: float) -> None:
-        """Pass the reward of a step that was observed without one, and learn from the step; it is on disk afterwards.
+        """Pass the reward of an earlier step, and learn from that step.  The reward is on disk when this returns.
 
-        The same reward again changes nothing; another one is a :exc:`everlearn.errors.Conflict`, and so is one that
-        comes later than the ``reward_delay`` of the setup allows.
+        If you pass the same reward again, nothing changes.  A different reward for the same step raises
+        :exc:`everlearn.errors.Conflict`, and so does a reward that arrives after ``reward_delay`` steps.
         """
         with self._turn:
             entry = self.core.pay(whole(step, "step", least=1), reward, self.store.reward_of)
@@ -261,12 +266,12 @@ class Live:
 
     @property
     def mode(self) -> str:
-        """How it acts: ``learn``, ``frozen`` or ``shadow``."""
+        """The mode: ``learn``, ``frozen`` or ``shadow``."""
         return self.core.mode
 
     @property
     def aleatoric_state(self) -> Label:
-        """S_t."""
+        """The aleatoric state, S_t."""
         return self.core.agent.aleatoric_state
 
     def learn(self) -> None:
@@ -290,15 +295,15 @@ class Live:
                 self._commit(self.core.change_mode(mode))
 
     def warm_start(self, log: Iterable[Any] | str | os.PathLike[str], start: Label | None = None) -> int:
-        """Learn from a log of the past, all of it or nothing, and return its number of rows.
+        """Learn from a log of past steps, and return the number of its rows.  If a row is wrong, nothing is learned.
 
-        The log is what happened before now, in order: the agent resumes from the aleatoric state in which it ends.
+        The log is in order of time, and ends now: its last aleatoric state becomes that of the agent.
 
         Parameters
         ----------
         log:
-            rows (observation, action) or (observation, action, reward), or a file of such: CSV with a header, or JSON
-            lines
+            rows (observation, action) or (observation, action, reward), or a file of such rows: CSV with a header, or
+            JSON lines
         start:
             the aleatoric state in which the log begins; by default the present one
 
@@ -337,7 +342,7 @@ class Live:
             file.write(self.core.export_state())
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Resume from an agent state in a file, its aleatoric state included; steps continue to be counted."""
+        """Resume from an agent state in a file, including its aleatoric state.  The step count is not reset."""
         with _file_errors(path):
             data = Path(path).read_bytes()
         with self._turn:
@@ -350,18 +355,18 @@ class Live:
             return views.policy_table(self.core)
 
     def inspect(self) -> dict[str, Any]:
-        """Return where the agent stands and what it knows, as a JSON document."""
+        """Return a JSON document: step, mode, aleatoric state, pending action, action values, counts, averages."""
         with self._turn:
             return views.inspect(self.core)
 
     def journal(self, first: int | None = None, last: int | None = None) -> Iterator[dict[str, Any]]:
-        """Yield the rows of steps ``first`` to ``last``, by labels."""
+        """Yield the rows of the journal from step ``first`` to step ``last``, each as a dict with labels."""
         steps = (None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last))
         return audit.export(self.store.directory, NAME, *steps)
 
     @property
     def alarm(self) -> Alarm | None:
-        """The last drift alarm: its step, the recent average reward and that of the past."""
+        """The last drift alarm: its step, the recent average reward and the past one; None if there was no alarm."""
         return self.core.gauge.last
 
     def close(self) -> None:

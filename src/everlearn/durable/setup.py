@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -59,6 +60,7 @@ KEYS = {
     "agent": Key(DEFAULT_AGENT),
     "schedule": Key(),
     "parameters": Key({}),
+    "explore": Key(0.0, change=True),
     "seed": Key(0, change=False),
     "allowed": Key(change=False),
     "snapshot_every": Key(10_000, change=True),
@@ -103,6 +105,7 @@ class Setup:
         require(late, "reward_delay", self.reward_delay, "rewards follow from the setup, so none is late; leave it out")
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
+        self.explore = _rate(self.values["explore"])
         self.drift = _drift(self.values["drift"])
         self.allowed = _allowed(self.values["allowed"], self.task)
 
@@ -243,6 +246,12 @@ def _check_text(task: Task) -> None:
             encode(labels).encode()
         except UnicodeEncodeError as error:
             raise LabelError(argument, ascii(error.object[error.start]), "is half a character") from None
+
+
+def _rate(given: object) -> float:
+    number = not isinstance(given, bool) and isinstance(given, numbers.Real) and 0 <= float(given) <= 1
+    require(number, "explore", simple(given), "give a probability, as in explore=0.02")
+    return float(given)  # type: ignore[arg-type]  # a number
 
 
 def _drift(given: object) -> dict[str, Any]:

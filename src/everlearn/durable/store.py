@@ -214,7 +214,7 @@ class Store(Reader):
                 raise
         self._last[agent] = entry.seq
         self._commits += 1
-        if self._commits % EVERY == 0 or entry.payload is not None:
+        if self._commits % EVERY == 0 or (entry.payload is not None and not entry.is_observation):
             self._shorten()
 
     def _note(self, last: dict[int, int]) -> None:

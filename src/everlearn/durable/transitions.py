@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.durable.entry import Entry, Kind
+from everlearn.durable.entry import PROPENSITY, Entry, Kind, Mode
 from everlearn.durable.reader import Reader
 from everlearn.errors import Corrupt
 from everlearn.protocol import Table
@@ -43,13 +44,17 @@ class Transitions(NamedTuple):
     rewards: Table  # NaN where a reward that comes late has not come
     following: NDArray[np.int64]  # the aleatoric states that followed
     changed: int | None = None  # the last step among these at which a change of the task or the agent was accepted
+    numbers: Mapping[str, Table] = MappingProxyType(
+        {}
+    )  # by name, what rows have beside rewards; NaN where one has none
 
     def where(self, chosen: NDArray[np.bool_]) -> Transitions:
         """Return some of the steps, by a mask."""
         states, actions, observations, following = (
             column[chosen] for column in (self.states, self.actions, self.observations, self.following)
         )
-        return Transitions(states, actions, observations, self.rewards[chosen], following, self.changed)
+        numbers = {name: column[chosen] for name, column in self.numbers.items()}
+        return Transitions(states, actions, observations, self.rewards[chosen], following, self.changed, numbers)
 
 
 def read_transitions(reader: Reader, agent: int, first: int | None = None, last: int | None = None) -> Transitions:
@@ -74,6 +79,7 @@ class _Columns:
 
     def __init__(self) -> None:
         self.indices, self.rewards = array("q"), array("d")
+        self.numbers: dict[str, array[float]] = {}
         self.changed: int | None = None
         self.waiting: dict[int, int] = {}
         """By step, the places of the rewards that have not come."""
@@ -89,7 +95,18 @@ class _Columns:
         if entry.reward is None:
             self.waiting[entry.step] = len(self.rewards)
         self.indices.extend((entry.state, entry.executed, entry.observation, entry.following))
+        if entry.payload is not None:
+            self._note(entry)
         self.rewards.append(math.nan if entry.reward is None else entry.reward)
+
+    def _note(self, entry: Entry) -> None:
+        """Add the named numbers of a row; a propensity counts if the proposal decided what was executed."""
+        for name, value in entry.numbers.items():
+            if name == PROPENSITY and (entry.mode == Mode.SHADOW or entry.executed != entry.proposed):
+                continue
+            column = self.numbers.setdefault(name, array("d"))
+            column.extend(math.nan for _ in range(len(self.rewards) - len(column)))
+            column.append(value)
 
     def complete(self, entry: Entry) -> None:
         """Add a reward that came late, if its observation is here."""
@@ -101,7 +118,10 @@ class _Columns:
         """Return the arrays."""
         states, actions, observations, following = np.array(self.indices, dtype=np.int64).reshape(-1, 4).T
         rewards = np.array(self.rewards, dtype=np.float64)
-        return Transitions(states, actions, observations, rewards, following, self.changed)
+        numbers = {name: np.full(len(rewards), math.nan) for name in self.numbers}
+        for name, column in self.numbers.items():
+            numbers[name][: len(column)] = column
+        return Transitions(states, actions, observations, rewards, following, self.changed, numbers)
 
 
 def _entries(reader: Reader, agent: int, first: int) -> Iterator[Entry]:

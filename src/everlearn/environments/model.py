@@ -91,7 +91,7 @@ class Model:
         return Pure(self.rho, "dynamics", "(memory, action)", remedy, _listed, self._outcomes)
 
     def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
-        """Return the possible outcomes, checked: known observations, a distribution, memories of a supported type."""
+        """Return the possible outcomes; raise if observations are unknown or probabilities do not sum to one."""
         outcomes: tuple[Outcome, ...] = self._pure(memory, action)
         return outcomes
 

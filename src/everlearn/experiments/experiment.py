@@ -144,8 +144,9 @@ class Experiment:
     ) -> Comparisons:
         """Compare agents on the same task in pairs of runs with the same random numbers, and return a matrix.
 
-        Every agent is compared with the first, or with the one that ``against`` names; with ``all_pairs``, with every
-        other.  The ``sentences`` of the matrix say the same in words, and its ``rows`` have the numbers.
+        By default each agent is compared with the first.  Pass the name of another agent as ``against``, or pass
+        ``all_pairs=True`` to compare every agent with every other.  The matrix has the
+        comparisons as ``rows`` of numbers and as ``sentences``.
 
         Examples
         --------

@@ -109,7 +109,8 @@ def watch(
     show:
         whether to open a browser
     say:
-        called with each line about the server; by default they are printed to standard error
+        function that receives each message of the server, such as its address; by default messages are printed to
+        standard error
 
     Examples
     --------

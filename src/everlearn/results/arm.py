@@ -123,5 +123,5 @@ def standard_error(table: Table) -> Table:
 
 
 def finite(value: float) -> float | None:
-    """Return a number as JSON can hold it: None if it is not finite."""
+    """Return a number for a JSON document: None if it is not finite."""
     return float(value) if math.isfinite(value) else None

@@ -63,7 +63,7 @@ class Result:
     seed: int
     engine: str
     scaling: str
-    """How rewards were scaled for the learner."""
+    """How rewards were scaled for the agent."""
     times: NDArray[np.int64]
     total_reward: Table
     """The sum of rewards until each time, one row per run."""
@@ -73,8 +73,8 @@ class Result:
     pairs: int | None
     """The number of pairs of a memory and an aleatoric state that the compiled engine expanded."""
     references: Mapping[str, float]
-    """Average rewards known for the task, by name: of the best policies, if these take at most a second or two (see
-    :mod:`everlearn.theory.known`), and those that the task states.  They are computed at first use."""
+    """Known average rewards by name: those in ``Task.references``, and those of the best policies if they can be
+    computed in a second or two (see :mod:`everlearn.theory.known`).  They are computed on first use."""
     seconds: float
     version: str = field(default=__version__)
     platform: Platform = field(default_factory=Platform.here)
@@ -159,7 +159,7 @@ class Result:
         return self.steps * self.runs / self.seconds
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON can hold it; numbers that are not finite are None."""
+        """Return the result as a JSON document; numbers that are not finite are None."""
         return {
             **self._setup(),
             "references": References(self.references).short(),

@@ -101,6 +101,9 @@ class SetupIn(Body):
     ] = Field(
         default_factory=dict, description="Of agent, schedule and task.", examples=[{"schedule.horizon_scale": 3}]
     )
+    explore: Annotated[Number, Field(ge=0, le=1)] = Field(
+        0, description="The probability of a random action; the journal then records propensities."
+    )
     seed: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(0, description="Names the random stream.")
     allowed: dict[str, Labels] | Rows | None = Field(None, description="The actions that are allowed, by state.")
     snapshot_every: Annotated[int, Field(strict=True, ge=1, le=10**9)] = Field(10_000, description="In observations.")

@@ -34,7 +34,7 @@ def riverswim(
     left_reward: float = 0.005,
     right_reward: float = 1.0,
 ) -> Task:
-    """Swim against the current, past states that pay nothing, to a large reward, or stay for a small one.
+    """Swim upstream past states without reward to a large reward, or stay downstream for a small one.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def riverswim_12(
     left_reward: float = 0.005,
     right_reward: float = 1.0,
 ) -> Task:
-    """Swim against the current past twice as many states as in riverswim; undirected exploration fails here.
+    """Swim upstream past twice as many states as in riverswim; undirected exploration fails here.
 
     Parameters
     ----------

@@ -57,9 +57,9 @@ class Task:
         a function that returns an environment, if they are not known. A task with neither can be used only with an
         agent that you drive yourself
     name, summary, source:
-        its name, a line about it, and where it comes from
+        its name, a one-line summary, and where it comes from
     arrays:
-        the arrays, for a task made from arrays; no enumeration is needed
+        the arrays of a task that :func:`everlearn.mdp` made; they are used as they are, without enumeration
     parameters:
         the parameters with which it was made
     references:
@@ -125,11 +125,11 @@ class Task:
 
     @cached_property
     def scaled(self) -> Task:
-        """The same task with rewards scaled to [0, 1] for the agent; itself, if they already are."""
+        """The same task, not raw: the agent learns from rewards scaled to [0, 1]."""
         return replace(self, reward=replace(self.reward, raw=False)) if self.reward.raw else self
 
     def start(self, rng: np.random.Generator) -> Environment:
-        """Return a new environment, started."""
+        """Make a new environment, start it, and return it."""
         if self.model is not None:
             environment: Environment = ModelEnvironment(self.model)
         elif self.environment is not None:

@@ -1,4 +1,4 @@
-"""Everything that can be computed exactly of a task, in one class, computed on first use."""
+"""One class for everything that can be computed exactly about a task; each quantity is computed on first use."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from everlearn.theory.values import Values, discount_of, optimal_values, policy_
 
 @dataclass(frozen=True)
 class PolicyTheory:
-    """What is known of a policy.  Its averaging time takes longest, and is computed on first use."""
+    """The average reward, the Markov chain and the averaging time of a policy, the last computed on first use."""
 
     average_reward: float  # lambda_pi, from the empty history
     error: float  # a certified bound on the error of lambda_pi
     chain: Chain
-    """The chain that it makes of the pairs: its recurrent classes, their periods and stationary distributions, and the
-    gain and the bias of each start."""
+    """The Markov chain over pairs under this policy: its recurrent classes, their periods and stationary distributions,
+    and the gain and the bias of each start."""
 
     @cached_property
     def averaging_time(self) -> AveragingTime:
@@ -47,7 +47,7 @@ class PolicyTheory:
 
     @property
     def depends_on_start(self) -> str:
-        """If the average depends on the start, a sentence with its range; else an empty string."""
+        """If the average reward depends on the start, a sentence with its range; otherwise an empty string."""
         low, high = float(self.chain.gain.min()), float(self.chain.gain.max())
         if np.isfinite(self.averaging_time.value):
             return ""
@@ -55,7 +55,7 @@ class PolicyTheory:
 
 
 class Theory:
-    """Exact quantities of a task with a model.
+    """Exact quantities of a task with a model.  Each is computed on first use.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Theory:
 
     @cached_property
     def optimum(self) -> Optimum:
-        """lambda_* over all policies, with its bounds, a policy that attains it, its bias and span."""
+        """The optimum over all policies: lambda_*, bounds on it, a policy that attains it, and its bias and span."""
         return optimum(self.pairs)
 
     @property
@@ -123,7 +123,7 @@ class Theory:
 
     @cached_property
     def diameter(self) -> float:
-        """The diameter over pairs; raises :class:`everlearn.errors.InputError` if there are many."""
+        """The diameter over pairs; raises :class:`everlearn.errors.InputError` if there are more than 500 pairs."""
         return diameter(self.pairs)
 
     @cached_property
@@ -133,16 +133,16 @@ class Theory:
 
     @cached_property
     def best_aleatoric(self) -> Best:
-        """The best policy over aleatoric states that was found, randomised ones included: lambda_pi~."""
+        """The best policy found over aleatoric states, deterministic or randomised; it earns lambda_pi~."""
         return best_randomised(self.pairs, self.best_deterministic, self.optimum)
 
     @property
     def best_policy(self) -> str:
-        """That policy as text, which ``everlearn theory --policy`` and :meth:`policy` accept."""
+        """The policy of :attr:`best_aleatoric` as text; :meth:`policy` and ``everlearn theory --policy`` accept it."""
         return policy_text(self.task, self.best_aleatoric.policy)
 
     def policy(self, given: Any) -> PolicyTheory:
-        """Return what is known of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
+        """Return the theory of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
         table = policy_table(self.task, given)
         key = table.tobytes()
         if key not in self._policies:
@@ -150,7 +150,7 @@ class Theory:
         return self._policies[key]
 
     def policy_over_pairs(self, table: Table) -> PolicyTheory:
-        """Return what is known of a policy that sees memories too: one row of action probabilities per pair."""
+        """Return the theory of a policy over pairs: ``table`` has one row of action probabilities per pair."""
         shape = (self.pairs.size, len(self.task.actions))
         fits = np.shape(table) == shape and np.allclose(np.sum(table, axis=1), 1, rtol=0, atol=1e-9)
         require(fits, "policy", np.shape(table), f"give probabilities of shape {shape}, each row summing to one")
@@ -161,7 +161,7 @@ class Theory:
         return PolicyTheory(float(chain.gain[self.pairs.start]), chain.error, chain)
 
     def values(self, horizon: float, policy: Any = None) -> Values:
-        """Return V and Q on pairs at a horizon: of a policy over aleatoric states, or by default the optimal ones."""
+        """Return V and Q on pairs at a horizon: of a policy over aleatoric states, or by default the optimal values."""
         if policy is None:
             return optimal_values(self.pairs, discount_of(horizon))
         return policy_values(self.pairs, self.pairs.policy(policy_table(self.task, policy)), discount_of(horizon))
@@ -181,14 +181,14 @@ class Theory:
         return self._distortions[horizon]
 
     def distortion_sup(self, horizon: float) -> DistortionSup:
-        """Return the greatest distortion over horizons of at least ``horizon``, Delta-bar_tau; below 1 counts as 1."""
+        """Return the greatest distortion over all horizons of at least max(1, ``horizon``), Delta-bar_tau."""
         tau = max(1.0, horizon)
         if tau not in self._suprema:
             self._suprema[tau] = distortion_sup(self.pairs, tau)
         return self._suprema[tau]
 
     def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
-        """Return the deterministic policies over aleatoric states in P_tau; none if they are too many to list."""
+        """Return the deterministic policies over aleatoric states in P_tau; an empty dict if there are too many."""
         actions = [label_text(action, self.task.actions) for action in self.task.actions]
         states = [label_text(state, self.task.states) for state in self.task.states]
         if count_policies(len(states), len(actions)) > FEW:
@@ -203,8 +203,9 @@ class Theory:
     def bounds(self, steps: float, horizon: float | None = None) -> dict[str, Bound]:
         """Return the paper's bounds after a number of steps, by their labels, in the task's own units.
 
-        The policy is the best over aleatoric states.  ``horizon`` is for the bounds at a fixed horizon, and the tau of
-        the reference class; it defaults to that policy's averaging time, for rewards scaled to [0, 1].
+        The averaging time in the bounds is that of :attr:`best_aleatoric`.  The bounds at a fixed horizon use
+        ``horizon``, and so does the reference class, as its tau.  By default it is that averaging time, with rewards
+        scaled to [0, 1].
         """
         size = len(self.task.states) * len(self.task.actions)
         tau = self.averaging_time(self.best_aleatoric.policy).value
@@ -228,7 +229,10 @@ class Theory:
     def to_dict(
         self, policies: Iterable[str] = (), horizons: Iterable[float] = (), steps: Iterable[float] = ()
     ) -> dict[str, Any]:
-        """Return both optima and what was asked for as a JSON document; infinite numbers are None."""
+        """Return a JSON document of both optima, the policies, distortions at the horizons, and bounds after the steps.
+
+        Infinite numbers are None.
+        """
         best = self.best_aleatoric
         horizons = tuple(horizons)
         return {
@@ -260,7 +264,7 @@ class Theory:
         }
 
     def optimum_to_dict(self) -> dict[str, Any]:
-        """Return the optimum over all policies alone, for tasks that are too large for more."""
+        """Return a JSON document of the optimum over all policies only, for large tasks."""
         return {
             "task": self.task.name,
             "memory_states": self.pairs.memories,
@@ -271,7 +275,7 @@ class Theory:
         }
 
     def written(self, policy: Table) -> dict[str, dict[str, float]]:
-        """Return a policy by the names of aleatoric states and actions, without actions that are never taken."""
+        """Return a policy as a dict of probabilities by aleatoric state and action; probabilities of 0 are left out."""
         return {
             show(state): {
                 show(action): round(float(share), 12)
