@@ -391,7 +391,7 @@ class TestWatching:
         reply = service.call("GET", "/metrics")
         assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
         text = reply.body.decode()
-        sample = re.compile(r'[a-z_]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? [-+0-9.e]+')
+        sample = re.compile(r'[a-z_]+(\{[a-z]+="[^"\\\n]*"(,[a-z]+="[^"\\\n]*")*\})? ([-+0-9.e]+|\+Inf)')
         for line in text.splitlines():
             assert line.startswith(("# HELP everlearn_", "# TYPE everlearn_")) or sample.fullmatch(line), line
         assert 'everlearn_agent_step{agent="watched"} 3' in text

@@ -15,6 +15,8 @@ from everlearn.errors import InputError
 from everlearn.service.guard import Guard, is_deep
 from everlearn.service.metrics import Metrics
 from everlearn.service.problems import answer_to
+from everlearn.service.protocol import OPEN
+from everlearn.service.router import Operation
 from everlearn.service.settings import Limits, Settings
 from everlearn.service.tokens import Tokens
 from tests.refusal import refusal
@@ -23,13 +25,19 @@ from tests.service.conftest import STATION, Service, until
 TOKEN, OTHER = "0123456789abcdef", "fedcba9876543210"
 
 
+def token_file(folder, text):
+    """Put a file of tokens in its place, whole, as an operator should."""
+    new = folder / "tokens.new"
+    new.write_text(text)
+    new.chmod(0o600)
+    return new.replace(folder / "tokens")
+
+
 @pytest.fixture(scope="module")
 def guarded(runner, tmp_path_factory):
     """A service with a token and small limits."""
     folder = tmp_path_factory.mktemp("guarded")
-    tokens = folder / "tokens"
-    tokens.write_text(TOKEN)
-    tokens.chmod(0o600)
+    tokens = token_file(folder, TOKEN)
     limits = {"agents": 2, "body": 5000, "labels": 50, "states": 40, "values": 60, "rows": 8, "state": 3000}
     options = [text for name, value in limits.items() for text in (f"--max-{name}", str(value))]
     running = Service(runner, folder / "data", "--token-file", str(tokens), "--allow-host", "agents.example", *options)
@@ -56,13 +64,82 @@ class TestTokens:
 
     def test_with_it_all_is_open(self, guarded):
         assert asked(guarded, "GET", "/v1/agents").status == 200
-        assert asked(guarded, "GET", "/openapi.json").json["security"] == [{"token": []}]
+
+    def test_the_description_says_which_scope_each_operation_needs(self, guarded):
+        described = asked(guarded, "GET", "/openapi.json").json
+        needs = {
+            (method, path): operation["security"]
+            for path, methods in described["paths"].items()
+            for method, operation in methods.items()
+        }
+        assert "security" not in described
+        assert needs["get", "/healthz"] == needs["get", "/readyz"] == []
+        assert needs["post", "/v1/agents/{name}/step"] == [{"token": ["act"]}]
+        assert needs["delete", "/v1/agents/{name}"] == [{"token": ["admin"]}]
+        reading = [need for (method, path), need in needs.items() if method == "get" and path not in OPEN]
+        assert reading == [[{"token": ["read"]}]] * len(reading)
+
+    def test_each_scope_grants_what_the_table_says_and_no_more(self, start, tmp_path):
+        """Every operation, with a token of every scope: 403 exactly where the scope is less than the description's."""
+        scopes = ("read", "act", "admin")
+        written = "".join(f"{scope}-0123456789abcdef scope={scope}\n" for scope in scopes)
+        service = start("--token-file", str(token_file(tmp_path, written)))
+        described = service.call("GET", "/openapi.json", Authorization="Bearer read-0123456789abcdef").json
+        for path, methods in described["paths"].items():
+            for method, operation in methods.items():
+                for scope in scopes:
+                    asked = service.call(
+                        method.upper(), path.replace("{name}", "a"), Authorization=f"Bearer {scope}-0123456789abcdef"
+                    )
+                    needed = operation["security"][0]["token"][0] if operation["security"] else "read"
+                    refused = asked.status == 403 and asked.json["error"] == "scope"
+                    assert refused == (scopes.index(scope) < scopes.index(needed)), (path, method, scope, asked)
+
+    def test_a_token_for_some_agents_sees_no_others(self, start, tmp_path):
+        service = start("--token-file", str(token_file(tmp_path, f"{TOKEN}\n{OTHER} agents=pump-*\n")))
+        every, some = ({"Authorization": f"Bearer {token}"} for token in (TOKEN, OTHER))
+        assert service.call("POST", "/v1/agents", {"name": "north", "setup": STATION}, **every).status == 201
+        assert service.call("POST", "/v1/agents", {"name": "pump-1", "setup": STATION}, **some).status == 201
+        for reply in (
+            service.call("POST", "/v1/agents", {"name": "south", "setup": STATION}, **some),
+            service.call("POST", "/v1/agents/north/act", **some),
+            service.call("GET", "/v1/agents/none", **some),
+        ):
+            assert (reply.status, reply.json["error"]) == (403, "scope")
+        assert service.call("POST", "/v1/agents/pump-1/act", **some).status == 200
+        assert service.call("POST", "/v1/agents/north/act", **every).status == 200
+        names = [
+            [agent["name"] for agent in service.call("GET", "/v1/agents", **one).json["agents"]]
+            for one in (every, some)
+        ]
+        assert names == [["north", "pump-1"], ["pump-1"]]
+        pages = [service.call("GET", "/metrics", **one).body for one in (every, some)]
+        assert [b'agent="north"' in page for page in pages] == [True, False]
+        assert b'agent="pump-1"' in pages[1]
+
+    def test_a_file_that_changes_is_read_again(self, start, tmp_path):
+        path = token_file(tmp_path, TOKEN)
+        service = start("--token-file", str(path), before="import everlearn.service.app as app; app.WATCH = 0.01\n")
+        token_file(tmp_path, f"{TOKEN}\n{OTHER} expires=2999-01-31\n")
+        assert service.logged("tokens reread")["tokens"] == 2
+        other = {"Authorization": f"Bearer {OTHER}"}
+        assert service.call("GET", "/v1/agents", **other).status == 200
+        token_file(tmp_path, f"{TOKEN} scope=write\n")
+        assert "line 1: scope: 'write'; known: act, admin, read" in service.logged("tokens not reread")["error"]
+        page = service.call("GET", "/metrics", **other).body.decode()
+        assert {
+            "everlearn_token_file_valid 0",
+            "everlearn_tokens 2",
+            "everlearn_token_expiry_time_seconds 32474736000",
+        } <= {*page.splitlines()}
+        token_file(tmp_path, OTHER)
+        until(lambda: service.call("GET", "/v1/agents", Authorization=f"Bearer {TOKEN}").status == 401)
+        assert service.call("GET", "/v1/agents", **other).status == 200
+        assert TOKEN not in service.written
 
     def test_it_can_be_replaced_while_running(self, start, tmp_path):
-        tokens = tmp_path / "tokens"
-        tokens.write_text(TOKEN)
-        tokens.chmod(0o600)
-        service = start("--token-file", str(tokens))
+        tokens = token_file(tmp_path, TOKEN)
+        service = start("--token-file", str(tokens), before="import everlearn.service.app as app; app.WATCH = 1e9\n")
         tokens.write_text(f"{TOKEN}\n{OTHER}\n")
         os.kill(service.pid, signal.SIGHUP)
         service.logged("tokens reread")
@@ -143,7 +220,7 @@ class TestLimits:
         async def send(message):
             sent.append(message)
 
-        guard = Guard(None, Settings(limits=Limits(patience=0.01)), Metrics(), lambda _method, _path: False)
+        guard = Guard(None, Settings(limits=Limits(patience=0.01)), Metrics(), lambda _method, _path: (None, None))
         headers = [(b"host", b"localhost"), (b"content-length", b"10")]
         asyncio.run(guard({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, send))
         assert sent[0]["status"] == 408
@@ -241,7 +318,8 @@ class TestLeaks:
 
 
 def guard_of(app):
-    return Guard(app, Settings(), Metrics(), lambda _method, path: path == "/state")
+    state = Operation("PUT", "/state", "documents", "", app, {}, bytes)
+    return Guard(app, Settings(), Metrics(), lambda _method, path: (state if path == "/state" else None, None))
 
 
 def ask(guard, path="/", body=b"", headers=(), broken=False):

@@ -18,7 +18,7 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8321,
     token_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A file of tokens, one per line; SIGHUP reloads it.")
+        str | None, typer.Option(metavar="FILE", help="A file of tokens, one per line; changes take effect at once.")
     ] = None,
     allow_host: Annotated[
         list[str] | None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ from everlearn._version import __version__
 from everlearn.errors import InputError
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Committer
+from everlearn.service.grants import Scope
 from everlearn.service.guard import Guard
 from everlearn.service.logs import log
 from everlearn.service.problems import Answer
@@ -28,6 +28,9 @@ from everlearn.service.settings import Settings
 ABOUT = """Durable agents that learn on one endless stream: ask one for an action with `act`, report what happened with
 `observe`. Every answer carries the number of its step, so that any request can be repeated safely."""
 
+WATCH = 1.0
+"""Seconds between two looks at the file of tokens."""
+
 
 def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings) -> Guard:
     """Return the application around a committer, which it closes when the server stops."""
@@ -36,7 +39,9 @@ def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings)
     async def lifespan(_app: object) -> AsyncIterator[None]:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, reread, settings))
+        watching = loop.create_task(watch(settings))
         yield
+        watching.cancel()
         await asyncio.to_thread(committer.close)
         await asyncio.to_thread(sandbox.close)  # nobody waits for a trial any more
         log(logging.INFO, "stopped")
@@ -46,33 +51,24 @@ def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings)
         return Answer(router.description)
 
     described = Operation(
-        "GET", "/openapi.json", "operation", "Describe the service", openapi, {"application/json": {}}
+        "GET",
+        "/openapi.json",
+        "operation",
+        "Describe the service",
+        openapi,
+        {"application/json": {}},
+        scope=Scope.READ,
     )
-    table = (*Routes(committer, sandbox, settings.limits).table(), described)
+    table = (*Routes(committer, sandbox, settings).table(), described)
     router = Router(table, routing.Router(lifespan=lifespan).lifespan, _about(settings))
-    return Guard(router, settings, committer.metrics, is_state)
+    return Guard(router, settings, committer.metrics, router.find)
 
 
 def _about(settings: Settings) -> dict[str, Any]:
     """Return the beginning of the OpenAPI description; the guard checks the tokens that it asks for."""
     about = {"title": "everlearn", "description": ABOUT, "version": __version__}
-    security = {
-        "security": [{"token": []}],
-        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-    }
+    security = {"components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}}
     return {"openapi": "3.1.0", "info": about, **(security if settings.tokens else {})}
-
-
-def is_state(method: str, path: str) -> bool:
-    """Return whether a request brings an agent state, which may be larger than other bodies.
-
-    Examples
-    --------
-    >>> is_state("PUT", "/v1/agents/north/state"), is_state("PUT", "/v1/agents/north/mode")
-    (True, False)
-
-    """
-    return method == "PUT" and re.fullmatch(r"/v1/agents/[a-z0-9_-]+/state", path) is not None
 
 
 def reread(settings: Settings) -> None:
@@ -82,4 +78,12 @@ def reread(settings: Settings) -> None:
     except InputError as error:
         log(logging.ERROR, "tokens not reread", error=str(error))
     else:
-        log(logging.INFO, "tokens reread")
+        log(logging.INFO, "tokens reread", tokens=len(settings.tokens))
+
+
+async def watch(settings: Settings) -> None:
+    """Read the file of tokens again whenever it changes."""
+    while settings.tokens.path is not None:
+        await asyncio.sleep(WATCH)
+        if settings.tokens.changed:
+            await asyncio.to_thread(reread, settings)

@@ -17,9 +17,11 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everlearn.hosts import foreign_header
+from everlearn.service.grants import Grant
 from everlearn.service.logs import LOG
 from everlearn.service.metrics import Metrics
-from everlearn.service.protocol import ARRIVED, OPEN
+from everlearn.service.protocol import ARRIVED
+from everlearn.service.router import Operation
 from everlearn.service.settings import MOST_DEPTH, Settings
 
 MOST_STATES = 2
@@ -54,9 +56,13 @@ class Guard:
     """An ASGI application around another, which passes on the requests that it accepts."""
 
     def __init__(
-        self, app: ASGIApp, settings: Settings, metrics: Metrics, is_state: Callable[[str, str], bool]
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        metrics: Metrics,
+        find: Callable[[str, str], tuple[Operation | None, str | None]],
     ) -> None:
-        self.app, self.settings, self.metrics, self.is_state = app, settings, metrics, is_state
+        self.app, self.settings, self.metrics, self.find = app, settings, metrics, find
         self._room = {True: asyncio.Semaphore(MOST_STATES), False: asyncio.Semaphore(MOST_LARGE)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,7 +77,7 @@ class Guard:
         try:
             headers = dict(scope["headers"])  # names are in lower case; of several the last counts
             self._admit(scope, headers)
-            is_state = self.is_state(scope["method"], scope["path"])
+            is_state = scope["route"] is not None and scope["route"].body is bytes
             async with self._room[is_state] if is_state or _is_large(headers) else nullcontext():
                 body = await self._body(scope, headers, receive, is_state)
                 await self.app(scope, _again(body, receive), answer)
@@ -86,7 +92,7 @@ class Guard:
             if not answer.began:
                 await answer.refuse(Refused(500, "internal", "something went wrong; the log says what"))
         finally:
-            route = scope.get("route")
+            route = scope.get("route")  # a request that was refused may have none
             operation = "unknown" if route is None else f"{scope['method']} {route.path}"
             self.metrics.requested(operation, answer.status, time.perf_counter() - began)
 
@@ -97,10 +103,21 @@ class Guard:
             raise Refused(421, "host", "this service does not go by that name; see --allow-host")
         if foreign == "origin":
             raise Refused(403, "origin", "pages of other sites may not use this service")
-        if self.settings.tokens and scope["path"] not in OPEN:
-            given = headers.get(b"authorization", b"").decode("latin-1")
-            if not self.settings.tokens.accept(given):
-                raise Refused(401, "token", "a token is needed, as in Authorization: Bearer TOKEN", [_CHALLENGE])
+        operation, agent = scope["route"], scope["agent"] = self.find(scope["method"], scope["path"])
+        if operation is None or operation.scope is not None:
+            scope["grant"] = self._grant(operation, agent, headers.get(b"authorization"))
+
+    def _grant(self, operation: Operation | None, agent: str | None, authorization: bytes | None) -> Grant:
+        """Return what the token of a request grants; refuse a request that it does not cover."""
+        grant = self.settings.tokens.grant(authorization)
+        if grant is None:
+            raise Refused(401, "token", "a valid token is needed, as in Authorization: Bearer TOKEN", [_CHALLENGE])
+        needed = None if operation is None else operation.scope
+        if needed is not None and grant.scope < needed:
+            raise Refused(403, "scope", f"this needs a token with scope {needed}, and yours has scope {grant.scope}")
+        if not grant.covers(agent):
+            raise Refused(403, "scope", "this token is not for that agent")
+        return grant
 
     async def _body(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, is_state: bool) -> bytes:
         """Read the whole body, as far as the limits go; all but an agent state may be read as JSON."""

@@ -5,6 +5,7 @@ The format is that of https://prometheus.io/docs/instrumenting/exposition_format
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_left
 from collections import Counter
@@ -82,7 +83,7 @@ class Metrics:
         for name, about, histogram in self._histograms():
             lines += [*_family(name, "histogram", about), *histogram.lines(f"everlearn_{name}")]
         for name, gauge in gauges.items():
-            lines += [*_family(name, "gauge", GAUGES[name]), f"everlearn_{name} {gauge:g}"]
+            lines += [*_family(name, "gauge", GAUGES[name]), f"everlearn_{name} {_number(gauge)}"]
         for name, about in AGENT_GAUGES.items():
             lines += _family(f"agent_{name}", "gauge", about)
             for agent, numbers in agents.items():
@@ -114,6 +115,9 @@ GAUGES = {
     "agents_loaded": "Number of agents that are loaded: each is loaded when it is first asked for.",
     "quarantined": "Agents whose designs have failed.",
     "ready": "1 if the service can record observations.",
+    "tokens": "Number of tokens, expired ones included.",
+    "token_file_valid": "0 if the token file could not be used when it was last read; the tokens before it remain.",
+    "token_expiry_time_seconds": "When the next token expires, in seconds since 1970; +Inf if none will.",
 }
 AGENT_GAUGES = {
     "step": "Observations that the agent has recorded; the numbers of an agent are here once it is loaded.",
@@ -128,3 +132,7 @@ AGENT_GAUGES = {
 
 def _family(name: str, kind: str, about: str) -> tuple[str, str]:
     return f"# HELP everlearn_{name} {about}", f"# TYPE everlearn_{name} {kind}"
+
+
+def _number(value: float) -> str:
+    return "+Inf" if value == math.inf else f"{value:.17g}"

@@ -41,7 +41,7 @@ MOST_ERRORS = 1_000
 FAILURES = {
     400: "The request is broken.",
     401: "A token is needed.",
-    403: "The page of another site sent it.",
+    403: "The page of another site sent it, or the token does not grant this.",
     404: "There is no such agent.",
     405: "The path does not have that method.",
     408: "The body did not arrive in time.",

@@ -20,6 +20,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from everlearn.service.grants import EVERYTHING, Grant
+from everlearn.service.grants import Scope as Needed
 from everlearn.service.models import Named, NoQuery, Problem
 from everlearn.service.problems import FAILURES, answer_to
 
@@ -37,6 +39,8 @@ class Call:
     body: Any
     expected: str | None = None
     """The version of the agent that the request expects (the header If-Match), if it says so."""
+    grant: Grant = EVERYTHING
+    """What the token of the request grants."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Operation:
     statuses: tuple[int, ...] = (200,)
     conditional: bool = False
     """Whether it reads If-Match."""
+    scope: Needed | None = Needed.ADMIN
+    """What a token must grant; None if no token is needed."""
 
     @cached_property
     def match(self) -> Callable[[str], re.Match[str] | None]:
@@ -82,13 +88,14 @@ class Operation:
         given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         query = self.query.model_validate(dict(given))
         expected = _header(scope, b"if-match") if self.conditional else None
+        grant = scope.get("grant", EVERYTHING)
         if self.body is None:
-            return Call(name or "", query, None, expected)
+            return Call(name or "", query, None, expected, grant)
         media = OCTETS if self.body is bytes else JSON
         if (body or self.body is bytes) and _media_type(scope) != media:
             raise HTTPException(415, f"send {media}")
         read = body if self.body is bytes else self._adapter.validate_json(body or b"null")
-        return Call(name or "", query, read, expected)
+        return Call(name or "", query, read, expected, grant)
 
 
 @dataclass(frozen=True)
@@ -106,23 +113,26 @@ class Router:
             await self.lifespan(scope, receive, send)
             return
         try:
-            scope["route"], name = self._find(scope["method"], scope["path"])
-            call = scope["route"].read(name, scope, (await receive())["body"])
+            if scope["route"] is None:
+                raise self._unknown(scope["path"])
+            call = scope["route"].read(scope["agent"], scope, (await receive())["body"])
             answer = await scope["route"].endpoint(call)
         except Exception as error:
             answer = answer_to(scope, error)
         await answer(scope, receive, send)
 
-    def _find(self, method: str, path: str) -> tuple[Operation, str | None]:
-        methods = set()
+    def find(self, method: str, path: str) -> tuple[Operation | None, str | None]:
+        """Return the operation of a path, and the agent that the path names; None where there is none."""
         for operation in self.operations:
-            if matched := operation.match(path):
-                if operation.method == method:
-                    return operation, matched[1] if matched.re.groups else None
-                methods.add(operation.method)
+            if operation.method == method and (matched := operation.match(path)):
+                return operation, matched[1] if matched.re.groups else None
+        return None, None
+
+    def _unknown(self, path: str) -> HTTPException:
+        methods = {operation.method for operation in self.operations if operation.match(path)}
         if methods:
-            raise HTTPException(405, "Method Not Allowed", {"Allow": ", ".join(sorted(methods))})
-        raise HTTPException(404, "Not Found")
+            return HTTPException(405, "Method Not Allowed", {"Allow": ", ".join(sorted(methods))})
+        return HTTPException(404, "Not Found")
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -134,7 +144,10 @@ class Router:
         schemas = {model: schema for (model, _), schema in references.items()}
         paths: dict[str, dict[str, Any]] = {}
         for operation in self.operations:
-            paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, schemas)
+            described = _described(operation, schemas)
+            if self.about.get("components", {}).get("securitySchemes"):
+                described["security"] = [] if operation.scope is None else [{"token": [str(operation.scope)]}]
+            paths.setdefault(operation.path, {})[operation.method.lower()] = described
         return {
             **self.about,
             "paths": paths,

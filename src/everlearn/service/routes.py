@@ -14,6 +14,7 @@ from everlearn.errors import InputError
 from everlearn.service import management, operations
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer
+from everlearn.service.grants import Scope
 from everlearn.service.logs import log
 from everlearn.service.metrics import CONTENT_TYPE
 from everlearn.service.models import (
@@ -41,7 +42,7 @@ from everlearn.service.models import (
 from everlearn.service.problems import Answer, problem
 from everlearn.service.router import OCTETS, Call, Operation
 from everlearn.service.sandbox import PROCESSES, Sandbox
-from everlearn.service.settings import Limits
+from everlearn.service.settings import Settings
 from everlearn.service.setups import remote_setup
 
 LINES = "application/x-ndjson"
@@ -52,34 +53,46 @@ PAGE = 1_000
 class Routes:
     """The operations, around the committer that does their work."""
 
-    def __init__(self, committer: Committer[Agents], sandbox: Sandbox, limits: Limits) -> None:
-        self.committer, self.sandbox, self.limits = committer, sandbox, limits
+    def __init__(self, committer: Committer[Agents], sandbox: Sandbox, settings: Settings) -> None:
+        self.committer, self.sandbox, self.limits, self.tokens = committer, sandbox, settings.limits, settings.tokens
         self._trying = asyncio.Semaphore(PROCESSES)
 
     def table(self) -> tuple[Operation, ...]:
         """Return the route table: the operations of every step first, since they are looked up most."""
         agents, agent = "/v1/agents", "/v1/agents/{name}"
         binary = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
+        read, act = Scope.READ, Scope.ACT  # an operation that names no scope needs a token of an operator
         return (
-            Operation("POST", f"{agent}/step", "stream", "Observe, then act", self.step, Stepped, StepIn),
-            Operation("POST", f"{agent}/observe", "stream", "Report what happened", self.observe, Observed, ObserveIn),
-            Operation("POST", f"{agent}/act", "stream", "Ask for an action", self.act, Acted, ActIn | None),
-            Operation("POST", f"{agent}/reward", "stream", "Report a late reward", self.reward, Rewarded, RewardIn),
-            Operation("GET", agents, "agents", "List agents", self.list_agents, AgentList),
+            Operation("POST", f"{agent}/step", "stream", "Observe, then act", self.step, Stepped, StepIn, scope=act),
+            Operation(
+                "POST",
+                f"{agent}/observe",
+                "stream",
+                "Report what happened",
+                self.observe,
+                Observed,
+                ObserveIn,
+                scope=act,
+            ),
+            Operation("POST", f"{agent}/act", "stream", "Ask for an action", self.act, Acted, ActIn | None, scope=act),
+            Operation(
+                "POST", f"{agent}/reward", "stream", "Report a late reward", self.reward, Rewarded, RewardIn, scope=act
+            ),
+            Operation("GET", agents, "agents", "List agents", self.list_agents, AgentList, scope=read),
             Operation("POST", agents, "agents", "Create an agent", self.create, Created, CreateIn, statuses=(201, 200)),
-            Operation("GET", agent, "agents", "Inspect an agent", self.inspect, Agent),
+            Operation("GET", agent, "agents", "Inspect an agent", self.inspect, Agent, scope=read),
             Operation(
                 "DELETE", agent, "agents", "Delete an agent", self.delete, Deleted, query=DeleteQuery, conditional=True
             ),
             Operation(
                 "PUT", f"{agent}/mode", "control", "Freeze, shadow or learn", self.mode, Agent, ModeIn, conditional=True
             ),
-            Operation("GET", f"{agent}/snapshots", "control", "List snapshots", self.snapshots, Snapshots),
+            Operation("GET", f"{agent}/snapshots", "control", "List snapshots", self.snapshots, Snapshots, scope=read),
             Operation(
                 "POST", f"{agent}/rollback", "control", "Roll back", self.rollback, Agent, RollbackIn, conditional=True
             ),
-            Operation("GET", f"{agent}/policy", "documents", "The greedy policy", self.policy, Policy),
-            Operation("GET", f"{agent}/state", "documents", "Export the agent state", self.export, binary),
+            Operation("GET", f"{agent}/policy", "documents", "The greedy policy", self.policy, Policy, scope=read),
+            Operation("GET", f"{agent}/state", "documents", "Export the agent state", self.export, binary, scope=read),
             Operation(
                 "PUT",
                 f"{agent}/state",
@@ -99,10 +112,13 @@ class Routes:
                 {LINES: {}},
                 None,
                 JournalQuery,
+                scope=read,
             ),
-            Operation("GET", "/healthz", "operation", "Is it alive?", self.healthz, Alive),
-            Operation("GET", "/readyz", "operation", "Can it serve?", self.readyz, Alive),
-            Operation("GET", "/metrics", "operation", "Metrics for Prometheus", self.metrics, {"text/plain": {}}),
+            Operation("GET", "/healthz", "operation", "Is it alive?", self.healthz, Alive, scope=None),
+            Operation("GET", "/readyz", "operation", "Can it serve?", self.readyz, Alive, scope=None),
+            Operation(
+                "GET", "/metrics", "operation", "Metrics for Prometheus", self.metrics, {"text/plain": {}}, scope=read
+            ),
         )
 
     async def act(self, call: Call) -> Response:
@@ -138,9 +154,10 @@ class Routes:
             await self.committer.do(call.name, lambda agents: operations.reward(agents, call.name, call.body))
         )
 
-    async def list_agents(self, _call: Call) -> Response:
-        """Return the names of all agents, and the step that each has reached."""
+    async def list_agents(self, call: Call) -> Response:
+        """Return the names of all agents that the token is for, and the step that each has reached."""
         answer = await self.committer.do(None, management.list_agents)
+        answer["agents"] = [agent for agent in answer["agents"] if call.grant.covers(agent["name"])]
         if self.committer.keeper is not None:
             await asyncio.to_thread(management.add_standings, answer["agents"], self.committer.keeper.store.path)
         return Answer(answer)
@@ -148,6 +165,8 @@ class Routes:
     async def create(self, call: Call) -> Response:
         """Create an agent. If it exists with the same setup, the status is 200."""
         name, document = call.body.name, call.body.setup.model_dump(exclude_unset=True)
+        if not call.grant.covers(name):
+            return problem(403, "scope", "this token is not for an agent of that name")
         async with self._trying:
             await asyncio.to_thread(self.sandbox.try_setup, document)
             setup = await asyncio.to_thread(remote_setup, document, self.limits)
@@ -230,11 +249,14 @@ class Routes:
         keeper = self.committer.keeper
         return 0 if keeper is None else len(keeper.quarantined)
 
-    async def metrics(self, _call: Call) -> Response:
+    async def metrics(self, call: Call) -> Response:
         """Return requests, commits, queue, and the progress of each loaded agent, in the text format of Prometheus."""
         count, agents = await self.committer.do(None, management.gauges)
         gauges = {"waiting": self.committer.waiting, "waiting_most": self.committer.most, "agents": count}
         gauges["agents_loaded"] = len(agents)
+        gauges["tokens"], gauges["token_file_valid"] = len(self.tokens), self.tokens.valid
+        gauges["token_expiry_time_seconds"] = self.tokens.next_expiry
+        agents = {name: numbers for name, numbers in agents.items() if call.grant.covers(name)}
         gauges["quarantined"] = self._quarantined()
         text = self.committer.metrics.text({**gauges, "ready": self.committer.ready}, agents)
         return Response(text, media_type=CONTENT_TYPE)
