@@ -1,6 +1,6 @@
 """The service against an earlier version of it: ``python -m benchmarks.earlier DIR`` with the sources of that version.
 
-Both serve the same client in short rounds that alternate, ten pairs.  The ratio of a pair is that of neighbours in time;
+Both serve the same client in short rounds that alternate, ten pairs.  The ratio of a pair compares neighbours in time;
 the interval is Student's, for the mean logarithm of the ratios.  CPU time is that of all threads of the server.
 """
 

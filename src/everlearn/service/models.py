@@ -55,10 +55,6 @@ class Named(BaseModel):
     )
 
 
-class NoQuery(BaseModel):
-    """The query of an operation that reads none."""
-
-
 class DeleteQuery(BaseModel):
     """The query of a deletion."""
 
