@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from everlearn.durable import audit, database, views
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Entry, checksum
+from everlearn.durable.entry import Entry, Kind, checksum
 from everlearn.durable.reader import Reader
 from everlearn.errors import LiveError
 from everlearn.service.agents import Agents, Missing, Stale
@@ -64,31 +65,38 @@ def _is_expected(core: Core, expected: str | None) -> bool:
     return "*" in tags or version(core) in tags
 
 
-def _write(agents: Agents, core: Core, entry: Entry, expected: str | None) -> None:
-    """Commit an entry if the agent is as expected; if that very entry has been committed since, all is well."""
+def _write(
+    agents: Agents, core: Core, expected: str | None, likeness: tuple[int, list[bytes]], make: Callable[[], Entry]
+) -> None:
+    """Commit an entry if the agent is as expected; if the same was done to that version already, all is well.
+
+    ``likeness`` is the kind of the row that the same request leaves, and the payloads that it can have.
+    """
     try:
         require_version(core, expected)
     except Stale:
-        if not _is_written(agents, core, entry, expected or ""):
+        row = _row_after(agents, core, expected or "")
+        if row is None or row.kind != likeness[0] or row.payload not in likeness[1]:
             raise
     else:
-        agents.write(core, entry)
+        agents.write(core, make())
 
 
-def _is_written(agents: Agents, core: Core, entry: Entry, expected: str) -> bool:
-    """Return whether the last row has the content of an entry, and follows the version that is expected."""
-    last = next(agents.store.rows(core.number, core.seq - 1), None)
-    before, _, check = expected.strip().strip('"').partition("-")
-    if last is None or (last.kind, last.payload) != (entry.kind, entry.payload) or before != str(core.seq - 1):
-        return False
-    return any(checksum(int(text, 16), last[:-1]) == last.check for text in re.findall("^[0-9a-f]{8}$", check))
+def _row_after(agents: Agents, core: Core, expected: str) -> Entry | None:
+    """Return the row that followed a version of the agent, if the journal has that version."""
+    seq, _, check = expected.strip().strip('"').partition("-")
+    if not (seq.isdecimal() and len(seq) < 18 and re.fullmatch("[0-9a-f]{8}", check)):
+        return None
+    row = next(agents.store.rows(core.number, int(seq)), None)
+    follows = row is not None and row.seq == int(seq) + 1 and checksum(int(check, 16), row[:-1]) == row.check
+    return row if follows else None
 
 
 def change_mode(agents: Agents, name: str, mode: str, expected: str | None = None) -> dict[str, Any]:
     """Let an agent learn, freeze or shadow; a mode that it has already is not journalled again."""
     core = agents.core(name)
     if core.mode != mode or not _is_expected(core, expected):
-        _write(agents, core, core.change_mode(mode), expected)
+        _write(agents, core, expected, (Kind.MODE, [mode.encode()]), lambda: core.change_mode(mode))
     return inspect(agents, name)
 
 
@@ -97,12 +105,17 @@ def snapshots(agents: Agents, name: str) -> dict[str, Any]:
     return {"snapshots": agents.store.snapshots(agents.core(name).number)}
 
 
-def roll_back(agents: Agents, name: str, step: int, expected: str | None = None) -> dict[str, Any]:
-    """Restore what an agent knew at a snapshot."""
-    core = agents.core(name)
-    if step not in {snapshot["step"] for snapshot in agents.store.snapshots(core.number)}:
-        raise Missing(f"there is no snapshot of step {step}")
-    _write(agents, core, agents.store.roll_back(core, step), expected)
+def roll_back(
+    agents: Agents, name: str, snapshot: tuple[int, int | None], expected: str | None = None
+) -> dict[str, Any]:
+    """Restore what an agent knew at a snapshot, given by its step and, if the step has several, by its row."""
+    core, (step, seq) = agents.core(name), snapshot
+    known = [each["seq"] for each in agents.store.snapshots(core.number) if each["step"] == step]
+    rows = [row for row in known if seq in (None, row)]
+    if not rows:
+        raise Missing(f"there is no snapshot of step {step}" + (f" after row {seq}" if known else ""))
+    states = [agents.store.snapshot_at(core.number, step, row).state for row in rows] if expected is not None else []
+    _write(agents, core, expected, (Kind.ROLLBACK, states), lambda: agents.store.roll_back(core, step, seq))
     return inspect(agents, name)
 
 
@@ -120,7 +133,7 @@ def export(agents: Agents, name: str) -> bytes:
 def import_state(agents: Agents, name: str, data: bytes, expected: str | None = None) -> dict[str, Any]:
     """Replace what an agent knows by an exported agent state."""
     core = agents.core(name)
-    _write(agents, core, core.import_state(data), expected)
+    _write(agents, core, expected, (Kind.IMPORT, [data]), lambda: core.import_state(data))
     return inspect(agents, name)
 
 

@@ -181,6 +181,9 @@ class RollbackIn(Body):
     snapshot: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(
         description="The step of the snapshot, as in the list of snapshots."
     )
+    seq: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(
+        None, description="Its row, as in the list, where a step has several snapshots; the latest, unless given."
+    )
 
 
 class Acted(BaseModel):
