@@ -1,15 +1,15 @@
-# Everything that is done to this project, each from a fresh clone: set-up is part of every target.
+# The tasks of this project. Every target works from a fresh clone and installs what it needs.
 PYTHON ?= python3
 VENV := .venv
-# Without compiled modules every process that the tests start would compile the whole package again.
+# Without .pyc files, every process that the tests start would compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 CONSTRAINTS := requirements/constraints.txt
 
-# What to test, for `make test`, `make soak` and `make portable`: everything, or as in TESTS=tests/engine.
+# The tests to run, for `make test`, `make soak` and `make portable`: by default all, or as in TESTS=tests/engine.
 TESTS ?=
 WORKERS ?= 2
-# A file of tests goes to one worker, in the order of tests/conftest.py: the slowest first, so that none is waited for.
+# Each test file runs on one worker. tests/conftest.py puts the slowest files first, so that the workers finish together.
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 DOCS := $(BIN)/sphinx-build -q -W -n -b html docs build/docs
@@ -18,13 +18,13 @@ LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(
 .DEFAULT_GOAL := help
 .PHONY: help reproduce test lint soak portable browser bench docs clean python chromium
 
-help:  ## Say what can be made
+help:  ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
 
-reproduce: $(VENV)/.runtime  ## Reproduce the paper's experiment and say where the figures are
+reproduce: $(VENV)/.runtime  ## Reproduce the paper's experiment and print the paths of the figures
 	$(BIN)/everlearn reproduce --out reproduction
 
-# The static checks run beside the tests, and what they said is shown at the end.
+# The static checks run in parallel with the tests, and their output is shown at the end.
 test: $(VENV)/.development chromium  ## Lint, types, import contracts, documentation, doctests and tests
 	@mkdir -p build
 	@{ $(LINT); } >build/lint.log 2>&1 & lint=$$!; \
@@ -36,20 +36,20 @@ test: $(VENV)/.development chromium  ## Lint, types, import contracts, documenta
 	  [ $$tests = 0 ] || echo "make test: the tests FAILED: see above" >&2; \
 	  exit $$((tests + lint ? 1 : 0))
 
-lint: $(VENV)/.development  ## Lint, types, import contracts and documentation alone
+lint: $(VENV)/.development  ## Only lint, types, import contracts and documentation
 	$(LINT)
 
-soak: $(VENV)/.development chromium  ## The same laws at full counts: what is too long for every change
+soak: $(VENV)/.development chromium  ## The same tests with more runs and steps, which take too long for every change
 	$(PYTEST) -m soak $(or $(TESTS),tests)
 
-portable: $(VENV)/.development chromium  ## The tests as other processors compute, and on a busy machine
+portable: $(VENV)/.development chromium  ## The tests with the rounding of other processors and under load
 	$(BIN)/python -m tests.portable $(TESTS)
 
 browser:  ## Install Chromium, in which the page is tested
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends chromium; } || { \
-	  echo "Chromium cannot be installed here: that takes apt-get, and root." >&2; \
+	  echo "Chromium cannot be installed here, because this needs apt-get and root." >&2; \
 	  echo "Install it with your package manager (Debian: sudo apt-get install chromium)." >&2; exit 1; }
 
 bench: $(VENV)/.development chromium  ## Measure speed, as ratios within one run
@@ -59,7 +59,7 @@ docs: $(VENV)/.development  ## Build the documentation, strictly
 	$(DOCS)
 	@echo "documentation: build/docs/index.html"
 
-clean:  ## Remove everything that was made
+clean:  ## Remove all generated files
 	rm -rf $(VENV) build dist reproduction .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 python:
@@ -67,7 +67,7 @@ python:
 	  echo "everlearn needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || echo missing)." >&2; \
 	  echo "Name another with: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
 
-# The page is tested in a real browser where there is one. This installs nothing: that is for `make browser`.
+# The page is tested in a real browser if one is installed. This target installs nothing; `make browser` does.
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
 	  echo "Chromium is missing: the page will NOT be tested in a browser. Install it with: make browser" >&2; }

@@ -15,34 +15,41 @@ from benchmarks.experiments import durability
 from benchmarks.live import durable
 from benchmarks.networks import by_network
 from benchmarks.play import looking
+from benchmarks.replay import replayed
 from benchmarks.service import over_http
+from benchmarks.shards import by_shards
 from benchmarks.size import by_size
 from benchmarks.start import waiting
 from benchmarks.theory import growth
 from benchmarks.travelling import sizing
 
 BENCHMARKS = {
-    "engine": ("The compiled engine against a C program, same results, best of five rounds", against_c),
-    "size": ("Cost a step against the number of aleatoric states, one core, 32 runs (plot: build/benchmarks)", by_size),
+    "engine": ("The compiled engine compared with a C program, same results, best of five rounds", against_c),
+    "size": (
+        "Cost per step against the number of aleatoric states, one core, 32 runs (plot: build/benchmarks)",
+        by_size,
+    ),
     "designs": ("Every agent, compiled against interpreted, one core", by_design),
-    "checking": ("What checking a user's own agent costs, one core, best of four rounds", checked),
+    "checking": ("The cost of checking a user's own agent, one core, best of four rounds", checked),
     "networks": (
         "Queueing networks, the paper's agent on one core, 8 runs; exact optima up to 1e5 memories",
         by_network,
     ),
     "experiments": ("The paper's experiment over 1.5e7 steps, 200 runs of three agents, start to tables", durability),
-    "cluster": ("What a leg of a cluster moves and costs, the paper's agent on the station, two workers here", sizing),
+    "cluster": ("The overhead of a leg of a cluster, the paper's agent on the station, two workers here", sizing),
     "live": ("A durable agent: speed, recovery and memory", durable),
+    "replay": ("A what-if replay of a journal of 1e6 rows, compiled against interpreted, one core", replayed),
     "service": ("Over HTTP against a bare endpoint that does the same commit, and 64 agents against one", over_http),
+    "shards": ("Over HTTP with one shard and with two: processor time per step, front included", by_shards),
     "agents": ("10,000 agents of ten values in one service", by_the_thousand),
     "theory": ("Exact computation, one core", growth),
     "play": ("The page in Chromium, the paper's agent on the station at full speed; medians of five rounds", looking),
-    "start": ("How long a person waits", waiting),
+    "start": ("How long a user waits", waiting),
 }
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run the benchmarks that are named, or all."""
     screen = Console(width=140)
     for name in sys.argv[1:] or BENCHMARKS:
         if name not in BENCHMARKS:

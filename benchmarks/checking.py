@@ -41,8 +41,8 @@ def checked(steps: int = 4_000_000, rounds: int = 4) -> list[dict[str, str]]:
                 seconds = [[_seconds(plan, table) for plan in plans] for _ in range(rounds)]
                 without, with_checks = (min(column) for column in zip(*seconds, strict=True))
                 row |= {
-                    f"unchecked, {runs} at once, ns a step": f"{1e9 * without / steps:.1f}",
-                    f"checked, {runs} at once, ns a step": f"{1e9 * with_checks / steps:.1f}",
+                    f"unchecked, {runs} at once, ns per step": f"{1e9 * without / steps:.1f}",
+                    f"checked, {runs} at once, ns per step": f"{1e9 * with_checks / steps:.1f}",
                     f"cost, {runs} at once": f"{with_checks / without - 1:+.0%}",
                 }
             rows.append(row)

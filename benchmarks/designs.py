@@ -27,8 +27,8 @@ def by_design(steps: int = 500_000, runs: int = 16, reference_steps: int = 10_00
         rows.append(
             {
                 "agent": name,
-                "compiled, ns a step": f"{1e9 * each:.1f}",
-                "reference engine, ns a step": f"{1e9 * reference:,.0f}",
+                "compiled, ns per step": f"{1e9 * each:.1f}",
+                "reference engine, ns per step": f"{1e9 * reference:,.0f}",
                 "times faster": f"{reference / each:,.0f}",
             }
         )

@@ -48,10 +48,10 @@ def against_c(steps: int = 1_000_000, runs: int = 128) -> list[dict[str, str]]:
     return [
         {
             "service-station, smooth schedule": name,
-            "ns a step": f"{1e9 * seconds / steps / runs:.1f}",
-            "million steps a second": f"{steps * runs / seconds / 1e6:.0f}",
-            "of C": f"{best[name.replace('everlearn', 'C').replace('thread', 'core')] / seconds:.2f}",
-            "of the same on one core": f"{_one(best, name) / seconds:.2f}",
+            "ns per step": f"{1e9 * seconds / steps / runs:.1f}",
+            "million steps per second": f"{steps * runs / seconds / 1e6:.0f}",
+            "relative to C": f"{best[name.replace('everlearn', 'C').replace('thread', 'core')] / seconds:.2f}",
+            "relative to one core": f"{_one(best, name) / seconds:.2f}",
         }
         for name, seconds in best.items()
     ]

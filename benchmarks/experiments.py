@@ -56,7 +56,7 @@ def durability() -> list[dict[str, str]]:
             {
                 "how": name,
                 "seconds, start to tables": f"{seconds:.1f}",
-                "to two threads": f"{seconds / baseline:.2f}" if baseline else "",
+                "relative to two threads": f"{seconds / baseline:.2f}" if baseline else "",
                 "committing": committing,
                 "on disk": size,
             }

@@ -57,8 +57,8 @@ def _rates(folder: Path) -> list[dict[str, str]]:
     cost = {name: statistics.median(found) / STEPS for name, found in seconds.items()}
     ratio = statistics.median(b / a for b, a in zip(seconds["bare"], seconds["live"], strict=True))
     return [
-        _row("SQLite alone, a commit of such a row", f"{1 / cost['bare']:,.0f} a second"),
-        _row("act and observe, durable", f"{1 / cost['live']:,.0f} a second, {ratio:.2f} of SQLite alone"),
+        _row("SQLite alone, one commit of the same row", f"{1 / cost['bare']:,.0f} per second"),
+        _row("act and observe, durable", f"{1 / cost['live']:,.0f} per second, {ratio:.2f} of SQLite alone"),
         _row("act and observe, in memory", f"{1e6 * cost['memory']:.1f} us"),
     ]
 
@@ -104,8 +104,8 @@ def _long(folder: Path) -> list[dict[str, str]]:
     first, last = memory.values()
     return [
         _row("recovery after 999,999 steps", f"{float(opened):.2f} s, {float(busy):.2f} s of it computing"),
-        _row("rows replayed for that, up to step", f"{int(replayed):,}, {int(step):,}"),
-        _row("import everlearn, before that", f"{float(imported):.2f} s"),
+        _row("rows replayed in the recovery, up to step", f"{int(replayed):,}, {int(step):,}"),
+        _row("import everlearn, before the recovery", f"{float(imported):.2f} s"),
         _row("on disk after 999,999 steps", f"{size / 1e6:.0f} MB"),
         _row("memory after 1e5 and after 1e6 steps", f"{first:.1f} MB, {last:.1f} MB"),
     ]

@@ -47,10 +47,10 @@ def by_network() -> list[dict[str, str]]:
             {
                 "queues × places, levels": f"{chosen['queues']} × {chosen['capacity']}, {chosen['window'] + 1}",
                 "memories": f"{memories:,}",
-                "made, seconds": f"{made:.1f}",
-                "optimum a step": optimum,
-                "solved, seconds": solved,
-                "ns a step": f"{nanoseconds(table):.1f}",
+                "building, seconds": f"{made:.1f}",
+                "optimum per step": optimum,
+                "solving, seconds": solved,
+                "ns per step": f"{nanoseconds(table):.1f}",
                 "random task of that size": f"{nanoseconds(make_table(random_task(memories))):.1f}",
             }
         )

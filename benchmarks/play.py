@@ -28,9 +28,11 @@ def looking() -> list[dict[str, str]]:
             rows.append(
                 {
                     "agents": str(number),
-                    "updates a second": f"{statistics.median(one[0] for one in rounds):.0f}",
-                    "million steps a second, all agents": f"{statistics.median(one[1] for one in rounds) / 1e6:.1f}",
-                    "of the engine alone": f"{statistics.median(one[2] for one in rounds):.2f}" if number == 1 else "",
+                    "updates per second": f"{statistics.median(one[0] for one in rounds):.0f}",
+                    "million steps per second, all agents": f"{statistics.median(one[1] for one in rounds) / 1e6:.1f}",
+                    "relative to the engine alone": f"{statistics.median(one[2] for one in rounds):.2f}"
+                    if number == 1
+                    else "",
                     "first paint, best of three, s": f"{min(paints):.2f}" if number == 1 else "",
                 }
             )
@@ -38,7 +40,7 @@ def looking() -> list[dict[str, str]]:
 
 
 def _round(tab: Tab, address: str, agents: int) -> tuple[float, float, float]:
-    """Return updates a second, steps a second of all agents, and that over the steps a second of the engine alone."""
+    """Return updates per second, steps per second of all agents, and the speed relative to the engine alone."""
     alone = el.run("service-station", steps=STEPS, seed=1).steps_per_second
     updates, steps = measure(tab, address, SECONDS)
     return updates, steps * agents, steps / alone

@@ -43,10 +43,10 @@ def _row(found: dict[tuple[str, int], list[tuple[float, list[float]]]], agents: 
     times = sorted(one for _, times in found["service", agents] for one in times)
     return {
         "agents, each with a client": str(agents),
-        "service, steps a second": f"{rate['service', agents]:,.0f}",
+        "service, steps per second": f"{rate['service', agents]:,.0f}",
         "bare endpoint": f"{rate['bare', agents]:,.0f}",
-        "of the bare endpoint": f"{rate['service', agents] / rate['bare', agents]:.2f}",
-        "of one agent": f"{rate['service', agents] / rate['service', 1]:.2f}",
+        "relative to the bare endpoint": f"{rate['service', agents] / rate['bare', agents]:.2f}",
+        "relative to one agent": f"{rate['service', agents] / rate['service', 1]:.2f}",
         "p50, ms": f"{1e3 * times[len(times) // 2]:.2f}",
         "p99, ms": f"{1e3 * times[len(times) * 99 // 100]:.2f}",
     }
@@ -111,7 +111,7 @@ def _create(port: int, name: str) -> None:
 
 
 async def load(port: int, agents: int, seconds: float) -> tuple[float, list[float]]:
-    """Let a client for each agent send steps for a while; return steps a second, and how long each took."""
+    """Let a client for each agent send steps for a while; return steps per second, and how long each took."""
     began = time.perf_counter()
     ends = began + seconds
     done = await asyncio.gather(*(_client(port, f"a{number}", ends) for number in range(agents)))

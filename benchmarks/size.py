@@ -1,4 +1,4 @@
-"""Cost a step against the number of aleatoric states, beside the C program and the algorithm line by line."""
+"""Cost per step against the number of aleatoric states, beside the C program and the algorithm line by line."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def by_size() -> list[dict[str, str]]:
         rows.append(
             {
                 "aleatoric states": f"{states:,}",
-                "everlearn, ns a step": f"{1e9 * ours:.1f}",
+                "everlearn, ns per step": f"{1e9 * ours:.1f}",
                 "C": f"{1e9 * c:.1f}",
-                "of C": f"{c / ours:.2f}",
-                "line by line, ns a step": f"{1e9 * literal:,.0f}",
+                "relative to C": f"{c / ours:.2f}",
+                "line by line, ns per step": f"{1e9 * literal:,.0f}",
                 "bytes a run and pair": f"{memory:.0f}",
             }
         )
@@ -85,7 +85,7 @@ def draw(points: list[tuple[int, float, float, float]], path: Path) -> None:
         ):
             axes.loglog(states, 1e9 * values, marker="o", label=label, color=colour)
         axes.set_xlabel("aleatoric states")
-        axes.set_ylabel("nanoseconds a step, one core")
+        axes.set_ylabel("nanoseconds per step, one core")
         axes.legend()
         axes.figure.savefig(path)
     plt.close("all")

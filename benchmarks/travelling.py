@@ -1,4 +1,4 @@
-"""What a cluster moves and what it costs: bytes and seconds a leg, and how many cores one client can keep busy."""
+"""What a cluster moves and what it costs: bytes and seconds per leg, and how many cores one client can keep busy."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def _walked(
     each = (travelling + committing) / LEGS
     return {
         "runs a job": str(25 * blocks),
-        "table, once a worker": f"{table_bytes / 1e3:.0f} kB",
-        "out a leg": f"{out / 1e3:.1f} kB",
-        "back a leg": f"{back / 1e3:.1f} kB",
-        "travelling a leg": f"{1e3 * travelling / LEGS:.1f} ms",
-        "committing a leg": f"{1e3 * committing / LEGS:.1f} ms",
-        f"of a leg of {LEG:g} s": f"{each / LEG:.2%}",
+        "table, once per worker": f"{table_bytes / 1e3:.0f} kB",
+        "sent, per leg": f"{out / 1e3:.1f} kB",
+        "returned, per leg": f"{back / 1e3:.1f} kB",
+        "transfer, per leg": f"{1e3 * travelling / LEGS:.1f} ms",
+        "commit, per leg": f"{1e3 * committing / LEGS:.1f} ms",
+        f"share of a leg of {LEG:g} s": f"{each / LEG:.2%}",
         "cores at that, half busy": f"{LEG / (2 * committing / LEGS):,.0f}",
     }

@@ -1,7 +1,7 @@
-"""Run the tests as other processors compute, and on a busy machine: ``python -m tests.portable [TESTS...]``.
+"""Run the tests with the rounding of other processors and under load: ``python -m tests.portable [TESTS...]``.
 
-Linear algebra and NumPy's loops give other last bits on other processors, and a machine that others use is slow.  No
-test may depend on either.  Each way is bounded in time, and the loops that keep the machine busy end with this process.
+On another processor, linear algebra and NumPy's loops can give different last bits, and a shared machine is slow.  No
+test may depend on either.  Each way has a time limit, and the loops that keep the machine busy end with this process.
 """
 
 from __future__ import annotations

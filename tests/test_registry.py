@@ -41,9 +41,12 @@ def test_a_module_that_fails_to_import_what_it_needs_says_so(here):
         ("zebra", "task: 'zebra'; known: here; or name your own as module:attribute"),
         (
             "no_such_module:x",
-            "task: 'no_such_module:x'; there is no module 'no_such_module' here or among what is installed",
+            "task: 'no_such_module:x'; there is no module 'no_such_module' here or among the installed packages",
         ),
-        ("math.deeper:x", "task: 'math.deeper:x'; there is no module 'math.deeper' here or among what is installed"),
+        (
+            "math.deeper:x",
+            "task: 'math.deeper:x'; there is no module 'math.deeper' here or among the installed packages",
+        ),
     ],
 )
 def test_names_that_are_not_found(here, name, message):

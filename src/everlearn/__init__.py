@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.evaluation import Evaluation, evaluate
     from everlearn.analysis.regret import regret
+    from everlearn.analysis.replay import Replay, replay
     from everlearn.api import experiment, run, tune
     from everlearn.client import Client
     from everlearn.durable.live import Live, live
@@ -59,6 +60,7 @@ _WHERE = {
     "IndexedTask": "tasks.indexed",
     "Live": "durable.live",
     "Model": "environments.model",
+    "Replay": "analysis.replay",
     "Result": "results.result",
     "Reward": "aleatoric.reward",
     "SCHEDULES": "agents.registry",
@@ -77,6 +79,7 @@ _WHERE = {
     "load": "results.saving",
     "mdp": "tasks.arrays",
     "regret": "analysis.regret",
+    "replay": "analysis.replay",
     "run": "api",
     "seen_through": "tasks.views",
     "task": "tasks.define",
@@ -105,6 +108,7 @@ __all__ = [
     "IndexedTask",
     "Live",
     "Model",
+    "Replay",
     "Result",
     "Reward",
     "Schedule",
@@ -122,6 +126,7 @@ __all__ = [
     "load",
     "mdp",
     "regret",
+    "replay",
     "run",
     "seen_through",
     "task",

@@ -79,7 +79,7 @@ def _no_module(name: str, given: str) -> str:
         return f"write {path.stem}:{given.partition(':')[2]}, in the folder {path.parent}"
     if module != name:
         return f"write {module}:{given.partition(':')[2]}, with the name of the module rather than that of its file"
-    return f"there is no module {name!r} here or among what is installed"
+    return f"there is no module {name!r} here or among the installed packages"
 
 
 def _failed_import(error: ImportError) -> str:

@@ -45,7 +45,7 @@ def test_one_of_ones_own():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, r"coordinates of the observation: \[1\]; the box has no end there; give task.low and task.high"),
+        ({}, r"coordinates of the observation: \[1\]; the box is unbounded there; give task.low and task.high"),
         ({"kind": "fuzzy"}, "task.discretiser: 'fuzzy'; give one of uniform, quantile, tiles"),
         ({"kind": len}, "task.discretiser"),
         (

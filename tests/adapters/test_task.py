@@ -438,7 +438,7 @@ class Purse:
 
 
 class Side:
-    """A discretiser of one's own."""
+    """A user-defined discretiser."""
 
     labels = (0, 1)
 
@@ -507,5 +507,5 @@ def test_theory_on_the_command_line():
 def test_errors_on_the_command_line_are_one_line():
     done = everlearn("run", "gymnasium:CartPole-v1")
     assert done.returncode == 2
-    assert done.stderr.startswith("everlearn: coordinates of the observation: [1, 3]; the box has no end there")
+    assert done.stderr.startswith("everlearn: coordinates of the observation: [1, 3]; the box is unbounded there")
     assert done.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""A design of one's own: data, two functions, and nothing else."""
+"""A user-defined design: data and two functions."""
 
 from __future__ import annotations
 

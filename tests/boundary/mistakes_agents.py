@@ -44,7 +44,7 @@ RUN = "everlearn run riverswim --agent mine:agent --steps 1e3 --runs 2 --engine 
 RANGE = "return an index from 0 to 1"
 DRAW = "draw with el.uniform(stream) or el.choose(stream, n), which repeat with the seed"
 ENTRIES = "use arrays of float64, int64, uint64 or bool, numbers and tuples of numbers"
-KEEP = "it could change unseen; keep it in what build returns"
+KEEP = "it could change unnoticed; store it in what build returns"
 
 
 def row(title: str, answer: str, *, call: str = RUN, files: dict[str, str] | None = None, **parts: str) -> Mistake:
@@ -295,29 +295,29 @@ UNREPEATABLE = [
         "return table.get(s, 0)",
     ),
     foreign(
-        "act calls a method of a global dictionary by another name",
+        "act calls a method of a global dictionary through another name",
         f"act reads find, a builtin_function_or_method (mine.py, line 21); {KEEP}",
         "find = {}.get\n\n\n",
         "return find(s, 0)",
     ),
     foreign(
-        "act counts on itself by another name",
-        "act assigns to self.calls (mine.py, line 19); keep it in an array of what build returns",
+        "act counts in its own attribute through another name",
+        "act assigns to self.calls (mine.py, line 19); store it in an array that build returns",
         "",
         "self = act",
         "self.calls = now.t",
         "return 0",
     ),
     foreign(
-        "act hashes a text",
+        "act hashes a string",
         "act calls __hash__ (mine.py, line 18); it differs from process to process; use indices, and iterate over a "
         "range or a tuple",
         "",
         'return "left".__hash__() % 2',
     ),
     foreign(
-        "act goes by the address of an object",
-        "act calls repr (mine.py, line 18); name what is meant, so that it can be checked",
+        "act depends on the address of an object",
+        "act calls repr (mine.py, line 18); avoid it, because it cannot be checked",
         "",
         "return len(repr(act)) % 2",
     ),
@@ -329,7 +329,7 @@ UNREPEATABLE = [
     ),
     foreign(
         "act changes a global",
-        "act assigns to counter (mine.py, line 22); keep it in an array of what build returns",
+        "act assigns to counter (mine.py, line 22); store it in an array that build returns",
         "counter = 0\n\n\n",
         "global counter",
         "counter += 1",
@@ -358,7 +358,7 @@ act = remembering()
 """,
     ),
     row(
-        "act keeps something on itself",
+        "act stores something in its own attribute",
         f"act reads act.calls, an attribute of a function (mine.py, line 18); {KEEP}",
         act="""\
 def act(k, s, now, stream):
@@ -373,7 +373,7 @@ act.calls = 0
 
 FRACTIONS = [
     row(
-        "learn stores a fraction in an array of whole numbers",
+        "learn stores a fraction in an array of integers",
         "learn raised TypeError at step 1: 0.1 cannot be stored in an array of int64; make it an array of float64 "
         "(mine.py, line 26)",
         learn="""\

@@ -146,7 +146,7 @@ MODULES = [
     ),
     Mistake(
         group="agents",
-        title="the name of a file in place of that of a module",
+        title="a file name in place of a module name",
         files={"mine.py": MINE},
         call=RUN.format("mine.py:agent"),
         answer="agent: 'mine.py:agent'; write mine:agent, with the name of the module rather than that of its file",
@@ -157,7 +157,7 @@ MODULES = [
         title="a module that does not exist",
         files={},
         call=RUN.format("mien:agent"),
-        answer="agent: 'mien:agent'; there is no module 'mien' here or among what is installed",
+        answer="agent: 'mien:agent'; there is no module 'mien' here or among the installed packages",
     ),
     Mistake(
         group="agents",
@@ -170,7 +170,7 @@ MODULES = [
     ),
     Mistake(
         group="agents",
-        title="a module that imports what is not installed",
+        title="a module that imports a package that is not installed",
         files={"mine.py": "import everlearn as el\nimport numpyy as np\n"},
         call=RUN.format("mine:agent"),
         answer="agent: 'mine:agent'; mine.py, line 2, 'import numpyy as np': No module named 'numpyy'",
@@ -184,14 +184,14 @@ MODULES = [
     ),
     Mistake(
         group="agents",
-        title="a module that leaves while it is imported",
+        title="a module that exits while it is imported",
         files={"mine.py": "import sys\n\nsys.exit('enough')\n"},
         call=RUN.format("mine:agent"),
         answer="agent 'mine:agent': importing mine raised SystemExit: enough (mine.py, line 3)",
     ),
     Mistake(
         group="agents",
-        title="a module that never ends calling itself",
+        title="a module with infinite recursion",
         files={"mine.py": "def again():\n    return again()\n\n\nagent = again()\n"},
         call=RUN.format("mine:agent"),
         answer=(
@@ -252,10 +252,14 @@ LINES = [
         "everlearn run riverswim --steps many",
         "--steps: 'many'; give a whole number, such as 10000 or 1e4",
     ),
-    ("half a step", "everlearn run riverswim --steps 0.5", "--steps: '0.5'; give a whole number, such as 10000 or 1e4"),
+    (
+        "a fraction of a step",
+        "everlearn run riverswim --steps 0.5",
+        "--steps: '0.5'; give a whole number, such as 10000 or 1e4",
+    ),
     ("no steps", "everlearn run riverswim --steps 0", "--steps: '0'; give a whole number of at least 1"),
     (
-        "more steps than can be counted",
+        "too many steps",
         "everlearn run riverswim --steps 1e30",
         f"--steps: '1e30'; give a whole number of at most {MOST}",
     ),
@@ -271,6 +275,11 @@ LINES = [
         "a setting without its value",
         "everlearn run riverswim --set task.window",
         "--set: 'task.window'; write KEY=VALUE, as in task.window=6",
+    ),
+    (
+        "a service without shards",
+        "everlearn serve --data agents --shards 0",
+        "--shards: 0; give a whole number from 1 to 64",
     ),
     ("a port that is no number", "everlearn serve --data agents --port http", "--port: 'http'; give a whole number"),
     (
@@ -332,7 +341,7 @@ SPECS = [
         "task[1], seed: -1; give a whole number of at least 0",
     ),
     (
-        "families that multiply beyond reason",
+        "families with too many members",
         TASK + "family = { seed = 1e5, states = 1e5 }\n",
         (
             "spec: '10,000,000,000 tasks and 1 agents'; are 10,000,000,000 combinations of a task with an agent; "
@@ -382,7 +391,7 @@ FOLDERS = [
     ),
     Mistake(
         group="specs",
-        title="a search that searches nothing",
+        title="a search without parameters to search",
         files={"spec.toml": SPEC},
         call="everlearn tune spec.toml --out out",
         answer="search: None; is missing; say what to search, as in [search.schedule]",

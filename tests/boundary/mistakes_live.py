@@ -1,4 +1,4 @@
-"""Mistakes with a durable agent: its arguments, its task that changed, what it is told, and a design that fails."""
+"""Mistakes with a durable agent: wrong arguments, a changed task, wrong observations, and a design that fails."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ agent.act()
 """
 
 OPEN = "import everlearn as el\nfrom shop import shop\n\nel.live('agent', shop).close()\n"
+OPEN_CHAIN = "import everlearn as el\n\nel.live('agent', 'riverswim')\n"
 OPEN_OWN = "import everlearn as el\nfrom own import mine\n\nel.live('agent', 'riverswim', agent=mine)\n"
 STEP_OWN = "import everlearn as el\nfrom own import mine\n\nagent = el.live('agent', 'riverswim', agent=mine)\n"
 ORDER = "the directory comes first, and then the task: el.live(DIR, task)"
@@ -57,7 +58,7 @@ def script(title: str, text: str, answer: str, **files: str) -> Mistake:
 
 
 def declared(title: str, line: str, answer: str) -> Mistake:
-    """Return a mistake in what an agent is told that was just made."""
+    """Return a mistake in a call of a new agent."""
     return script(title, f"{DECLARED}{line}\n", answer)
 
 
@@ -77,7 +78,7 @@ def changed(title: str, old: str, new: str, answer: str) -> Mistake:
 
 
 def own(title: str, old: str, new: str, line: str, answer: str) -> Mistake:
-    """Return a mistake in a design of one's own in a durable agent."""
+    """Return a mistake in a durable agent with a user-defined design."""
     assert old in AGENT, old
     return script(title, f"{STEP_OWN}{line}\n", answer, own=AGENT.replace(old, new))
 
@@ -136,13 +137,35 @@ def again(title: str, first: str, text: str, answer: str, of: str = "agent: ") -
 
 
 MISTAKES: list[Mistake] = [
+    Mistake(
+        "live",
+        "a directory with shards, opened as one",
+        {"agent/shards.json": '{"shards": 2}\n', "mine.py": OPEN_CHAIN},
+        "python mine.py",
+        "agent: it has 2 shards; serve it with --shards 2, or open one of agent/shard-0 to shard-1 by itself",
+        shown="mine.py",
+    ),
+    Mistake(
+        "live",
+        "a directory with shards, served without them",
+        {"agents/shards.json": '{"shards": 2}\n'},
+        "everlearn serve --data agents",
+        "agents: it has 2 shards; serve it with --shards 2, or open one of agents/shard-0 to shard-1 by itself",
+    ),
+    Mistake(
+        "live",
+        "a shard that is gone",
+        {"agents/shards.json": '{"shards": 2}\n'},
+        "everlearn serve --data agents --port 0 --shards 2",
+        "agents/shard-0: the shard is gone; put it back, or a backup of it",
+    ),
     script(
-        "directory and task changed places",
+        "directory and task in the wrong order",
         "import everlearn as el\n\nel.live('riverswim', 'agents/river')\n",
         f"directory: 'riverswim'; is a task; {ORDER}",
     ),
     script(
-        "no directory",
+        "a directory that is None",
         "import everlearn as el\n\nel.live(None, 'riverswim')\n",
         f"directory: None; is no path; {ORDER}",
     ),
@@ -163,7 +186,7 @@ MISTAKES: list[Mistake] = [
         own=AGENT,
     ),
     script(
-        "actions in no order",
+        "actions in a set, which has no order",
         "import everlearn as el\n\nel.live('agent', actions={'wait'}, observations=['idle'], reward_range=(0, 1))\n",
         "actions: {'wait'}; give a list of labels",
     ),
@@ -173,17 +196,17 @@ MISTAKES: list[Mistake] = [
         "aleatoric: 'function'; a function alone has no state to begin in; give el.AleatoricState(start, function)",
     ),
     script(
-        "no rewards and no task",
+        "neither rewards nor a task",
         "import everlearn as el\n\nel.live('agent', actions=['wait', 'sell'], observations=['idle', 'busy'])\n",
         "reward_range: None; must be given, unless a task is",
     ),
     declared(
-        "a durable agent observes what was not declared",
+        "a durable agent observes an undeclared label",
         'agent.observe("bsy", reward=0.5)',
         "observation: 'bsy'; declared: idle, busy",
     ),
     declared(
-        "no reward where rewards are given",
+        "a missing reward",
         'agent.observe("busy")',
         "reward: None; the setup has rewards given: pass the reward, a number",
     ),
@@ -198,12 +221,12 @@ MISTAKES: list[Mistake] = [
         "executed: None; nothing was asked for; call act() first, or name what was executed",
     ),
     declared(
-        "a step told again with other content",
+        "a step that is reported again with different content",
         'agent.observe("busy", reward=1, step=1)\nagent.observe("idle", reward=1, step=1)',
         "step 1 is recorded with other content: observation 'busy', not 'idle'; step 2 is due",
     ),
     declared(
-        "a snapshot that there is not",
+        "a snapshot that does not exist",
         "agent.rollback(5)",
         "step: there is no snapshot at step 5; there are at 0",
     ),
@@ -214,7 +237,7 @@ MISTAKES: list[Mistake] = [
     ),
     Mistake(
         "live",
-        "a task that is not given again",
+        "a task object that is not passed again",
         {"shop.py": SHOP, "first.py": OPEN, "mine.py": "import everlearn as el\n\nel.live('agent')\n"},
         "python mine.py",
         "task: None; was given as a function or an object; give it again",
@@ -222,32 +245,32 @@ MISTAKES: list[Mistake] = [
         shown="mine.py",
     ),
     changed(
-        "every reward halved since the agent was made",
+        "every reward halved since the agent was created",
         '(observation == "busy") - 0.5 * (action == "sell")',
         '0.5 * ((observation == "busy") - 0.5 * (action == "sell"))',
         "the reward changed: r('start', 'wait', 'busy') was 1.0 and is now 0.5, and 8 other values differ; " + ACCEPT,
     ),
     changed(
-        "a wider range of rewards since the agent was made",
+        "a wider range of rewards since the agent was created",
         "reward_range=(-1, 1)",
         "reward_range=(-2, 2)",
         f"the reward range was -1 to 1 and is now -2 to 2; {ACCEPT}",
     ),
     changed(
-        "other dynamics since the agent was made",
+        "different dynamics since the agent was created",
         'yield "busy", 0.5, 0\n    yield "idle", 0.5, 0',
         'yield "busy", 0.75, 0\n    yield "idle", 0.25, 0',
         f"the dynamics changed: what follows memory 0 and action 'wait', and 1 other row differs; {ACCEPT}",
     ),
     changed(
-        "another action since the agent was made",
+        "a different action since the agent was created",
         '["wait", "sell"]',
         '["wait", "sell", "close"]',
         "the actions changed: 'close' is new; what the agent knows does not fit; use a new directory",
     ),
     Mistake(
         "live",
-        "learn edited since the agent was made",
+        "learn edited since the agent was created",
         {"own.py": AGENT, "edited.py": AGENT.replace("0.5 *", "0.25 *"), "first.py": OPEN_OWN}
         | {"mine.py": OPEN_OWN.replace("from own", "from edited")},
         "python mine.py",
@@ -256,7 +279,7 @@ MISTAKES: list[Mistake] = [
         shown="edited.py",
     ),
     own(
-        "a durable agent that chooses what there is not",
+        "a durable agent that chooses an invalid action",
         "return 0",
         "return 2",
         "agent.act()",
@@ -270,37 +293,38 @@ MISTAKES: list[Mistake] = [
         "agent 'mine': learn raised ZeroDivisionError at step 1: float division by zero (own.py, line 16)",
     ),
     script(
-        "a reward for a durable agent whose task has one",
+        "a reward for a durable agent whose task defines the reward",
         "import everlearn as el\n\nel.live('agent', 'riverswim', reward=lambda s, action, observation: 0.0)\n",
         "reward: 'function'; comes from the task; leave it out",
     ),
-    made("states that nothing reads", "states=['low', 'high']",
+    made("states for an aleatoric state that is not given", "states=['low', 'high']",
          "states: ['low', 'high']; are listed where aleatoric is \"given\"; leave it out"),
-    made("a parameter of a task that is not there", "parameters={'task.window': 6}",
+    made("a parameter of a task without a task", "parameters={'task.window': 6}",
          "parameter: 'task.window'; there is no task; leave it out"),
-    made("a parameter that has no name", "parameters={1: 2}",
+    made("a parameter whose name is a number", "parameters={1: 2}",
          "parameter: 1; write task.NAME, agent.NAME or schedule.NAME"),
     made("a function as a label", "states=[print], aleatoric='given'",
          "states: <built-in function print>; builtin_function_or_method is not supported, "
          "use an int, a str or a tuple of these"),
-    made("a durable agent whose reward draws", "reward=lambda s, action, observation: __import__('random').random()",
-         "reward '<lambda>' (mine.py, line 4): '__import__' is used once and the result is kept; let it depend on "
-         "(s, action, observation) alone, since the dynamics yield what is random"),
-    declared("a reward that no number can hold", "agent.observe('busy', reward=10**400)",
+    made("a durable agent with a random reward", "reward=lambda s, action, observation: __import__('random').random()",
+         "reward '<lambda>' (mine.py, line 4): '__import__' is used once and the result is cached; make it a function "
+         "of (s, action, observation) only; randomness belongs in the dynamics"),
+    declared("a reward that is too large for a float", "agent.observe('busy', reward=10**400)",
              "reward: inf; must be finite"),
-    declared("a journal from a step that is none", "agent.journal('a')", "step: 'a'; give a whole number"),
+    declared("a journal from a step that is not a number", "agent.journal('a')", "step: 'a'; give a whole number"),
     declared("a rate of exploration in percent", "el.live('other', 'service-station', explore=2)",
              "explore: 2; give a probability, as in explore=0.02"),
-    declared("an evaluation before anything happened", "el.evaluate('agent', 'sell')",
+    declared("an evaluation of an empty journal", "el.evaluate('agent', 'sell')",
              "agent: agent 'agent' has no observations among these steps"),
     declared("a confidence of an evaluation in percent", "el.evaluate('agent', 'sell', confidence=95)",
              "confidence: 95; give a number between 0 and 1, such as 0.95"),
-    declared("a step that no journal has", "agent.rollback(2**80)",
+    declared("a rollback to a step that is too large", "agent.rollback(2**80)",
              f"step: {2**80}; give a whole number of at most 9,007,199,254,740,992"),
-    declared("a log that fails", "agent.observe('busy', reward=1)\nagent.warm_start(int(row) for row in ['one'])",
+    declared("a log that raises an error",
+             "agent.observe('busy', reward=1)\nagent.warm_start(int(row) for row in ['one'])",
              "the log raised ValueError: invalid literal for int() with base 10: 'one' (mine.py, line 6)"),
     script(
-        "no file to save an agent in",
+        "a file name that is None",
         "import everlearn as el\n\nel.Agent('riverswim').save(None)\n",
         "path: None; give the name of a file",
     ),
@@ -312,31 +336,31 @@ MISTAKES: list[Mistake] = [
         "agent 'mine': inspect returned 5; return arrays by name, as in {'Q': knowledge.q}",
     ),
     again(
-        "other probabilities far from where a durable agent begins",
+        "different probabilities far from the initial state of a durable agent",
         RING.format("1.0, 0.0"),
         RING.format("0.5, 0.5"),
         f"the source of the dynamics, or of something that they use, changed; {ACCEPT}",
     ),
     again(
-        "an environment that is made with another argument",
+        "an environment that is created with a different argument",
         PARTIAL.format(0.25),
         PARTIAL.format(0.75),
         f"the source of the dynamics, or of something that they use, changed; {ACCEPT}",
     ),
     again(
-        "another entry in a long table of rewards",
+        "a different entry in a long table of rewards",
         TABLE.format(0.25),
         TABLE.format(0.75),
         f"the reward changed: r(77, 'b', 13) was 0.25 and is now 0.75; {ACCEPT}",
     ),
     again(
-        "other rewards in a narrow range",
+        "different rewards in a narrow range",
         NARROW.format(0),
         NARROW.format(1),
         "the reward changed: r('start', 'a', 'x') was 0.0 and is now 1e-09, and 5 other values differ; " + ACCEPT,
     ),
     again(
-        "a snapshot from before the rewards had another range",
+        "a snapshot from before a change of the reward range",
         "import everlearn as el\n\nwith el.live('agent', actions=['a', 'b'], observations=['x', 'y'], "
         "reward_range=(0, 1)) as agent:\n    agent.observe('x', 'a', reward=1)\n",
         "import everlearn as el\n\nel.live('agent', reward_range=(0, 2), accept_changes=True).rollback(0)\n",

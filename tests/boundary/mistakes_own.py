@@ -8,7 +8,7 @@ from tests.boundary.mistakes_tasks import RUN, script, shop, world
 MISTAKES = [
     Mistake(
         group="tasks",
-        title="an environment that exits",
+        title="an environment that exits the process",
         files=world("raise SystemExit"),
         call="everlearn run shop:shop --steps 100",
         answer="task 'shop': step raised SystemExit at action 'wait' (shop.py, line 9)",
@@ -38,7 +38,7 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
-        title="an environment with a generator of its own that has no seed",
+        title="an environment with its own generator without a seed",
         files=world(
             'return "busy" if self.rng.random() < 0.5 else "idle"',
             head="import numpy as np\n",
@@ -52,7 +52,7 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
-        title="an environment that counts in the module",
+        title="an environment that counts in a module variable",
         files=world(
             'global count\n        count += 1\n        return "busy" if count % 3 else "idle"', head="\ncount = 0\n"
         ),
@@ -64,7 +64,7 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
-        title="an environment that counts in its class",
+        title="an environment that counts in a class attribute",
         files=world(
             'type(self).count += 1\n        return "busy" if self.count % 3 else "idle"', attributes="    count = 0\n\n"
         ),
@@ -113,7 +113,7 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
-        title="a text in place of labels for the states of arrays",
+        title="a string in place of labels for the states of arrays",
         files=script('el.mdp([[[0.5, 0.5], [0.5, 0.5]]], [[0], [1]], aggregate="ab")'),
         call="python mine.py",
         answer="aggregate: 'ab'; give a list of labels, such as [0, 1] or ['slow', 'fast']",
@@ -141,21 +141,21 @@ MISTAKES = [
     ),
     Mistake(
         group="rewards",
-        title="a range in which rewards cannot be added up",
+        title="a range in which sums of rewards overflow",
         files=shop(rest="memory=0, reward_range=(0, 1e308)"),
         call=RUN,
         answer="reward_range: (0, 1e+308); give numbers of at most 1e+290",
     ),
     Mistake(
         group="rewards",
-        title="raw is no truth value",
+        title="raw is not a boolean",
         files=shop(rest='memory=0, raw="yes"'),
         call=RUN,
         answer="raw: 'yes'; give True or False",
     ),
     Mistake(
         group="tasks",
-        title="a name that is no text",
+        title="a name that is not a string",
         files=shop(rest='memory=0, name=["shop"]'),
         call=RUN,
         answer="name: ['shop']; give a text",
@@ -192,7 +192,7 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
-        title="a history that is no list of steps",
+        title="a history that is not a list of steps",
         files=shop() | script("from shop import shop\n\nshop.after(['wait'])"),
         call="python mine.py",
         answer="history: ['wait']; give pairs, as in [(action, observation), ...]",
@@ -200,7 +200,7 @@ MISTAKES = [
     ),
     Mistake(
         group="rewards",
-        title="a reward that raises an error without a text",
+        title="a reward that raises an error that cannot be printed",
         files=shop(
             head="\nclass Odd(Exception):\n    def __str__(self):\n        return 1 / 0\n\n",
             reward="@shop.reward\ndef profit(s, action, observation):\n    raise Odd\n",
@@ -213,7 +213,7 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
-        title="an environment of Gymnasium that can be reset only once",
+        title="a Gymnasium environment that can be reset only once",
         files=script(
             "import gymnasium\n\n\nclass Once(gymnasium.Env):\n"
             "    observation_space = action_space = gymnasium.spaces.Discrete(2)\n"
@@ -244,7 +244,7 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
-        title="a reference that is no number of double precision",
+        title="a reference that is too large for a float",
         files=script('el.regret(el.run("riverswim", "always", steps=9, engine="reference"), 10**5000)'),
         call="python mine.py",
         answer=(

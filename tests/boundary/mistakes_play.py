@@ -101,7 +101,7 @@ MISTAKES = [
     ),
     Mistake(
         group="command line",
-        title="the page is started with a parameter of the user's own function that is no number",
+        title="the page is started with a parameter of the user's own function that is not a number",
         files={"mine.py": SHOP},
         call=f"{PLAY} mine:market --set task.stalls=many",
         answer="task.stalls: 'many'; give a whole number",
@@ -122,21 +122,21 @@ MISTAKES = [
     ),
     Mistake(
         group="command line",
-        title="the page is started on a port that there is not",
+        title="the page is started on an invalid port",
         files={},
         call="everlearn play --no-open --port 70000",
         answer="port: 70000; give a number from 0 to 65535",
     ),
     Mistake(
         group="command line",
-        title="the page is started on no address, which would be all of them",
+        title="the page is started on an empty address, which would mean all addresses",
         files={"mine.py": "import everlearn as el\n\nel.watch('riverswim', host='')\n"},
         call="python mine.py",
         answer="host: ''; give an address, such as 127.0.0.1",
     ),
     Mistake(
         group="rewards",
-        title="the page is started with a task that pays more than it declares",
+        title="the page is started with a task whose reward exceeds its range",
         files={"mine.py": SHOP},
         call=f"{PLAY} mine:shop",
         answer="reward of ('start', 'wait', 'busy'): 2.0; outside its range, 0.0 to 1.0; widen reward_range",

@@ -9,7 +9,7 @@ RUN = "import everlearn as el\n\nresult = el.run('riverswim', 'always', steps=10
 MISTAKES = [
     Mistake(
         group="command line",
-        title="a reference that there is not",
+        title="an unknown reference",
         files={"mine.py": RUN + "print(result.references['optimal'])\n"},
         call="python mine.py",
         answer=(
@@ -26,7 +26,7 @@ MISTAKES = [
     ),
     Mistake(
         group="specs",
-        title="figures of an experiment that is nowhere kept",
+        title="figures of an experiment in a temporary directory",
         files={"mine.py": "import everlearn as el\n\nel.experiment('riverswim', 'always', steps=10).plot()\n"},
         call="python mine.py",
         answer=("out: None; say where to write; this experiment is in a temporary directory, which is removed with it"),
@@ -47,14 +47,14 @@ MISTAKES = [
     ),
     Mistake(
         group="command line",
-        title="a result kept in a file instead of a folder",
+        title="a result saved to a file instead of a folder",
         files={"kept": ""},
         call="everlearn run riverswim --steps 100 --out kept",
         answer="--out: 'kept'; is a file; give a folder",
     ),
     Mistake(
         group="command line",
-        title="a result kept in the folder of an experiment",
+        title="a result saved in the folder of an experiment",
         files={"station/manifest.json": "{}"},
         call="everlearn run riverswim --steps 100 --out station",
         answer="--out: 'station'; is the folder of an experiment; give another",
@@ -89,7 +89,7 @@ MISTAKES = [
     ),
     Mistake(
         group="command line",
-        title="a policy beside the optimum alone",
+        title="a policy together with --only optimum",
         files={},
         call="everlearn theory riverswim --only optimum --policy left",
         answer="--only: 'optimum'; computes nothing else; leave out --policy, --horizon and --steps",
@@ -145,21 +145,21 @@ MISTAKES = [
     ),
     Mistake(
         group="command line",
-        title="a file that is no result",
+        title="a file that is not a result",
         files={"mine.py": "import everlearn as el\n\nel.load('mine.py')\n"},
         call="python mine.py",
         answer="mine.py: not a whole result",
     ),
     Mistake(
         group="command line",
-        title="the state of an agent taken for a result",
+        title="an agent state in place of a result",
         files={"mine.py": "import everlearn as el\n\nel.Agent('riverswim').save('agent.npz')\nel.load('agent.npz')\n"},
         call="python mine.py",
         answer="agent.npz: is the state of an agent; give it to agent.load; a result is written by Result.save",
     ),
     Mistake(
         group="command line",
-        title="a result that is not there",
+        title="a result that does not exist",
         files={"mine.py": "import everlearn as el\n\nel.load('result.npz')\n"},
         call="python mine.py",
         answer="result.npz: there is no such file",
@@ -175,7 +175,7 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
-        title="a reference that is no number",
+        title="a reference that is not a number",
         files={
             "mine.py": (
                 "import everlearn as el\n\n\n"

@@ -31,7 +31,7 @@ MISTAKES = [
     row("a horizon that is missing", "lambda t: None", "horizon at t = 1: None; must be a number"),
     row("a horizon that is a number", "10", "horizon of the schedule: 10; give a function of t"),
     row(
-        "a horizon that is drawn",
+        "a horizon that is random",
         "lambda t: 10 + random.random()",
         "schedule 'mine:schedule': horizon uses random.random (mine.py, line 4); a schedule is a function of t alone",
         before="import random\n",

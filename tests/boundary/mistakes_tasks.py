@@ -71,7 +71,7 @@ def shop(memory, action):
         ),
         call=RUN,
         answer=(
-            "dynamics 'shop' (shop.py, line 6): 'random.random' is used once and the result is kept; yield every "
+            "dynamics 'shop' (shop.py, line 6): 'random.random' is used once and the result is cached; yield every "
             "outcome with its probability, as in: yield 'idle', probability, next_memory"
         ),
     ),
@@ -84,7 +84,7 @@ def shop(memory, action):
         ),
         call=RUN,
         answer=(
-            "dynamics 'shop' (shop.py, line 6): 'np.random.choice' is used once and the result is kept; yield "
+            "dynamics 'shop' (shop.py, line 6): 'np.random.choice' is used once and the result is cached; yield "
             "every outcome with its probability, as in: yield 'idle', probability, next_memory"
         ),
     ),
@@ -97,7 +97,7 @@ def shop(memory, action):
         ),
         call=RUN,
         answer=(
-            "dynamics 'shop' (shop.py, line 8): 'rng' is used once and the result is kept; yield every outcome "
+            "dynamics 'shop' (shop.py, line 8): 'rng' is used once and the result is cached; yield every outcome "
             "with its probability, as in: yield 'idle', probability, next_memory"
         ),
     ),
@@ -110,7 +110,7 @@ def shop(memory, action):
         ),
         call=RUN,
         answer=(
-            "dynamics 'shop' (shop.py, line 6): 'time.localtime' is used once and the result is kept; yield every "
+            "dynamics 'shop' (shop.py, line 6): 'time.localtime' is used once and the result is cached; yield every "
             "outcome with its probability, as in: yield 'idle', probability, next_memory"
         ),
     ),
@@ -178,7 +178,7 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="a probability that is a text",
+        title="a probability that is a string",
         files=shop('def shop(memory, action):\n    yield "busy", "1.0", 1', labels=ONE),
         call=RUN,
         answer="probability of 'busy' after memory 0 and action 'wait': '1.0'; must be a number from 0 to 1",
@@ -192,7 +192,7 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="an observation that is a truth value",
+        title="an observation that is a boolean",
         files=shop("def shop(memory, action):\n    yield True, 1.0, 1", labels='actions=["wait"], observations=[0, 1]'),
         call=RUN,
         answer=(
@@ -215,9 +215,9 @@ def shop(memory, action):
         files=shop('def shop(memory, action):\n    yield "busy", 0.5, 0\n    yield "busy", 0.5, 1', labels=ONE),
         call=RUN,
         answer=(
-            "memory after memory 0 and action 'wait' and observation 'busy': (0, 1); memory must follow from what was "
-            "observed; hide a state in an environment class with start and step, or keep a belief, rounded to ints, as "
-            "memory"
+            "memory after memory 0 and action 'wait' and observation 'busy': (0, 1); the observation must determine "
+            "the memory; for a hidden state, write an environment class with start and step, or use a belief, rounded "
+            "to ints, as the memory"
         ),
     ),
     Mistake(
@@ -246,7 +246,7 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="dynamics without a first memory",
+        title="dynamics without an initial memory",
         files=shop(rest=""),
         call=RUN,
         answer="memory: None; name the memory of the empty history, such as memory=0",
@@ -267,14 +267,14 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="an action that is there twice",
+        title="an action that appears twice",
         files=shop(labels='actions=["wait", "wait"], observations=["idle", "busy"]'),
         call=RUN,
         answer="actions: 'wait' appears twice; labels must be unique",
     ),
     Mistake(
         group="tasks",
-        title="actions that are truth values",
+        title="actions that are booleans",
         files=shop(labels='actions=[True, False], observations=["idle", "busy"]'),
         call=RUN,
         answer=(
@@ -291,14 +291,14 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="a class that is no environment",
+        title="a class that is not an environment",
         files=shop("class shop:\n    def step(self, action):\n        return 'busy'\n", rest=""),
         call="everlearn run shop:shop --steps 100",
         answer="task shop: <class 'shop.shop'>; an environment needs start(rng) and step(action)",
     ),
     Mistake(
         group="tasks",
-        title="an environment that draws from elsewhere",
+        title="an environment that draws from another generator",
         files=world('return random.choice(["idle", "busy"])', head="import random\n"),
         call="everlearn run shop:shop --steps 100",
         answer=(
@@ -322,7 +322,7 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="an environment that gives all runs the same luck",
+        title="an environment that gives all runs the same random numbers",
         files=world(
             'return "busy" if self.rng.random() < 0.9 else "idle"',
             head="import numpy as np\n",
@@ -336,7 +336,7 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="an environment whose step returns what Gymnasium's does",
+        title="an environment whose step returns a Gymnasium tuple",
         files=world('return "busy", 1.0, False, False, {}'),
         call="everlearn run shop:shop --steps 100",
         answer="observation: ('busy', 1.0, False, False, {}); declared: idle, busy; return the observation alone",
@@ -364,7 +364,7 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="an environment that changes what all runs share",
+        title="an environment that changes data that all runs share",
         files=world(
             "self.seen.append(action)\n        return 'busy'",
             start="self.last = 'idle'",
@@ -392,7 +392,7 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="an environment that shows what was not declared",
+        title="an environment that returns an undeclared observation",
         files=world("return 1"),
         call="everlearn run shop:shop --steps 100",
         answer="observation: 1; declared: idle, busy",
@@ -406,7 +406,7 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="an environment that nobody made a task of",
+        title="an environment that was not made into a task",
         files={"shop.py": "class Shop:\n    def start(self, rng): ...\n    def step(self, action): ...\n"},
         call="everlearn run shop:Shop --steps 100",
         answer=(
@@ -460,14 +460,14 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="an environment of Gymnasium without its prefix",
+        title="a Gymnasium environment without its prefix",
         files={},
         call="everlearn run FrozenLake-v1 --steps 100",
         answer="task: 'FrozenLake-v1'; did you mean gymnasium:FrozenLake-v1?",
     ),
     Mistake(
         group="tasks",
-        title="an environment of Gymnasium in place of a task",
+        title="a Gymnasium environment in place of a task",
         files=script('import gymnasium\n\nel.run(gymnasium.make("FrozenLake-v1"))'),
         call="python mine.py",
         answer=(
@@ -486,21 +486,21 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="an environment of Gymnasium with continuous actions",
+        title="a Gymnasium environment with continuous actions",
         files={},
         call="everlearn run gymnasium:Pendulum-v1 --steps 100",
         answer=(
-            "action space: Box(-2.0, 2.0, (1,), float32); only Discrete actions can be taken; wrap the environment "
-            "so that its actions are numbered"
+            "action space: Box(-2.0, 2.0, (1,), float32); only Discrete action spaces are supported; wrap the "
+            "environment so that its actions are numbered"
         ),
     ),
     Mistake(
         group="tasks",
-        title="an environment of Gymnasium that shows numbers without bounds",
+        title="a Gymnasium environment with unbounded observations",
         files={},
         call="everlearn run gymnasium:CartPole-v1 --steps 100",
         answer=(
-            "coordinates of the observation: [1, 3]; the box has no end there; give task.low and task.high, or "
+            "coordinates of the observation: [1, 3]; the box is unbounded there; give task.low and task.high, or "
             "task.discretiser=quantile"
         ),
     ),
@@ -509,7 +509,7 @@ def shop(memory, action):
 REWARDS = [
     Mistake(
         group="rewards",
-        title="a reward that is a text",
+        title="a reward that is a string",
         files=shop(reward='@shop.reward\ndef profit(s, action, observation):\n    return "0.5"', labels=ONE),
         call=RUN,
         answer="reward of ('start', 'wait', 'busy'): '0.5'; must be a number",
@@ -542,8 +542,8 @@ REWARDS = [
         ),
         call=RUN,
         answer=(
-            "reward 'profit' (shop.py, line 12): 'random.random' is used once and the result is kept; let it "
-            "depend on (s, action, observation) alone, since the dynamics yield what is random"
+            "reward 'profit' (shop.py, line 12): 'random.random' is used once and the result is cached; make it "
+            "a function of (s, action, observation) only; randomness belongs in the dynamics"
         ),
     ),
     Mistake(
@@ -576,21 +576,21 @@ REWARDS = [
     ),
     Mistake(
         group="rewards",
-        title="a range of rewards without an end",
+        title="a range of rewards that is infinite",
         files=shop(rest='memory=0, reward_range=(0, float("inf"))'),
         call=RUN,
         answer="reward_range: (0, inf); give two finite numbers, the lower first",
     ),
     Mistake(
         group="rewards",
-        title="a reward that is no function",
+        title="a reward that is not a function",
         files=shop(reward='shop.reward("profit")'),
         call=RUN,
         answer="reward of task 'shop': ('profit',); decorate a function of (s, action, observation)",
     ),
     Mistake(
         group="rewards",
-        title="an environment of Gymnasium that pays what was not named",
+        title="a Gymnasium environment with an undeclared reward",
         files={},
         call="everlearn run gymnasium:Blackjack-v1 --set task.rewards=0,1 --steps 100",
         answer=(
@@ -603,21 +603,21 @@ REWARDS = [
 STATES = [
     Mistake(
         group="states",
-        title="a window whose length is a text",
+        title="a window whose length is a string",
         files=shop(rest='memory=0, aleatoric=el.window("3")'),
         call=RUN,
         answer="length of the window: '3'; give a whole number of at least 1",
     ),
     Mistake(
         group="states",
-        title="a window whose length is no whole number",
+        title="a window whose length is not an integer",
         files=shop(rest="memory=0, aleatoric=el.window(2.5)"),
         call=RUN,
         answer="length of the window: 2.5; give a whole number of at least 1",
     ),
     Mistake(
         group="states",
-        title="an aleatoric state that is a text",
+        title="an aleatoric state that is a string",
         files=shop(rest='memory=0, aleatoric="window:3"'),
         call=RUN,
         answer="aleatoric: 'window:3'; give an el.AleatoricState, such as el.window(3) or el.last_observation()",
@@ -665,8 +665,8 @@ STATES = [
         ),
         call=RUN,
         answer=(
-            "update function 'guess' (shop.py, line 18): 'random.randrange' is used once and the result is kept; "
-            "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
+            "update function 'guess' (shop.py, line 18): 'random.randrange' is used once and the result is cached; "
+            "make it a function of (s, action, observation) only; randomness belongs in the dynamics"
         ),
     ),
     Mistake(
@@ -695,10 +695,10 @@ STATES = [
     ),
     Mistake(
         group="states",
-        title="a way to see a task that there is not",
+        title="an unknown view of a task",
         files=shop(),
         call="everlearn run shop:shop --set task.aleatoric=windows:2 --steps 100",
-        answer="task.aleatoric: 'windows:2'; there is no module 'windows' here or among what is installed",
+        answer="task.aleatoric: 'windows:2'; there is no module 'windows' here or among the installed packages",
     ),
     Mistake(
         group="states",
@@ -709,7 +709,7 @@ STATES = [
     ),
     Mistake(
         group="states",
-        title="a policy with an action that there is not",
+        title="a policy with an undeclared action",
         files={},
         call="everlearn run riverswim --agent always --set agent.policy=swim --steps 100 --engine {engine}",
         answer="action in the policy: 'swim'; known: left, right",

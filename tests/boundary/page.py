@@ -18,23 +18,24 @@ PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
 OPENING = """\
 # Mistakes and their messages
 
-Nothing that you write should crash everlearn, mislead you or make a run unrepeatable. This page lists {number}
-mistakes, each with the line that answers it: it says what is wrong, where, and what to do instead. A command prints
-that line and exits with code 2. In Python the same line is the text of an exception from `everlearn.errors`. If your
-own function raised an exception, the traceback through your own files follows. Both engines give the same answer.
+No mistake of yours should crash everlearn, give a wrong result silently, or make a run irreproducible. This page lists
+{number} mistakes with their error messages. A message is one line: it says what is wrong, where, and what to do
+instead. A command prints the message and exits with code 2. In Python, the message is the text of an exception from
+`everlearn.errors`. If your own function raised an exception, the traceback through your own files follows. Both engines
+give the same message.
 
-The tests in `tests/boundary` make every one of these mistakes, compare the answers, and write this page.
+The tests in `tests/boundary` make each of these mistakes and compare the messages. This page is generated from them.
 """
 
 INTRODUCTIONS = {
     "agents": f"""\
-Each example below replaces a part of this file, `mine.py`, which has nothing wrong with it:
+Each example below replaces a part of this file, `mine.py`, which is correct:
 
 ```python
 {COMPLETE.rstrip()}
 ```
 """,
-    "schedules": "A schedule is a function of the time alone. Its values are checked at every step.\n",
+    "schedules": "A schedule is a function of time only. Its values are checked at every step.\n",
     "tasks": "",
     "rewards": "",
     "states": "",

@@ -306,7 +306,8 @@ MISTAKES = {
     "family that is no table": (entries("family = 3"), "task[1].family: 3; give a table of names and values"),
     "no such module": (
         'steps = 1\ntask = "no_such_module:task"\nagent = "always"',
-        "task[1], task: 'no_such_module:task'; there is no module 'no_such_module' here or among what is installed",
+        "task[1], task: 'no_such_module:task'; there is no module 'no_such_module' here or among the installed "
+        "packages",
     ),
     "no module": (
         'steps = 1\ntask = "service-station"\nagent = ":agent"',

@@ -56,7 +56,7 @@ class Boxes:
         low, high = self._ends("low", self.low, box.low), self._ends("high", self.high, box.high)
         bins = [1 if low[place] == high[place] else bins[place] for place in range(size)]
         open_ended = [place for place in range(size) if bins[place] > 1 and not np.isfinite(high[place] - low[place])]
-        remedy = "the box has no end there; give task.low and task.high, or task.discretiser=quantile"
+        remedy = "the box is unbounded there; give task.low and task.high, or task.discretiser=quantile"
         require(not open_ended, "coordinates of the observation", open_ended, remedy)
         return uniform(low, high, bins) if self.kind == "uniform" else tiles(low, high, bins, self.tilings)
 

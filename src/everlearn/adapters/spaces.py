@@ -25,7 +25,7 @@ def actions_of(space: Any) -> tuple[int, ...]:
     """Return the actions of a discrete space, numbered as in the environment."""
     from gymnasium.spaces import Discrete
 
-    remedy = "only Discrete actions can be taken; wrap the environment so that its actions are numbered"
+    remedy = "only Discrete action spaces are supported; wrap the environment so that its actions are numbered"
     require(isinstance(space, Discrete), "action space", space, remedy)
     return _numbers(space, "action space")
 

@@ -55,13 +55,13 @@ CHECKED_NUMBERS = 1 << 16
 REMEDIES = {
     RANDOM: "draw with el.uniform(stream) or el.choose(stream, n), which repeat with the seed",
     CLOCK: "use now.t, the number of the step",
-    INPUT: "an agent may use its arguments alone",
-    MUTABLE: "it could change unseen; keep it in what build returns",
-    WRITTEN: "keep it in an array of what build returns",
+    INPUT: "an agent may use only its arguments",
+    MUTABLE: "it could change unnoticed; store it in what build returns",
+    WRITTEN: "store it in an array that build returns",
     COMPILED: "leave out the decorator; everlearn compiles it, with checks",
-    DYNAMIC: "name what is meant, so that it can be checked",
+    DYNAMIC: "avoid it, because it cannot be checked",
     HASHED: "it differs from process to process; use indices, and iterate over a range or a tuple",
-    UNSAFE: "it reaches memory unchecked or unset; use np.zeros and plain indices",
+    UNSAFE: "it accesses memory without checks; use np.zeros and plain indices",
 }
 
 INITIAL = "build has no stream; draw initial values in act, when now.t is 1, with el.uniform(stream)"
@@ -83,7 +83,7 @@ def check_design(design: Design) -> None:
             raise AgentError(design.name, f"{name} {_describe(impurity)}")
         if not isinstance(function, types.FunctionType):
             problem = f"{name} is {kind_of(function)}, which could hold hidden state"
-            raise AgentError(design.name, f"{problem}; give a plain function, and keep it in what build returns")
+            raise AgentError(design.name, f"{problem}; give a plain function, and store its data in what build returns")
     for name, kinds in FORBIDDEN.items():
         for impurity in impurities(getattr(design, name), kinds) if getattr(design, name) is not None else ():
             remedy = INITIAL if (name, impurity.kind) == ("build", RANDOM) else None

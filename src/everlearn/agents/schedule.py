@@ -242,7 +242,7 @@ def change_points_formula(t: int, constants: Table) -> tuple[float, float, float
 
 
 def fixed(*, horizon: float = 10.0, optimism: float = 1.0) -> Schedule:
-    """Keep one horizon and one optimism, so that Algorithm 2 is Algorithm 1.
+    """Keep one horizon and one optimism, so that Algorithm 2 becomes Algorithm 1.
 
     foo3(1) = horizon - 1 lifts the values from 1 to the horizon at the first step; afterwards nothing changes.
 

@@ -69,7 +69,7 @@ class Reward:
     @cached_property
     def pure(self) -> Pure:
         """The function, with checks; a function that is not deterministic raises an error."""
-        remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
+        remedy = "make it a function of (s, action, observation) only; randomness belongs in the dynamics"
         return Pure(self.function, "reward", "(s, action, observation)", remedy)
 
     def __call__(self, aleatoric_state: Label, action: Label, observation: Label) -> float:

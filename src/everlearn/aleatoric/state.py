@@ -63,7 +63,7 @@ class AleatoricState:
     @cached_property
     def pure(self) -> Pure:
         """The update function, with checks; a function that is not deterministic raises an error."""
-        remedy = "let it depend on (s, action, observation) alone, since the dynamics yield what is random"
+        remedy = "make it a function of (s, action, observation) only; randomness belongs in the dynamics"
         return Pure(self.update, "update function", "(s, action, observation)", remedy)
 
     def follow(self, aleatoric_state: Label, action: Label, observation: Label) -> Label:

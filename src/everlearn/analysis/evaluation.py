@@ -17,12 +17,13 @@ from everlearn.agents.policies import policy_table, policy_text
 from everlearn.aleatoric.reward import LARGEST, Reward
 from everlearn.analysis.markov import halves_test, previous_state_test
 from everlearn.analysis.off_policy import Estimate, estimate
+from everlearn.analysis.past import choose_agent, rewards_of
 from everlearn.durable.declaration import reward_function
 from everlearn.durable.reader import Reader
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import policy_table as greedy_policy
 from everlearn.environments.pure import as_number
-from everlearn.errors import InputError, LiveError, require
+from everlearn.errors import LiveError, require
 from everlearn.labels import counted, show
 from everlearn.protocol import Table
 from everlearn.registry import MOST_STEPS, locate, whole
@@ -135,7 +136,7 @@ def evaluate(
     )
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
     with Reader(directory) as reader:
-        record = reader.enrolled(_choose(reader, agent))
+        record = reader.enrolled(choose_agent(reader, agent))
         task = record.stored_setup().task
         table = _policy(reader, record.name, task, policy)
         data = read_transitions(reader, record.number, *steps)
@@ -163,13 +164,6 @@ def evaluate(
     )
 
 
-def _choose(reader: Reader, agent: str | None) -> str:
-    names = reader.names()
-    if agent is None and len(names) != 1:
-        raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
-    return names[0] if agent is None else agent
-
-
 def _policy(reader: Reader, name: str, task: Task, policy: object) -> Table:
     """Return a policy as a table; ``greedy`` is that of the agent, unless an action has this name."""
     if isinstance(policy, str) and policy == GREEDY and GREEDY not in task.actions:
@@ -179,14 +173,10 @@ def _policy(reader: Reader, name: str, task: Task, policy: object) -> Table:
 
 
 def _rewards(data: Transitions, task: Task, given: object) -> Table:
-    """Return the rewards of the transitions by another function, which is called once for each (s, a, o)."""
+    """Return the rewards of the transitions by another function."""
     given = locate(given, {}, "reward") if isinstance(given, str) else given
     function = reward_function(given, task.states, (task.actions, task.observations), 0.0)
-    reward = Reward(function, -LARGEST, LARGEST)
-    triples = np.column_stack([data.states, data.actions, data.observations])
-    distinct, places = np.unique(triples, axis=0, return_inverse=True)
-    labels = ((task.states[s], task.actions[a], task.observations[o]) for s, a, o in distinct.tolist())
-    return np.array([reward(*each) for each in labels])[places.ravel()]
+    return rewards_of(data, task, Reward(function, -LARGEST, LARGEST))
 
 
 def reasons_against(found: Estimate, task: Task, span: float) -> list[str]:

@@ -24,6 +24,7 @@ COMMANDS = {
     "reproduce": ("reproduce",),
     "claims": ("claims",),
     "evaluate": ("evaluate",),
+    "replay": ("replay",),
     "live": ("accept", "backup", "check", "journal", "policy", "warm"),
 }
 """The modules of this package and their commands. A command is a function of its name."""

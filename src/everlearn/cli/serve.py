@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from everlearn.cli.options import integer
-from everlearn.errors import InputError
+from everlearn.errors import InputError, require
+
+MOST_SHARDS = 64
 
 
 def serve(
@@ -39,6 +41,10 @@ def serve(
         float,
         typer.Option(metavar="SECONDS", help="How long to wait for the headers of a request, and again for its body."),
     ] = 10.0,
+    shards: Annotated[
+        int | None,
+        integer(help="Serve with this many processes on one address, each with a part of the agents."),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
     """Serve durable agents over HTTP, until SIGTERM or Ctrl-C."""
@@ -69,4 +75,10 @@ def serve(
     tokens = Tokens() if token_file is None else Tokens.read(token_file)
     settings = Settings(host, port, tokens, tuple(allow_host or ()), limits)
     configure(log_level)
-    serve_directory(Path(data), settings)
+    if shards is None:
+        serve_directory(Path(data), settings)
+        return
+    from everlearn.service.supervisor import serve_shards
+
+    require(1 <= shards <= MOST_SHARDS, "--shards", shards, f"give a whole number from 1 to {MOST_SHARDS}")
+    serve_shards(Path(data), settings, shards)

@@ -61,7 +61,7 @@ class Operator:
         return self._change("PUT", "/state", state)
 
     def delete(self) -> None:
-        """Delete the agent and everything that it learned, for ever."""
+        """Delete the agent and everything that it learned, permanently."""
         try:
             self._change("DELETE", f"?confirm={quote(self.agent, safe='')}", None)
         except ServiceError as error:

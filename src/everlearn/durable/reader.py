@@ -9,14 +9,24 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
 from everlearn.durable import database, heads
 from everlearn.durable.core import Core
 from everlearn.durable.entry import MODES, Entry, Kind
-from everlearn.durable.records import UNREADABLE, AgentRecord, SnapshotRecord, is_whole, scan_rows, scan_snapshots
+from everlearn.durable.records import (
+    PAGE,
+    UNREADABLE,
+    AgentRecord,
+    SnapshotRecord,
+    is_chained,
+    is_whole,
+    scan_rows,
+    scan_snapshots,
+)
 from everlearn.durable.setup import MOST_DELAY, Setup
 from everlearn.durable.wal import refuse_damage
 from everlearn.errors import Corrupt, Failed, LiveError, SnapshotError
@@ -213,6 +223,14 @@ class Reader:
             last = scanned.row.seq
         if last < head:
             raise self.damaged(agent, f"row {last + 1}: is missing, up to {head}")
+
+    def page(self, agent: int, after: int, check: int | None, size: int) -> list[tuple[Any, ...]]:
+        """Return the next rows of a journal in the order of :class:`Entry`, as :meth:`rows` does, but faster."""
+        with suppress(*UNREADABLE):
+            found = self.connection.execute(PAGE, (agent, after, size)).fetchall()
+            if len(found) == size and is_chained(found, after, check):
+                return found
+        return [*islice(self.rows(agent, after, check), size)]  # raises, with the reason, if something is wrong
 
     def head(self, agent: int) -> int:
         """Return the number of the row up to which the journal of an agent must reach."""

@@ -23,6 +23,7 @@ UNREADABLE = (sqlite3.Error, UnicodeDecodeError, TypeError, ValueError, KeyError
 """The errors that reading a damaged row may raise."""
 
 _ROWS = f"SELECT {COLUMNS} FROM journal WHERE agent = ? AND seq > ? ORDER BY seq"  # noqa: S608 - no input in it
+PAGE = f"{_ROWS} LIMIT ?"
 _NUMBERS = "SELECT seq FROM snapshots WHERE agent = ? ORDER BY seq DESC"
 _SNAPSHOT = "SELECT * FROM snapshots WHERE agent = ? AND seq = ?"
 
@@ -123,6 +124,20 @@ def scan_rows(
             last, check, begun = entry.seq, entry.check, True
     except UNREADABLE as error:
         yield Scanned(last + 1, None, f"cannot be read ({error})", error)
+
+
+def is_chained(rows: list[tuple[Any, ...]], after: int, check: int | None) -> bool:
+    """Return whether rows follow row ``after``, whose check is ``check``, and each other without a gap or damage.
+
+    It is :func:`scan_rows` for readers of long journals, who want to know whether all is well, and nothing else.
+    """
+    for fields in rows:
+        if type(fields[0]) is not int:
+            return False
+        if check is not None and (fields[0] != after + 1 or checksum(check, fields[:-1]) != fields[-1]):
+            return False
+        after, check = fields[0], fields[-1]
+    return True
 
 
 def read_rows(connection: sqlite3.Connection, query: str, *values: Any) -> tuple[list[Any], Exception | None]:

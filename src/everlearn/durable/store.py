@@ -21,6 +21,7 @@ from everlearn.durable import database, heads
 from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, Kind
+from everlearn.durable.layout import refuse_shards
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
@@ -50,6 +51,7 @@ class Store(Reader):
         self._held, self._process = ExitStack(), os.getpid()
         self._last: dict[int, int] = {}  # the last rows of agents, as yet unknown to the heads
         self._leftovers = False  # whether a commit that failed may have left frames in the write-ahead log
+        refuse_shards(Path(directory))
         try:
             make_folder(Path(directory), 0o700)
             self._held.enter_context(working(Path(directory), patience=database.PATIENCE))

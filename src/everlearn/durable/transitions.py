@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,12 @@ from everlearn.durable.entry import PROPENSITY, Entry, Kind, Mode
 from everlearn.durable.reader import Reader
 from everlearn.errors import Corrupt
 from everlearn.protocol import Table
+from everlearn.registry import MOST_STEPS
 
 PAGE = 10_000
 """How many rows are read at a time, so that a reader never holds up the write-ahead log for long."""
+
+_KIND, _STEP = (Entry._fields.index(name) for name in ("kind", "step"))
 
 
 class Transitions(NamedTuple):
@@ -59,56 +61,70 @@ class Transitions(NamedTuple):
 
 def read_transitions(reader: Reader, agent: int, first: int | None = None, last: int | None = None) -> Transitions:
     """Return the observations of an agent, by its number, from step ``first`` to step ``last``; each row is checked."""
-    begin, columns = first or 1, _Columns()
-    for entry in _entries(reader, agent, begin):
-        beyond = last is not None and entry.step > last
-        if beyond and not columns.waiting:
-            break
+    columns = _Columns(first or 1, MOST_STEPS if last is None else last)
+    for page in _pages(reader, agent, first or 1):
         try:
-            if entry.kind == Kind.REWARD:
-                columns.complete(entry)
-            elif entry.step >= begin and not beyond:
-                columns.add(entry)
+            columns.add(page)
         except Corrupt as error:
             raise reader.damaged(agent, str(error)) from None
+        if page[-1][_STEP] > columns.last and not columns.waiting:
+            break
     return columns.transitions()
 
 
 class _Columns:
-    """Collects rows; a reward that comes late is put where its observation is."""
+    """Collects pages of rows; a reward that comes late is put where its observation is."""
 
-    def __init__(self) -> None:
-        self.indices, self.rewards = array("q"), array("d")
+    def __init__(self, first: int, last: int) -> None:
+        self.first, self.last = first, last
+        self.indices: list[NDArray[np.int64]] = []
+        self.rewards = array("d")
         self.numbers: dict[str, array[float]] = {}
         self.changed: int | None = None
         self.waiting: dict[int, int] = {}
         """By step, the places of the rewards that have not come."""
 
-    def add(self, entry: Entry) -> None:
-        """Add a row."""
-        if entry.kind == Kind.CHANGE:
-            self.changed = entry.step
-        if not entry.is_observation:
-            return
-        if entry.executed is None or entry.observation is None:
-            raise Corrupt(f"row {entry.seq}: an observation without its parts")
-        if entry.reward is None:
-            self.waiting[entry.step] = len(self.rewards)
-        self.indices.extend((entry.state, entry.executed, entry.observation, entry.following))
-        if entry.payload is not None:
-            self._note(entry)
-        self.rewards.append(math.nan if entry.reward is None else entry.reward)
+    def add(self, page: list[tuple[Any, ...]]) -> None:
+        """Add a page; what it has beside observations is rare."""
+        inside = page[0][_STEP] >= self.first and page[-1][_STEP] <= self.last
+        rows = page if inside else [row for row in page if self.first <= row[_STEP] <= self.last]
+        observed = [row for row in rows if row[_KIND] <= Kind.WARM]
+        if observed:
+            self._observe(observed)
+        for row in page if len(observed) < len(page) else ():
+            if row[_KIND] == Kind.REWARD:
+                self._complete(Entry._make(row))
+            elif row[_KIND] == Kind.CHANGE and self.first <= row[_STEP] <= self.last:
+                self.changed = row[_STEP]
 
-    def _note(self, entry: Entry) -> None:
+    def _observe(self, rows: list[tuple[Any, ...]]) -> None:
+        place = len(self.rewards)
+        columns = dict(zip(Entry._fields, zip(*rows, strict=True), strict=True))
+        try:
+            parts = [columns[name] for name in ("state", "executed", "observation", "following")]
+            self.indices.append(np.array(parts, dtype=np.int64))
+        except (TypeError, ValueError):
+            raise Corrupt(f"row {rows[0][0]} or later: an observation without its parts") from None
+        if any(columns["payload"]):
+            for number, row in enumerate(rows):
+                self._note(Entry._make(row), place + number)
+        rewards = columns["reward"]
+        if None in rewards:
+            late = [number for number, reward in enumerate(rewards) if reward is None]
+            self.waiting.update((rows[number][_STEP], place + number) for number in late)
+            rewards = tuple(math.nan if reward is None else reward for reward in rewards)
+        self.rewards.extend(rewards)
+
+    def _note(self, entry: Entry, place: int) -> None:
         """Add the named numbers of a row; a propensity counts if the proposal decided what was executed."""
         for name, value in entry.numbers.items():
             if name == PROPENSITY and (entry.mode == Mode.SHADOW or entry.executed != entry.proposed):
                 continue
             column = self.numbers.setdefault(name, array("d"))
-            column.extend(math.nan for _ in range(len(self.rewards) - len(column)))
+            column.extend(math.nan for _ in range(place - len(column)))
             column.append(value)
 
-    def complete(self, entry: Entry) -> None:
+    def _complete(self, entry: Entry) -> None:
         """Add a reward that came late, if its observation is here."""
         place = self.waiting.pop(entry.rewarded, None)
         if place is not None and entry.reward is not None:
@@ -116,7 +132,8 @@ class _Columns:
 
     def transitions(self) -> Transitions:
         """Return the arrays."""
-        states, actions, observations, following = np.array(self.indices, dtype=np.int64).reshape(-1, 4).T
+        empty = np.zeros((4, 0), dtype=np.int64)
+        states, actions, observations, following = np.concatenate([empty, *self.indices], axis=1)
         rewards = np.array(self.rewards, dtype=np.float64)
         numbers = {name: np.full(len(rewards), math.nan) for name in self.numbers}
         for name, column in self.numbers.items():
@@ -124,12 +141,9 @@ class _Columns:
         return Transitions(states, actions, observations, rewards, following, self.changed, numbers)
 
 
-def _entries(reader: Reader, agent: int, first: int) -> Iterator[Entry]:
+def _pages(reader: Reader, agent: int, first: int) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the rows from a step on, page by page; some rows before it may come first."""
     after, check = first - 1, None  # rows are numbered no lower than steps
-    while True:
-        page = list(islice(reader.rows(agent, after, check), PAGE))
-        yield from page
-        if len(page) < PAGE:
-            return
-        after, check = page[-1].seq, page[-1].check
+    while page := reader.page(agent, after, check, PAGE):
+        yield page
+        after, check = page[-1][0], page[-1][-1]

@@ -160,8 +160,8 @@ def _check_memories(outcomes: list[Outcome], memory: Label, action: Label) -> No
             raise TaskError(
                 f"memory {_after(memory, action)} and observation {outcome.observation!r}",
                 (other, outcome.memory),
-                "memory must follow from what was observed; hide a state in an environment class with start and step, "
-                "or keep a belief, rounded to ints, as memory",
+                "the observation must determine the memory; for a hidden state, write an environment class with start "
+                "and step, or use a belief, rounded to ints, as the memory",
             )
 
 

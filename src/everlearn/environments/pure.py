@@ -79,7 +79,7 @@ class Pure:
         plain = plain_function(self.function)
         code = plain if isinstance(plain, FunctionType) else type(plain).__call__
         for impurity in impurities(code, (RANDOM, CLOCK, INPUT, HASHED)):
-            kept = f"is used once and the result is kept; {self.remedy}"
+            kept = f"is used once and the result is cached; {self.remedy}"
             remedy = SALTED if impurity.kind == HASHED else kept
             raise TaskError(f"{self.name} ({impurity.place})", impurity.name, remedy, joint=" ")
 

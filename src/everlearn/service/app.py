@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette import routing
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from everlearn._version import __version__
 from everlearn.errors import InputError
@@ -32,8 +33,16 @@ WATCH = 1.0
 """Seconds between two looks at the file of tokens."""
 
 
-def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings) -> Guard:
-    """Return the application around a committer, which it closes when the server stops."""
+def make_app(
+    committer: Committer[Agents],
+    sandbox: Sandbox,
+    settings: Settings,
+    around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+) -> Guard:
+    """Return the application around a committer, which it closes when the server stops.
+
+    ``around`` returns the application to which the guard passes the requests that it accepts.
+    """
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:
@@ -61,7 +70,7 @@ def make_app(committer: Committer[Agents], sandbox: Sandbox, settings: Settings)
     )
     table = (*Routes(committer, sandbox, settings).table(), described)
     router = Router(table, routing.Router(lifespan=lifespan).lifespan, _about(settings))
-    return Guard(router, settings, committer.metrics, router.find)
+    return Guard(around(router), settings, committer.metrics, router.find)
 
 
 def _about(settings: Settings) -> dict[str, Any]:

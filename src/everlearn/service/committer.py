@@ -119,6 +119,13 @@ class Committer(Generic[K]):
             raise error
 
     @property
+    def opened(self) -> K:
+        """What the thread owns, after the start."""
+        if self.keeper is None:
+            raise LiveError("the committer has not started")
+        return self.keeper
+
+    @property
     def waiting(self) -> int:
         """The number of requests that wait."""
         return self._queue.qsize()
@@ -172,8 +179,8 @@ class Committer(Generic[K]):
         except BaseException as error:
             self._began.put(error)
             return
-        self._began.put(None)
         self.keeper = keeper
+        self._began.put(None)
         batch: list[_Job[K]] | None = []
         try:
             while (batch := self._take()) is not None:

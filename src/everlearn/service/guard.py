@@ -40,6 +40,9 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 ]
+STANDARD = frozenset(name for name, _ in _HEADERS)
+"""The headers that every answer has."""
+
 _STRING = re.compile(rb'"[^"]*"?')
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 _DEEPER = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}

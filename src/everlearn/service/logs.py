@@ -12,6 +12,9 @@ from everlearn.errors import InputError
 LEVELS = ("debug", "info", "warning", "error")
 LOG = logging.getLogger("everlearn.service")
 
+CONTEXT: dict[str, object] = {}
+"""What every entry of this process has: the number of its shard."""
+
 
 class JsonLines(logging.Formatter):
     """Write a record as JSON: time, level, message, and what was passed as ``extra={"fields": {...}}``.
@@ -28,7 +31,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return one line."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        entry = {"time": when, "level": record.levelname.lower(), "message": record.getMessage()}
+        entry = {"time": when, "level": record.levelname.lower(), "message": record.getMessage(), **CONTEXT}
         entry |= getattr(record, "fields", {})
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)

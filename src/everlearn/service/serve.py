@@ -11,13 +11,17 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from everlearn._version import __version__
+from everlearn.durable.layout import refuse_shards
 from everlearn.errors import InputError, LiveError
 from everlearn.files import refuse_unwritable
 from everlearn.hosts import is_loopback
+from everlearn.service.agents import Agents
 from everlearn.service.app import make_app
 from everlearn.service.loading import LoadingCommitter
 from everlearn.service.logs import log
@@ -30,6 +34,8 @@ KEEP_ALIVE = 75
 """Seconds for which a connection may be idle."""
 GRACE = 30
 """Seconds that requests have to finish after the service was asked to stop."""
+Around = Callable[[ASGIApp, Agents], ASGIApp]
+"""Returns an application around another one, given the agents."""
 LAST = 45
 """Seconds after which it ends in any case: the next start recovers from the journal what was not finished."""
 
@@ -40,32 +46,64 @@ def serve(directory: Path, settings: Settings) -> None:
     The address is bound first and listened on last: nobody is served before the directory is locked and read.
     """
     refuse_unwritable(directory)
+    refuse_shards(directory)
     sandbox = Sandbox(settings.limits)  # before any thread is started
     with closing(sandbox), bind(settings.host, settings.port) as listener:
-        committer = LoadingCommitter(directory, settings.limits, Metrics())
-        committer.start()
-        config = uvicorn.Config(
-            make_app(committer, sandbox, settings),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            ws="none",
-            lifespan="on",
-            http=bounded(settings.limits),  # type: ignore[arg-type]  # a class, with what its instances share
-            timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=GRACE,
-        )
-        host, port = listener.getsockname()[:2]
-        if not is_loopback(settings.host):
-            log(logging.WARNING, "tokens travel unencrypted; put a proxy with TLS before this address", host=host)
-        fields = {"host": host, "port": port, "data": str(directory), "version": __version__}
-        server = Server(config, lambda: log(logging.INFO, "serving", **fields))
-        committer.ended = sandbox.ended = server.stop  # whoever started this starts it again
-        run(server, listener)
-        if not server.asked:
-            part = "committer" if sandbox.alive else "sandbox"
-            raise LiveError(f"{directory}: the service ended because its {part} did; the log says why")
+        fields = {**address(listener), "data": str(directory), "version": __version__}
+
+        def make(config: uvicorn.Config) -> Server:
+            warn_of_tokens(settings, listener)
+            return Server(config, lambda: log(logging.INFO, "serving", **fields))
+
+        attend(directory, settings, sandbox, make, [listener])
+
+
+def address(listener: socket.socket) -> dict[str, Any]:
+    """Return where a socket is bound."""
+    host, port = listener.getsockname()[:2]
+    return {"host": host, "port": port}
+
+
+def warn_of_tokens(settings: Settings, listener: socket.socket) -> None:
+    """Warn if others can reach the address, since tokens are not encrypted."""
+    if not is_loopback(settings.host):
+        message = "tokens travel unencrypted; put a proxy with TLS before this address"
+        log(logging.WARNING, message, host=address(listener)["host"])
+
+
+def attend(
+    directory: Path,
+    settings: Settings,
+    sandbox: Sandbox,
+    make: Callable[[uvicorn.Config], Server],
+    listeners: list[socket.socket],
+    around: Around = lambda app, _agents: app,
+) -> None:
+    """Open a directory and serve its agents on sockets until a signal.
+
+    ``make`` returns the server, and ``around`` the application around another one, once the directory is open.
+    """
+    committer = LoadingCommitter(directory, settings.limits, Metrics())
+    committer.start()
+    agents = committer.opened
+    config = uvicorn.Config(
+        make_app(committer, sandbox, settings, lambda app: around(app, agents)),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="on",
+        http=bounded(settings.limits),  # type: ignore[arg-type]  # a class, with what its instances share
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+    )
+    server = make(config)
+    committer.ended = sandbox.ended = server.stop  # whoever started this starts it again
+    run(server, *listeners)
+    if not server.asked:
+        part = "committer" if sandbox.alive else "sandbox"
+        raise LiveError(f"{directory}: the service ended because its {part} did; the log says why")
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -119,14 +157,14 @@ class Server(uvicorn.Server):
             self._began()
 
 
-def run(server: Server, listener: socket.socket) -> None:
-    """Serve on a bound address until a signal stops it."""
+def run(server: Server, *listeners: socket.socket) -> None:
+    """Serve on bound addresses until a signal stops it."""
     # The server has handlers of its own while it runs, and restores these.  Before, a signal must not be lost; after,
     # the server raises it again, for a process that would continue, and this one ends.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)
     try:
-        server.run(sockets=[listener])
+        server.run(sockets=list(listeners))
     finally:
         server.watch.cancel()
 

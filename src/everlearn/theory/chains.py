@@ -37,7 +37,7 @@ ATTEMPTS = 5  # how often such a state is looked for
 
 @dataclass(frozen=True)
 class RecurrentClass:
-    """Pairs that are visited for ever once one of them is."""
+    """A recurrent class: once one of its pairs is visited, its pairs are visited forever, and no others."""
 
     members: NDArray[np.int64]
     gain: float
@@ -78,7 +78,7 @@ class Chain:
 
     @cached_property
     def transient(self) -> NDArray[np.int64]:
-        """The states that are left for ever eventually."""
+        """The transient states, which are eventually left forever."""
         return np.setdiff1d(np.arange(len(self.rewards)), self.recurrent)
 
     @cached_property

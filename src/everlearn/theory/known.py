@@ -1,10 +1,11 @@
-"""What can be computed of a task in a second or two, so that it need not be asked for.
+"""Compute the optima of a task automatically, if this takes at most a second or two.
 
-Whether a task is small enough is decided by counts, never by the clock, so that the answer is the same everywhere:
+Counts decide whether a task is small enough, never the clock, so that the result is the same on every machine:
 
-- lambda_*, the optimum over all policies, of up to ``MOST_PAIRS`` pairs and ``MOST_OUTCOMES`` outcomes;
-- lambda_pi~, the best over aleatoric states, where a policy over them attains lambda_*; where they have few
-  deterministic policies (``MOST_TRIED``, times the pairs); and by search up to ``MOST_SEARCHED`` pairs.
+- lambda_*, the optimum over all policies, is computed for up to ``MOST_PAIRS`` pairs and ``MOST_OUTCOMES`` outcomes;
+- lambda_pi~, the best over aleatoric states, is known if a policy over aleatoric states attains lambda_*.  Otherwise it
+  is computed if there are few deterministic policies (``MOST_TRIED``, times the number of pairs), or by a search for up
+  to ``MOST_SEARCHED`` pairs.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import Pairs, tabulate
 
 MOST_PAIRS = 1 << 14
-"""Up to how many pairs of a memory and an aleatoric state the optimum is computed unasked."""
+"""The largest number of pairs (memory, aleatoric state) for which the optimum is computed automatically."""
 
 MOST_OUTCOMES = 1 << 17
-"""Up to how many outcomes, over all pairs and actions."""
+"""The same for the number of outcomes, over all pairs and actions."""
 
 MOST_TRIED = 100_000
-"""Up to how many deterministic policies, times pairs, all are evaluated."""
+"""The largest number of deterministic policies, times pairs, for which all policies are evaluated."""
 
 MOST_SEARCHED = 1_000
-"""Up to how many pairs the best policy over aleatoric states is searched for."""
+"""The largest number of pairs for which the best policy over aleatoric states is searched for."""
 
 
 class Known(NamedTuple):
-    """What is known of a task: lambda_* with its bounds, and lambda_pi~, each None where it is not known.
+    """The known optima of a task: lambda_* with its bounds, and lambda_pi~; each is None if it is not known.
 
     Examples
     --------
@@ -55,14 +56,14 @@ _KNOWN: dict[object, Known] = {}
 
 
 def known(task: Task, identity: str | None = None) -> Known:
-    """Return what can be computed of a task in a second or two; the same task is computed once.
+    """Return the optima of a task that can be computed in a second or two; results are cached per task.
 
     Parameters
     ----------
     task:
-        any task; nothing is known of one without a model
+        any task; without a model, nothing is known
     identity:
-        a text that no other task has, where equal tasks are made again and again
+        a text that identifies the task, so that an equal task that is made again is not computed again
 
     Examples
     --------

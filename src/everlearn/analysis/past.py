@@ -1,0 +1,161 @@
+"""What happened, retold for another setup: the steps of a journal or a log, in the aleatoric states of that setup."""
+
+from __future__ import annotations
+
+import math
+import os
+from array import array
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.aleatoric.reward import Reward
+from everlearn.durable.core import Core
+from everlearn.durable.logs import read_log
+from everlearn.durable.reader import Reader
+from everlearn.durable.setup import Setup
+from everlearn.durable.transitions import Transitions, read_transitions
+from everlearn.engine.studying import Lessons
+from everlearn.errors import InputError, LiveError, require
+from everlearn.protocol import Label, Table
+from everlearn.tasks.indexed import IndexedTask
+from everlearn.tasks.task import Task
+
+
+class Past(NamedTuple):
+    """Steps in order, and the task whose indices they are in."""
+
+    data: Transitions
+    task: Task
+    stored: dict[str, Any]  # the document of the setup of the journal; empty for a log
+
+    def part(self, begin: int, end: int) -> Past:
+        """Return some of the steps."""
+        chosen = np.zeros(len(self.data.rewards), dtype=bool)
+        chosen[begin:end] = True
+        return self._replace(data=self.data.where(chosen))
+
+
+def read_past(
+    directory: str | os.PathLike[str], name: str | None = None, first: int | None = None, last: int | None = None
+) -> Past:
+    """Return what the journal of a durable agent tells, by the name of the agent."""
+    with Reader(directory) as reader:
+        record = reader.enrolled(choose_agent(reader, name))
+        setup, data = record.stored_setup(), read_transitions(reader, record.number, first, last)
+    if not data.rewards.size:
+        raise LiveError(f"{directory}: agent {record.name!r} has no observations among these steps")
+    return Past(data, setup.task, setup.document)
+
+
+def choose_agent(reader: Reader, name: str | None) -> str:
+    """Return the name of the agent that was passed, or of the only one in the directory."""
+    names: list[str] = reader.names()
+    if name is None and len(names) != 1:
+        raise InputError("agent", None, f"there are {len(names)} agents; name one: {', '.join(names)}")
+    return names[0] if name is None else name
+
+
+def read_past_log(path: str | os.PathLike[str], setup: Setup) -> Past:
+    """Return what a log tells, a CSV file or JSON lines as for a warm start, in the labels of a setup."""
+    core = Core(setup)
+    indexed, indices, rewards = core.agent.indexed, array("q"), array("d")
+    find: dict[Label, tuple[int, int]] = {}
+    for row in read_log(path, core):
+        if not {"observation", "action"} <= set(row):
+            raise InputError(f"row {len(rewards) + 1} of the log", row, "give observation, action and reward")
+        labels = row["action"], row["observation"]
+        if (pair := find.get(labels)) is None:
+            pair = find[labels] = indexed.action(labels[0]), indexed.observation(labels[1])
+        state: Any = row.get("state", labels[1] if setup.observes_state else None)
+        indices.extend((*pair, indexed.state(state) if setup.gives_state else 0))
+        rewards.append(math.nan if row.get("reward") is None else row["reward"])
+    require(len(rewards) > 0, "log", os.fspath(path), "has no rows")
+    actions, observations, following = np.array(indices, dtype=np.int64).reshape(-1, 3).T
+    states = np.concatenate([[indexed.start], following[:-1]])
+    return Past(Transitions(states, actions, observations, np.array(rewards), following), setup.task, {})
+
+
+def is_log(source: str | os.PathLike[str]) -> bool:
+    """Return whether what happened is in a log, and not in a directory of durable agents."""
+    return Path(source).is_file()
+
+
+def retell(past: Past, setup: Setup) -> Transitions:
+    """Return the steps of the past in the states of another setup, with its rewards.
+
+    The state begins where that of the setup begins, and follows from the executed actions and the observations.  If
+    both setups have the same states, it begins as recorded, and where the recorded state jumps (an imported state, the
+    start of a log), it jumps there.  Given states and rewards are those that are recorded.
+    """
+    indexed, data = IndexedTask(setup.task), past.data
+    actions = _numbers(past.task.actions, indexed.action)[data.actions]
+    observations = _numbers(past.task.observations, indexed.observation)[data.observations]
+    moved = data._replace(actions=actions, observations=observations)
+    if setup.gives_state:
+        recorded = _numbers(past.task.states, indexed.state)
+        moved = moved._replace(states=recorded[data.states], following=recorded[data.following])
+    else:
+        same = bool(past.stored) and set(past.task.states) == set(setup.task.states)
+        jumps = _jumps(data, _numbers(past.task.states, indexed.state)) if same else {}
+        states, following = _walk(indexed, moved, jumps)
+        moved = moved._replace(states=states, following=following)
+    if not setup.gives_reward:
+        return moved._replace(rewards=rewards_of(moved, setup.task, setup.task.reward))
+    complete = data.rewards[np.isfinite(data.rewards)]
+    setup.task.reward.check_range(complete)
+    require(complete.size > 0, "reward", "given", "no step has a reward; give a table or a function")
+    return moved
+
+
+def _numbers(labels: tuple[Label, ...], find: Any) -> NDArray[np.int64]:
+    return np.array([find(label) for label in labels], dtype=np.int64)
+
+
+def _jumps(data: Transitions, recorded: NDArray[np.int64]) -> dict[int, int]:
+    """Return the places where the recorded state is not the one that followed the step before, with the states."""
+    places = [0, *(np.flatnonzero(data.states[1:] != data.following[:-1]) + 1).tolist()]
+    return {place: int(recorded[data.states[place]]) for place in places}
+
+
+def _walk(
+    indexed: IndexedTask, data: Transitions, jumps: dict[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the states, and those that follow; f is evaluated once for each (s, a, o)."""
+    states, following = array("q"), array("q")
+    known: dict[tuple[int, int, int], int] = {}
+    s = indexed.start
+    for place, (a, o) in enumerate(zip(data.actions.tolist(), data.observations.tolist(), strict=True)):
+        if place in jumps:
+            s = jumps[place]
+        states.append(s)
+        key = s, a, o
+        if (after := known.get(key)) is None:
+            after = known[key] = indexed.step(*key)[0]
+        s = after
+        following.append(s)
+    return np.array(states, dtype=np.int64), np.array(following, dtype=np.int64)
+
+
+def rewards_of(data: Transitions, task: Task, reward: Reward) -> Table:
+    """Return the rewards of transitions by a function, which is called once for each (s, a, o)."""
+    codes = (data.states * len(task.actions) + data.actions) * len(task.observations) + data.observations
+    distinct, places = np.unique(codes, return_inverse=True)
+    pairs, observations = np.divmod(distinct, len(task.observations))
+    states, actions = np.divmod(pairs, len(task.actions))
+    triples = zip(states.tolist(), actions.tolist(), observations.tolist(), strict=True)
+    return np.array([reward(task.states[s], task.actions[a], task.observations[o]) for s, a, o in triples])[places]
+
+
+def lessons(retold: Transitions, core: Core) -> Lessons:
+    """Return what a new agent learns from: steps whose reward has come, with actions that its setup allows."""
+    chosen = np.isfinite(retold.rewards)
+    for state, mask in core.setup.allowed.items():
+        forbidden = [action for action in range(core.agent.indexed.actions) if not mask >> action & 1]
+        chosen &= ~((retold.states == state) & np.isin(retold.actions, forbidden))
+    states, actions, observations, rewards, following = retold.where(chosen)[:5]
+    distinct, places = np.unique(rewards, return_inverse=True)
+    learned = np.array([core.agent.learned(reward) for reward in distinct.tolist()])
+    return Lessons(states, actions, observations, learned[places], following)

@@ -1,0 +1,111 @@
+"""Where each agent is: the shard that has it on disk, or else the shard that its name leads to.
+
+A new agent is placed by a hash of its name.  An agent that is on disk is where it is, whatever the number of shards was
+when it was created.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from everlearn.durable import database, layout
+from everlearn.durable.reader import Reader
+from everlearn.durable.store import Store
+from everlearn.errors import LiveError
+
+_PATH = re.compile(rb"[A-Z]+ /v1/agents/([a-z0-9_-]+)[ /?]")
+
+
+@dataclass
+class Placement:
+    """The shard of each agent.
+
+    Parameters
+    ----------
+    shards:
+        the number of shards
+    elsewhere:
+        the shards of the agents that are not where their names lead
+
+    Examples
+    --------
+    >>> placement = Placement(2, {"north": 1})
+    >>> placement.owner("north"), placement.owner("south")
+    (1, 0)
+
+    """
+
+    shards: int
+    elsewhere: dict[str, int] = field(default_factory=dict)
+
+    def by_name(self, name: str) -> int:
+        """Return the shard in which an agent of a name is created."""
+        return zlib.crc32(name.encode()) % self.shards
+
+    def owner(self, name: str) -> int:
+        """Return the shard of an agent."""
+        shard = self.elsewhere.get(name)
+        return self.by_name(name) if shard is None else shard
+
+    def put(self, name: str, shard: int) -> None:
+        """Note where an agent is."""
+        if shard == self.by_name(name):
+            self.elsewhere.pop(name, None)
+        else:
+            self.elsewhere[name] = shard
+
+
+def named(head: bytes) -> str | None:
+    """Return the agent that the first line of a request names, if the line is there and names one.
+
+    Examples
+    --------
+    >>> named(b"POST /v1/agents/north/step HTTP/1.1"), named(b"GET /metrics HTTP/1.1"), named(b"POST /v1/agents/no")
+    ('north', None, None)
+
+    """
+    found = _PATH.match(head)
+    return None if found is None else found[1].decode()
+
+
+def adopt_store(directory: Path) -> None:
+    """Let the store of a directory without shards be its first shard, if there is one."""
+    if not layout.shards_of(directory) and database.is_begun(directory):
+        with Store(directory):
+            pass  # which completes what a kill left, and empties the log
+        layout.adopt(directory)
+
+
+def lay_out(directory: Path, shards: int) -> Placement:
+    """Make the directories of a number of shards, and return where the agents are.
+
+    More shards than before are begun empty.  Fewer are possible if those that are to go have no agents.
+    """
+    before = layout.shards_of(directory)
+    placement, found = Placement(shards), dict[str, int]()
+    for number, store in enumerate(layout.stores_of(directory) if before else ()):
+        names = _names(store)
+        if names and number >= shards:
+            what = f"{store.name} has {len(names):,} agents, such as {names[0]}"
+            raise LiveError(f"{directory}: {what}; give --shards {before}, or move them to other shards first")
+        for name in names:
+            if name in found:
+                what = f"the agent {name} is in shard-{found[name]} and in {store.name}"
+                raise LiveError(f"{directory}: {what}; find out which is older, and delete it there")
+            found[name] = number
+            placement.put(name, number)
+    if shards != before or not (directory / layout.RECORD).exists():
+        for number in range(before, shards):
+            with Store(layout.shard_directory(directory, number)):
+                pass
+        layout.record(directory, shards)
+    return placement
+
+
+def _names(store: Path) -> list[str]:
+    with Reader(store) as reader:
+        names: list[str] = reader.names()
+        return names

@@ -1,0 +1,208 @@
+"""A shard passes on requests for agents of other shards, and combines the answers of all where that is asked for.
+
+To reach another shard is to make a pair of connected sockets and to hand one of them over, as the front does with the
+connections of clients.  If that shard is being started again, the socket waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import httptools
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from everlearn.service.combining import COMBINED, Reply
+from everlearn.service.guard import STANDARD
+from everlearn.service.placement import Placement
+from everlearn.service.problems import problem
+
+PIECE = 1 << 16
+"""Bytes of an answer that are read at once."""
+
+PATIENCE = 5.0
+"""Seconds within which every shard must answer a question that concerns all of them."""
+
+_PATH = re.compile(r"/v1/agents/([^/]+)")
+_HOP = {b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"expect", b"upgrade", b"te", b"trailer"}
+_OWN = _HOP - {b"content-length"} | {b"date", b"server"} | STANDARD
+
+
+class Relay:
+    """An ASGI application around that of a shard.
+
+    Parameters
+    ----------
+    app:
+        answers what concerns agents of this shard
+    number:
+        the number of this shard
+    placement:
+        where agents are
+    channels:
+        for each shard, the socket through which connections are handed over to it
+
+    """
+
+    def __init__(self, app: ASGIApp, number: int, placement: Placement, channels: Sequence[socket.socket]) -> None:
+        self.app, self.number, self.placement, self.channels = app, number, placement, channels
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request here, in another shard, or in all of them."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        relayed = scope["server"][1] is None  # it came from another shard, over a socket without an address
+        if not relayed and (scope["method"], scope["path"]) in COMBINED:
+            await self._combine(scope, receive, send)
+            return
+        message = await receive()  # the whole body: the guard has read it
+        shard = self._shard(scope, message["body"], relayed)
+        if shard == self.number:
+            await self.app(scope, _again(message, receive), send)
+        else:
+            await self._pass_on(shard, scope, message["body"], send)
+
+    def _shard(self, scope: Scope, body: bytes, relayed: bool) -> int:
+        """Return the shard that serves a request; one that was passed on is passed on again only after a move."""
+        found = _PATH.match(scope["path"])
+        name = found[1] if found else _created(scope, body)
+        if name is None:
+            return self.number
+        return self.placement.elsewhere.get(name, self.number) if relayed else self.placement.owner(name)
+
+    async def _pass_on(self, shard: int, scope: Scope, body: bytes, send: Send) -> None:
+        began = False
+        try:
+            async for message in self._ask(shard, scope, body):
+                await send(message)
+                began = True
+        except (OSError, asyncio.IncompleteReadError, httptools.HttpParserError):
+            if began:
+                raise  # the connection ends with it, so that nobody takes a part for the whole
+            await _unanswered(shard)(scope, _nothing, send)
+
+    async def _combine(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Ask all shards at once, and send what their answers come to."""
+        await receive()
+        asked = [
+            self._here(scope) if shard == self.number else self._reply(shard, scope)
+            for shard in range(self.placement.shards)
+        ]
+        replies = await asyncio.gather(*asked)
+        combined = COMBINED[scope["method"], scope["path"]](replies)
+        head = {"type": "http.response.start", "status": combined.status, "headers": combined.headers}
+        await send(head)
+        await send({"type": "http.response.body", "body": combined.body})
+
+    async def _here(self, scope: Scope) -> Reply:
+        messages: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            messages.append(message)
+
+        await self.app(scope, _nothing, keep)
+        return Reply.of(messages)
+
+    async def _reply(self, shard: int, scope: Scope) -> Reply:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return Reply.of([message async for message in self._ask(shard, scope, b"")])
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, httptools.HttpParserError):
+            answer = _unanswered(shard)
+            return Reply(answer.status_code, list(answer.raw_headers), bytes(answer.body))
+
+    async def _ask(self, shard: int, scope: Scope, body: bytes) -> AsyncIterator[Message]:
+        """Send a request to another shard, and yield its answer as the messages that an application sends."""
+        mine, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self.channels[shard], [b"+"], [theirs.fileno()])
+        reader, writer = await asyncio.open_unix_connection(sock=mine)
+        try:
+            writer.write(_request(scope, body))
+            answer = _Answer()
+            while not answer.complete:
+                data = await reader.read(PIECE)
+                if not data:
+                    raise asyncio.IncompleteReadError(b"", None)
+                answer.parser.feed_data(data)
+                for message in answer.take():
+                    yield message
+        finally:
+            writer.close()
+
+
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+def _again(message: Message, receive: Receive) -> Receive:
+    """Return a ``receive`` that returns a message that was received, and then what else arrives."""
+    given = [message]
+
+    async def replay() -> Message:
+        return given.pop() if given else await receive()
+
+    return replay
+
+
+def _created(scope: Scope, body: bytes) -> str | None:
+    """Return the name of the agent that a request creates; anything wrong with it is for the application to say."""
+    if (scope["method"], scope["path"]) != ("POST", "/v1/agents"):
+        return None
+    try:
+        name: Any = json.loads(body)["name"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return name if isinstance(name, str) else None
+
+
+def _request(scope: Scope, body: bytes) -> bytes:
+    query = b"?" + scope["query_string"] if scope["query_string"] else b""
+    head = [scope["method"].encode() + b" " + scope["raw_path"] + query + b" HTTP/1.1"]
+    head += [name + b": " + value for name, value in scope["headers"] if name not in _HOP]
+    head += [b"content-length: %d" % len(body), b"connection: close", b"", body]
+    return b"\r\n".join(head)
+
+
+def _unanswered(shard: int) -> Any:
+    message = f"shard {shard} does not answer: it is being started again, or busy; repeat the request"
+    return problem(503, "shard", message, {"Retry-After": "1"})
+
+
+class _Answer:
+    """An answer that arrives in pieces, as messages."""
+
+    def __init__(self) -> None:
+        self.parser = httptools.HttpResponseParser(self)
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.complete = False
+        self._messages: list[Message] = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header, except those that this shard adds again."""
+        if name.lower() not in _OWN:
+            self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """Begin the answer."""
+        status = self.parser.get_status_code()
+        self._messages.append({"type": "http.response.start", "status": status, "headers": self.headers})
+
+    def on_body(self, body: bytes) -> None:
+        """Pass on a part of the body."""
+        self._messages.append({"type": "http.response.body", "body": body, "more_body": True})
+
+    def on_message_complete(self) -> None:
+        """End the answer."""
+        self.complete = True
+        self._messages.append({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def take(self) -> list[Message]:
+        """Return the messages that have arrived."""
+        messages, self._messages = self._messages, []
+        return messages
