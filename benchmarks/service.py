@@ -93,7 +93,7 @@ def free_port() -> int:
 
 
 def _wait(port: int) -> None:
-    for _ in range(200):
+    for _ in range(1200):
         try:
             socket.create_connection(("127.0.0.1", port)).close()
         except OSError:

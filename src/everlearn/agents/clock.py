@@ -340,7 +340,7 @@ def _block_scalings(formula: Any, constants: tuple[float, ...], first: int) -> l
     return _scalings(formula, constants, range(first, first + BLOCK))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def _portion_scalings(formula: Any, constants: tuple[float, ...], first: int) -> list[Scaling] | None:
     """Return the scalings of a portion of a block; agents with equal schedules that keep step check it once."""
     return _scalings(formula, constants, range(first, first + PORTION))
