@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.environments.model import cumulative
+from everlearn.environments.model import Outcome, cumulative
 from everlearn.errors import InputError, TableFull
 from everlearn.labels import as_label
 from everlearn.machine import available, shown
@@ -49,6 +49,9 @@ EAGER = 1 << 14
 
 SETTLED = 1 << 17
 """The largest number of pairs of a table that is completed to be identified or sent elsewhere, in a few seconds."""
+
+REMEMBERED = 1 << 14
+"""How many rows of a model a table keeps, since a memory comes with many aleatoric states."""
 
 MOST_SHARED = 8
 """How many complete tables a process keeps for further runs."""
@@ -88,6 +91,7 @@ class PairTable:
         self.labels: list[tuple[Label, Label]] = []
         self._index: dict[tuple[Label, int], int] = {}
         self._states: list[int] = []
+        self._model_rows: dict[tuple[Label, Label], tuple[Outcome, ...]] = {}
         self._lock = threading.Lock()
         self.rows = self._blank(1)
         self.probabilities = np.zeros(self.rows.size)
@@ -190,7 +194,7 @@ class PairTable:
         self, pair: int, action: int
     ) -> tuple[list[tuple[float, float, float, int, int, int, int]], list[float]]:
         memory, aleatoric_state = self.labels[pair][0], self._states[pair]
-        outcomes = self.model.outcomes(memory, self.task.actions[action])
+        outcomes = self._model_row(memory, self.task.actions[action])
         bounds = [*cumulative(outcomes)[:-1], np.inf]
         row = []
         for bound, outcome in zip(bounds, outcomes, strict=True):
@@ -200,6 +204,13 @@ class PairTable:
             pair_after = self._pair(outcome.memory, following)
             row.append((bound, reward, learned, pair_after, following, observation, 0))
         return row, [outcome.probability for outcome in outcomes]
+
+    def _model_row(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
+        if (row := self._model_rows.get((memory, action))) is None:
+            row = self.model.outcomes(memory, action)
+            if len(self._model_rows) < REMEMBERED:
+                self._model_rows[memory, action] = row
+        return row
 
     def _make_room(self, pairs: int, width: int) -> None:
         """Grow the arrays; compiled code that holds the old ones stops at unexpanded pairs, and then gets the new."""

@@ -216,8 +216,7 @@ def shop(memory, action):
         call=RUN,
         answer=(
             "memory after memory 0 and action 'wait' and observation 'busy': (0, 1); the observation must determine "
-            "the memory; for a hidden state, write an environment class with start and step, or use a belief, rounded "
-            "to ints, as the memory"
+            "the memory; if the agent cannot see the memory, say hidden=True"
         ),
     ),
     Mistake(

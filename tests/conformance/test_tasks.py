@@ -106,8 +106,32 @@ def test_it_can_begin_after_any_history(task):
         action = task.actions[step % len(task.actions)]
         history.append((action, environment.step(action)))
     later = task.after(history)
-    assert later.model.memory == environment.memory
     assert later.aleatoric.start == task.aleatoric.of(history)
+    if task.hidden:
+        assert task.model.belief(history)[environment.memory] > 0
+    else:
+        assert later.model.memory == environment.memory
+
+
+def test_what_follows_a_history_is_what_the_belief_predicts(task):
+    environment = task.start(environment_stream(4))
+    history = [(action, environment.step(action)) for action in task.actions[:1] * 3]
+    belief, later = task.model.belief(history), task.after(history)
+    for action in task.actions:
+        expected = dict.fromkeys(task.observations, 0.0)
+        for memory, share in belief.items():
+            for outcome in task.model.outcomes(memory, action):
+                expected[outcome.observation] += share * outcome.probability
+        predicted = dict.fromkeys(task.observations, 0.0)
+        for outcome in later.model.outcomes(later.model.memory, action):
+            predicted[outcome.observation] += outcome.probability
+        assert predicted == pytest.approx(expected, abs=1e-12)
+
+
+def test_agents_cannot_see_what_is_hidden(task):
+    for view in ("memory", str) if task.hidden else ():
+        with pytest.raises(el.errors.InputError):
+            el.seen_through(task, view)
 
 
 def test_it_is_run_by_name(task_name):

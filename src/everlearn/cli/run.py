@@ -91,7 +91,7 @@ def _print_result(result: el.Result) -> None:
     from rich.box import HEAVY_HEAD
 
     from everlearn.labels import counted
-    from everlearn.results.references import OPTIMUM
+    from everlearn.results.references import AT_MOST, OPTIMUM
     from everlearn.theory.known import MOST_OUTCOMES, MOST_PAIRS
 
     schedule = f", schedule {result.schedule}" if result.schedule else ""
@@ -106,7 +106,7 @@ def _print_result(result: el.Result) -> None:
         rows.append([(name, "dim"), (f"{value:.4f}", "dim"), "", "", ""])
     columns = ["average reward", "mean", "standard error", "worst run", "best run"]
     print_table(columns, rows, box=HEAVY_HEAD)
-    if OPTIMUM not in result.references:
+    if OPTIMUM not in result.references and AT_MOST not in result.references:
         limits = f"{MOST_PAIRS:,} pairs of memory and state and {MOST_OUTCOMES:,} outcomes"
         reason = f"by default it is computed for models of at most {limits}"
         say(f"The {OPTIMUM} is not known: {reason}; see everlearn theory.", style="dim")

@@ -2,6 +2,9 @@
 
 A *memory* is a sufficient statistic of history: rho(o | h, a) depends on h through it alone, and the next memory
 is a function of (memory, action, observation).  One definition serves sampling, exact theory and compilation.
+
+A *hidden* memory is not: the same observation may lead to several memories, as in a partially observable Markov
+decision process.  What a history says about it is then a *belief*, a probability for each memory.
 """
 
 from __future__ import annotations
@@ -32,6 +35,9 @@ REMEMBERED_ROWS = 200_000
 
 YIELD = "yield (observation, probability, next memory)"
 
+DRAWN: Label = ("drawn",)
+"""The memory of the empty history if the first memory is drawn; the first step draws it, and what follows it."""
+
 
 class Outcome(NamedTuple):
     """A possible outcome of (memory, action)."""
@@ -50,9 +56,11 @@ class Model:
     actions, observations:
         the labels of A and O
     memory:
-        the memory of the empty history
+        the memory of the empty history; if it is hidden and drawn at random, a mapping from memories to probabilities
     rho:
         function of (memory, action) that yields every possible (observation, probability, next memory)
+    hidden:
+        whether observations may leave the memory open; if not, the next memory must follow from what was observed
 
     Examples
     --------
@@ -63,17 +71,33 @@ class Model:
     >>> model.outcomes(0, "toss")[1]
     Outcome(observation='tails', probability=0.5, memory=0)
 
+    A coin that is fair or not, which cannot be seen:
+
+    >>> def doubtful(memory, action):
+    ...     yield "heads", 0.5 if memory == "fair" else 0.9, memory
+    ...     yield "tails", 0.5 if memory == "fair" else 0.1, memory
+    >>> model = Model(("toss",), ("heads", "tails"), {"fair": 0.5, "false": 0.5}, doubtful, hidden=True)
+    >>> {memory: round(p, 3) for memory, p in model.belief([("toss", "heads")]).items()}
+    {'fair': 0.357, 'false': 0.643}
+
     """
 
     actions: tuple[Label, ...]
     observations: tuple[Label, ...]
     memory: Label
     rho: Rho
+    hidden: bool = False
+    first: tuple[tuple[Label, float], ...] = ()
+    """The distribution of the first memory, if it is drawn; it is read from ``memory``."""
     _observed: frozenset[Label] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "actions", check_labels(self.actions, "actions"))
         object.__setattr__(self, "observations", check_labels(self.observations, "observations"))
+        require(isinstance(self.hidden, bool), "hidden", self.hidden, "give True or False")
+        if isinstance(self.memory, Mapping):
+            object.__setattr__(self, "first", _distribution(self.memory, self.hidden))
+            object.__setattr__(self, "memory", DRAWN)
         object.__setattr__(self, "memory", check_label(self.memory, "memory"))
         object.__setattr__(self, "_observed", frozenset(self.observations))
         require(callable(self.rho), "rho", self.rho, f"give a function of (memory, action) that will {YIELD}")
@@ -92,8 +116,18 @@ class Model:
 
     def outcomes(self, memory: Label, action: Label) -> tuple[Outcome, ...]:
         """Return the possible outcomes; raise if observations are unknown or probabilities do not sum to one."""
+        if self.first and memory == DRAWN:
+            return self._mixed(dict(self.first), action)
         outcomes: tuple[Outcome, ...] = self._pure(memory, action)
         return outcomes
+
+    def _mixed(self, belief: Mapping[Label, float], action: Label) -> tuple[Outcome, ...]:
+        """Return the possible outcomes if a memory is drawn first; equal outcomes are one."""
+        chances: dict[tuple[Label, Label], list[float]] = {}
+        for memory, share in belief.items():
+            for outcome in self.outcomes(memory, action):
+                chances.setdefault((outcome.observation, outcome.memory), []).append(share * outcome.probability)
+        return tuple(Outcome(seen, math.fsum(each), following) for (seen, following), each in chances.items())
 
     def _outcomes(self, rows: Any, memory: Label, action: Label) -> tuple[Outcome, ...]:
         where = _after(memory, action)
@@ -107,7 +141,8 @@ class Model:
         total = math.fsum(outcome.probability for outcome in outcomes)
         if abs(total - 1) > SUM_TOLERANCE:
             raise ProbabilityError(f"probabilities {where}", total, "must sum to one")
-        _check_memories(outcomes, memory, action)
+        if not self.hidden:
+            _check_memories(outcomes, memory, action)
         return tuple(outcomes)
 
     def _checked(self, row: Any, memory: Label, action: Label) -> Outcome:
@@ -128,17 +163,36 @@ class Model:
             following = check_label(following, f"memory {_after(memory, action)}")
         return Outcome(observation, probability, following)
 
-    def after(self, history: History) -> Model:
-        """Return the same environment, starting after a history."""
-        memory = self.memory
+    def belief(self, history: History) -> dict[Label, float]:
+        """Return the probability of each memory after a history; unless memories are hidden, one of them has it all."""
+        belief = {self.memory: 1.0}
         for action, observation in history:
             if action not in self.actions:
                 raise LabelError("action in the history", action, f"known: {few(self.actions)}")
-            following = [o.memory for o in self.outcomes(memory, action) if o.observation == observation]
-            if not following:
+            chances = {o.memory: o.probability for o in self._mixed(belief, action) if o.observation == observation}
+            if not chances:
                 raise ObservationError("history", (action, observation), "cannot happen there")
-            memory = following[0]
-        return replace(self, memory=memory)
+            total = math.fsum(chances.values())
+            belief = {memory: chance / total for memory, chance in chances.items()}
+        return belief
+
+    def after(self, history: History) -> Model:
+        """Return the same environment, starting after a history; a hidden memory is drawn from the belief."""
+        belief = self.belief(history)
+        return replace(self, memory=belief if len(belief) > 1 else next(iter(belief)))  # type: ignore[arg-type]
+
+
+def _distribution(memories: Mapping[Label, float], hidden: bool) -> tuple[tuple[Label, float], ...]:
+    """Return the distribution of the first memory, checked."""
+    require(hidden, "memory", dict(memories), "only a hidden memory can be drawn; say hidden=True, or give one memory")
+    chances = {check_label(memory, "memory"): as_number(chance) for memory, chance in memories.items()}
+    for memory, chance in chances.items():
+        fine = chance is not None and 0 <= chance <= 1 + SUM_TOLERANCE
+        require(fine, f"probability of the first memory {memory!r}", chance, "must be a number from 0 to 1")
+    kept = tuple((memory, chance) for memory, chance in chances.items() if chance)
+    total = math.fsum(chance for _, chance in kept)
+    require(abs(total - 1) <= SUM_TOLERANCE, "probabilities of the first memory", total, "must sum to one")
+    return kept
 
 
 def _listed(rows: Any) -> Any:
@@ -160,8 +214,7 @@ def _check_memories(outcomes: list[Outcome], memory: Label, action: Label) -> No
             raise TaskError(
                 f"memory {_after(memory, action)} and observation {outcome.observation!r}",
                 (other, outcome.memory),
-                "the observation must determine the memory; for a hidden state, write an environment class with start "
-                "and step, or use a belief, rounded to ints, as the memory",
+                "the observation must determine the memory; if the agent cannot see the memory, say hidden=True",
             )
 
 

@@ -6,7 +6,7 @@ import warnings
 from typing import NotRequired, TypedDict
 
 from everlearn.errors import EverlearnError
-from everlearn.results.references import BEST, FOUND, OPTIMUM
+from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM
 from everlearn.tables import SETTLED, AnyTable, FixedTable
 from everlearn.tasks.task import Task
 
@@ -39,6 +39,8 @@ def reference_lines(task: Task, identity: str | None = None) -> dict[str, float]
         if abs(stated - averages.optimum) > DIFFERENT * max(1.0, abs(stated)):
             message = f"task {task.name!r} states the optimum {stated:.6g}, its model has {averages.optimum:.6g}"
             warnings.warn(f"{message}; correct the statement", stacklevel=2)
+    elif averages.lower is not None and averages.upper is not None:
+        lines |= {AT_LEAST: averages.lower, AT_MOST: averages.upper}
     if averages.best is not None:
         lines[BEST if averages.proved else FOUND] = averages.best
     return lines
@@ -51,11 +53,22 @@ def optimal_average(
 
     With ``best`` it includes the best over aleatoric states, if that is known.
     """
-    optimum = _optimum(task, table)
+    optimum = _hidden_optimum(task, identity) if task.hidden else _optimum(task, table)
     if optimum is not None and best:
         lines = reference_lines(task, identity)
         optimum["best"] = {name: value for name, value in lines.items() if name in (BEST, FOUND)}
     return optimum
+
+
+def _hidden_optimum(task: Task, identity: str | None) -> Optimum | None:
+    """Return the optimum of a task that hides its memory; its value is the lower bound, which is attained."""
+    from everlearn.theory.known import known
+
+    averages = known(task, identity)
+    if averages.lower is None or averages.upper is None:
+        return None
+    how = "an interval" if averages.optimum is None else "certified"
+    return {"value": averages.lower, "lower": averages.lower, "upper": averages.upper, "how": how}
 
 
 def _optimum(task: Task, table: AnyTable | None) -> Optimum | None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from everlearn.errors import EverlearnError
-from everlearn.results.references import BEST, FOUND, OPTIMUM, label
+from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM, label
 from everlearn.tasks.task import Task
-from everlearn.theory.report import Theory
+from everlearn.theory.report import Theory, written_optimum
 
 MOST_PAIRS = 60_000
 """The largest number of pairs of a memory and an aleatoric state: some seconds of work."""
@@ -58,15 +58,16 @@ def known_lines(task: Task) -> dict[str, float]:
 
 
 def _find_facts(theory: Theory) -> list[Fact]:
-    best, optimum = theory.best_aleatoric, theory.optimum.average_reward
-    near = abs(best.average_reward - optimum) <= NEAR
+    best, optimum = theory.best_aleatoric, written_optimum(theory.optimum)
+    near = abs(best.average_reward - theory.optimum.upper) <= NEAR
     lost = "nothing is lost" if near else f"it earns {best.average_reward:.6g}"
     searched = "" if _is_proved(theory) else ", of those searched"
     time = theory.averaging_time(best.policy).value
+    values = "the values of who sees the memory" if theory.task.hidden else "optimal values"
     return [
         Fact(
             f"λ*, {OPTIMUM}",
-            f"{optimum:.6g}",
+            optimum,
             "the most that any policy earns per step in the long run, even one that remembers everything",
         ),
         Fact(
@@ -83,7 +84,7 @@ def _find_facts(theory: Theory) -> list[Fact]:
             Fact(
                 f"distortion at horizon {horizon:g}",
                 f"{theory.distortion(horizon).value:.4g}",
-                "what the agent's view hides of optimal values; 0 where it hides nothing",
+                f"what the agent's view hides of {values}; 0 where it hides nothing",
             )
             for horizon in HORIZONS
         ),
@@ -92,9 +93,12 @@ def _find_facts(theory: Theory) -> list[Fact]:
 
 def _find_lines(theory: Theory) -> dict[str, float]:
     """Return the optimum, the best over aleatoric states if that is less, and the lines that the task knows."""
-    lines = {OPTIMUM: theory.optimal_average_reward}
+    found = theory.optimum
+    lines = (
+        {OPTIMUM: theory.optimal_average_reward} if found.certified else {AT_LEAST: found.lower, AT_MOST: found.upper}
+    )
     best = theory.best_aleatoric.average_reward
-    if abs(best - lines[OPTIMUM]) > NEAR:
+    if abs(best - found.upper) > NEAR:
         lines[BEST if _is_proved(theory) else FOUND] = best
     return {**lines, **{name: value for name, value in known_lines(theory.task).items() if name != OPTIMUM}}
 

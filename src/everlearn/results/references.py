@@ -9,13 +9,22 @@ from everlearn.errors import InputError, UnknownKey
 OPTIMUM = "optimum over all policies"
 """lambda_*: the best of all policies, including those that use the whole history.  An agent may fail to reach it."""
 
+AT_LEAST, AT_MOST = f"{OPTIMUM}, at least", f"{OPTIMUM}, at most"
+"""Certified bounds of lambda_*, if the environment hides its memory and the bounds have not met."""
+
 BEST = "best over aleatoric states"
 """lambda_pi~: the best of the policies that depend only on the aleatoric state."""
 
 FOUND = f"{BEST}, by search"
 """The same, if it is not proved that no other is better."""
 
-_KEYS = {OPTIMUM: "optimum", BEST: "best_aleatoric", FOUND: "best_aleatoric"}
+_KEYS = {
+    OPTIMUM: "optimum",
+    AT_LEAST: "optimum_lower",
+    AT_MOST: "optimum_upper",
+    BEST: "best_aleatoric",
+    FOUND: "best_aleatoric",
+}
 
 
 def label(name: str) -> str:

@@ -13,7 +13,7 @@ from everlearn.aleatoric.state import AleatoricState, last_observation
 from everlearn.environments.model import Model
 from everlearn.errors import TaskError, require
 from everlearn.factories import name_of
-from everlearn.labels import check_label, check_labels, counted
+from everlearn.labels import check_labels, counted
 from everlearn.protocol import Environment, Label, RewardFunction, Update
 from everlearn.registry import summary
 from everlearn.tasks.task import ALEATORIC, Task
@@ -108,7 +108,7 @@ class Definition:
     def _build(self) -> Task:
         arguments = dict(self._arguments)
         low, high = arguments.pop("reward_range")
-        raw, memory = arguments.pop("raw"), arguments.pop("memory")
+        raw, memory, hidden = (arguments.pop(name) for name in ("raw", "memory", "hidden"))
         if self._reward is None:
             remedy = "has no reward; decorate a function of (s, action, observation) with its .reward"
             raise TaskError("task", self.name, remedy)
@@ -117,7 +117,7 @@ class Definition:
         if inspect.isclass(self.__wrapped__):
             environment = cast("Callable[[], Environment]", self.__wrapped__)
         else:
-            model = Model(self.actions, self.observations, memory, self.__wrapped__)
+            model = Model(self.actions, self.observations, memory, self.__wrapped__, hidden)
         reward = Reward(self._reward, low, high, raw)
         return Task(aleatoric=self._aleatoric, reward=reward, model=model, environment=environment, **arguments)
 
@@ -152,7 +152,8 @@ def task(
     actions: Iterable[Label] = (),
     observations: Iterable[Label] = (),
     reward_range: tuple[float, float] = (0.0, 1.0),
-    memory: Label | None = None,
+    memory: Label | Mapping[Label, float] | None = None,
+    hidden: bool = False,
     aleatoric: AleatoricState | None = None,
     raw: bool = False,
     name: str | None = None,
@@ -172,7 +173,10 @@ def task(
     reward_range:
         the least and the greatest reward
     memory:
-        the initial memory, if a function is decorated
+        the initial memory, if a function is decorated; if it is hidden and drawn at random, a mapping from memories to
+        probabilities
+    hidden:
+        whether the agent cannot see the memory: the same observation may lead to several memories
     aleatoric:
         the aleatoric state; by default the last observation. Set it here or with ``@name.aleatoric(start)``
     raw:
@@ -196,7 +200,8 @@ def task(
     """
     require(not _bare, "task", name_of(_bare and _bare[0]), "write @el.task(actions=..., observations=...) above it")
     require(isinstance(name, str | None), "name", name, "give a text")
-    require(isinstance(raw, bool), "raw", raw, "give True or False")
+    for flag, value in (("raw", raw), ("hidden", hidden)):
+        require(isinstance(value, bool), flag, value, "give True or False")
     require(aleatoric is None or isinstance(aleatoric, AleatoricState), "aleatoric", aleatoric, ALEATORIC)
     remedy = "give a mapping from names to average rewards"
     require(isinstance(references, Mapping | None), "references", references, remedy)
@@ -205,6 +210,7 @@ def task(
         "observations": check_labels(observations, "observations"),
         "reward_range": read_range(reward_range),
         "memory": memory,
+        "hidden": hidden,
         "aleatoric": aleatoric,
         "raw": raw,
         "source": source,
@@ -217,11 +223,12 @@ def task(
             steps = all(callable(getattr(world, method, None)) for method in ("start", "step"))
             require(steps, f"task {called}", world, "an environment needs start(rng) and step(action)")
             require(memory is None, "memory", memory, "an environment keeps its own; leave it out")
+            require(not hidden, "hidden", hidden, "an environment shows what step returns alone; leave it out")
         else:
             remedy = "decorate a function of (memory, action), or a class with start(rng) and step(action)"
             require(callable(world), f"task {called}", world, remedy)
             require(memory is not None, "memory", memory, "name the memory of the empty history, such as memory=0")
-            check_label(memory, "memory")
+            Model(arguments["actions"], arguments["observations"], memory, world, hidden)  # type: ignore[arg-type]
         return Definition(world, {**arguments, "name": called, "summary": summary(world)})
 
     return decorate

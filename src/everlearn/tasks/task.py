@@ -112,6 +112,11 @@ class Task:
             require(same, f"{name} of the model", labels, f"give it those of the task, {getattr(self, name)!r}")
 
     @property
+    def hidden(self) -> bool:
+        """Whether the environment has a memory that observations leave open."""
+        return self.model is not None and self.model.hidden
+
+    @property
     def states(self) -> tuple[Label, ...]:
         """The set of aleatoric states."""
         return self.aleatoric.states  # type: ignore[return-value]  # enumerated when the task was made
@@ -120,7 +125,15 @@ class Task:
         """Return one line: the name, and how many labels of each kind there are."""
         numbers = [(self.actions, "action"), (self.observations, "observation"), (self.states, "aleatoric state")]
         counts = ", ".join(counted(len(labels), noun) for labels, noun in numbers)
-        world = "a model" if self.model else "an environment" if self.environment else "neither model nor environment"
+        world = (
+            "a hidden model"
+            if self.hidden
+            else "a model"
+            if self.model
+            else "an environment"
+            if self.environment
+            else "neither model nor environment"
+        )
         return f"{type(self).__name__}({self.name!r}: {counts}, {world})"
 
     @cached_property

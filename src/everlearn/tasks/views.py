@@ -21,6 +21,7 @@ from everlearn.aleatoric.state import MOST_STATES, AleatoricState, window
 from everlearn.environments.model import Model, Outcome
 from everlearn.environments.pure import Pure
 from everlearn.errors import AleatoricStateError, InputError, ObservationError, TaskError, require
+from everlearn.factories import name_of
 from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
@@ -28,6 +29,8 @@ from everlearn.tasks.task import Task
 from everlearn.windows import LONGEST_WINDOW, Window
 
 WAYS = "natural, memory, window:K, window:K+actions, or your own as module:attribute"
+
+HIDDEN = "keep something of observations and actions instead, such as window:3"
 
 
 class Arrow(NamedTuple):
@@ -117,6 +120,7 @@ def _beside(task: Task, other: AleatoricState, states: tuple[Label, ...] | None 
 def _with_memory(task: Task) -> Task:
     if task.model is None:
         raise TaskError("task.aleatoric", "memory", f"the task {task.name!r} has no model, so no memory to see")
+    require(not task.hidden, "task.aleatoric", "memory", f"the task {task.name!r} hides its memory; {HIDDEN}")
     model = task.model
     known: dict[tuple[Label, Label], dict[Label, Label]] = {}
 
@@ -139,6 +143,7 @@ def _aggregated(task: Task, phi: Callable[[Any], Label]) -> Task:
     """Return a task whose aleatoric state is a class of memories, which the environment announces."""
     if task.model is None:
         raise TaskError("task.aleatoric", phi, f"the task {task.name!r} has no model, so no memories to aggregate")
+    require(not task.hidden, "task.aleatoric", name_of(phi), f"the task {task.name!r} hides its memories; {HIDDEN}")
     model, natural, reward = task.model, task.aleatoric, task.reward
     checked = Pure(phi, "aggregation", "(memory,)", "let the class of a memory depend on it alone")
     arrows = list(_arrows(model, natural))

@@ -3,6 +3,7 @@
 Counts decide whether a task is small enough, never the clock, so that the result is the same on every machine:
 
 - lambda_*, the optimum over all policies, is computed for up to ``MOST_PAIRS`` pairs and ``MOST_OUTCOMES`` outcomes;
+  if the memory is hidden, its bounds are, from a set of beliefs that takes up to ``MOST_WORK``;
 - lambda_pi~, the best over aleatoric states, is known if a policy over aleatoric states attains lambda_*.  Otherwise it
   is computed if there are few deterministic policies (``MOST_TRIED``, times the number of pairs), or by a search for up
   to ``MOST_SEARCHED`` pairs.
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from everlearn.errors import EverlearnError
 from everlearn.tasks.task import Task
 from everlearn.theory.aleatoric import FEW, attained, best_deterministic, best_randomised, projected_average
+from everlearn.theory.beliefs import Bracket, bracket
 from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import Pairs, tabulate
 
@@ -24,6 +26,9 @@ MOST_PAIRS = 1 << 14
 
 MOST_OUTCOMES = 1 << 17
 """The same for the number of outcomes, over all pairs and actions."""
+
+MOST_WORK = 10_000_000
+"""Up to how much work the set of beliefs grows, from which the optimum of a hidden task is computed."""
 
 MOST_TRIED = 100_000
 """The largest number of deterministic policies, times pairs, for which all policies are evaluated."""
@@ -34,6 +39,8 @@ MOST_SEARCHED = 1_000
 
 class Known(NamedTuple):
     """The known optima of a task: lambda_* with its bounds, and lambda_pi~; each is None if it is not known.
+
+    If the bounds of a hidden task have not met, they are known and lambda_* is not.
 
     Examples
     --------
@@ -87,23 +94,30 @@ def _solved(task: Task) -> Known:
         pairs = tabulate(task, MOST_PAIRS)
         if sum(matrix.nnz for matrix in pairs.transitions) > MOST_OUTCOMES:
             return Known()
-        found = optimum(pairs)
-        best, proved = _best(pairs, found)
+        seeing = optimum(pairs)
+        found = bracket(task, MOST_PAIRS, MOST_WORK) if task.hidden else seeing
+        best, proved = _best(pairs, seeing, found)
     except EverlearnError:
         return Known()
+    if isinstance(found, Bracket):
+        lower = found.lower if best is None else max(found.lower, best)
+        return Known(lower if found.certified else None, lower, max(found.upper, lower), best, proved)
     if not found.certified:
         return Known(best=best, proved=proved)
     return Known(found.average_reward, found.lower, found.upper, best, proved)
 
 
-def _best(pairs: Pairs, found: Optimum) -> tuple[float | None, bool]:
-    """Return the best average reward of a policy over aleatoric states, and whether it is proved to be the best."""
-    value = projected_average(pairs, found)
+def _best(pairs: Pairs, seeing: Optimum, found: Optimum | Bracket) -> tuple[float | None, bool]:
+    """Return the best average reward of a policy over aleatoric states, and whether it is proved to be the best.
+
+    ``seeing`` is the optimum over pairs, where a search begins, and ``found`` that over histories.
+    """
+    value = projected_average(pairs, seeing)
     if attained(value, found):
         return value, True
     visited = len(set(pairs.states.tolist()))
     policies = len(pairs.task.actions) ** min(visited, FEW)
     if pairs.size > MOST_SEARCHED and (policies > FEW or policies * pairs.size > MOST_TRIED):
         return None, False
-    best = best_randomised(pairs, best_deterministic(pairs, found), found)
+    best = best_randomised(pairs, best_deterministic(pairs, seeing), seeing)
     return best.average_reward, attained(best.average_reward, found)

@@ -82,7 +82,7 @@ def tabulate(task: Task, max_pairs: int = MOST_PAIRS) -> Pairs:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    table = _completed(task, max_pairs)
+    table = completed_table(task, max_pairs)
     number, actions, width = table.expanded, table.actions, table.width
     rows = table.rows.reshape(-1, actions, width)[:number]
     chances = table.probabilities.reshape(-1, actions, width)[:number]
@@ -112,7 +112,8 @@ def tabulate(task: Task, max_pairs: int = MOST_PAIRS) -> Pairs:
     )
 
 
-def _completed(task: Task, max_pairs: int) -> PairTable | ArrayTable:
+def completed_table(task: Task, max_pairs: int) -> PairTable | ArrayTable:
+    """Return the table of a task with every pair; raise :class:`TableFull` if there are more than ``max_pairs``."""
     full = f"task {task.name!r} has more than {max_pairs:,} pairs of memory and aleatoric state, and theory needs all"
     remedy = "let its memory take fewer values, or give el.Theory a larger max_pairs"
     table = make_table(task, max_pairs)

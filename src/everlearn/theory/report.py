@@ -12,7 +12,7 @@ import numpy as np
 
 from everlearn import notebook
 from everlearn.agents.policies import label_text, policy_table, policy_text
-from everlearn.errors import EverlearnError, require
+from everlearn.errors import EverlearnError, InputError, require
 from everlearn.labels import counted, show
 from everlearn.protocol import Table
 from everlearn.tables import MOST_PAIRS
@@ -20,6 +20,7 @@ from everlearn.tasks.registry import make_task
 from everlearn.theory import bounds
 from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_randomised, count_policies
 from everlearn.theory.averaging import AveragingTime, averaging_time
+from everlearn.theory.beliefs import Bracket, Interval, bracket
 from everlearn.theory.bounds import Bound
 from everlearn.theory.chains import Chain
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
@@ -86,9 +87,12 @@ class Theory:
         self._suprema: dict[float, DistortionSup] = {}
 
     def __repr__(self) -> str:
-        names = {"optimum over all policies": "optimum", "best over aleatoric states": "best_aleatoric"}
-        computed = {name: vars(self)[key].average_reward for name, key in names.items() if key in vars(self)}
-        numbers = ", ".join(f"{name} {value:.6g}" for name, value in computed.items())
+        computed = {}
+        if "optimum" in vars(self) or ("clairvoyant" in vars(self) and not self.task.hidden):
+            computed["optimum over all policies"] = written_optimum(self.optimum)
+        if "best_aleatoric" in vars(self):
+            computed["best over aleatoric states"] = f"{self.best_aleatoric.average_reward:.6g}"
+        numbers = ", ".join(f"{name} {value}" for name, value in computed.items())
         size = f"{counted(len(self.task.states), 'aleatoric state')}, {counted(len(self.task.actions), 'action')}"
         return f"Theory({self.task.name!r}: {numbers or size})"
 
@@ -107,19 +111,52 @@ class Theory:
         return tabulate(self.task, self._max_pairs)
 
     @cached_property
-    def optimum(self) -> Optimum:
-        """The optimum over all policies: lambda_*, bounds on it, a policy that attains it, and its bias and span."""
+    def clairvoyant(self) -> Optimum:
+        """The optimum over policies that see the memory, with its bounds, a policy that attains it, its bias and span.
+
+        Unless the memory is hidden, that is the optimum over all policies.
+        """
         return optimum(self.pairs)
+
+    @cached_property
+    def optimum(self) -> Optimum | Bracket:
+        """lambda_* over all policies, with its bounds and a policy that attains the lower one.
+
+        If the memory is hidden, policies depend on observations and actions alone, and bounds are what is computed.
+        """
+        if not self.task.hidden:
+            return self.clairvoyant
+        found = bracket(self.task, self._max_pairs)
+        searched = not found.certified and self.pairs.size <= MOST_SEARCHED
+        if searched and self.best_aleatoric.average_reward > found.lower:
+            found = found._replace(lower=self.best_aleatoric.average_reward, attained_by="best over aleatoric states")
+        return found._replace(upper=max(found.lower, min(found.upper, self.clairvoyant.upper)))
 
     @property
     def optimal_average_reward(self) -> float:
-        """The optimal average reward over all policies, lambda_*."""
-        return self.optimum.average_reward
+        """The optimal average reward over all policies, lambda_*.
+
+        It raises :class:`everlearn.errors.InputError` if the memory is hidden and the bounds of the optimum have not
+        met; :attr:`optimal_bounds` has them.
+        """
+        best = self.optimum
+        if isinstance(best, Bracket) and not best.certified:
+            remedy = f"is known to lie {written_optimum(best)}, since the memory is hidden; read optimal_bounds"
+            raise InputError("optimal_average_reward", self.task.name, remedy)
+        return best.average_reward
+
+    @property
+    def optimal_bounds(self) -> Interval:
+        """Certified bounds of the optimal average reward over all policies; a policy attains the lower one."""
+        return Interval(self.optimum.lower, self.optimum.upper)
 
     @cached_property
     def gaps(self) -> Table:
-        """The loss from taking an action once and then acting optimally: one row per action, one column per pair."""
-        return gaps(self.pairs, self.optimum)
+        """The loss from taking an action once and then acting optimally: one row per action, one column per pair.
+
+        If the memory is hidden, it is the clairvoyant who acts optimally.
+        """
+        return gaps(self.pairs, self.clairvoyant)
 
     @cached_property
     def diameter(self) -> float:
@@ -129,12 +166,12 @@ class Theory:
     @cached_property
     def best_deterministic(self) -> Best:
         """The best deterministic policy over aleatoric states."""
-        return best_deterministic(self.pairs, self.optimum)
+        return best_deterministic(self.pairs, self.clairvoyant)
 
     @cached_property
     def best_aleatoric(self) -> Best:
         """The best policy found over aleatoric states, deterministic or randomised; it earns lambda_pi~."""
-        return best_randomised(self.pairs, self.best_deterministic, self.optimum)
+        return best_randomised(self.pairs, self.best_deterministic, self.clairvoyant)
 
     @property
     def best_policy(self) -> str:
@@ -264,14 +301,22 @@ class Theory:
         }
 
     def optimum_to_dict(self) -> dict[str, Any]:
-        """Return a JSON document of the optimum over all policies only, for large tasks."""
+        """Return a JSON document of the optimum over all policies only, for large tasks.
+
+        If the memory is hidden, it is a mapping with ``lower`` and ``upper``.
+        """
+        best = self.optimum
+        size = {"task": self.task.name, "memory_states": self.pairs.memories, "pairs": self.pairs.size}
+        if not isinstance(best, Bracket):
+            bounds = {"optimal_bounds": [best.lower, best.upper], "span": best.span}
+            return {**size, "optimal_average_reward": best.average_reward, **bounds}
         return {
-            "task": self.task.name,
-            "memory_states": self.pairs.memories,
-            "pairs": self.pairs.size,
-            "optimal_average_reward": self.optimal_average_reward,
-            "optimal_bounds": [self.optimum.lower, self.optimum.upper],
-            "span": self.optimum.span,
+            **size,
+            "hidden": True,
+            "optimal_average_reward": {"lower": best.lower, "upper": best.upper},
+            "lower_bound": {"attained_by": best.attained_by, "controller_states": len(best.controller.policy)},
+            "clairvoyant_average_reward": self.clairvoyant.average_reward,
+            "beliefs": best.beliefs,
         }
 
     def written(self, policy: Table) -> dict[str, dict[str, float]]:
@@ -284,6 +329,13 @@ class Theory:
             }
             for state, row in zip(self.task.states, policy, strict=True)
         }
+
+
+def written_optimum(best: Optimum | Bracket) -> str:
+    """Return an optimum as text: a number, or its bounds if they have not met."""
+    if isinstance(best, Bracket) and not best.certified:
+        return f"from {best.lower:.6g} to {best.upper:.6g}"
+    return f"{best.average_reward:.6g}"
 
 
 def _finite(value: float) -> float | None:

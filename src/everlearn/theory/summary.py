@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from everlearn.labels import counted
 from everlearn.theory.aleatoric import attained
+from everlearn.theory.beliefs import Bracket
 
 if TYPE_CHECKING:
     from everlearn.theory.report import Theory
 
 
 def optimum_rows(theory: Theory) -> list[tuple[str, str]]:
-    """Return the optimum over all policies and the span of its bias."""
+    """Return the optimum over all policies and the span of its bias, or its bounds if the memory is hidden."""
     best = theory.optimum
+    if isinstance(best, Bracket):
+        return [
+            (f"{best.lower:.10g}", f"optimum over all policies, at least: {_who(best)}"),
+            (f"{best.upper:.10g}", f"optimum over all policies, at most: certified, from {best.beliefs:,} beliefs"),
+            (f"{theory.clairvoyant.average_reward:.10g}", "the best of a clairvoyant, who sees the memory"),
+        ]
     certified = f"certified between {best.lower:.12g} and {best.upper:.12g}"
     return [
         (f"{best.average_reward:.10g}", f"optimum over all policies: the best average reward, {certified}"),
@@ -46,7 +54,8 @@ def summary_rows(
         rows.append((time, "its averaging time: over T steps it is off by at most that / T"))
     for tau in horizons:
         lost, sup = theory.distortion(tau), theory.distortion_sup(tau)
-        meaning = f"distortion at horizon {tau:g}: what the aleatoric state hides of optimal values"
+        values = "the clairvoyant's values" if theory.task.hidden else "optimal values"
+        meaning = f"distortion at horizon {tau:g}: what the aleatoric state hides of {values}"
         proof = "certified" if sup.certified else "the best of a grid"
         rows.append((f"{lost.value:.9g}", meaning))
         rows.append((f"{sup.value:.9g}", f"the greatest distortion at longer horizons, {proof}"))
@@ -54,6 +63,12 @@ def summary_rows(
         bounds = theory.bounds(number).items()
         rows += [(f"{bound.value:.4g}", f"{label}, after {number:,} steps") for label, bound in bounds]
     return rows
+
+
+def _who(best: Bracket) -> str:
+    if best.attained_by != "controller":
+        return f"it is that of the {best.attained_by}"
+    return f"the exact average reward of a controller with {counted(len(best.controller.policy), 'state')}"
 
 
 def _how_found(theory: Theory) -> str:

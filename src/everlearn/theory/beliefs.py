@@ -1,0 +1,431 @@
+"""The optimum over histories if the memory is hidden: a certified interval, and a policy that attains its lower end.
+
+After a history the memory is not known; what is known is the *belief*, its distribution.  Beliefs are a Markov state,
+but there may be infinitely many.  Three quantities are computed instead:
+
+- The *clairvoyant* optimum: the best average reward of who sees the memory.  It is a first upper bound.
+- A better one from a finite set of beliefs (Lovejoy, 1991; for average rewards Yu and Bertsekas, 2004).  If a step
+  leads to a belief outside the set, it is a mean of beliefs of the set: b = sum_i w_i b_i.  Suppose that somebody
+  then draws i with probability w_i, the memory from b_i, and tells i.  The memory has distribution b as before, and the
+  agent knows more, so that the best average reward cannot be less.  Now only beliefs of the set occur: it is a finite
+  Markov decision process, solved like any other.  With the beliefs of certainty alone it is the clairvoyant's.
+- A lower bound: a *controller*, whose state is a belief of the set.  It does what is best there in that process, and
+  after each observation moves to the belief of the set that is nearest.  That is a policy that can be run, and its
+  average reward is exact: it is a chain on pairs of a memory and a state of the controller.
+
+The set grows by the beliefs outside it to which the best policy leads most often.  If there are none, the bounds meet.
+How far it grows is decided by counts and never by the clock, so that the answer is the same everywhere.
+
+The mean that is used has one belief c of the set as large a share as possible, and the beliefs of certainty the rest;
+of all c, that which makes the mean least.  Pairs of the same memory whose rewards and successors are alike are one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.protocol import Label, Table
+from everlearn.tables import MOST_PAIRS, ArrayTable, PairTable
+from everlearn.tasks.task import Task
+from everlearn.tasks.views import seen_through
+from everlearn.theory.chains import Chain
+from everlearn.theory.linear import Sparse
+from everlearn.theory.optimum import Optimum, optimum
+from everlearn.theory.pairs import Pairs, completed_table
+
+NARROW = 1e-7  # the width of the interval, relative to the range of rewards, at which the bounds have met
+MOST_WORK = 200_000_000  # the most products of a comparison of all beliefs that follow with all of the set
+GROWTH = 0.5  # by which share the set grows at a time
+LEAST_GROWTH = 32
+SAME = 9  # decimals in which the probabilities of equal beliefs agree
+BLOCK = 1 << 22  # the numbers that are compared at a time
+NEGLIGIBLE = 1e-9  # the share of visits below which a belief outside the set is left out
+
+
+class Hidden(NamedTuple):
+    """The Markov decision process of a hidden task, over kinds of pairs, with what is observed at each step."""
+
+    task: Task
+    steps: tuple[dict[int, Sparse], ...]
+    """For each action and observation that can follow it, the chances of (observation, next kind), kinds by kinds."""
+    rewards: Table
+    """One row per action."""
+    start: int
+
+    @property
+    def size(self) -> int:
+        """The number of kinds."""
+        return int(self.rewards.shape[1])
+
+
+class Interval(NamedTuple):
+    """Certified bounds of a number."""
+
+    lower: float
+    upper: float
+
+
+class Bracket(NamedTuple):
+    """The optimum over histories of a hidden task, between certified bounds, and who attains the lower one."""
+
+    lower: float
+    upper: float
+    beliefs: int
+    controller: Controller
+    scale: float = 1.0
+    """The range of expected rewards."""
+    attained_by: str = "controller"
+
+    def __repr__(self) -> str:
+        """Return one line: the bounds, and from what they are."""
+        of = f"{self.beliefs:,} beliefs, a controller of {len(self.controller.policy):,} states"
+        return f"Bracket(optimum over all policies: from {self.lower:.8g} to {self.upper:.8g}; {of})"
+
+    @property
+    def average_reward(self) -> float:
+        """The average reward that is attained, which is the lower bound."""
+        return self.lower
+
+    @property
+    def certified(self) -> bool:
+        """Whether the bounds have met, so that the optimum is known."""
+        return self.upper - self.lower <= NARROW * self.scale
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A policy with finitely many states of its own: an action and, for each observation, the state that follows.
+
+    Examples
+    --------
+    >>> import everlearn as el
+    >>> theory = el.Theory("maze-1d")
+    >>> task, policy = theory.optimum.controller.on(theory.task)
+    >>> round(el.Theory(task).average_reward(policy), 9)
+    0.5
+
+    """
+
+    actions: tuple[Label, ...]
+    observations: tuple[Label, ...]
+    policy: NDArray[np.int64]
+    """The index of the action in each state; state 0 is the first."""
+    following: NDArray[np.int64]
+    """The state after each state, by the index of the observation."""
+
+    @property
+    def aleatoric(self) -> AleatoricState:
+        """The state of the controller as an aleatoric state; it assumes that its own actions are taken."""
+        number = {label: index for index, label in enumerate(self.observations)}
+
+        def update(state: int, _action: Label, observation: Label) -> int:
+            return int(self.following[state, number[observation]])
+
+        return AleatoricState(0, update, tuple(range(len(self.policy))))
+
+    def on(self, task: Task) -> tuple[Task, dict[Label, Label]]:
+        """Return a task seen through the state of the controller too, and the policy over its aleatoric states."""
+        seen = seen_through(task, self.aleatoric)
+        return seen, {state: self.actions[self.policy[state[1]]] for state in seen.states}  # type: ignore[index]
+
+
+def bracket(task: Task, max_pairs: int = MOST_PAIRS, work: int = MOST_WORK) -> Bracket:
+    """Return the optimum over histories of a hidden task; the set of beliefs grows while it takes less than ``work``.
+
+    Examples
+    --------
+    >>> from everlearn.tasks.tiger import tiger
+    >>> bounds = bracket(tiger())
+    >>> round(bounds.lower, 6), round(bounds.upper, 6)
+    (1.083789, 1.083789)
+
+    """
+    hidden = lumped(task, max_pairs)
+    scale = float(np.ptp(hidden.rewards)) or 1.0
+    beliefs = _Beliefs(hidden)
+    best = beliefs.solve()
+    (lower, controller), upper = beliefs.control(best), best.upper
+    while upper - lower > NARROW * scale and len(outside := beliefs.outside(best, work)):
+        beliefs.add(outside)
+        best = beliefs.solve()
+        upper = min(upper, best.upper)
+        (lower, controller) = max((lower, controller), beliefs.control(best), key=itemgetter(0))
+    return Bracket(lower, max(upper, lower), beliefs.size, controller, scale)
+
+
+def lumped(task: Task, max_pairs: int = MOST_PAIRS) -> Hidden:
+    """Return the process over kinds of pairs: of one memory, with equal rewards, and with successors of equal kinds."""
+    from scipy.sparse import csr_array
+
+    table = completed_table(task, max_pairs)
+    shape = table.expanded, table.actions, table.width
+    rows = table.rows[: np.prod(shape)].reshape(shape)
+    chances = table.probabilities[: np.prod(shape)].reshape(shape)
+    following = rows["next"].astype(np.int64)
+    kind, first = _kinds(table, following, rows["reward"])
+    steps = []
+    for action in range(table.actions):
+        here, seen, after = chances[first, action], rows["observation"][first, action], kind[following[first, action]]
+        origin = np.broadcast_to(np.arange(len(first))[:, None], here.shape)
+        matrices = {}
+        for observation in np.unique(seen[here > 0]).tolist():
+            taken = (seen == observation) & (here > 0)
+            entries = here[taken], (origin[taken], after[taken])
+            matrices[observation] = csr_array(entries, shape=(len(first), len(first)))
+        steps.append(matrices)
+    rewards = np.einsum("paw,paw->ap", chances[first], rows["reward"][first])
+    return Hidden(task, tuple(steps), rewards, int(kind[table.start]))
+
+
+def _kinds(
+    table: PairTable | ArrayTable, following: NDArray[np.int64], rewards: Table
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the kind of each pair, and a pair of each kind; rows of one memory list the same outcomes in one order."""
+    numbers: dict[object, int] = {}
+    memories = (table.name(pair) for pair in range(table.expanded))
+    names = (memory[0] if isinstance(memory, list) else memory for memory in memories)
+    kind = np.array([numbers.setdefault(name, len(numbers)) for name in names])
+    paid = np.unique(rewards, return_inverse=True)[1].reshape(len(kind), -1)
+    while True:
+        keys = np.column_stack((kind, paid, kind[following].reshape(len(kind), -1)))
+        _, first, finer = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        if len(first) == kind.max() + 1:
+            return finer.ravel(), first
+        kind = finer.ravel()
+
+
+class _Beliefs:
+    """A finite set of beliefs, what follows each of them, and the process in which no other belief occurs.
+
+    The first beliefs are those of certainty, one for each kind.
+    """
+
+    def __init__(self, hidden: Hidden) -> None:
+        self.hidden = hidden
+        self.points: Table = np.zeros((0, hidden.size))
+        self.bias: Table = np.zeros(0)
+        self._index: dict[bytes, int] = {}
+        self._after: list[_Following] = []
+        self.add(np.eye(hidden.size))
+
+    @property
+    def size(self) -> int:
+        """The number of beliefs."""
+        return len(self.points)
+
+    def add(self, beliefs: Table) -> None:
+        """Add beliefs, and what follows them."""
+        for number, belief in enumerate(beliefs):
+            self._index[_key(belief)] = self.size + number
+        self._after.append(self._follow(beliefs, self.size))
+        guess = beliefs @ self.bias[: self.hidden.size] if self.size else np.zeros(len(beliefs))
+        self.bias = np.concatenate((self.bias, guess))
+        self.points = np.concatenate((self.points, beliefs))
+
+    def _follow(self, beliefs: Table, first: int) -> _Following:
+        parts = []
+        for action, matrices in enumerate(self.hidden.steps):
+            for observation, matrix in matrices.items():
+                joint = beliefs @ matrix
+                chance = joint.sum(axis=1)
+                origin = np.flatnonzero(chance > 0)
+                labels = np.full(len(origin), action), np.full(len(origin), observation)
+                parts.append((first + origin, *labels, chance[origin], joint[origin] / chance[origin, None]))
+        return _Following(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _all(self) -> tuple[_Following, NDArray[np.int64]]:
+        """Return what follows every belief, and which of the set that is, or -1."""
+        after = _Following(*(np.concatenate(part) for part in zip(*self._after, strict=True)))
+        self._after = [after]
+        known = np.array([self._index.get(_key(belief), -1) for belief in after.belief])
+        return after, known
+
+    def solve(self) -> Optimum:
+        """Return the optimum of the process, with the mean for each belief outside the set that makes it least."""
+        self.after, self.known = self._all()
+        for _ in range(2):
+            self._choose()
+            best = optimum(self._process())
+            self.bias = best.bias
+        return best
+
+    def _choose(self) -> None:
+        """Choose for each belief outside the set the belief of the set with the largest share, and that share."""
+        kinds = self.hidden.size
+        inner = self.points[kinds:]
+        worth = self.bias[kinds:] - inner @ self.bias[:kinds]
+        useful = np.flatnonzero(worth < 0)
+        outside = np.flatnonzero(self.known < 0)
+        self.nearest, self.share = np.zeros(len(self.known), dtype=np.int64), np.zeros(len(self.known))
+        if not useful.size:
+            return
+        block = max(1, BLOCK // (useful.size * kinds))
+        for start in range(0, outside.size, block):
+            part = outside[start : start + block]
+            share = _shares(self.after.belief[part], inner[useful])
+            chosen = (share * worth[useful]).argmin(axis=1)
+            self.nearest[part] = kinds + useful[chosen]
+            self.share[part] = share[np.arange(part.size), chosen]
+
+    def _process(self, instead: NDArray[np.int64] | None = None) -> Pairs:
+        """Return the process as pairs, which :func:`everlearn.theory.optimum.optimum` solves.
+
+        With ``instead`` it is another one, in which that belief of the set takes the place of each that follows.
+        """
+        from scipy.sparse import csr_array
+
+        after = self.after
+        inside = self.known >= 0 if instead is None else np.ones(len(self.known), dtype=bool)
+        target = np.where(inside, self.known, self.nearest) if instead is None else instead
+        share = np.where(inside, 1.0, self.share)
+        rest = np.where(inside[:, None], 0.0, np.maximum(after.belief - share[:, None] * self.points[target], 0.0))
+        transitions = []
+        for action in range(len(self.hidden.steps)):
+            taken = np.flatnonzero(after.action == action)
+            spread, corner = np.nonzero(rest[taken])
+            origin = np.concatenate((after.origin[taken], after.origin[taken][spread]))
+            chance = np.concatenate(
+                (after.chance[taken] * share[taken], after.chance[taken][spread] * rest[taken][spread, corner])
+            )
+            entries = chance, (origin, np.concatenate((target[taken], corner)))
+            matrix = csr_array(entries, shape=(self.size, self.size))
+            matrix.eliminate_zeros()
+            transitions.append(matrix)
+        rewards = self.hidden.rewards @ self.points.T
+        return Pairs(
+            self.hidden.task, tuple(transitions), rewards, np.zeros(self.size, dtype=np.int64), [], self.hidden.start
+        )
+
+    def outside(self, best: Optimum, work: int) -> Table:
+        """Return the beliefs outside the set to which the best policy leads most often; none if the set is full."""
+        room = max(LEAST_GROWTH, int(GROWTH * self.size))
+        if self.size * len(self.known) * self.hidden.size > work:
+            return self.points[:0]
+        visits = self._visits(best)
+        taken = best.policy[self.after.origin, self.after.action] > 0
+        weight = np.where(taken & (self.known < 0), visits[self.after.origin] * self.after.chance * (1 - self.share), 0)
+        fresh: dict[bytes, int] = {}
+        for place in np.argsort(-weight, kind="stable").tolist():
+            if weight[place] <= NEGLIGIBLE or len(fresh) >= room:
+                break
+            fresh.setdefault(_key(self.after.belief[place]), place)
+        return np.asarray(self.after.belief[list(fresh.values())])
+
+    def _visits(self, best: Optimum) -> Table:
+        from scipy.sparse.csgraph import breadth_first_order
+
+        chain = self._process().chain(best.policy)
+        reached = np.zeros(self.size, dtype=bool)
+        reached[breadth_first_order(chain.matrix, self.hidden.start, return_predecessors=False)] = True
+        visits = np.zeros(self.size)
+        for recurrent in chain.classes:
+            if reached[recurrent.members[0]]:
+                visits[recurrent.members] = recurrent.stationary
+        return visits
+
+    def control(self, best: Optimum) -> tuple[float, Controller]:
+        """Return the better of two controllers, after a lower bound on its average reward.
+
+        One does what is best in the process, and the other what would be best if every belief outside the set were
+        the nearest of the set.
+        """
+        nearest = np.where(self.known >= 0, self.known, -1)
+        outside = np.flatnonzero(nearest < 0)
+        block = max(1, BLOCK // self.points.size)
+        for start in range(0, outside.size, block):
+            part = outside[start : start + block]
+            apart = np.abs(self.after.belief[part][:, None, :] - self.points[None, :, :]).sum(axis=2)
+            nearest[part] = apart.argmin(axis=1)
+        policies = [best.policy] if not outside.size else [best.policy, optimum(self._process(nearest)).policy]
+        return max((self._controller(policy.argmax(axis=1), nearest) for policy in policies), key=itemgetter(0))
+
+    def _controller(self, choice: NDArray[np.int64], nearest: NDArray[np.int64]) -> tuple[float, Controller]:
+        following = self._after_choice(choice, nearest)
+        states = _reached(following, self.hidden.start)
+        number = np.full(self.size, -1)
+        number[states] = np.arange(len(states))
+        task = self.hidden.task
+        controller = Controller(task.actions, task.observations, choice[states], number[following[states]])
+        chain, start = controlled(self.hidden, controller)
+        return float(chain.gain[start]) - chain.error, controller
+
+    def _after_choice(self, choice: NDArray[np.int64], nearest: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the nearest belief of the set after each belief and observation, if these actions are taken."""
+        after = self.after
+        following = np.full((self.size, len(self.hidden.task.observations)), -1)
+        taken = after.action == choice[after.origin]
+        following[after.origin[taken], after.observation[taken]] = nearest[taken]
+        for action, matrices in enumerate(self.hidden.steps):  # what a belief of the set calls impossible can happen
+            for observation in range(following.shape[1]):
+                lost = (choice == action) & (following[:, observation] < 0)
+                if lost.any():
+                    following[lost, observation] = self._wherever(matrices.get(observation))
+        return following
+
+    def _wherever(self, matrix: Sparse | None) -> int:
+        """Return the belief of the set that is nearest to that after an observation from anywhere."""
+        if matrix is None:
+            return self.hidden.start
+        joint = np.asarray(matrix.sum(axis=0)).ravel()
+        return int(np.abs(self.points - joint / joint.sum()).sum(axis=1).argmin())
+
+
+class _Following(NamedTuple):
+    """What can follow beliefs: one entry for each belief, action and observation."""
+
+    origin: NDArray[np.int64]
+    action: NDArray[np.int64]
+    observation: NDArray[np.int64]
+    chance: Table
+    belief: Table
+
+
+def _key(belief: Table) -> bytes:
+    return (np.round(belief, SAME) + 0.0).tobytes()
+
+
+def _shares(beliefs: Table, inner: Table) -> Table:
+    """Return the largest share that each inner belief can have in each belief."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = beliefs[:, None, :] / inner[None, :, :]
+    return np.asarray(np.where(inner[None, :, :] > 0, ratio, np.inf).min(axis=2).clip(max=1.0))
+
+
+def _reached(following: NDArray[np.int64], start: int) -> list[int]:
+    states = {start: None}
+    queue = [start]
+    for state in queue:
+        for after in dict.fromkeys(following[state].tolist()):
+            if after not in states:
+                states[after] = None
+                queue.append(after)
+    return queue
+
+
+def controlled(hidden: Hidden, controller: Controller) -> tuple[Chain, int]:
+    """Return the chain that a controller makes of a hidden process, on pairs of a kind and its state, and the start."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    kinds, states = hidden.size, len(controller.policy)
+    chances, origins, targets = [], [], []
+    for action, matrices in enumerate(hidden.steps):
+        here = np.flatnonzero(controller.policy == action)
+        for observation, matrix in matrices.items():
+            entries = matrix.tocoo()
+            there = controller.following[here, observation]
+            origins.append((here[:, None] * kinds + entries.row).ravel())
+            targets.append((there[:, None] * kinds + entries.col).ravel())
+            chances.append(np.broadcast_to(entries.data, (here.size, entries.data.size)).ravel())
+    size = kinds * states
+    entries = np.concatenate(chances), (np.concatenate(origins), np.concatenate(targets))
+    matrix = csr_array(entries, shape=(size, size))
+    rewards = hidden.rewards[controller.policy].ravel()
+    kept = np.sort(breadth_first_order(matrix, hidden.start, return_predecessors=False))
+    return Chain(matrix[kept][:, kept], rewards[kept]), int(np.searchsorted(kept, hidden.start))
