@@ -81,5 +81,5 @@ $(VENV)/.runtime: pyproject.toml $(CONSTRAINTS) | $(BIN)/pip
 	@touch $@
 
 $(VENV)/.development: pyproject.toml $(CONSTRAINTS) | $(BIN)/pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[cluster,dev,docs,gymnasium,play,service]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[cluster,dev,docs,gymnasium,otel,play,service]'
 	@touch $(VENV)/.runtime $@

@@ -73,8 +73,10 @@ EXECUTED = [
             "live",
             "own-agent",
             "practical",
+            "shadow",
             "tasks",
             "theory",
+            "time-and-cost",
             "tune",
             "tutorial",
         )

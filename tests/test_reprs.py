@@ -32,6 +32,20 @@ def evaluation() -> el.Evaluation:
     return el.evaluate(directory, "left")
 
 
+def replayed() -> el.Replay:
+    with el.live(directory := tempfile.mkdtemp(), "riverswim") as agent:
+        agent.warm_start([(0, "left")] * 20)
+    return el.replay(directory)
+
+
+def shadow_report() -> el.ShadowReport:
+    with el.live(directory := tempfile.mkdtemp(), "riverswim") as agent:
+        agent.shadow()
+        for _ in range(20):
+            agent.observe(0, executed="left")
+    return el.shadow_report(directory)
+
+
 def live() -> el.Live:
     return el.live(tempfile.mkdtemp(), "riverswim")
 
@@ -51,10 +65,12 @@ MADE: dict[str, Callable[[], Any]] = {
     "IndexedTask": lambda: el.IndexedTask(random_mdp(1)),
     "Live": live,
     "Model": lambda: shop().finish().model,
+    "Replay": replayed,
     "ScheduleValues": lambda: el.Agent(random_mdp(1)).now,
     "Result": result,
     "Reward": lambda: random_mdp(1).reward,
     "Schedule": lambda: el.Agent(random_mdp(1), schedule="smooth").design.schedule,
+    "ShadowReport": shadow_report,
     "Task": lambda: random_mdp(1),
     "Theory": lambda: el.Theory(random_mdp(1)),
     "Tuned": lambda: el.tune({**TUNING, "search": SEARCH}),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from everlearn.analysis.evaluation import Evaluation, evaluate
     from everlearn.analysis.regret import regret
     from everlearn.analysis.replay import Replay, replay
+    from everlearn.analysis.shadow import ShadowReport, shadow_report
     from everlearn.api import experiment, run, tune
     from everlearn.client import Client
     from everlearn.durable.live import Live, live
@@ -66,6 +67,7 @@ _WHERE = {
     "SCHEDULES": "agents.registry",
     "Schedule": "agents.schedule",
     "ScheduleValues": "protocol",
+    "ShadowReport": "analysis.shadow",
     "TASKS": "tasks.registry",
     "Task": "tasks.task",
     "Theory": "theory.report",
@@ -82,6 +84,7 @@ _WHERE = {
     "replay": "analysis.replay",
     "run": "api",
     "seen_through": "tasks.views",
+    "shadow_report": "analysis.shadow",
     "task": "tasks.define",
     "to_gymnasium": "adapters.export",
     "tune": "api",
@@ -113,6 +116,7 @@ __all__ = [
     "Reward",
     "Schedule",
     "ScheduleValues",
+    "ShadowReport",
     "Task",
     "Theory",
     "Tuned",
@@ -129,6 +133,7 @@ __all__ = [
     "replay",
     "run",
     "seen_through",
+    "shadow_report",
     "task",
     "to_gymnasium",
     "tune",

@@ -425,4 +425,21 @@ MISTAKES = [
         for title, text, answer in SPECS
     ),
     *FOLDERS,
+    Mistake(
+        group="command line",
+        title="a setting of the service with a value of the wrong kind",
+        files={"service.toml": 'data = "agents"\nport = [8321]\n'},
+        call="everlearn serve --config service.toml",
+        answer="service.toml: port: [8321]; give a number or a text",
+    ),
+    Mistake(
+        group="command line",
+        title="a file of settings that is not TOML",
+        files={"service.toml": "data: agents\n"},
+        call="everlearn serve --config service.toml",
+        answer=(
+            "--config: 'service.toml'; it is not TOML: "
+            "Expected '=' after a key in a key/value pair (at line 1, column 5)"
+        ),
+    ),
 ]

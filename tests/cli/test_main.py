@@ -24,7 +24,7 @@ HEAVY = {"numpy", "scipy", "numba", "matplotlib", "pyarrow", "pandas", "distribu
 NUMBERS = {
     **dict.fromkeys(("steps", "runs", "seed", "threads", "max_pairs", "port", "first", "last"), "<int>"),
     **{f"max_{name}": "<int>" for name in ("agents", "body", "state", "labels", "states", "values", "rows")},
-    **dict.fromkeys(("max_waiting", "max_connections", "shards"), "<int>"),
+    **dict.fromkeys(("max_waiting", "max_connections", "max_rate", "max_burst", "shards"), "<int>"),
     **dict.fromkeys(("confidence", "horizon"), "<float>"),
 }
 
@@ -168,7 +168,7 @@ class TestCompletion:
             (["run", "riverswim", "--agent", "d"], ["discounted", "discounted-subroutine", "differential-q"]),
             (["run", "riverswim", "--steps", "wrong", "--schedule", "s"], ["smooth"]),
             (["run", "riverswim", "--engine", "c"], ["compiled"]),
-            (["leaderboard", "--task", "t"], ["t-maze"]),
+            (["leaderboard", "--task", "t-"], ["t-maze"]),
             (["theory", "acc"], ["access-control"]),
         ],
     )

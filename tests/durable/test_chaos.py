@@ -7,24 +7,26 @@ import random
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import everlearn as el
 from everlearn.durable.checking import check
 from tests.boundary.runner import Runner
+from tests.durable import killed_shadow
 from tests.durable.worlds import advance, whole
 
 ROOT = Path(__file__).parents[2]
 SETUP = {"task": "service-station", "seed": 3, "snapshot_every": 25}
 
 
-def run_until_killed(runner: Runner, directory: Path, acknowledged: int) -> tuple[int, int]:
+def run_until_killed(runner: Runner, directory: Path, acknowledged: int, script: str = "killed") -> tuple[int, int]:
     """Let a process go on, kill it once it told of so many steps; return how it began, and the last that it told of."""
     folder = directory.with_name("folder")
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / ".stdout").unlink(missing_ok=True)
-    call = f"python {Path(__file__).with_name('killed.py')} {directory} 1000000000"
+    call = f"python {Path(__file__).with_name(f'{script}.py')} {directory} 1000000000"
     process = runner.start(call, folder, f"import sys; sys.path.insert(0, {str(ROOT)!r})")
     while len(told(folder)) < 1 + acknowledged:
         time.sleep(0.001)
@@ -62,3 +64,38 @@ def test_killed_a_few_times(runner, tmp_path):
 @pytest.mark.soak
 def test_killed_a_hundred_times(runner, tmp_path):
     chaos(runner, tmp_path / "killed", 100, seed=2)
+
+
+def promoted_in_chaos(runner: Runner, directory: Path, kills: int, seed: int) -> None:
+    """The agent is promoted at some moment, and killed before, meanwhile and after: once, and where it would be."""
+    moments = random.Random(seed)
+    for _ in range(kills):
+        run_until_killed(runner, directory, moments.randrange(30), "killed_shadow")
+    with el.live(directory) as agent, el.live(directory.with_name("steady"), **killed_shadow.SETUP) as steady:
+        last = max(agent.step, 200)
+        killed_shadow.advance(agent, last)
+        killed_shadow.advance(steady, last)
+        first, second = (timeless(each) for each in (agent, steady))
+        assert first == second
+        assert agent.core.trial.promotions == 1
+        rows, others = ([row["promotion"] for row in each.journal() if "promotion" in row] for each in (agent, steady))
+        assert [row["event"] for row in rows] == [row["event"] for row in others]
+        assert [row.get("evidence") for row in rows] == [row.get("evidence") for row in others]
+    assert check(directory).sound
+
+
+def timeless(agent: el.Live) -> dict[str, Any]:
+    """Return all that an agent is, but for the moment since when a bound has been exceeded."""
+    everything = whole(agent.core)
+    since = everything["trial"].pop("since")
+    return {**everything, "since": since and since[0]}
+
+
+def test_killed_while_it_is_promoted(runner, tmp_path):
+    promoted_in_chaos(runner, tmp_path / "killed", 6, seed=1)
+
+
+@pytest.mark.soak
+def test_killed_a_hundred_times_while_it_is_promoted(runner, tmp_path):
+    for seed in range(10):
+        promoted_in_chaos(runner, tmp_path / str(seed) / "killed", 10, seed)

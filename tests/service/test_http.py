@@ -46,7 +46,8 @@ def test_create_is_acknowledged_again_and_refused_with_another_setup(service):
 
 def test_list_has_every_agent(service, agent):
     listed = service.call("GET", "/v1/agents").json["agents"]
-    assert {"name": agent, "step": 0, "mode": "learn", "quarantined": False} in listed
+    shown = {"name": agent, "step": 0, "mode": "learn", "quarantined": False}
+    assert any(shown.items() <= one.items() for one in listed)
     assert listed == sorted(listed, key=lambda one: one["name"])
 
 
@@ -513,7 +514,9 @@ class TestPreconditions:
             tag = self.tag(service, agent)
             first = change(If_Match=tag)
             rows = service.call("GET", path(agent, "/journal")).body
-            assert (first.status, change(If_Match=tag).body) == (200, first.body)
+            again = change(If_Match=tag)
+            assert (again.status, again.body) == (first.status, first.body)  # but the date may be another
+            assert first.status == 200
             assert service.call("GET", path(agent, "/journal")).body == rows
 
     def test_nor_after_something_else(self, service, agent):

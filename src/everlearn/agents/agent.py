@@ -13,6 +13,7 @@ from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard, build_knowledge
 from everlearn.agents.knowledge import stored_arrays
+from everlearn.agents.prices import Prices, restore_prices
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, check_parts, pack, read_file, unpack
 from everlearn.agents.spec import read_specs
 from everlearn.errors import InputError, SnapshotError
@@ -81,6 +82,8 @@ class Agent:
         """The index of the action that ``act`` returned, until it is followed by an observation."""
         self.stream = stream(self.seed, self.run, AGENT)
         """The random stream that the agent draws from."""
+        self.prices: Prices | None = None
+        """The prices of time and of a cost, if the setup of a durable agent declares any."""
         self._functions: Any = Guard(self.design, self.indexed, self.run) if self.design.own else self.design
         self._reward = self.design.view(self.task).reward
         self._clock = Clock(self.design.schedule)
@@ -187,6 +190,8 @@ class Agent:
             "stream": [int(word) for word in words(self.stream)],
             "clock": {"block": block, **carry._asdict()},
         }
+        if self.prices is not None:
+            algorithmic["prices"] = self.prices.snapshot()
         epistemic = {name: array.copy() for name, array in stored_arrays(self.knowledge).items()}
         return AgentState(self.aleatoric_state, epistemic, algorithmic)
 
@@ -205,7 +210,9 @@ class Agent:
         clock = self._make_clock(algorithmic["t"], dict(algorithmic["clock"]))
         pending = algorithmic["pending"]
         situation = self.indexed.state(state.aleatoric)
-        self.pending = None if pending is None else self.indexed.action(as_label(pending))
+        action = None if pending is None else self.indexed.action(as_label(pending))
+        restore_prices(self.prices, algorithmic)
+        self.pending = action
         for name, array in fields.items():
             array[...] = state.epistemic[name]
         self.situation, self._clock, self._upcoming = situation, clock, None

@@ -109,12 +109,12 @@ class Reward:
         return f"rewards scaled from [{self.low:g}, {self.high:g}] to [0, 1]"
 
 
-def reward_range(given: object) -> tuple[float, float]:
-    """Return the least and the greatest reward, or raise if they are not a range."""
+def reward_range(given: object, argument: str = "reward_range") -> tuple[float, float]:
+    """Return the least and the greatest reward, or raise if they are not a range; ``argument`` is its name."""
     ends = list(given) if isinstance(given, Iterable) and not isinstance(given, str | dict) else []
     numbers = [number for end in ends if not isinstance(end, bool) and (number := as_number(end)) is not None]
     valid = len(ends) == len(numbers) == 2 and math.isfinite(numbers[1] - numbers[0]) and numbers[0] < numbers[1]
-    require(valid, "reward_range", given, "give two finite numbers, the lower first")
-    require(max(map(abs, numbers)) <= LARGEST, "reward_range", given, f"give numbers of at most {LARGEST:g}")
+    require(valid, argument, given, "give two finite numbers, the lower first")
+    require(max(map(abs, numbers)) <= LARGEST, argument, given, f"give numbers of at most {LARGEST:g}")
     low, high = (end if isinstance(end, int | float) else number for end, number in zip(ends, numbers, strict=True))
     return low, high

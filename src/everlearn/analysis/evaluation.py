@@ -130,10 +130,7 @@ def evaluate(
     False
 
     """
-    number = as_number(confidence)
-    require(
-        number is not None and 0 < number < 1, "confidence", confidence, "give a number between 0 and 1, such as 0.95"
-    )
+    level = confidence_level(confidence)
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
     with Reader(directory) as reader:
         record = reader.enrolled(choose_agent(reader, agent))
@@ -148,7 +145,7 @@ def evaluate(
     if not data.rewards.size:
         raise LiveError(f"{directory}: agent {record.name!r} has no observations among these steps")
     span = high - low if reward is None else float(np.ptp(data.rewards))
-    found = estimate(data, table, float(confidence), span)
+    found = estimate(data, table, level, span)
     reasons = tuple(reasons_against(found, task, float(np.ptp(data.rewards))))
     return Evaluation(
         estimate=None if reasons else found.average,
@@ -156,12 +153,20 @@ def evaluate(
         upper=None if reasons else min(high, found.average + found.half_width),
         supported=not reasons,
         reasons=reasons,
-        warnings=tuple(_warnings(data, found, int((~complete).sum()))),
+        warnings=tuple(assumptions(data, found, int((~complete).sum()))),
         earned=float(data.rewards.mean()),
         steps=len(data.rewards),
-        confidence=float(confidence),
+        confidence=level,
         policy=policy if isinstance(policy, str) else policy_text(task, table),
     )
+
+
+def confidence_level(confidence: object) -> float:
+    """Return a confidence level, checked."""
+    number = as_number(confidence)
+    fine = number is not None and 0 < number < 1
+    require(fine, "confidence", confidence, "give a number between 0 and 1, such as 0.95")
+    return number or 0.0
 
 
 def _policy(reader: Reader, name: str, task: Task, policy: object) -> Table:
@@ -209,7 +214,7 @@ def _thin_reason(found: Estimate, task: Task, place: int) -> str:
     return f"the journal has {_visits(found, task, place)}, and that is {share}; {FEWEST_VISITS} visits are needed"
 
 
-def _warnings(data: Transitions, found: Estimate, incomplete: int) -> list[str]:
+def assumptions(data: Transitions, found: Estimate, incomplete: int) -> list[str]:
     """Return which assumptions the data contradict, and what was left out."""
     p = f"(p < {UNLIKELY:g})"
     warnings = []

@@ -77,7 +77,7 @@ def estimate(data: Transitions, policy: Table, confidence: float = 0.95, span: f
     """
     from scipy.special import stdtrit
 
-    chain = _solve(data, policy)
+    chain = solve(data, policy)
     n, weights = np.maximum(chain.visits, 1), chain.stationary[:, None] * chain.played
     targets = data.rewards + chain.values[chain.following]
     residuals = targets - chain.mean(targets).ravel()[chain.pairs]
@@ -87,14 +87,14 @@ def estimate(data: Transitions, policy: Table, confidence: float = 0.95, span: f
     parts = weights**2 * variance / n
     total, spread = float(parts.sum()), float(np.ptp(chain.values[data.states]))
     freedom = total**2 / float(np.sum(parts**2 / np.maximum(n - 1, 1))) if total > 0 else float(len(residuals))
-    unseen = math.sqrt(UNSEEN * float(np.sum((weights / n) ** 2 * _distances(chain))))
+    unseen = math.sqrt(UNSEEN * float(np.sum((weights / n) ** 2 * distances(chain, chain))))
     half = float(stdtrit(max(freedom, 1.0), (1 + confidence) / 2)) * math.sqrt(total) + unseen / 2 + RESTART * spread
     least = (float(np.ptp(data.rewards)) if span is None else span) * -math.log(1 - confidence) / len(residuals)
     shares = chain.stationary[:, None] * policy
     return Estimate(chain.average, max(half, least), least, freedom, unseen, chain.visits, shares, parts, residuals)
 
 
-class _Chain(NamedTuple):
+class EmpiricalChain(NamedTuple):
     """The empirical chain of a policy, and its solution."""
 
     pairs: NDArray[np.int64]  # of each transition, its state and action as one number
@@ -111,13 +111,19 @@ class _Chain(NamedTuple):
         return np.asarray(sums / np.maximum(self.visits, 1))
 
 
-def _distances(chain: _Chain) -> Table:
-    """Return the mean squared distance, in value, of all states that were reached from those that (s, a) reached."""
-    reached, every = chain.mean(chain.values[chain.following]), chain.values[chain.following]
-    return np.asarray((every**2).mean() - 2 * reached * every.mean() + reached**2)
+def distances(chain: EmpiricalChain, other: EmpiricalChain) -> Table:
+    """Return the mean squared distance, in value, of all states that were reached from those that (s, a) reached.
+
+    If the values of two chains differ, it is the mean product of the two distances.
+    """
+    all_values, other_values = chain.values[chain.following], other.values[chain.following]
+    mean, other_mean = chain.mean(all_values), chain.mean(other_values)
+    product = (all_values * other_values).mean()
+    return np.asarray(product - mean * other_values.mean() - other_mean * all_values.mean() + mean * other_mean)
 
 
-def _solve(data: Transitions, policy: Table) -> _Chain:
+def solve(data: Transitions, policy: Table) -> EmpiricalChain:
+    """Return the empirical chain of a policy."""
     pairs = data.states * policy.shape[1] + data.actions
     visits = np.bincount(pairs, minlength=policy.size).reshape(policy.shape)
     left = visits.sum(axis=1) > 0
@@ -126,7 +132,7 @@ def _solve(data: Transitions, policy: Table) -> _Chain:
     played = _played(policy, visits)
     share = (played / np.maximum(visits, 1)).ravel()[pairs]
     solution = _solve_linear(data._replace(following=following), share, left, now)
-    return _Chain(pairs, following, visits, played, *solution)
+    return EmpiricalChain(pairs, following, visits, played, *solution)
 
 
 def _played(policy: Table, visits: NDArray[np.int64]) -> Table:

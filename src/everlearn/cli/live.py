@@ -122,7 +122,8 @@ def _journal_line(row: dict[str, Any]) -> str:
     from everlearn.labels import show
 
     if row["kind"] not in ("observed", "warm"):
-        changes = "; ".join(row.get("changes", [row.get("to", "")]))
+        event = f" ({row['promotion']['event']})" if "promotion" in row else ""
+        changes = "; ".join(row.get("changes", [row.get("to", "") + event]))
         return f"{row['step']:>8}  {row['at']}  {row['kind']} {changes}".rstrip()
     names = ("state", "next_state", "executed", "proposed", "observation")
     state, next_state, executed, proposed, observation = (

@@ -24,6 +24,7 @@ COMMANDS = {
     "reproduce": ("reproduce",),
     "claims": ("claims",),
     "evaluate": ("evaluate",),
+    "shadow": ("shadow",),
     "replay": ("replay",),
     "live": ("accept", "backup", "check", "journal", "policy", "warm"),
 }

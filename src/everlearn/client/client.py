@@ -111,6 +111,8 @@ class Client(Operator):
         executed: Label | None = None,
         reward: float | None = None,
         state: Label | None = None,
+        duration: float | None = None,
+        cost: float | None = None,
     ) -> float | None:
         """Send an observation; return the reward once it is on the service's disk, or None if it is kept for later.
 
@@ -124,9 +126,11 @@ class Client(Operator):
             the reward of the step, for agents whose reward is given
         state:
             the aleatoric state that follows, for agents whose state is given
+        duration, cost:
+            how long the decision took and what it cost, for agents that declare durations or a limit
 
         """
-        self._keep(observation, executed, reward, state)
+        self._keep(observation, executed, reward, state, duration, cost)
         answer = self._send_all(time.monotonic() + self.deadline)
         if answer is not None:
             self.last_step = int(answer["step"])
@@ -139,10 +143,12 @@ class Client(Operator):
         executed: Label | None = None,
         reward: float | None = None,
         state: Label | None = None,
+        duration: float | None = None,
+        cost: float | None = None,
         allowed: Iterable[Label] | None = None,
     ) -> Label:
         """Send an observation and return the next action: ``observe`` and ``act`` in one request."""
-        self._keep(observation, executed, reward, state)
+        self._keep(observation, executed, reward, state, duration, cost)
         self._allowed = None if allowed is None else list(allowed)
         answer = self._send_all(time.monotonic() + self.deadline, "step", next_allowed=self._allowed)
         self._take(None if answer is None else answer["next"])
@@ -169,14 +175,29 @@ class Client(Operator):
         """Close."""
         self.close()
 
-    def _keep(self, observation: Label, executed: Label | None, reward: float | None, state: Label | None) -> None:
+    def _keep(
+        self,
+        observation: Label,
+        executed: Label | None,
+        reward: float | None,
+        state: Label | None,
+        duration: float | None,
+        cost: float | None,
+    ) -> None:
         """Keep an observation until it is sent, and follow the state for the fallback."""
         action = self._pending if executed is None else executed
         if executed is None and self._mode == "shadow":
             raise InputError("executed", executed, "in shadow mode somebody else decides; name what was executed")
         if action is None:
             raise InputError("executed", executed, "nothing was asked for; call act() first, or name what was executed")
-        entry = {"observation": observation, "executed": action, "reward": reward, "state": state}
+        entry = {
+            "observation": observation,
+            "executed": action,
+            "reward": reward,
+            "state": state,
+            "duration": duration,
+            "cost": cost,
+        }
         self._unsent.append({**entry, "allowed": self._allowed})
         self._pending, self._allowed, self._observation = None, None, observation
         if self._fallback is not None:

@@ -43,6 +43,12 @@ class ServiceError(EverlearnError):
 class Unreachable(ServiceError):  # noqa: N818 - reads as what it is
     """The service cannot be reached, or cannot serve now; the same request may succeed later."""
 
+    @property
+    def retry_after(self) -> float:
+        """Seconds for which the service asks not to be tried again, because of its rate limit."""
+        after = self.document.get("retry_after") if self.status == 429 else None
+        return float(after) if isinstance(after, int | float) else 0.0
+
 
 class Connection:
     """A connection that is opened when it is needed. Requests must be safe to repeat."""
@@ -98,13 +104,15 @@ class Connection:
                     _LOG.warning("the service is back")
                 self._absence, self._retry_at = 0.0, 0.0
                 return answer
-            time.sleep(max(0.0, min(pause * self._random.uniform(0.5, 1.0), deadline - time.monotonic())))
+            wait, left = pause * self._random.uniform(0.5, 1.0) + problem.retry_after, deadline - time.monotonic()
+            too_long = problem.retry_after > left  # then there is nothing to wait for
+            time.sleep(0.0 if too_long else max(0.0, min(wait, left)))
             pause, now = min(2 * pause, LONGEST_PAUSE), time.monotonic()
-            if now >= deadline:
+            if too_long or now >= deadline:
                 if self.connected:
                     _LOG.warning("the service cannot be reached: %s", problem)
                 self._absence = min(2 * self._absence, LONGEST_ABSENCE) or FIRST_ABSENCE
-                self._retry_at = time.monotonic() + self._absence
+                self._retry_at = time.monotonic() + max(self._absence, problem.retry_after)
                 return None
 
     def _attempt(self, method: str, path: str, content: bytes | None, timeout: float, headers: dict[str, str]) -> Any:
@@ -127,7 +135,7 @@ class Connection:
             self.close()
         if response.status == 200 and response.headers.get_content_type() == OCTETS:
             return answer
-        return _read(response.status, answer)
+        return _read(response.status, answer, response.headers.get("Retry-After"))
 
     def _open(self, timeout: float) -> http.client.HTTPConnection:
         if self._socket is None:
@@ -148,17 +156,21 @@ class Connection:
             self._socket = None
 
 
-def _read(status: int, answer: bytes) -> Any:
+def _read(status: int, answer: bytes, retry_after: str | None) -> Any:
     """Return the document of an answer, or raise what its status means."""
     try:
         document = json.loads(answer) if answer else None
     except ValueError:
-        raise Unreachable(f"status {status}, and the answer is not JSON", status) from None
+        if status != 429:  # of a proxy, perhaps
+            raise Unreachable(f"status {status}, and the answer is not JSON", status) from None
+        document = None
     if 200 <= status < 300:
         return document
     document = document if isinstance(document, dict) else {}
     message = f"{document.get('message', 'no reason was given')} (status {status})"
-    raise (Unreachable if status >= 500 else ServiceError)(message, status, document)
+    if status == 429 and (retry_after or "").isdecimal():  # a proxy may limit rates, too, and has the header alone
+        document = {"retry_after": int(retry_after or ""), **document}
+    raise (Unreachable if status >= 500 or status == 429 else ServiceError)(message, status, document)
 
 
 def as_label(value: Any) -> Any:

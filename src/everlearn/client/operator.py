@@ -40,6 +40,18 @@ class Operator:
         """Set the mode of the agent: ``learn``, ``frozen`` or ``shadow``."""
         return self._document("PUT", "/mode", {"mode": mode})
 
+    def promotion(self, rule: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Set the rule by which the agent in shadow mode takes control, or the same one again; None removes it."""
+        return self._change("PUT", "/promotion", {"rule": None if rule is None else dict(rule)})
+
+    def demote(self) -> dict[str, Any]:
+        """Return to shadow mode after a promotion; the promotion rule rests until it is set again."""
+        return self._change("POST", "/demote", None)
+
+    def report(self) -> dict[str, Any]:
+        """Return how the agent in shadow mode compares with the controller in charge; allow some seconds for it."""
+        return self._document("GET", "/report")
+
     def reward(self, step: int, reward: float) -> None:
         """Send the reward of a step that was observed without one; repeating it changes nothing."""
         self._document("POST", "/reward", {"step": step, "reward": reward})

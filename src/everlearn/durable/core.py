@@ -14,8 +14,9 @@ from types import EllipsisType
 from typing import Any
 
 from everlearn.agents.agent import Agent
+from everlearn.agents.prices import MEASURES, Measures, measured
 from everlearn.agents.snapshot import unpack
-from everlearn.durable.choice import explored, greedy, labels_of, mask_of, packed, proposal, unpacked
+from everlearn.durable.choice import explored, greedy, labels_of, mask_of, packed, proposal, unpacked, weights
 from everlearn.durable.drift import Gauge
 from everlearn.durable.entry import (
     MODES,
@@ -31,6 +32,7 @@ from everlearn.durable.entry import (
     first_check,
     pack_numbers,
 )
+from everlearn.durable.promotion import NEVER, Rule, Trial, pack_mode
 from everlearn.durable.setup import Setup
 from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, RewardError, require
 from everlearn.labels import as_label
@@ -53,13 +55,19 @@ class Core:
         self.changed: dict[str, Any] | None = None  # the last change that was accepted: its step, and what changed
         self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
-        self.waiting: dict[int, Experience] = {}  # by step, what has happened and whose rewards are still to come
+        self.waiting: dict[int, tuple[Experience, Measures]] = {}  # by step, what happened, if its reward is to come
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
+        self.trial = Trial()  # what the promotion rule knows
         self._mode = Mode.LEARN
         self._prepared: Entry | None = None
         self._snapshot_step = 0
         self._every = (1 << self.agent.indexed.actions) - 1
         self._learned = self.agent.learned
+        self._declared = [name for name, ends in zip(MEASURES, setup.measures, strict=True) if ends is not None]
+        self.look_at = NEVER  # the step at which the promotion rule looks at its evidence
+        if setup.promotion is not None:
+            weights(self.agent)  # raises now if the design has no policy to judge
+            self._plan_look()
 
     @property
     def t(self) -> int:
@@ -170,14 +178,23 @@ class Core:
             "reward": entry.reward if outcome.reward is None else outcome.reward,
             "following": entry.following if outcome.state is None else indexed.state(as_label(outcome.state)),
             "allowed": entry.allowed if mask is ... else None if mask is None else packed(mask),
+            "payload": self._payload(entry, outcome),
         }
         other = entry._replace(**reported)
         if entry != other:
             row, other_row = (content.described(self.agent.task) for content in (entry, other))
-            name = next((name for name in row if row[name] != other_row[name]), "check")
-            difference = f"{name} {row[name]!r}, not {other_row[name]!r}"
+            name = next((name for name in {**row, **other_row} if row.get(name) != other_row.get(name)), "check")
+            difference = f"{name} {row.get(name)!r}, not {other_row.get(name)!r}"
             raise Conflict(f"step {step} is recorded with other content: {difference}; step {due} is due", due, row)
         return entry
+
+    def _payload(self, entry: Entry, outcome: Outcome) -> bytes | None:
+        """Return the payload of a row with the measures that are reported again."""
+        numbers, reported = entry.numbers, (outcome.duration, outcome.cost)
+        measures = (
+            numbers.get(name) if value is None else value for name, value in zip(MEASURES, reported, strict=True)
+        )
+        return pack_numbers({**numbers, **measured(self.setup.prices, *measures)})
 
     def prepare(
         self,
@@ -185,14 +202,12 @@ class Core:
         executed: Label | None = None,
         reward: float | None = None,
         state: Label | None = None,
+        duration: float | None = None,
+        cost: float | None = None,
         *,
         kind: int = Kind.OBSERVED,
-        numbers: dict[str, float] | None = None,
     ) -> Entry:
-        """Return the entry of an observation, checked; nothing is changed.
-
-        ``numbers`` are recorded with it by their names, beside those of the proposal.
-        """
+        """Return the entry of an observation, checked; nothing is changed."""
         self.require_working()
         indexed = self.agent.indexed
         action = self._executed(executed)
@@ -212,7 +227,7 @@ class Core:
         self.agent.upcoming  # noqa: B018 - a schedule that leaves its domain raises now, before anything is written
         earned = None if earned is None else earned + 0.0  # SQLite does not store -0.0
         noted = self.noted if self.agent.pending is not None else {}
-        payload = pack_numbers({**noted, **(numbers or {})})
+        payload = pack_numbers({**noted, **measured(self.setup.prices, duration, cost)})
         return self.entry(kind, self.step + 1, action, index, earned, following, payload)
 
     def pay(self, step: int, reward: object, recorded: Callable[[int, int], float | None]) -> Entry | None:
@@ -255,12 +270,28 @@ class Core:
         except OverflowError:
             return self.agent.task.reward.check(math.inf)
 
-    def change_mode(self, mode: str) -> Entry:
-        """Return the entry of a change of mode."""
+    def change_mode(self, mode: str, note: dict[str, Any] | None = None) -> Entry:
+        """Return the entry of a change of mode, with a note if it is one of the promotion rule."""
         require(mode in MODES, "mode", mode, f"known: {', '.join(MODES)}")
         if mode == "frozen":
             greedy(self.agent, self.agent.situation, self._every)  # raises now if the design cannot act so
-        return self.entry(Kind.MODE, self.step, payload=mode.encode())
+        return self.entry(Kind.MODE, self.step, payload=pack_mode(mode, note))
+
+    def demote(self) -> Entry:
+        """Return the entry that undoes a promotion: back to shadow mode; the rule rests until it is set again."""
+        return self.change_mode("shadow", {"event": "demoted", "reason": "an operator"})
+
+    def arm(self, rule: Rule | None) -> Entry:
+        """Return the entry of a promotion rule that is set, or set again."""
+        if self.setup.check_promotion(rule) is not None:
+            weights(self.agent)  # raises if the design has no policy to judge
+        note = {"event": "armed", "rule": None if rule is None else rule.document()}
+        return self.change_mode(self.mode, note)
+
+    def rearm(self) -> None:
+        """Let the promotion rule begin again, because it is another one."""
+        self.trial = self.trial.noted(self.mode, self.step, {"event": "armed"})
+        self._plan_look()
 
     def forget(self, mask: int | None) -> Entry | None:
         """Return the entry that withdraws the pending action, so that another can be chosen from a mask.
@@ -324,7 +355,7 @@ class Core:
         if entry.kind in OBSERVATIONS:
             self._observe(entry)
         elif entry.kind == Kind.MODE:
-            self._mode = MODES.index((entry.payload or b"").decode())
+            self._enter(entry)
         elif entry.kind in (Kind.ROLLBACK, Kind.IMPORT):
             self._adopt(entry)
         elif entry.kind == Kind.REWARD:
@@ -334,6 +365,16 @@ class Core:
         elif entry.kind == Kind.CHANGE:
             self.changed = {"step": entry.step, "changes": entry.accepted.changes}
         self.step, self.seq, self.check = entry.step, entry.seq, entry.check
+
+    def _enter(self, entry: Entry) -> None:
+        mode, note = entry.changed_mode
+        self._mode = MODES.index(mode)
+        self.trial = self.trial.noted(mode, entry.step, note)
+        self._plan_look()
+
+    def _plan_look(self) -> None:
+        rule = self.setup.promotion
+        self.look_at = NEVER if rule is None else self.trial.next_look(rule, self.mode)
 
     def _propose_again(self, entry: Entry) -> None:
         """Propose what an entry of the journal says was proposed; raise if that is not what happens.
@@ -358,37 +399,51 @@ class Core:
         action, index, reward = entry.executed, entry.observation, entry.reward
         if action is None or index is None or not math.isfinite(reward or 0.0):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
+        experience = Experience(entry.state, action, index, math.nan, entry.following)
+        measures = self._measures(entry)
         if reward is None:
-            self.waiting[entry.step] = Experience(entry.state, action, index, math.nan, entry.following)
-        elif self._learns(entry.state, action):
-            self._learn(Experience(entry.state, action, index, self._learned(reward), entry.following))
+            self.waiting[entry.step] = experience, measures
+        elif self._learns(experience):
+            self._learn(experience, reward, measures)
         self.agent.move(entry.following)
         self.asked = None
         if reward is not None and entry.kind == Kind.OBSERVED:
-            self.gauge.add(reward, entry.step)
-        if self.waiting:  # what has not come by now is not learned from
-            self.waiting.pop(entry.step - self.setup.reward_delay, None)
+            self.gauge.add(reward, entry.step, **measures)
+        self.waiting.pop(entry.step - self.setup.reward_delay, None)  # what has not come by now is not learned from
 
     def _complete(self, entry: Entry) -> None:
         """Learn from a step whose reward has come; the aleatoric state and the pending action stay."""
-        experience, reward = self.waiting.pop(entry.rewarded, None), entry.reward
-        if experience is None or reward is None or not math.isfinite(reward):
+        waited, reward = self.waiting.pop(entry.rewarded, None), entry.reward
+        if waited is None or reward is None or not math.isfinite(reward):
             raise Corrupt(f"row {entry.seq}: a reward of a step that has one, or that is not there")
-        if self._learns(experience.aleatoric_state, experience.action):
+        experience, measures = waited
+        if self._learns(experience):
             pending = self.agent.pending
-            self._learn(experience._replace(reward=self._learned(reward)))
+            self._learn(experience, reward, measures)
             self.agent.move(entry.following)
             self.agent.pending = pending
-        self.gauge.add(reward, entry.rewarded)
+        self.gauge.add(reward, entry.rewarded, **measures)
 
-    def _learns(self, aleatoric_state: int, action: int) -> bool:
-        """Return whether it learns now from an action in a state."""
-        may = self.may(aleatoric_state) >> action & 1
+    def _measures(self, entry: Entry) -> Measures:
+        """Return the duration and the cost of a step, where the setup declares them."""
+        if not self._declared:
+            return {}
+        numbers = entry.numbers
+        if not all(name in numbers for name in self._declared):
+            raise Corrupt(f"row {entry.seq}: an observation without its parts")
+        return {name: numbers[name] for name in self._declared}
+
+    def _learns(self, experience: Experience) -> bool:
+        """Return whether it learns from an experience now."""
+        may = self.may(experience.aleatoric_state) >> experience.action & 1
         return self.failure is None and self._mode != Mode.FROZEN and bool(may)
 
-    def _learn(self, experience: Experience) -> None:
+    def _learn(self, experience: Experience, reward: float, measures: Measures) -> None:
+        """Learn from a step; what the design is shown of its reward depends on prices, if there are any."""
+        prices = self.agent.prices
+        shown = self._learned(reward) if prices is None else prices.learned(reward, **measures)
         try:
-            self.agent.learn(experience)
+            self.agent.learn(experience._replace(reward=shown))
         except Exception as error:
             raise self._failed("learn", self.next_step, error) from error
 
@@ -403,7 +458,12 @@ class Core:
         """Return everything that it is."""
         more = {"step": self.step, "mode": self.mode, "asked": self.asked, "check": self.check, "changed": self.changed}
         if self.waiting:
-            more["waiting"] = [[step, *map(int, (*e[:3], e[4]))] for step, e in self.waiting.items()]
+            more["waiting"] = [
+                [step, *map(int, (*e[:3], e[4])), *([measures] if measures else [])]
+                for step, (e, measures) in self.waiting.items()
+            ]
+        if self.setup.promotion is not None or self.trial.promotions:
+            more["trial"] = self.trial.document()
         if self.noted and self.agent.pending is not None:
             more["noted"] = self.noted
         if self.failure is not None:
@@ -424,8 +484,13 @@ class Core:
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
         self.failure = Failed(*more["failure"]) if "failure" in more else None
+        self.trial = Trial.read(more["trial"]) if "trial" in more else Trial()
+        self._plan_look()
         self.noted, waiting = more.get("noted", {}), more.get("waiting", [])
-        self.waiting = {step: Experience(s, a, o, math.nan, following) for step, s, a, o, following in waiting}
+        self.waiting = {
+            step: (Experience(s, a, o, math.nan, following), *(measures or [{}]))
+            for step, s, a, o, following, *measures in waiting
+        }
         if more["gauge"] is not None:  # a snapshot of an earlier version may have none
             self.gauge.restore(more["gauge"])
         self.note_snapshot()

@@ -17,6 +17,8 @@ an epoch R_n + c (alarms so far) - n is a supermartingale, and the expected numb
 most M / c, whatever happened in other epochs.  So among n batches, n a multiple of M, the expected number of false
 alarms is at most n / c, where c is the ``rarity``, for any distribution of rewards.  Averages that rise while an agent
 learns only make alarms rarer.
+
+If decisions take different times, every average, that of a batch included, is per unit of time.
 """
 
 from __future__ import annotations
@@ -68,22 +70,27 @@ class Gauge:
         self.rarity = float(convert(rarity, float, "drift.rarity"))
         require(1 < self.rarity < math.inf, "drift.rarity", rarity, "give a finite number of batches above 1")
         self.count, self.total = 0, 0.0
+        self.time, self.cost = 0.0, 0.0  # sums of durations, one per step unless they are given, and of costs
         self.alarms = 0
         self.last: Alarm | None = None
-        self._within, self._sum = 0, 0.0
+        self._within, self._sum, self._span = 0, 0.0, 0.0
+        self._last_span = float(self.batch)  # how long the last batch took
         self._before: list[float] = []
         self._present: list[float] = []
         self._statistic = 0.0
 
-    def add(self, reward: float, step: int) -> None:
+    def add(self, reward: float, step: int, duration: float = 1.0, cost: float = 0.0) -> None:
         """Add the reward of a step."""
         self.count += 1
         self.total += reward
+        self.time += duration
+        self.cost += cost
         self._within += 1
         self._sum += reward
+        self._span += duration
         if self._within == self.batch:
-            self._close(self._sum / self.batch, step)
-            self._within, self._sum = 0, 0.0
+            self._close(self._sum / self._span, step)
+            self._within, self._sum, self._span, self._last_span = 0, 0.0, 0.0, self._span
 
     def _close(self, mean: float, step: int) -> None:
         past = self._before + self._present
@@ -100,14 +107,19 @@ class Gauge:
     @property
     def average(self) -> float | None:
         """The average of all rewards."""
-        return self.total / self.count if self.count else None
+        return self.total / self.time if self.count else None
+
+    @property
+    def average_cost(self) -> float | None:
+        """The average of all costs."""
+        return self.cost / self.time if self.count else None
 
     @property
     def recent(self) -> float | None:
         """The average over the current batch and the one before it."""
         closed = (self._present or self._before)[-1:]
-        number = self._within + self.batch * len(closed)
-        return (self._sum + self.batch * sum(closed)) / number if number else None
+        time = self._span + self._last_span * len(closed)
+        return (self._sum + self._last_span * sum(closed)) / time if time else None
 
     def report(self) -> dict[str, Any]:
         """Return the state of the alarm, as a JSON document."""
@@ -121,15 +133,20 @@ class Gauge:
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything that it holds; JSON preserves the numbers to the last bit."""
+        times = [self.time, self.cost, self._span, self._last_span]
+        measured = times != [self.count, 0.0, self._within, self.batch]  # otherwise they follow from the counts
         return {
             "sums": [self.count, self.total, self._within, self._sum, self._statistic],
             "batches": [self._before, self._present],
             "alarms": [self.alarms, None if self.last is None else list(self.last)],
+            **({"times": times} if measured else {}),
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Resume from what :meth:`snapshot` returned."""
         self.count, self.total, self._within, self._sum, self._statistic = snapshot["sums"]
+        counted = [float(self.count), 0.0, float(self._within), float(self.batch)]
+        self.time, self.cost, self._span, self._last_span = snapshot.get("times", counted)
         before, present = snapshot["batches"]
         self._before, self._present = list(before), list(present)
         self.alarms, last = snapshot["alarms"]

@@ -9,6 +9,7 @@ import zlib
 from typing import Any, NamedTuple
 
 from everlearn.durable.choice import unpacked
+from everlearn.durable.promotion import unpack_mode
 from everlearn.errors import Corrupt
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
@@ -43,6 +44,8 @@ class Outcome(NamedTuple):
     executed: Label | None = None
     reward: float | None = None
     state: Label | None = None  # the aleatoric state that followed
+    duration: float | None = None  # how long the decision took
+    cost: float | None = None
 
 
 class Checkpoint(NamedTuple):
@@ -87,7 +90,7 @@ class Entry(NamedTuple):
     observation: int | None
     reward: float | None  # in the units of the task
     following: int  # the aleatoric state after it
-    payload: bytes | None  # numbers, a state after a rollback or an import, a mode, an accepted change, or a step
+    payload: bytes | None  # numbers, a state after a rollback or import, a mode and a note, a change, or a step
     check: int  # see checksum
 
     @property
@@ -117,6 +120,14 @@ class Entry(NamedTuple):
         return int(text)
 
     @property
+    def changed_mode(self) -> tuple[str, dict[str, Any] | None]:
+        """The mode after a row of kind mode, and its note, if the promotion rule has one."""
+        mode, note = unpack_mode(self.payload or b"", self.seq)
+        if mode not in MODES:
+            raise Corrupt(f"row {self.seq}: {mode!r} is no mode")
+        return mode, note
+
+    @property
     def accepted(self) -> Accepted:
         """The content of a row of kind change."""
         try:
@@ -129,13 +140,12 @@ class Entry(NamedTuple):
 
     def described(self, task: Task) -> dict[str, Any]:
         """Return the row by labels, as a JSON document."""
-        moment = datetime.datetime.fromtimestamp(self.at, datetime.UTC)
         mask = None if self.allowed is None else unpacked(self.allowed)
         document: dict[str, Any] = {
             "seq": self.seq,
             "step": self.step,
             "kind": KINDS[self.kind],
-            "at": moment.isoformat(timespec="microseconds"),
+            "at": moment(self.at),
             "mode": MODES[self.mode],
             "state": task.states[self.state],
             "allowed": None
@@ -150,7 +160,8 @@ class Entry(NamedTuple):
         }
         payload = self.payload or b""
         if self.kind == Kind.MODE:
-            document["to"] = payload.decode()
+            mode, note = self.changed_mode
+            document |= {"to": mode} if note is None else {"to": mode, "promotion": note}
         elif self.kind in (Kind.ROLLBACK, Kind.IMPORT):
             document["bytes"] = len(payload)
         elif self.kind == Kind.REWARD:
@@ -158,6 +169,11 @@ class Entry(NamedTuple):
         elif self.kind == Kind.CHANGE:
             document |= {"changes": self.accepted.changes, "relearned_since": self.accepted.relearned_since}
         return document
+
+
+def moment(at: float) -> str:
+    """Return a time in seconds since 1970 as a text."""
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="microseconds")
 
 
 def pack_numbers(numbers: dict[str, float]) -> bytes | None:

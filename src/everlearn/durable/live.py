@@ -18,6 +18,7 @@ from everlearn.durable.database import is_begun
 from everlearn.durable.drift import Alarm
 from everlearn.durable.entry import Entry, Outcome
 from everlearn.durable.logs import read_log, warmed
+from everlearn.durable.promotion import Rule
 from everlearn.durable.setup import Setup, make_setup, simple
 from everlearn.durable.store import Store
 from everlearn.durable.trial import try_state
@@ -45,6 +46,9 @@ def live(
     reward: object = None,
     reward_range: tuple[float, float] | None = None,
     reward_delay: int | None = None,
+    durations: tuple[float, float] | None = None,
+    cost_range: tuple[float, float] | None = None,
+    limit: float | None = None,
     raw: bool | None = None,
     agent: object = None,
     schedule: object = None,
@@ -55,6 +59,7 @@ def live(
     snapshot_every: int | None = None,
     retain: int | None = None,
     drift: Mapping[str, Any] | None = None,
+    promotion: Mapping[str, Any] | None = None,
     accept_changes: bool = False,
 ) -> Live:
     """Open the durable agent in a directory, or create it there.
@@ -84,6 +89,12 @@ def live(
     reward_delay:
         for ``reward="given"``: the maximum number of steps after which you may still pass the reward of a step, with
         ``Live.reward``
+    durations:
+        the least and the greatest duration of a decision, if decisions take different times: you pass the duration to
+        ``observe``, and the agent maximises the reward per unit of time
+    cost_range, limit:
+        the least and the greatest cost of a decision, and what the average cost may be at most, per step, or per unit
+        of time if there are durations: you pass the cost to ``observe``, and the agent learns to keep the limit
     agent, schedule, parameters, seed:
         as in :class:`everlearn.Agent`
     explore:
@@ -97,6 +108,9 @@ def live(
         minimum number of most recent steps to retain in the journal; all by default
     drift:
         ``{"batch": 1000, "rarity": 10000}``, see :mod:`everlearn.durable.drift`
+    promotion:
+        when an agent in shadow mode takes control, such as ``{"gain": 0, "hours": 24}``, see
+        :class:`everlearn.durable.promotion.Rule`
     accept_changes:
         accept changed arguments, so that the agent resumes; the change is recorded in the journal
 
@@ -144,6 +158,7 @@ class Live:
             self.store.close()
             raise
         self._given = {**self.core.setup.objects, "parameters": setup.get("parameters")}  # the rest is on disk
+        self._look()  # a crash may have come between an observation and the look that was due after it
 
     def __repr__(self) -> str:
         """Return one line: the design, the task, the directory and the step."""
@@ -190,6 +205,8 @@ class Live:
         reward: float | None = None,
         state: Label | None = None,
         *,
+        duration: float | None = None,
+        cost: float | None = None,
         step: int | None = None,
     ) -> float | None:
         """Learn from an observation, and return the reward.  The observation is on disk when this method returns.
@@ -205,19 +222,23 @@ class Live:
             :meth:`reward` later
         state:
             the next aleatoric state, if the agent was created with ``aleatoric="given"``
+        duration, cost:
+            how long the decision took and what it cost, if the agent was created with ``durations`` or a ``limit``
         step:
             the step number, which makes retries idempotent: if this step is already recorded with the same values,
             nothing changes; with different values, :exc:`everlearn.errors.Conflict` is raised
 
         """
         with self._turn:
-            outcome = Outcome(observation, executed, reward, state)
+            outcome = Outcome(observation, executed, reward, state, duration, cost)
             entry = None
             if step is not None:
                 entry = self.core.recall(whole(step, "step", least=1), outcome, self.store.recorded)
             if entry is None:
                 entry = self.core.prepare(*outcome)
                 self._commit(entry)
+                if self.core.step >= self.core.look_at:
+                    self._look()
             return entry.reward
 
     def reward(self, step: int, reward: float) -> None:
@@ -254,6 +275,20 @@ class Live:
             except StoreFull as error:  # the observation is safe without it, and the next observation tries again
                 LOG.warning("no snapshot at step %d: %s", self.core.step, error)
 
+    def _look(self) -> None:
+        """Let the promotion rule look at its evidence, if that is due; what was observed is safe in any case."""
+        if self.core.step < self.core.look_at:
+            return
+        from everlearn.analysis.promotion import answer, entry_of, question
+
+        try:
+            while self.core.step >= self.core.look_at:
+                asked = question(self.core)
+                look = None if asked is None else answer(self.store, self.core.agent.task, asked)
+                self._commit(entry_of(self.core, look))
+        except Exception as error:  # the observation is safe, and the next one tries again
+            LOG.warning("the promotion rule could not look at step %d: %s", self.core.step, error)
+
     @property
     def step(self) -> int:
         """The number of observations so far."""
@@ -288,6 +323,30 @@ class Live:
         Pass ``executed`` to every ``observe``.
         """
         self._change_mode("shadow")
+
+    def demote(self) -> None:
+        """Return to shadow mode after a promotion; the promotion rule rests until it is set again."""
+        with self._turn:
+            self._commit(self.core.demote())
+
+    def set_promotion(self, rule: Mapping[str, Any] | None) -> None:
+        """Set the promotion rule, or the same one again, so that it begins anew; None removes it."""
+        with self._turn:
+            known = Rule.read(rule)
+            entry, self._current = self.core.arm(known), False
+            self.store.arm(NAME, self.core, entry, known)
+            self.core.apply(entry)
+            self._current = True
+
+    def report(self, confidence: float = 0.95) -> dict[str, Any]:
+        """Return how the agent in shadow mode compares with the controller in charge, as a JSON document.
+
+        See :func:`everlearn.shadow_report`.
+        """
+        from everlearn.analysis.shadow import report_of
+
+        with self._turn:
+            return report_of(self.store, NAME, self.core, confidence).to_dict()
 
     def _change_mode(self, mode: str) -> None:
         with self._turn:

@@ -17,7 +17,8 @@ from everlearn.files import as_path
 from everlearn.labels import as_label
 from everlearn.protocol import Label
 
-COLUMNS = ("observation", "action", "reward", "state")
+COLUMNS = ("observation", "action", "reward", "state", "duration", "cost")
+NUMBERS = ("reward", "duration", "cost")
 
 
 def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[Core, list[Entry]]:
@@ -51,7 +52,7 @@ def _outcome(row: Any, number: int) -> Outcome:
     if isinstance(row, Mapping):
         fine = {"observation", "action"} <= set(row) <= set(COLUMNS)
         require(fine, f"row {number} of the log", dict(row), remedy)
-        return Outcome(row["observation"], row["action"], row.get("reward"), row.get("state"))
+        return Outcome(row["observation"], row["action"], *(row.get(name) for name in COLUMNS[2:]))
     fine = isinstance(row, list | tuple) and 2 <= len(row) <= len(COLUMNS)
     require(fine, f"row {number} of the log", row, remedy)
     return Outcome(*row)
@@ -98,6 +99,6 @@ def _cell(key: Any, text: Any, finders: dict[str, Any], number: int) -> Any:
     where = f"row {number} of the log"
     require(key is not None and text is not None, where, text, "has another number of columns than the header")
     try:
-        return float(text) if key == "reward" else finders[key](text)
+        return float(text) if key in NUMBERS else finders[key](text)
     except ValueError as error:
         raise InputError(where, text, str(error)) from None

@@ -39,6 +39,7 @@ LATE = 10 * MOST_DELAY
 
 _MODE = " ".join(f"WHEN {number} THEN '{mode}'" for number, mode in enumerate(MODES))
 _NEW_MODE = " ".join(f"WHEN CAST('{mode}' AS BLOB) THEN '{mode}'" for mode in MODES)
+_NAMED = "substr(journal.payload, 1, coalesce(nullif(instr(journal.payload, x'0a'), 0) - 1, length(journal.payload)))"
 _STANDINGS = f"""
 WITH latest AS (
     SELECT id, name, (SELECT max(seq) FROM journal WHERE agent = id) AS "row",
@@ -47,7 +48,7 @@ WITH latest AS (
 )
 SELECT name, coalesce(snapshots.step, journal.step), CASE
     WHEN snapshots.seq IS NOT NULL THEN CASE WHEN json_valid(more) THEN json_extract(more, '$.mode') END
-    WHEN journal.kind = {Kind.MODE} THEN CASE journal.payload {_NEW_MODE} END
+    WHEN journal.kind = {Kind.MODE} THEN CASE {_NAMED} {_NEW_MODE} END
     ELSE CASE journal.mode {_MODE} END END
 FROM latest
 LEFT JOIN journal ON journal.agent = id AND journal.seq = "row"

@@ -8,6 +8,7 @@ To add a key, add it to ``KEYS`` and to the arguments of :func:`everlearn.durabl
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import numbers
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 from everlearn.agents.agent import Agent, whole
 from everlearn.agents.design import Design
+from everlearn.agents.prices import Prices, Range, make_prices
 from everlearn.agents.spec import DEFAULT_AGENT, read_specs, split
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.durable.declaration import (
@@ -32,6 +34,7 @@ from everlearn.durable.declaration import (
 )
 from everlearn.durable.drift import Gauge
 from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule, task_of_face
+from everlearn.durable.promotion import Rule
 from everlearn.errors import InputError, LabelError, require
 from everlearn.labels import as_label, check_label, check_labels, encode
 from everlearn.registry import MOST_STEPS, plain
@@ -56,6 +59,9 @@ KEYS = {
     "reward": Key(GIVEN, of_task=True),
     "reward_range": Key(of_task=True),
     "reward_delay": Key(0, change=True),
+    "durations": Key(change=False),
+    "cost_range": Key(change=False),
+    "limit": Key(change=True),
     "raw": Key(False, of_task=True),
     "agent": Key(DEFAULT_AGENT),
     "schedule": Key(),
@@ -66,6 +72,7 @@ KEYS = {
     "snapshot_every": Key(10_000, change=True),
     "retain": Key(change=True),
     "drift": Key({}, change=False),
+    "promotion": Key(change=True),
 }
 MOST_DELAY = 10_000
 """For how many steps a reward may be waited for; what waits is part of every snapshot."""
@@ -106,8 +113,22 @@ class Setup:
         self.gives_state = self.document["aleatoric"] == GIVEN
         self.observes_state = self.gives_state and set(self.task.observations) == set(self.task.states)
         self.explore = _rate(self.values["explore"])
+        self.prices = self._prices()
+        self.promotion = self.check_promotion(Rule.read(self.values["promotion"]))
         self.drift = _drift(self.values["drift"])
         self.allowed = _allowed(self.values["allowed"], self.task)
+
+    def _prices(self) -> Prices | None:
+        """Return new prices, if durations or a limit are declared."""
+        prices = make_prices(self.task.reward, *(self.values[key] for key in ("durations", "cost_range", "limit")))
+        raw = self.values["raw"] and prices is not None
+        require(not raw, "raw", True, "with durations or a limit the agent learns from numbers in [0, 1]; leave it out")
+        return prices
+
+    @property
+    def measures(self) -> tuple[Range | None, Range | None]:
+        """The ranges of the duration and of the cost that come with each observation; None where none comes."""
+        return (None, None) if self.prices is None else (self.prices.durations, self.prices.cost_range)
 
     @property
     def objects(self) -> dict[str, Any]:
@@ -148,9 +169,25 @@ class Setup:
         if agent and agent["functions"] and self.design.own:
             self.design = replace(self.design, name=agent["name"])
 
+    def check_promotion(self, rule: Rule | None) -> Rule | None:
+        """Return a promotion rule if the agent can have it."""
+        fine = rule is None or self.prices is None
+        remedy = "a rule judges reward per step, and this agent has durations or costs; leave it out"
+        require(fine, "promotion", rule and rule.document(), remedy)
+        return rule
+
+    def with_promotion(self, rule: Rule | None) -> Setup:
+        """Return the same setup with another promotion rule."""
+        other = copy.copy(self)
+        document = None if rule is None else rule.document()
+        other.document, other.values = ({**each, "promotion": document} for each in (self.document, self.values))
+        other.promotion = rule
+        return other
+
     def agent(self) -> Agent:
         """Return a new agent; what is forbidden has the value minus infinity."""
         agent = Agent(self.task, self.design, seed=self.values["seed"])
+        agent.prices = self._prices()
         if not self.allowed:
             return agent
         values = agent.values if agent.design.masks else None
@@ -232,6 +269,8 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(values["allowed"], Mapping):
         allowed = values["allowed"].items()
         values["allowed"] = [[state, listed(actions, "allowed")] for state, actions in allowed]
+    rule = Rule.read(values["promotion"])
+    values["promotion"] = None if rule is None else rule.document()
     if values["task"] is not None:
         values["aleatoric"] = values["reward"] = "task"
     elif values["observations"] is None and isinstance(values["aleatoric"], str) and values["aleatoric"] == GIVEN:

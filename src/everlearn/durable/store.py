@@ -22,6 +22,7 @@ from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, Kind
 from everlearn.durable.layout import refuse_shards
+from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
@@ -166,6 +167,8 @@ class Store(Reader):
             core.restore(past.snapshot(), exact=False)
         except SnapshotError as error:
             raise Changed(str(self.directory), words, f"what the agent knows does not fit: {error}") from None
+        if former.promotion != setup.promotion:
+            core.rearm()
         entry = core.change(words, since if since != past.step else None)
         core.apply(entry)
         with self.transaction() as run:
@@ -176,6 +179,15 @@ class Store(Reader):
         core.note_snapshot()
         self._note({core.number: entry.seq})
         return core
+
+    def arm(self, name: str, core: Core, entry: Entry, rule: Rule | None) -> None:
+        """Store the promotion rule of an agent, and the row of it that ``Core.arm`` returned; it is then applied."""
+        setup = core.setup.with_promotion(rule)
+        with self.transaction() as run:
+            _update(run, self.enrolled(name)._replace(setup=setup.encoded()))
+            run(database.INSERT_ROW, (core.number, *entry))
+        self._note({core.number: entry.seq})
+        core.setup = setup
 
     def delete(self, name: str) -> None:
         """Delete an agent and everything that is recorded of it."""

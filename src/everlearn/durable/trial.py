@@ -56,6 +56,7 @@ def _take_step(core: Core, number: int) -> None:
         task.actions[number % len(task.actions)],
         task.reward.low if setup.gives_reward else None,
         task.states[number % len(task.states)] if setup.gives_state else None,
+        *(None if ends is None else ends[number % 2] for ends in setup.measures),
     )
     try:
         entry = core.prepare(*outcome)

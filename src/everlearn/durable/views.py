@@ -10,6 +10,8 @@ import numpy as np
 from everlearn._version import __version__
 from everlearn.durable.choice import best_of, weights
 from everlearn.durable.core import Core
+from everlearn.durable.entry import moment
+from everlearn.durable.promotion import NEVER
 from everlearn.labels import show
 
 
@@ -36,6 +38,15 @@ def policy_table(core: Core) -> dict[str, Any]:
     }
 
 
+def greedy_actions(core: Core) -> list[int]:
+    """Return the index of the greedy action in each state, as in :func:`policy_table`."""
+    table = np.asarray(weights(core.agent))
+    actions: list[int] = table.argmax(axis=1).tolist()
+    for state in core.setup.allowed:
+        actions[state] = best_of(table[state].tolist(), core.may(state))
+    return actions
+
+
 def inspect(core: Core) -> dict[str, Any]:
     """Return where an agent stands, and what it knows, by labels."""
     agent, gauge = core.agent, core.gauge
@@ -54,10 +65,33 @@ def inspect(core: Core) -> dict[str, Any]:
         "counts": _by_label(core, "N"),
         "average_reward": gauge.average,
         "recent_average": gauge.recent,
+        "prices": _prices(core),
         "drift": gauge.report(),
         "changed": core.changed,
         "waiting": len(core.waiting),
+        "promotion": promotion(core),
         "quarantined": None if core.failure is None else str(core.failure),
+    }
+
+
+def promotion(core: Core) -> dict[str, Any] | None:
+    """Return what the promotion rule is and knows; None if there never was one."""
+    trial, rule = core.trial, core.setup.promotion
+    if rule is None and not trial.promotions:
+        return None
+    since = None if trial.since is None else {"step": trial.since[0], "at": moment(trial.since[1])}
+    return {
+        "rule": None if rule is None else rule.document(),
+        "armed": rule is not None and trial.armed,
+        "in_control": trial.in_control,
+        "candidates": trial.candidates,
+        "candidate_step": trial.anchor if trial.policy else None,
+        "looks": trial.looks,
+        "next_look": None if core.look_at == NEVER else core.look_at,
+        "exceeded_since": since,
+        "last_look": trial.last,
+        "promotions": trial.promotions,
+        "promoted": trial.promoted,
     }
 
 
@@ -72,8 +106,21 @@ def gauges(core: Core) -> dict[str, float]:
         "quarantined": core.failure is not None,
         "drift_alarms": gauge.alarms,
         "drift_statistic": gauge.report()["statistic"],
+        **(_prices(core) or {}),
+        "shadow": core.mode == "shadow",
+        "promotions": core.trial.promotions,
+        "gain_lower_bound": (core.trial.last or {}).get("lower"),
     }
     return {name: float(value) for name, value in numbers.items() if value is not None}
+
+
+def _prices(core: Core) -> dict[str, float | None] | None:
+    """Return the prices of an agent, and the average cost that the multiplier is to bring below its limit."""
+    prices = core.agent.prices
+    if prices is None:
+        return None
+    limited = prices.limit is not None
+    return {**prices.report(), "average_cost": core.gauge.average_cost if limited else None}
 
 
 def _by_label(core: Core, name: str) -> list[dict[str, Any]] | None:

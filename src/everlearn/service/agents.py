@@ -59,6 +59,7 @@ class Agents:
         self.loaded: dict[str, Loaded] = {}
         self.quarantined: set[int] = set()  # the numbers of agents whose designs have failed
         self._failed: dict[str, tuple[int, Failed]] = {}  # those that must be loaded again, with their numbers
+        self.looking: set[Core] = set()  # those whose promotion rules are to look at their evidence
         self._changed: set[Core] = set()
 
     def core(self, name: str) -> Core:
@@ -79,6 +80,8 @@ class Agents:
         if not loaded.recorded:
             self.store.record_face(record, loaded.core)
         core = self.cores[name] = loaded.core
+        if core.step >= core.look_at:
+            self.looking.add(core)
         _, failure = self._failed.pop(name, (record.number, None))
         if failure is not None and failure.seq > core.seq:  # it failed to act, which is not on disk
             core.failure = failure
@@ -95,7 +98,7 @@ class Agents:
     def create(self, name: str, setup: Setup) -> bool:
         """Create an agent; return whether it is new.  An agent of that name with another setup is a conflict."""
         if name in self.names:
-            if self.core(name).setup.document != setup.document:
+            if _lasting(self.core(name).setup) != _lasting(setup):
                 raise Taken(f"there is an agent {name} already, with another setup")
             return False
         if len(self.names) >= self.limits.agents:
@@ -131,6 +134,8 @@ class Agents:
             self.reread(core, error)
             raise
         self._changed.add(core)
+        if core.step >= core.look_at:
+            self.looking.add(core)
         if core.failure is None:
             self.quarantined.discard(core.number)
         if core.due:
@@ -168,6 +173,11 @@ class Agents:
         if self._changed:
             self._snapshot(sorted(self._changed, key=lambda core: core.number))
         self.store.close()
+
+
+def _lasting(setup: Setup) -> dict[str, Any]:
+    """Return the document of a setup without the promotion rule, which an operator may have changed since."""
+    return {**setup.document, "promotion": None}
 
 
 class Taken(LiveError):  # noqa: N818 - reads as what it is

@@ -21,6 +21,7 @@ from everlearn.service.grants import Scope
 from everlearn.service.guard import Guard
 from everlearn.service.logs import log
 from everlearn.service.problems import Answer
+from everlearn.service.promotion import Promoter
 from everlearn.service.router import Call, Operation, Router
 from everlearn.service.routes import Routes
 from everlearn.service.sandbox import Sandbox
@@ -49,8 +50,10 @@ def make_app(
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, reread, settings))
         watching = loop.create_task(watch(settings))
+        looking = loop.create_task(Promoter(committer, sandbox).run())
         yield
         watching.cancel()
+        looking.cancel()
         await asyncio.to_thread(committer.close)
         await asyncio.to_thread(sandbox.close)  # nobody waits for a trial any more
         log(logging.INFO, "stopped")

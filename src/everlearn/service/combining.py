@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from starlette.types import Message
 
-LEAST = ("everlearn_ready", "everlearn_start_time_seconds")
+LEAST = tuple(
+    f"everlearn_{name}"
+    for name in ("ready", "start_time_seconds", "tokens", "token_file_valid", "token_expiry_time_seconds")
+)
 """The metrics of which the least of all shards counts; of all others, the sum."""
 
 
@@ -88,7 +92,7 @@ def metrics(pages: Sequence[str]) -> str:
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)
+    return "+Inf" if value == math.inf else str(int(value)) if value.is_integer() else repr(value)
 
 
 def _metrics(replies: Sequence[Reply]) -> bytes:

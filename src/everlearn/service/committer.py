@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from everlearn.errors import Corrupt, LiveError, StoreFull
+from everlearn.service.identity import CURRENT, Request
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
 
@@ -61,7 +62,12 @@ class _Job(NamedTuple, Generic[K]):
     agent: str | None
     work: Callable[[K], Any]
     future: asyncio.Future[Any]
+    request: Request | None
+    """Whose request it is, for the log."""
 
+
+Observed = Callable[[list[Request | None], float, BaseException | None], None]
+"""Called with the requests of a transaction, how many seconds it took, and the error if it failed."""
 
 _Answer = tuple[asyncio.Future[Any], Any, BaseException | None]
 
@@ -103,6 +109,7 @@ class Committer(Generic[K]):
         self.healthy = True
         self.keeper: K | None = None  # what the thread owns, once it is open
         self.busy_since: float | None = None  # when the thread began to serve the present group
+        self.observed: Observed | None = None  # called by the thread after every transaction
         self.ended: Callable[[], None] = lambda: None  # called by the thread when it ends
         self._open = open_keeper
         self._queue: queue.SimpleQueue[_Job[K] | None] = queue.SimpleQueue()
@@ -156,7 +163,7 @@ class Committer(Generic[K]):
             self.metrics.refused += 1
             raise Busy
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._queue.put(_Job(agent, work, future))
+        self._queue.put(_Job(agent, work, future, CURRENT.get()))
         try:
             return await future
         except Unready as error:
@@ -188,8 +195,11 @@ class Committer(Generic[K]):
                 try:
                     self._serve(keeper, batch)
                 except Exception as error:  # an error in one group is an error for that group
-                    log(logging.ERROR, "a group of requests failed", error=repr(error))
+                    CURRENT.set(None)
+                    requests = [job.request.id.decode() for job in batch if job.request is not None]
+                    log(logging.ERROR, "a group of requests failed", requests=requests, error=repr(error))
                     _deliver([(job.future, None, error) for job in batch])
+                CURRENT.set(None)  # what is logged from now on concerns no request
                 self.busy_since = None
         except BaseException as error:
             log(logging.CRITICAL, "the committer has ended", error=repr(error))
@@ -230,6 +240,7 @@ class Committer(Generic[K]):
                 if job.agent in held:
                     later.append(job)
                     continue
+                CURRENT.set(job.request)
                 result, error = _attempt(job.work, keeper)
                 if isinstance(result, Prepared) and job.agent is not None:
                     prepared.append((job, result))
@@ -246,16 +257,26 @@ class Committer(Generic[K]):
             return []
         began = time.perf_counter()
         _, error = _attempt(keeper.append, [entry.entry for _, entry in prepared])
+        if self.observed is not None:
+            self._observe(self.observed, prepared, time.perf_counter() - began, error)
         if error is None:
             self.healthy = True
             self.metrics.committed(len(prepared), time.perf_counter() - began)
-            return [(job.future, *_attempt(entry.then)) for job, entry in prepared]
+            return [(job.future, *_attempt(_learn, job, entry)) for job, entry in prepared]
         if len(prepared) > 1:
             return [answer for pair in prepared for answer in self._commit(keeper, [pair])]
         self.healthy = self.healthy and not _is_of_the_disk(error)
         self.metrics.failed_commits += 1
+        CURRENT.set(prepared[0][0].request)
         log(logging.ERROR, "commit failed", agent=prepared[0][0].agent, error=repr(error))
         return [(prepared[0][0].future, None, error)]
+
+    def _observe(self, observed: Observed, prepared: list[Any], seconds: float, error: BaseException | None) -> None:
+        """Report a transaction; whatever is wrong with that must not touch the requests."""
+        try:
+            observed([job.request for job, _ in prepared], seconds, error)
+        except Exception as problem:
+            log(logging.WARNING, "a transaction could not be reported", error=repr(problem))
 
 
 def _is_of_the_disk(error: BaseException) -> bool:
@@ -263,6 +284,12 @@ def _is_of_the_disk(error: BaseException) -> bool:
     return isinstance(error, StoreFull | Corrupt | OSError) or isinstance(
         error.__cause__, OSError | sqlite3.OperationalError
     )
+
+
+def _learn(job: _Job[Any], entry: Prepared) -> Any:
+    """Do what follows a row that is on disk now."""
+    CURRENT.set(job.request)
+    return entry.then()
 
 
 def _attempt(work: Callable[..., Any], *arguments: Any) -> tuple[Any, BaseException | None]:

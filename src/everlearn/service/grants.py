@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
 
@@ -60,6 +60,8 @@ class Grant:
     """Names of agents, or beginnings of names, which end with an asterisk; if there are none, all agents are meant."""
     expires: float = math.inf
     """Seconds since 1970."""
+    key: bytes = field(default=b"", compare=False, repr=False)
+    """The hash of the token, which tells it from others."""
 
     def covers(self, agent: str | None) -> bool:
         """Return whether the token is for an agent; None is a request that names none."""

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from itertools import accumulate
 
@@ -18,9 +20,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everlearn.hosts import foreign_header
 from everlearn.service.grants import Grant
-from everlearn.service.logs import LOG
+from everlearn.service.identity import CURRENT, Request, identify
+from everlearn.service.logs import LOG, log
 from everlearn.service.metrics import Metrics
 from everlearn.service.protocol import ARRIVED
+from everlearn.service.rates import Rates
 from everlearn.service.router import Operation
 from everlearn.service.settings import MOST_DEPTH, Settings
 
@@ -40,7 +44,7 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 ]
-STANDARD = frozenset(name for name, _ in _HEADERS)
+STANDARD = frozenset(name for name, _ in _HEADERS) | {b"x-request-id"}
 """The headers that every answer has."""
 
 _STRING = re.compile(rb'"[^"]*"?')
@@ -53,9 +57,17 @@ _ASIDE = 1 << 16
 class Refused(Exception):  # noqa: N818 - reads as what it is
     """A request that is refused before the application sees it."""
 
-    def __init__(self, status: int, error: str, message: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        message: str,
+        headers: list[tuple[bytes, bytes]] | None = None,
+        **more: float,
+    ) -> None:
         super().__init__(message)
-        self.status, self.error, self.message, self.headers = status, error, message, headers or []
+        self.status, self.headers = status, headers or []
+        self.document = {"error": error, "message": message, **more}
 
 
 class Guard:
@@ -70,6 +82,8 @@ class Guard:
     ) -> None:
         self.app, self.settings, self.metrics, self.find = app, settings, metrics, find
         self._foreign = lru_cache(MOST_KNOWN)(self._foreign_header)
+        limits = settings.limits
+        self._rates = Rates(limits.rate, limits.burst) if limits.rate else None
         self._room = {True: asyncio.Semaphore(MOST_STATES), False: asyncio.Semaphore(MOST_LARGE)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,9 +94,10 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        began, answer = time.perf_counter(), _Answer(send)
+        began = time.perf_counter()
+        headers = dict(scope["headers"])  # names are in lower case; of several the last counts
+        answer = _Answer(send, identify(headers))
         try:
-            headers = dict(scope["headers"])  # names are in lower case; of several the last counts
             self._admit(scope, headers)
             is_state = scope["route"] is not None and scope["route"].body is bytes
             if is_state or _is_large(headers):
@@ -104,9 +119,11 @@ class Guard:
                 await answer.refuse(Refused(500, "internal", "something went wrong; the log says what"))
         finally:
             route = scope.get("route")  # a request that was refused may have none
-            self.metrics.requested(
-                "unknown" if route is None else route.label, answer.status, time.perf_counter() - began
-            )
+            seconds = time.perf_counter() - began
+            self.metrics.requested("unknown" if route is None else route.label, answer.status, seconds)
+            if self.settings.access_log:
+                fields = {"method": scope["method"], "path": scope["path"], "status": answer.status}
+                log(logging.INFO, "request", **fields, seconds=round(seconds, 6))
 
     def _foreign_header(self, host: bytes, origin: bytes | None) -> str | None:
         hosts = self.settings.hosts
@@ -121,14 +138,28 @@ class Guard:
             raise Refused(403, "origin", "pages of other sites may not use this service")
         operation, agent = scope["route"], scope["agent"] = self.find(scope["method"], scope["path"])
         if operation is None or operation.scope is not None:
-            scope["grant"] = self._grant(operation, agent, headers.get(b"authorization"))
+            grant = self.settings.tokens.grant(headers.get(b"authorization"))
+            if self._rates is not None:
+                self._limit(
+                    self._rates, grant.key if grant is not None and grant.key else (scope["client"] or ("",))[0]
+                )
+            scope["grant"] = self._granted(operation, agent, grant)
 
-    def _grant(self, operation: Operation | None, agent: str | None, authorization: bytes | None) -> Grant:
+    def _limit(self, rates: Rates, sender: Hashable) -> None:
+        """Refuse a request of a sender that has sent too many: one token, or one address without a valid token."""
+        wait = rates.take(sender)
+        if wait:
+            self.metrics.limited += 1
+            after = (b"retry-after", str(math.ceil(wait)).encode())
+            raise Refused(429, "rate", "too many requests; come again later", [after], retry_after=round(wait, 3))
+
+    def _granted(self, operation: Operation | None, agent: str | None, grant: Grant | None) -> Grant:
         """Return what the token of a request grants; refuse a request that it does not cover."""
-        grant = self.settings.tokens.grant(authorization)
         if grant is None:
             raise Refused(401, "token", "a valid token is needed, as in Authorization: Bearer TOKEN", [_CHALLENGE])
         needed = None if operation is None else operation.scope
+        if grant.name and (request := CURRENT.get()) is not None:
+            request.token = grant.name
         if needed is not None and grant.scope < needed:
             raise Refused(403, "scope", f"this needs a token with scope {needed}, and yours has scope {grant.scope}")
         if not grant.covers(agent):
@@ -226,22 +257,22 @@ def is_deep(body: bytes, most: int = MOST_DEPTH) -> bool:
 class _Answer:
     """Send an answer with the headers that every answer has, and remember its status."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, request: Request) -> None:
+        self._send, self._request = send, request
         self.status = 500
         self.began = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.began, self.status = True, message["status"]
-            message["headers"] = [*message["headers"], *_HEADERS]
+            message["headers"] = [*message["headers"], *_HEADERS, (b"x-request-id", self._request.id)]
         try:
             await self._send(message)
         except OSError:
             raise ClientDisconnect from None
 
     async def refuse(self, refused: Refused) -> None:
-        body = json.dumps({"error": refused.error, "message": refused.message}).encode()
+        body = json.dumps(refused.document).encode()
         length = (b"content-length", str(len(body)).encode())
         headers = [(b"content-type", b"application/json"), length, *refused.headers]
         await self({"type": "http.response.start", "status": refused.status, "headers": headers})

@@ -8,6 +8,7 @@ import sys
 from datetime import UTC, datetime
 
 from everlearn.errors import InputError
+from everlearn.service.identity import CURRENT
 
 LEVELS = ("debug", "info", "warning", "error")
 LOG = logging.getLogger("everlearn.service")
@@ -17,7 +18,7 @@ CONTEXT: dict[str, object] = {}
 
 
 class JsonLines(logging.Formatter):
-    """Write a record as JSON: time, level, message, and what was passed as ``extra={"fields": {...}}``.
+    """Write a record as JSON: time, level, message, the request, and what was passed as ``extra={"fields": {...}}``.
 
     Examples
     --------
@@ -32,6 +33,8 @@ class JsonLines(logging.Formatter):
         """Return one line."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         entry = {"time": when, "level": record.levelname.lower(), "message": record.getMessage(), **CONTEXT}
+        if (request := CURRENT.get()) is not None:
+            entry |= request.fields
         entry |= getattr(record, "fields", {})
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)

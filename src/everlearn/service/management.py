@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from everlearn.durable import audit, database, views
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Entry, Kind, checksum
+from everlearn.durable.entry import Entry, checksum
+from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
 from everlearn.errors import LiveError
 from everlearn.service.agents import Agents, Missing, Stale
@@ -24,8 +25,9 @@ def list_agents(agents: Agents) -> dict[str, Any]:
 
 def _listed(core: Core | None) -> dict[str, Any]:
     if core is None:
-        return {"step": None, "mode": None, "quarantined": None}
-    return {"step": core.step, "mode": core.mode, "quarantined": core.failure is not None}
+        return {"step": None, "mode": None, "quarantined": None, "promoted": None}
+    promoted = core.trial.in_control
+    return {"step": core.step, "mode": core.mode, "quarantined": core.failure is not None, "promoted": promoted}
 
 
 def add_standings(listed: list[dict[str, Any]], path: Path) -> None:
@@ -65,21 +67,25 @@ def _is_expected(core: Core, expected: str | None) -> bool:
     return "*" in tags or version(core) in tags
 
 
-def _write(
-    agents: Agents, core: Core, expected: str | None, likeness: tuple[int, list[bytes]], make: Callable[[], Entry]
-) -> None:
-    """Commit an entry if the agent is as expected; if the same was done to that version already, all is well.
+def _write(agents: Agents, core: Core, entry: Entry, expected: str | None, alike: Iterable[bytes] = ()) -> None:
+    """Commit an entry if the agent is as expected; if the same was done to that version already, all is well."""
+    if _is_new(agents, core, entry, expected, alike):
+        agents.write(core, entry)
 
-    ``likeness`` is the kind of the row that the same request leaves, and the payloads that it can have.
+
+def _is_new(agents: Agents, core: Core, entry: Entry, expected: str | None, alike: Iterable[bytes] = ()) -> bool:
+    """Return whether an entry is yet to be committed; raise if the agent is not as expected.
+
+    ``alike`` are other payloads that the same request could have had at the version that it expects.
     """
     try:
         require_version(core, expected)
     except Stale:
         row = _row_after(agents, core, expected or "")
-        if row is None or row.kind != likeness[0] or row.payload not in likeness[1]:
+        if row is None or row.kind != entry.kind or row.payload not in (entry.payload, *alike):
             raise
-    else:
-        agents.write(core, make())
+        return False
+    return True
 
 
 def _row_after(agents: Agents, core: Core, expected: str) -> Entry | None:
@@ -96,7 +102,24 @@ def change_mode(agents: Agents, name: str, mode: str, expected: str | None = Non
     """Let an agent learn, freeze or shadow; a mode that it has already is not journalled again."""
     core = agents.core(name)
     if core.mode != mode or not _is_expected(core, expected):
-        _write(agents, core, expected, (Kind.MODE, [mode.encode()]), lambda: core.change_mode(mode))
+        _write(agents, core, core.change_mode(mode), expected)
+    return inspect(agents, name)
+
+
+def demote(agents: Agents, name: str, expected: str | None = None) -> dict[str, Any]:
+    """Undo a promotion: back to shadow mode, and the rule rests until it is set again."""
+    core = agents.core(name)
+    _write(agents, core, core.demote(), expected)
+    return inspect(agents, name)
+
+
+def arm(agents: Agents, name: str, rule: dict[str, Any] | None, expected: str | None = None) -> dict[str, Any]:
+    """Set the promotion rule of an agent, or the same one again; None removes it."""
+    core, known = agents.core(name), Rule.read(rule)
+    entry = core.arm(known)
+    if _is_new(agents, core, entry, expected):
+        agents.store.arm(name, core, entry, known)
+        agents.apply(core, entry)
     return inspect(agents, name)
 
 
@@ -114,8 +137,9 @@ def roll_back(
     rows = [row for row in known if seq in (None, row)]
     if not rows:
         raise Missing(f"there is no snapshot of step {step}" + (f" after row {seq}" if known else ""))
-    states = [agents.store.snapshot_at(core.number, step, row).state for row in rows] if expected is not None else []
-    _write(agents, core, expected, (Kind.ROLLBACK, states), lambda: agents.store.roll_back(core, step, seq))
+    entry = agents.store.roll_back(core, step, seq)
+    states = (agents.store.snapshot_at(core.number, step, row).state for row in rows)
+    _write(agents, core, entry, expected, states)
     return inspect(agents, name)
 
 
@@ -133,7 +157,7 @@ def export(agents: Agents, name: str) -> bytes:
 def import_state(agents: Agents, name: str, data: bytes, expected: str | None = None) -> dict[str, Any]:
     """Replace what an agent knows by an exported agent state."""
     core = agents.core(name)
-    _write(agents, core, expected, (Kind.IMPORT, [data]), lambda: core.import_state(data))
+    _write(agents, core, core.import_state(data), expected)
     return inspect(agents, name)
 
 

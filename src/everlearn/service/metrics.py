@@ -56,6 +56,7 @@ class Metrics:
         self.began = time.time()
         self.requests: Counter[tuple[str, int]] = Counter()
         self.refused = 0
+        self.limited = 0
         self.seconds = Histogram()
         self.commits = 0
         self.failed_commits = 0
@@ -93,6 +94,12 @@ class Metrics:
 
     def _numbers(self) -> Iterable[tuple[str, str, str, float]]:
         yield "refused_total", "counter", "Requests that were answered with 503, because too many waited.", self.refused
+        yield (
+            "limited_total",
+            "counter",
+            "Requests that were answered with 429: the rate limit.",
+            self.limited,
+        )
         yield "commits_total", "counter", "Transactions, each with one synchronisation of the disk.", self.commits
         yield (
             "failed_commits_total",
@@ -122,10 +129,17 @@ GAUGES = {
 AGENT_GAUGES = {
     "step": "Observations that the agent has recorded; the numbers of an agent are here once it is loaded.",
     "t": "The agent's own time, which stands still while it is frozen.",
-    "average_reward": "Average reward of all steps.",
-    "recent_average": "Average reward of recent steps.",
+    "average_reward": "Average reward of all steps; per unit of time, if durations are declared.",
+    "recent_average": "Average reward of recent steps; per unit of time, if durations are declared.",
+    "price_of_time": "Reward per unit of time that a decision must earn, where durations are declared.",
+    "average_cost": "Average cost of all steps, where a limit is declared; per unit of time, if durations are, too.",
+    "limit": "The limit of the average cost.",
+    "multiplier": "The multiplier of the limit: the reward that one unit of cost must earn.",
     "quarantined": "1 if its design has failed, so that it neither acts nor learns.",
     "drift_alarms": "How often the drift alarm was raised.",
+    "shadow": "1 if it is in shadow mode: it proposes, and another controller decides.",
+    "promotions": "How often its promotion rule has put it in control.",
+    "gain_lower_bound": "Lower bound of its gain over the controller, at the last look of its promotion rule.",
     "drift_statistic": "How far recent rewards have fallen behind earlier ones; the alarm is raised where it is large.",
 }
 

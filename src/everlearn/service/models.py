@@ -68,6 +68,32 @@ class JournalQuery(BaseModel):
     last: int | None = Field(None, ge=0, le=2**53 - 1, description="The last step.")
 
 
+class PromotionIn(Body):
+    """The promotion rule: when an agent in shadow mode takes control.  See docs/shadow.md."""
+
+    gain: Number = Field(0.0, description="What the lower bound of the gain per step must exceed.")
+    steps: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(0, description="For how many steps.")
+    hours: Annotated[Number, Field(ge=0, le=1e6)] = Field(0.0, description="For how many hours.")
+    every: Annotated[int, Field(strict=True, ge=10, le=10**9)] = Field(1_000, description="Steps between looks.")
+    error: Annotated[Number, Field(ge=1e-6, le=0.5)] = Field(0.05, description="Probability of a wrong promotion.")
+    to: Literal["learn", "frozen"] = Field("learn", description="The mode that it changes to.")
+    demote: bool = Field(True, strict=True, description="Whether it returns to shadow mode if it earns less.")
+
+
+class RuleIn(Body):
+    """The promotion rule to set; null removes it."""
+
+    rule: PromotionIn | None
+
+
+class ReportQuery(BaseModel):
+    """What a report is about."""
+
+    confidence: float = Field(0.95, gt=0, lt=1, description="How often the interval covers the true gain.")
+    first: int | None = Field(None, ge=0, le=2**53 - 1, description="The first step.")
+    last: int | None = Field(None, ge=0, le=2**53 - 1, description="The last step.")
+
+
 class SetupIn(Body):
     """What an agent is.  All of it is optional but what `task` or its opposite needs: see docs/service.md."""
 
@@ -89,6 +115,15 @@ class SetupIn(Body):
     reward_delay: Annotated[int, Field(strict=True, ge=0, le=10_000)] = Field(
         0, description="Within how many steps a reward that is given may come, by `reward`."
     )
+    durations: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="The least and the greatest duration of a decision; the reward then counts per unit of time."
+    )
+    cost_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="The least and the greatest cost of a decision, where there is a limit."
+    )
+    limit: Number | None = Field(
+        None, description="The limit of the average cost, per step, or per unit of time with `durations`."
+    )
     raw: bool = Field(False, strict=True, description="Learn from rewards as they are, not scaled to [0, 1].")
     agent: _STR = Field("growing-horizon", description="An agent by its name in the registry.")
     schedule: _STR | None = Field(None, description="A schedule by its name in the registry.")
@@ -109,6 +144,7 @@ class SetupIn(Body):
     drift: Annotated[dict[_STR, Number], Field(max_length=MOST_ENTRIES), BeforeValidator(_few)] = Field(
         default_factory=dict, description="Settings of the drift alarm: see docs/live.md."
     )
+    promotion: PromotionIn | None = Field(None, description="When an agent in shadow mode takes control.")
 
 
 class CreateIn(Body):
@@ -149,6 +185,8 @@ class ObserveIn(Body):
     )
     reward: Number | None = Field(None, description="What it was worth, where rewards are given.")
     state: Label | None = Field(None, description="The aleatoric state that follows, where states are given.")
+    duration: Number | None = Field(None, description="How long the decision took, where durations are declared.")
+    cost: Number | None = Field(None, description="What it cost, where a limit is declared.")
     allowed: Labels | None = Field(None, description="The same as `allowed` of `act` at this step, if it was passed.")
 
 
@@ -232,6 +270,7 @@ class Problem(BaseModel):
     pending: dict[str, Any] | None = Field(
         None, description="Of a conflict: the action that is pending, and the actions that were allowed."
     )
+    retry_after: float | None = Field(None, description="Of too many requests: in how many seconds to come again.")
     version: str | None = Field(None, description="Of a precondition that does not hold: the present version.")
 
 
@@ -243,6 +282,9 @@ class Listed(BaseModel):
     mode: str | None
     quarantined: bool | None = Field(
         description="Whether it does not work because its design failed; null if it is not loaded."
+    )
+    promoted: bool | None = Field(
+        description="Whether its promotion rule has put it in control; null if it is not loaded."
     )
 
 
@@ -282,12 +324,32 @@ class Agent(BaseModel):
     optimism: float | None
     values: list[dict[str, Any]] | None = Field(description="Q, by aleatoric state and action.")
     counts: list[dict[str, Any]] | None = Field(description="N, by aleatoric state and action.")
-    average_reward: float | None
+    average_reward: float | None = Field(description="Per step; per unit of time, if durations are declared.")
     recent_average: float | None
+    prices: dict[str, float | None] | None = Field(
+        description="The price of time, the multiplier of the limit, the limit and the average cost, where declared."
+    )
     drift: dict[str, Any] = Field(description="The drift alarm: see docs/live.md.")
     changed: dict[str, Any] | None = Field(description="The last change of its task that was accepted: step and what.")
+    promotion: dict[str, Any] | None = Field(description="The promotion rule, and what it knows: see docs/shadow.md.")
     waiting: int = Field(description="How many steps still wait for their rewards.")
     quarantined: str | None = Field(description="Why it neither acts nor learns, if its design has failed.")
+
+
+class Report(BaseModel):
+    """How an agent in shadow mode compares with the controller in charge: see docs/shadow.md."""
+
+    agent: str
+    mode: str
+    step: int
+    first: int = Field(description="The first of the steps that are compared.")
+    last: int
+    agreement: dict[str, Any] = Field(description="How often what the agent proposed was executed.")
+    gain: dict[str, Any] = Field(description="By how much the policy of the agent is better, with its interval.")
+    states: list[dict[str, Any]] = Field(description="By state: what the agent would do, and what was done.")
+    missing: list[dict[str, Any]] = Field(description="Where the controller hardly ever did what the agent would do.")
+    warnings: list[str]
+    promotion: dict[str, Any] | None
 
 
 class Snapshots(BaseModel):

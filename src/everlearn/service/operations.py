@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from everlearn.agents.prices import MEASURES
 from everlearn.durable.choice import mask_of
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, Outcome, label_at
@@ -120,12 +121,14 @@ def _repeated(agents: Agents, core: Core, body: ObserveIn) -> Entry | None:
     except Conflict as error:
         if (row := error.recorded) is not None:
             row = {**row, "state": row["next_state"]}
-            row = {name: row[name] for name in CONTENT}
+            row = {name: row[name] for name in (*CONTENT, *MEASURES) if name in row}
         raise Conflict(str(error), error.expected, row) from None
 
 
 def _outcome(body: ObserveIn) -> Outcome:
-    return Outcome(as_label(body.observation), as_label(body.executed), body.reward, as_label(body.state))
+    return Outcome(
+        as_label(body.observation), as_label(body.executed), body.reward, as_label(body.state), body.duration, body.cost
+    )
 
 
 def _proposed(agents: Agents, core: Core, allowed: list[Any] | None) -> dict[str, Any]:

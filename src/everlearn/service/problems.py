@@ -51,6 +51,7 @@ FAILURES = {
     414: "The address is too long.",
     415: "The body is of another media type than described.",
     421: "The service does not go by that name.",
+    429: "Too many requests per second; the header Retry-After says when to come again.",
     431: "The head is too long, or has too many lines.",
     422: "Something in it cannot be used; the message says what.",
     500: "Something went wrong; the log has it under the id.",

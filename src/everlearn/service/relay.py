@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everlearn.service.combining import COMBINED, Reply
 from everlearn.service.guard import STANDARD
+from everlearn.service.identity import CURRENT
 from everlearn.service.placement import Placement
 from everlearn.service.problems import problem
 
@@ -164,7 +165,9 @@ def _created(scope: Scope, body: bytes) -> str | None:
 def _request(scope: Scope, body: bytes) -> bytes:
     query = b"?" + scope["query_string"] if scope["query_string"] else b""
     head = [scope["method"].encode() + b" " + scope["raw_path"] + query + b" HTTP/1.1"]
-    head += [name + b": " + value for name, value in scope["headers"] if name not in _HOP]
+    request = CURRENT.get()  # the other shard logs the same id
+    head += [] if request is None else [b"x-request-id: " + request.id]
+    head += [name + b": " + value for name, value in scope["headers"] if name not in _HOP | {b"x-request-id"}]
     head += [b"content-length: %d" % len(body), b"connection: close", b"", body]
     return b"\r\n".join(head)
 

@@ -32,14 +32,18 @@ from everlearn.service.models import (
     Observed,
     ObserveIn,
     Policy,
+    Report,
+    ReportQuery,
     Rewarded,
     RewardIn,
     RollbackIn,
+    RuleIn,
     Snapshots,
     StepIn,
     Stepped,
 )
 from everlearn.service.problems import Answer, problem
+from everlearn.service.promotion import compute_report
 from everlearn.service.router import OCTETS, Call, Operation
 from everlearn.service.sandbox import PROCESSES, Sandbox
 from everlearn.service.settings import Settings
@@ -86,6 +90,27 @@ class Routes:
             ),
             Operation(
                 "PUT", f"{agent}/mode", "control", "Freeze, shadow or learn", self.mode, Agent, ModeIn, conditional=True
+            ),
+            Operation(
+                "PUT",
+                f"{agent}/promotion",
+                "control",
+                "Set the promotion rule",
+                self.promotion,
+                Agent,
+                RuleIn,
+                conditional=True,
+            ),
+            Operation("POST", f"{agent}/demote", "control", "Undo a promotion", self.demote, Agent, conditional=True),
+            Operation(
+                "GET",
+                f"{agent}/report",
+                "documents",
+                "Compare a shadow with the controller",
+                self.report,
+                Report,
+                query=ReportQuery,
+                scope=read,
             ),
             Operation("GET", f"{agent}/snapshots", "control", "List snapshots", self.snapshots, Snapshots, scope=read),
             Operation(
@@ -194,6 +219,27 @@ class Routes:
         """Change how the agent works; the change is journalled like an observation."""
         given = (call.name, call.body.mode, call.expected)
         return await self._change("mode changed", call, lambda agents: management.change_mode(agents, *given))
+
+    async def promotion(self, call: Call) -> Response:
+        """Set the rule by which the agent in shadow mode takes control, or the same rule again; null removes it."""
+        rule = call.body.rule and call.body.rule.model_dump(exclude_unset=True)
+        given = (call.name, rule, call.expected)
+        return await self._change("promotion rule set", call, lambda agents: management.arm(agents, *given))
+
+    async def demote(self, call: Call) -> Response:
+        """Return to shadow mode; the promotion rule rests until it is set again."""
+        given = (call.name, call.expected)
+        return await self._change("agent demoted", call, lambda agents: management.demote(agents, *given))
+
+    async def report(self, call: Call) -> Response:
+        """Return how the agent in shadow mode compares with the controller in charge: agreement, and gain.
+
+        It is computed from the journal in a process with limits on time and memory; no other agent waits for it.
+        """
+        path = await self.committer.do(call.name, lambda agents: (agents.core(call.name), agents.store.path)[1])
+        query = (call.query.confidence, call.query.first, call.query.last)
+        async with self._trying:
+            return Answer(await asyncio.to_thread(self.sandbox.compute, compute_report, path, call.name, *query))
 
     async def snapshots(self, call: Call) -> Response:
         """Return the snapshots to which the agent can be rolled back."""

@@ -1,4 +1,4 @@
-"""The sandbox: setups and agent states are tried in processes of their own before the service accepts them.
+"""The sandbox: what may take long is done in processes of their own, such as trying a setup before it is accepted.
 
 A few processes are forked while the service has one thread.  For each trial they fork once more, with limits on memory
 and processor time.  So a trial that hangs or takes all memory ends alone.
@@ -39,7 +39,9 @@ WALL = 6
 PATIENCE = 1.0
 """After how many seconds the processes that have not ended by themselves are ended, with their trials."""
 
-_TRIED, _UNTRIED = b"1", b"0"  # how an answer begins: it was tried, and what follows is wrong; or it could not be
+_TRIED, _UNTRIED, _FOUND = b"1", b"0", b"2"
+"""How an answer begins: it was tried, and what follows is wrong; it could not be; or what follows was computed."""
+
 _LENGTH = struct.Struct("!Q")
 _MEGABYTE = 1 << 20
 
@@ -90,6 +92,10 @@ class Sandbox:
         """Give an agent of this setup an agent state, and let it take some steps."""
         self._run(_try_state, setup.document, state)
 
+    def compute(self, job: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function of a module returns, a JSON document; its errors are :class:`Refused`."""
+        return self._run(job, *arguments)
+
     @property
     def alive(self) -> bool:
         """Whether a process is left; without one nothing is ever tried again."""
@@ -107,7 +113,7 @@ class Sandbox:
         for process in self._processes:
             process.wait(ends)
 
-    def _run(self, job: Callable[..., None], *arguments: Any) -> None:
+    def _run(self, job: Callable[..., Any], *arguments: Any) -> Any:
         process = self._idle.get()
         if process is None:
             self._idle.put(None)
@@ -118,10 +124,13 @@ class Sandbox:
             self._lose(process)
             raise Untried("a process of the sandbox has ended; repeat the request") from None
         self._idle.put(process)
+        if answer[:1] == _FOUND:
+            return json.loads(answer[1:])
         if answer[:1] != _TRIED:
             raise Untried(f"it cannot be tried now ({answer[1:].decode()}); repeat the request")
         if len(answer) > 1:
             raise Refused(answer[1:].decode(errors="replace"))
+        return None
 
     def _lose(self, process: _Process) -> None:
         """Do without a process that has ended; without the last one, let nobody wait."""
@@ -225,7 +234,8 @@ def _try(request: bytes, limits: Limits, inherited: tuple[int, ...], writing: in
             os.close(number)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _limit(limits)
-        os.write(writing, _TRIED + _attempt(request, limits)[:4096])
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(_attempt(request, limits))
         os._exit(0)
     finally:
         os._exit(os.EX_SOFTWARE)
@@ -265,16 +275,18 @@ def _lower(kind: int, soft: int, hard: int) -> None:
 
 
 def _attempt(request: bytes, limits: Limits) -> bytes:
+    """Return the answer to a request: what is wrong, or what was computed."""
     try:
         job, arguments = pickle.loads(request)  # noqa: S301 - from the process that forked this one
-        job(*arguments)
+        found = job(*arguments)
+        return _TRIED if found is None else _FOUND + json.dumps(found).encode()
     except MemoryError:
-        return f"making and trying it takes more than {limits.trial_megabytes} MB; make it smaller".encode()
+        wrong = f"making and trying it takes more than {limits.trial_megabytes} MB; make it smaller"
     except EverlearnError as error:
-        return " ".join(str(error).split()).encode()
+        wrong = " ".join(str(error).split())
     except Exception as error:
-        return f"trying it failed ({json.dumps(repr(error))})".encode()
-    return b""
+        wrong = f"trying it failed ({json.dumps(repr(error))})"
+    return _TRIED + wrong.encode(errors="replace")[:4096]
 
 
 def _send(connection: socket.socket, data: bytes) -> None:

@@ -25,7 +25,7 @@ from everlearn.service.agents import Agents
 from everlearn.service.app import make_app
 from everlearn.service.loading import LoadingCommitter
 from everlearn.service.logs import log
-from everlearn.service.metrics import Metrics
+from everlearn.service.metrics import GAUGES, Metrics
 from everlearn.service.protocol import bounded
 from everlearn.service.sandbox import Sandbox
 from everlearn.service.settings import Settings
@@ -34,6 +34,8 @@ KEEP_ALIVE = 75
 """Seconds for which a connection may be idle."""
 GRACE = 30
 """Seconds that requests have to finish after the service was asked to stop."""
+SHUTDOWN = 5
+"""Seconds that the last telemetry has to be sent."""
 Around = Callable[[ASGIApp, Agents], ASGIApp]
 """Returns an application around another one, given the agents."""
 LAST = 45
@@ -86,8 +88,10 @@ def attend(
     committer = LoadingCommitter(directory, settings.limits, Metrics())
     committer.start()
     agents = committer.opened
+    guarded = make_app(committer, sandbox, settings, lambda app: around(app, agents))
+    app, stop_telemetry = observe(guarded, committer, settings)
     config = uvicorn.Config(
-        make_app(committer, sandbox, settings, lambda app: around(app, agents)),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -100,10 +104,38 @@ def attend(
     )
     server = make(config)
     committer.ended = sandbox.ended = server.stop  # whoever started this starts it again
-    run(server, *listeners)
+    try:
+        run(server, *listeners)
+    finally:
+        stop_telemetry()
     if not server.asked:
         part = "committer" if sandbox.alive else "sandbox"
         raise LiveError(f"{directory}: the service ended because its {part} did; the log says why")
+
+
+def observe(app: ASGIApp, committer: LoadingCommitter, settings: Settings) -> tuple[ASGIApp, Callable[[], None]]:
+    """Return an application whose traces and metrics are sent, if that is asked for, and what to call at the end."""
+    if not settings.otel:
+        return app, lambda: None
+    from everlearn.service import telemetry  # an extra
+
+    tracers, meters = telemetry.providers()
+    observed = telemetry.Telemetry(app, tracers, meters)
+    agents = committer.opened
+    gauges: dict[str, Callable[[], float]] = {
+        "waiting": lambda: committer.waiting,
+        "ready": lambda: committer.ready,
+        "agents": lambda: len(agents.names),
+        "quarantined": lambda: len(agents.quarantined),
+    }
+    observed.watch({name: (GAUGES[name], value) for name, value in gauges.items()})
+    committer.observed = observed.committed
+
+    def stop() -> None:
+        tracers.shutdown()
+        meters.shutdown(SHUTDOWN * 1_000)
+
+    return observed, stop
 
 
 def bind(host: str, port: int) -> socket.socket:

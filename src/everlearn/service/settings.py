@@ -31,6 +31,9 @@ class Limits:
         requests that wait for the disk; further ones get status 503
     connections:
         connections at a time
+    rate, burst:
+        requests per second of one token, or of one address where there are no tokens, and how many may come at once
+        above that; a rate of 0 is no limit
     patience:
         seconds in which the head of a request must have arrived, and then its body
     trial_seconds, trial_megabytes:
@@ -54,14 +57,28 @@ class Limits:
     agents: int = 1_000
     waiting: int = 1_024
     connections: int = 1_000
+    rate: int = 0
+    burst: int = 100
     patience: float = 10.0
     trial_seconds: float = 20.0
     trial_megabytes: int = 512
 
     def __post_init__(self) -> None:
-        for name in ("body", "state", "labels", "states", "values", "rows", "agents", "waiting", "connections"):
+        for name in (
+            "body",
+            "state",
+            "labels",
+            "states",
+            "values",
+            "rows",
+            "agents",
+            "waiting",
+            "connections",
+            "burst",
+        ):
             value = getattr(self, name)
             require(value >= 1, f"--max-{name}", value, "give a whole number of at least 1")
+        require(self.rate >= 0, "--max-rate", self.rate, "give a whole number; 0 is no limit")
         require(0 < self.patience < math.inf, "--patience", self.patience, "give a positive number of seconds")
 
 
@@ -86,6 +103,10 @@ class Settings:
     tokens: Tokens = field(default_factory=Tokens)
     allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    access_log: bool = False
+    """Whether every request is logged."""
+    otel: bool = False
+    """Whether traces and metrics are sent with OpenTelemetry."""
 
     def __post_init__(self) -> None:
         require(0 <= self.port < 1 << 16, "--port", self.port, "give a whole number from 0 to 65535")

@@ -8,6 +8,7 @@ import secrets
 import stat
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from everlearn.errors import InputError, require
@@ -105,7 +106,7 @@ def _granted(lines: dict[int, str], path: Path | None, digest: Callable[[bytes],
         require(len(token) >= SHORTEST, "--token-file", str(path), short)
         key = digest(token.encode("utf-8", "surrogateescape"))
         twice = f"the token in line {number} is there twice, and grants something else; remove one"
-        require(grants.setdefault(key, grant) == grant, "--token-file", str(path), twice)
+        require(grants.setdefault(key, replace(grant, key=key)) == grant, "--token-file", str(path), twice)
     return grants
 
 

@@ -23,6 +23,7 @@ from everlearn.theory.averaging import AveragingTime, averaging_time
 from everlearn.theory.beliefs import Bracket, Interval, bracket
 from everlearn.theory.bounds import Bound
 from everlearn.theory.chains import Chain
+from everlearn.theory.constrained import Constrained, Measure, constrained
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
 from everlearn.theory.known import MOST_SEARCHED
 from everlearn.theory.optimum import Optimum, diameter, gaps, optimum
@@ -149,6 +150,16 @@ class Theory:
     def optimal_bounds(self) -> Interval:
         """Certified bounds of the optimal average reward over all policies; a policy attains the lower one."""
         return Interval(self.optimum.lower, self.optimum.upper)
+
+    def constrained(
+        self, cost: Measure | None = None, limit: float | None = None, duration: Measure | None = None
+    ) -> Constrained:
+        """Return the best average reward of policies whose average cost is at most a limit.
+
+        ``cost`` and ``duration`` are functions of (aleatoric state, action, observation).  With durations, reward, cost
+        and limit count per unit of time; without a cost, this is the optimum per unit of time.
+        """
+        return constrained(self.pairs, cost, limit, duration)
 
     @cached_property
     def gaps(self) -> Table:

@@ -1,0 +1,85 @@
+"""``everlearn shadow``: how an agent in shadow mode compares with the controller in charge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from everlearn.cli.live import AgentName, Directory
+from everlearn.cli.options import AsJson, integer, number
+from everlearn.cli.output import Cell, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from everlearn.analysis.shadow import ShadowReport
+
+LISTED = 20
+"""How many states are printed."""
+
+
+def shadow(
+    directory: Directory,
+    agent: AgentName = None,
+    confidence: Annotated[float, number("--confidence", help="How often the interval covers the true gain.")] = 0.95,
+    first: Annotated[int | None, integer("--from", help="The first step to use.")] = None,
+    last: Annotated[int | None, integer("--to", help="The last step to use.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare an agent in shadow mode with the controller in charge: agreement, and gain. It may be in use."""
+    from everlearn.analysis.shadow import shadow_report
+
+    report = shadow_report(directory, agent=agent, confidence=confidence, first=first, last=last)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        _print(report)
+
+
+def _print(report: ShadowReport) -> None:
+    from everlearn.labels import show
+
+    agreement = report.agreement
+    say(f"agent {report.agent}: {report.mode}, compared in steps {report.first:,} to {report.last:,}")
+    if agreement["overall"] is None:
+        say("agreement: unknown, since no proposals were asked for")
+    else:
+        recent = f"{agreement['recent']:.1%} in the last {agreement['recent_steps']:,} steps"
+        say(f"agreement: {agreement['overall']:.1%}, {recent}")
+    _print_gain(report.gain)
+    for row in report.missing:
+        more = "which it never does" if row["steps"] is None else f"about {row['steps']:,} more steps like these"
+        needed = f"{row['needed']} more executions of {show(row['action'])} would help: {more}"
+        say(f"in state {show(row['state'])} the controller hardly ever does what the agent would do; {needed}")
+    _print_rule(report.promotion)
+    rows: list[list[Cell]] = []
+    for row in report.states[:LISTED]:
+        agreed = "" if row["agreement"] is None else f"{row['agreement']:.1%}"
+        rows.append([show(row["state"]), show(row["action"]), str(row["visits"]), str(row["executed"]), agreed])
+    print_table(["state", "agent", "visits", "executed", "agreement"], rows, left=2, box=None, padding=(0, 2, 0, 0))
+    if len(report.states) > LISTED:
+        say(f"and {len(report.states) - LISTED:,} more states; --json has all of them")
+    for warning in report.warnings:
+        typer.echo(f"everlearn: warning: {warning}", err=True)
+
+
+def _print_gain(gain: dict[str, Any]) -> None:
+    say(f"controller: {gain['controller']:.6g} per step")
+    if gain["supported"]:
+        interval = f"{gain['lower']:.6g} to {gain['upper']:.6g} with confidence {gain['confidence']:g}"
+        say(f"policy of the agent at step {gain['policy_step']:,}: gain {gain['estimate']:.6g} per step, {interval}")
+    for reason in gain["reasons"]:
+        say(f"gain: the data cannot tell, {reason}")
+    if gain["more_steps"] is not None:
+        say(f"about {gain['more_steps']:,} more steps could show whether there is a gain")
+
+
+def _print_rule(promotion: dict[str, Any] | None) -> None:
+    if promotion is None or promotion["rule"] is None:
+        return
+    rule, last = promotion["rule"], promotion["last_look"]
+    armed = "in control" if promotion["in_control"] else "armed" if promotion["armed"] else "disarmed"
+    say(f"promotion to {rule['to']}: {armed}, candidate {promotion['candidates']}, look {promotion['looks']}")
+    if last is not None and last["supported"]:
+        say(f"last look, at step {last['last']:,}: lower bound {last['lower']:.6g}, to exceed {rule['gain']:.6g}")
+    elif last is not None:
+        say(f"last look, at step {last['last']:,}: the data could not tell, {last['reasons'][0]}")

@@ -1,0 +1,235 @@
+"""The promotion rule of an agent in shadow mode: what it demands, when it looks at the evidence, and what it knows.
+
+The agent learns, so its policy changes, and a policy that was chosen by some steps looks better on these than it is.
+Therefore a *candidate* is fixed, the greedy policy of the agent at some step, and only later steps count as evidence
+for it.  The rule looks at the evidence again and again.  Look i at candidate j uses a lower bound that is wrong with
+probability at most
+
+    error / (j (j + 1) i (i + 1)),
+
+and these add up to no more than ``error`` over all looks at all candidates.  So a wrong promotion has at most that
+probability, however long the rule waits, and whatever decides when candidates are replaced.
+
+Every event is a row of the journal of kind mode with a note, and changes the :class:`Trial`, which is a part of every
+snapshot.  Nothing is looked at twice: after a crash, the same look has the same number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from everlearn.aleatoric.reward import LARGEST
+from everlearn.environments.pure import as_number
+from everlearn.errors import Corrupt, InputError, require
+from everlearn.registry import MOST_STEPS, whole
+
+NEVER = 2**62
+"""The step of a look that does not come."""
+
+GROWTH = 10
+"""After the first looks, the next one comes when the evidence has grown by one part in so many."""
+
+MOST_CHANGED = 0.05
+"""In how many of the steps of the candidate the agent may by now do something else."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When an agent in shadow mode takes control.
+
+    Parameters
+    ----------
+    gain:
+        the lower bound of the gain per step over the controller in charge must exceed this
+    steps, hours:
+        for so many steps, and for so long, at every look
+    every:
+        the number of steps between looks; from the eleventh on, the evidence grows by a tenth from look to look
+    error:
+        the probability of a wrong promotion, over all looks together
+    to:
+        the mode that the agent changes to: ``learn`` or ``frozen``
+    demote:
+        whether the agent returns to shadow mode if it turns out to earn less than the controller did
+
+    Examples
+    --------
+    >>> Rule.read({"gain": 0.01, "hours": 24})
+    Rule(gain=0.01, steps=0, hours=24.0, every=1000, error=0.05, to='learn', demote=True)
+    >>> Rule.read({"gain": "much"})
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.InputError: promotion.gain: 'much'; give a number
+
+    """
+
+    gain: float = 0.0
+    steps: int = 0
+    hours: float = 0.0
+    every: int = 1_000
+    error: float = 0.05
+    to: str = "learn"
+    demote: bool = True
+
+    @classmethod
+    def read(cls, given: object) -> Rule | None:
+        """Return the rule of a document, checked; None if there is none."""
+        if given is None:
+            return None
+        known = [each.name for each in fields(cls)]
+        if not isinstance(given, Mapping) or not set(given) <= set(known):
+            raise InputError("promotion", given, f"give a mapping with any of {', '.join(known)}")
+        made = {name: _READERS[name](f"promotion.{name}", value) for name, value in given.items()}
+        return cls(**made)
+
+    def document(self) -> dict[str, Any]:
+        """Return it as a JSON document."""
+        return asdict(self)
+
+    def evidence_at(self, look: int) -> int:
+        """Return how many steps of evidence there are at a look, counted from 1.
+
+        Examples
+        --------
+        >>> rule = Rule(every=100)
+        >>> [rule.evidence_at(look) for look in (1, 2, 10, 11, 12, 20)]
+        [100, 200, 1000, 1100, 1210, 2591]
+
+        """
+        steps = self.every * min(look, GROWTH)
+        for _ in range(look - GROWTH):
+            steps += steps // GROWTH
+        return steps
+
+    def level(self, candidate: int, look: int) -> float:
+        """Return the probability with which the lower bound at a look at a candidate may be wrong."""
+        return self.error / (candidate * (candidate + 1) * look * (look + 1))
+
+
+def _number(least: float, most: float, remedy: str) -> Callable[[str, object], float]:
+    """Return a reader of numbers within bounds."""
+
+    def read(name: str, value: object) -> float:
+        number = None if isinstance(value, bool) else as_number(value)
+        require(number is not None and least <= number <= most, name, value, remedy)
+        return number or 0.0
+
+    return read
+
+
+def _whole(least: int) -> Callable[[str, object], int]:
+    return lambda name, value: whole(value, name, least, MOST_STEPS)
+
+
+def _one_of(*known: Any) -> Callable[[str, object], Any]:
+    def read(name: str, value: object) -> object:
+        require(any(value is each or (value == each and type(value) is str) for each in known), name, value, remedy)
+        return value
+
+    remedy = f"give {' or '.join(map(str, known))}"
+    return read
+
+
+_READERS: dict[str, Callable[[str, object], Any]] = {
+    "gain": _number(-LARGEST, LARGEST, "give a number"),
+    "steps": _whole(0),
+    "hours": _number(0, 1e6, "give a number of hours"),
+    "every": _whole(10),
+    "error": _number(1e-6, 0.5, "give a probability from 0.000001 to 0.5"),
+    "to": _one_of("learn", "frozen"),
+    "demote": _one_of(True, False),
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a rule knows so far; it is as of a row of the journal, like the rest of an agent."""
+
+    armed: bool = True  # not after a demotion, until the rule is set again
+    began: int | None = None  # the step at which shadow mode began
+    candidates: int = 0  # the number of candidates so far, since the rule was set
+    anchor: int = 0  # the step after which evidence counts: that of the candidate, or that of the promotion
+    policy: tuple[int, ...] = field(default=(), repr=False)  # the candidate: an action for each aleatoric state
+    looks: int = 0  # the number of looks at this evidence
+    since: tuple[int, float] | None = None  # the step and the time since which the bound has exceeded the gain
+    last: dict[str, Any] | None = None  # the evidence of the last look
+    promoted: dict[str, Any] | None = None  # the evidence of the last promotion
+    promotions: int = 0
+    in_control: bool = False  # whether it has promoted the agent, and watches it
+
+    def next_look(self, rule: Rule, mode: str) -> int:
+        """Return the step at which something is due."""
+        if not self.armed:
+            return NEVER
+        if mode == "shadow":
+            if not self.policy:
+                return (self.began or 0) + rule.every
+            return self.anchor + rule.evidence_at(self.looks + 1)
+        watched = self.in_control and rule.demote
+        return self.anchor + rule.evidence_at(self.looks + 1) if watched else NEVER
+
+    def noted(self, mode: str, step: int, note: dict[str, Any] | None) -> Trial:
+        """Return the trial after a row of kind mode: the mode, the step, and its note, if it has one."""
+        if note is None:  # the operator changed the mode
+            shadow = step if mode == "shadow" else None
+            return replace(self, began=shadow, policy=(), looks=0, since=None, in_control=False)
+        return _EVENTS[note["event"]](self, mode, step, note)
+
+    def document(self) -> dict[str, Any]:
+        """Return it as a JSON document, for a snapshot."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, document: dict[str, Any]) -> Trial:
+        """Return the trial of a snapshot."""
+        since = document["since"]
+        return cls(**{**document, "policy": tuple(document["policy"]), "since": since and tuple(since)})
+
+
+def _armed(trial: Trial, mode: str, step: int, _note: dict[str, Any]) -> Trial:
+    return Trial(began=step if mode == "shadow" else None, promoted=trial.promoted, promotions=trial.promotions)
+
+
+def _candidate(trial: Trial, _mode: str, step: int, note: dict[str, Any]) -> Trial:
+    last, policy = note.get("evidence", trial.last), tuple(note["policy"])
+    after = replace(trial, candidates=trial.candidates + 1, anchor=step, policy=policy, looks=0, since=None, last=last)
+    return after if trial.began is not None else replace(after, began=step)
+
+
+def _look(trial: Trial, _mode: str, _step: int, note: dict[str, Any]) -> Trial:
+    since = note.get("since")
+    return replace(trial, looks=trial.looks + 1, since=since and tuple(since), last=note["evidence"])
+
+
+def _promoted(trial: Trial, _mode: str, step: int, note: dict[str, Any]) -> Trial:
+    evidence, count = note["evidence"], trial.promotions + 1
+    cleared = replace(trial, policy=(), began=None, anchor=step, looks=0, since=None, last=evidence)
+    return replace(cleared, promoted={**evidence, "step": step}, promotions=count, in_control=True)
+
+
+def _demoted(trial: Trial, _mode: str, step: int, note: dict[str, Any]) -> Trial:
+    last = note.get("evidence", trial.last)
+    return Trial(armed=False, began=step, last=last, promoted=trial.promoted, promotions=trial.promotions)
+
+
+_EVENTS = {"armed": _armed, "candidate": _candidate, "look": _look, "promoted": _promoted, "demoted": _demoted}
+
+
+def pack_mode(mode: str, note: dict[str, Any] | None = None) -> bytes:
+    """Return the payload of a row of kind mode: the name of the mode, and a note on a line of its own."""
+    return mode.encode() if note is None else f"{mode}\n{json.dumps(note, separators=(',', ':'))}".encode()
+
+
+def unpack_mode(payload: bytes, seq: int) -> tuple[str, dict[str, Any] | None]:
+    """Return the mode and the note of the payload of a row."""
+    mode, _, text = payload.partition(b"\n")
+    try:
+        note = json.loads(text) if text else None
+        if note is not None and note["event"] not in _EVENTS:
+            raise ValueError
+        return mode.decode(), note
+    except (ValueError, LookupError, TypeError):
+        raise Corrupt(f"row {seq}: the change of mode in it cannot be read") from None

@@ -1,0 +1,50 @@
+"""``everlearn shadow``."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import everlearn as el
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    setup = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "start": "idle", "reward_range": (0, 1)}
+    path, draw = tmp_path_factory.mktemp("shadow") / "agent", random.Random(1)
+    with el.live(path, **setup, seed=1, promotion={"every": 60, "gain": 0.9}) as agent:
+        agent.shadow()
+        for _ in range(160):
+            agent.act()
+            action = draw.choice(["slow", "fast"])
+            agent.observe(draw.choice(["idle", "busy"]), executed=action, reward=0.75 if action == "fast" else 0.25)
+    return str(path)
+
+
+def test_a_report(directory, call, call_json):
+    found = call_json("shadow", directory)
+    keys = "agent mode step first last agreement gain states missing warnings promotion"
+    assert list(found) == keys.split()
+    assert (found["mode"], found["first"], found["last"]) == ("shadow", 1, 160)
+    assert found["gain"]["supported"]
+    assert found["gain"]["lower"] < 0.25 < found["gain"]["upper"]
+    assert (found["gain"]["policy_step"], found["gain"]["steps"]) == (60, 100)
+    lines = call("shadow", directory, "--agent", "agent", "--confidence", "0.9").splitlines()
+    assert lines[0] == "agent agent: shadow, compared in steps 1 to 160"
+    assert lines[1].startswith("agreement: ")
+    assert lines[3].startswith("policy of the agent at step 60: gain 0.2")
+    assert "promotion to learn: armed, candidate 1, look 1" in lines
+    assert lines[-1].split()[1] == "fast"
+
+
+def test_where_the_data_cannot_tell(directory, call, call_json):
+    found = call_json("shadow", directory, "--from", "1", "--to", "12")
+    assert (found["gain"]["supported"], found["gain"]["estimate"], found["last"]) == (False, None, 12)
+    text = call("shadow", directory, "--to", "12")
+    assert "gain: the data cannot tell, " in text
+    assert "the controller hardly ever does what the agent would do" in text
+
+
+def test_the_journal_names_the_events(directory, call):
+    assert "mode shadow (candidate)" in call("journal", directory)

@@ -1,0 +1,178 @@
+"""Shadow reports and promotion rules over HTTP: outside the committer, exactly once, and undone."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import closing
+
+import pytest
+
+import everlearn as el
+from everlearn.analysis.promotion import answer
+from everlearn.durable.setup import make_setup
+from everlearn.service import management
+from everlearn.service.agents import Agents
+from everlearn.service.promotion import _due, _record
+from everlearn.service.sandbox import Refused, Sandbox
+from everlearn.service.settings import Limits
+from tests.service.conftest import until
+
+SETUP = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": [0, 1], "seed": 1}
+RULE = {"every": 60, "error": 0.5}
+
+
+def shadow(service, name: str, first: int, last: int) -> None:
+    """Let a controller decide from one step to another: fast earns more."""
+    for step in range(first, last + 1):
+        draw = random.Random(step)
+        action = draw.choice(["slow", "fast"])
+        body = {"step": step, "observation": draw.choice(["idle", "busy"]), "executed": action}
+        service.post(f"/v1/agents/{name}/observe", {**body, "reward": 0.75 if action == "fast" else 0.25})
+
+
+def promotion(service, name: str) -> dict:
+    return service.call("GET", f"/v1/agents/{name}").json["promotion"]
+
+
+def promoted(service, name: str, step: int) -> int:
+    """Let the controller decide until the rule promotes the agent; return the next step."""
+    while not promotion(service, name)["in_control"]:
+        due = promotion(service, name)["next_look"]
+        shadow(service, name, step, max(step, due))
+        step = max(step, due) + 1
+        until(lambda due=due: promotion(service, name)["next_look"] != due)
+        assert step < 2000
+    return step
+
+
+def events(service, name: str) -> list[str]:
+    rows = map(json.loads, service.call("GET", f"/v1/agents/{name}/journal").body.splitlines())
+    return [row["promotion"]["event"] for row in rows if "promotion" in row]
+
+
+def put(service, path: str, body: dict) -> dict:
+    reply = service.call("PUT", path, body)
+    assert reply.status == 200, reply
+    return reply.json
+
+
+def test_an_agent_is_promoted_once_and_demoted(start):
+    service = start()
+    service.create("north", {**SETUP, "promotion": RULE})
+    put(service, "/v1/agents/north/mode", {"mode": "shadow"})
+    step = promoted(service, "north", 1)
+    found = service.call("GET", "/v1/agents/north").json
+    assert (found["mode"], found["promotion"]["promotions"]) == ("learn", 1)
+    assert found["promotion"]["promoted"]["lower"] > 0
+    (listed,) = service.call("GET", "/v1/agents").json["agents"]
+    assert (listed["mode"], listed["promoted"]) == ("learn", True)
+    metrics = service.call("GET", "/metrics").body.decode()
+    assert 'everlearn_agent_promotions{agent="north"} 1\n' in metrics
+    assert 'everlearn_agent_shadow{agent="north"} 0\n' in metrics
+    assert any(line["message"] == "agent promoted" and line["agent"] == "north" for line in service.log)
+    before = service.call("GET", "/v1/agents/north").json
+    service.kill()
+    service = start()
+    assert service.call("GET", "/v1/agents/north").json == before
+    (listed,) = service.call("GET", "/v1/agents").json["agents"]
+    demoted = service.post("/v1/agents/north/demote")
+    assert (demoted["mode"], demoted["promotion"]["armed"], demoted["promotion"]["next_look"]) == (
+        "shadow",
+        False,
+        None,
+    )
+    shadow(service, "north", step, step + 60)
+    assert events(service, "north").count("promoted") == 1
+    armed = put(service, "/v1/agents/north/promotion", {"rule": {**RULE, "to": "frozen"}})
+    assert armed["promotion"]["armed"]
+    promoted(service, "north", step + 61)
+    assert service.call("GET", "/v1/agents/north").json["mode"] == "frozen"
+    assert events(service, "north").count("promoted") == 2
+
+
+def test_the_report_is_that_of_the_directory(start):
+    service = start()
+    service.create("north", SETUP)
+    assert service.call("GET", "/v1/agents/north/report").status == 422  # it never was a shadow
+    put(service, "/v1/agents/north/mode", {"mode": "shadow"})
+    shadow(service, "north", 1, 120)
+    report = service.call("GET", "/v1/agents/north/report?confidence=0.9").json
+    assert report["gain"]["supported"]
+    assert report["agreement"]["steps"] == report["agreement"]["proposals"] == 120
+    assert report == el.shadow_report(service.directory, agent="north", confidence=0.9).to_dict()
+    assert service.call("GET", "/v1/agents/north/report?confidence=2").status == 422
+    assert service.call("GET", "/v1/agents/south/report").status == 404
+
+
+def test_a_rule_that_is_set_late_or_twice(service):
+    service.create("late", SETUP)
+    tag = service.call("GET", "/v1/agents/late").headers["etag"]
+    for _ in range(2):  # the answer to the first was lost
+        reply = service.call("PUT", "/v1/agents/late/promotion", {"rule": RULE}, If_Match=tag)
+        assert reply.status == 200
+    assert events(service, "late") == ["armed"]
+    other = service.call("PUT", "/v1/agents/late/promotion", {"rule": None}, If_Match=tag)
+    assert other.status == 412
+    assert service.call("PUT", "/v1/agents/late/promotion", {"rule": {"every": 1}}).status == 422
+    assert service.call("PUT", "/v1/agents/late/promotion", {"rule": {"day": 1}}).status == 422
+    assert service.call("PUT", "/v1/agents/late/promotion", {}).status == 422
+    assert service.call("POST", "/v1/agents", {"name": "late", "setup": SETUP}).status == 200  # its rule has changed
+    assert service.call("GET", "/v1/agents/late").json["promotion"]["rule"]["every"] == 60
+
+
+def test_a_look_that_cannot_be_computed_is_no_evidence_and_the_others_do_not_wait(start):
+    """A sandbox that refuses everything that is computed: the rule waits, and goes on with the next look."""
+    before = (
+        "from everlearn.service import promotion\n"
+        "def refuse(*_): raise ValueError('too much')\n"
+        "promotion.answer = refuse\n"
+    )
+    service = start(before=before)
+    service.create("north", {**SETUP, "promotion": RULE})
+    put(service, "/v1/agents/north/mode", {"mode": "shadow"})
+    for step in (60, 120, 180):
+        shadow(service, "north", step - 59, step)
+        until(lambda step=step: promotion(service, "north")["next_look"] == step + 60)
+    found = promotion(service, "north")
+    assert (found["looks"], found["last_look"]["supported"]) == (2, False)
+    assert "too much" in found["last_look"]["reasons"][0]
+
+
+def test_the_client_reports_sets_and_demotes(service):
+    with closing(el.Client(service.url, "told", deadline=60)) as client:
+        client.create(SETUP)
+        client.mode("shadow")
+        shadow(service, "told", 1, 40)
+        assert client.report()["agreement"]["steps"] == 40
+        assert client.promotion(RULE)["promotion"]["armed"]
+        assert not client.demote()["promotion"]["armed"]
+        assert client.promotion(None)["promotion"] is None
+
+
+def test_the_sandbox_returns_what_was_computed():
+    with closing(Sandbox(Limits(), processes=1)) as sandbox:
+        assert sandbox.compute(divmod, 7, 2) == [3, 1]
+        assert sandbox.compute(str.upper, "x" * 200_000) == "X" * 200_000  # more than a pipe holds
+        with pytest.raises(Refused, match="by zero"):
+            sandbox.compute(divmod, 7, 0)
+
+
+def test_a_look_of_a_rule_that_was_set_again_meanwhile_is_not_recorded(tmp_path):
+    agents = Agents(tmp_path, Limits())
+    agents.create("north", make_setup(**SETUP, promotion=RULE))
+    core = agents.core("north")
+    agents.write(core, core.change_mode("shadow"))
+    for _ in range(120):
+        agents.write(core, core.prepare("busy", "fast", 0.5))
+        if core.step == 60:
+            (first,) = _due(agents)
+            prepared = _record(agents, *first, None)
+            agents.append([prepared.entry])
+            prepared.then()
+    ((_, asked),) = _due(agents)
+    look = answer(agents.store, core.agent.task, asked)
+    management.arm(agents, "north", RULE)
+    assert _record(agents, "north", asked, look) is None
+    assert core.trial.looks == 0
+    agents.close()
