@@ -13,6 +13,7 @@ from everlearn._version import __version__
 
 if TYPE_CHECKING:
     from everlearn.adapters.export import to_gymnasium
+    from everlearn.adapters.pomdp import from_pomdp
     from everlearn.adapters.task import from_gymnasium
     from everlearn.agents.agent import Agent
     from everlearn.agents.design import Design
@@ -76,6 +77,7 @@ _WHERE = {
     "evaluate": "analysis.evaluation",
     "experiment": "api",
     "from_gymnasium": "adapters.task",
+    "from_pomdp": "adapters.pomdp",
     "last_observation": "aleatoric.state",
     "live": "durable.live",
     "load": "results.saving",
@@ -125,6 +127,7 @@ __all__ = [
     "evaluate",
     "experiment",
     "from_gymnasium",
+    "from_pomdp",
     "last_observation",
     "live",
     "load",

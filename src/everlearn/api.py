@@ -24,7 +24,7 @@ from everlearn.results.result import Result
 from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.registry import TASKS
 from everlearn.tasks.task import Task
-from everlearn.windows import Window
+from everlearn.windows import is_view
 
 if TYPE_CHECKING:
     from everlearn.experiments.execute import Watcher
@@ -123,7 +123,7 @@ def _identity(task: Task, given: object) -> str | None:
     if not (isinstance(given, str) and TASKS.get(given, "").startswith("everlearn.")):
         return None
     view = task.parameters.get("aleatoric", "natural")
-    if view not in ("natural", "memory") and Window.read(view) is None:
+    if not is_view(view):
         return None
     try:
         return f"{given} {json.dumps(task.parameters, sort_keys=True)}"

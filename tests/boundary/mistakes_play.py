@@ -87,9 +87,10 @@ MISTAKES = [
         files={},
         call=f"{PLAY} riverswin",
         answer=(
-            "task: 'riverswin'; known: access-control, aggregation, alternating, drifting, garnet, inventory, "
-            "maintenance, queueing-network, riverswim, riverswim-12, service-station, t-maze (did you mean riverswim?)"
-            "; or name your own as module:attribute"
+            "task: 'riverswin'; known: access-control, aggregation, alternating, biased-rps, cheese-maze, drifting, "
+            "extended-tiger, garnet, grid-4x4, hallway, inventory, kuhn-poker, maintenance, maze-1d, maze-4x3, "
+            "queueing-network, riverswim, riverswim-12, service-station, shuttle, t-maze, tic-tac-toe, tiger (did you "
+            "mean riverswim?); or name your own as module:attribute"
         ),
     ),
     Mistake(

@@ -49,7 +49,9 @@ agent_names = completing(AGENTS)
 engine_names = completing(["auto", "compiled", "reference"])
 
 TASK = typer.Argument(
-    metavar="TASK", help="The task: a registered name, gymnasium:ID or module:attribute.", autocompletion=task_names
+    metavar="TASK",
+    help="The task: a registered name, gymnasium:ID, pomdp:FILE or module:attribute.",
+    autocompletion=task_names,
 )
 AGENT = typer.Option(help="The agent: a registered name or module:attribute.", autocompletion=agent_names)
 SCHEDULE = typer.Option(

@@ -163,14 +163,21 @@ class Model:
             following = check_label(following, f"memory {_after(memory, action)}")
         return Outcome(observation, probability, following)
 
+    def predict(self, belief: Mapping[Label, float], action: Label) -> dict[Label, dict[Label, float]]:
+        """Return the joint probability of each observation and next memory, if the memory has this distribution."""
+        joint: dict[Label, dict[Label, float]] = {}
+        for outcome in self._mixed(belief, action):
+            joint.setdefault(outcome.observation, {})[outcome.memory] = outcome.probability
+        return joint
+
     def belief(self, history: History) -> dict[Label, float]:
         """Return the probability of each memory after a history; unless memories are hidden, one of them has it all."""
         belief = {self.memory: 1.0}
         for action, observation in history:
             if action not in self.actions:
                 raise LabelError("action in the history", action, f"known: {few(self.actions)}")
-            chances = {o.memory: o.probability for o in self._mixed(belief, action) if o.observation == observation}
-            if not chances:
+            chances = self.predict(belief, action).get(observation)
+            if chances is None:
                 raise ObservationError("history", (action, observation), "cannot happen there")
             total = math.fsum(chances.values())
             belief = {memory: chance / total for memory, chance in chances.items()}

@@ -18,7 +18,7 @@ from everlearn.errors import UnknownName, require
 from everlearn.registry import Parameter, convert, locate, parameters, summary
 from everlearn.tasks.registry import TASKS
 from everlearn.tasks.task import Task
-from everlearn.windows import Window
+from everlearn.windows import is_view
 
 REGISTRIES: dict[str, Mapping[str, str]] = {"task": TASKS, "agent": AGENTS, "schedule": SCHEDULES}
 
@@ -130,8 +130,8 @@ class Offer:
         for key, value in given.items():
             full = f"{kind}.{key}"
             if key == "aleatoric" and kind == "task":
-                views = "the page takes natural, memory, window:K or window:K+actions"
-                require(value in ("natural", "memory") or Window.read(value) is not None, full, value, views)
+                views = "take natural, memory, window:K, actions:K, last-change:K, trace:DECAY:LEVELS or belief:LEVELS"
+                require(is_view(value), full, value, views)
                 checked |= {} if value == "natural" else {key: value}
             elif key in settable:
                 converted = convert(value, settable[key].kind, full)

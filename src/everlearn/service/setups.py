@@ -18,7 +18,7 @@ from everlearn.service.models import MOST_INTEGER
 from everlearn.service.settings import Limits
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.registry import TASKS
-from everlearn.windows import Window
+from everlearn.windows import Kept, Window
 
 MOST_PLANNED = 10_000
 """Values (states squared times actions) over which an agent that plans may plan, since all agents wait meanwhile."""
@@ -72,13 +72,13 @@ def _check_parameters(parameters: Mapping[str, Any]) -> None:
         plain = all(part is None or isinstance(part, bool | int | float | str) for part in listed)
         require(plain, key, value, "give a number, a string, true or false, or a list of these")
         if key == "task.aleatoric":
-            window = Window.read(value)
-            require(
-                window is not None and 1 <= window.length <= 4,
-                key,
-                value,
-                "give window:K or window:K+actions, with K from 1 to 4",
+            window, kept = Window.read(value), Kept.read(value)
+            size = 0 if window is None else window.length
+            size = size if kept is None else kept.number
+            remedy = (
+                "give window:K, window:K+actions, actions:K, last-change:K, trace:DECAY:K or belief:K, with K up to 4"
             )
+            require(1 <= size <= 4, key, value, remedy)
         elif key == "agent.sweeps" and isinstance(value, int | float):
             require(value <= MOST_SWEEPS, key, value, f"at most {MOST_SWEEPS:,} are taken here")
         elif key.startswith("task."):

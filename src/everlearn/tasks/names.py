@@ -30,5 +30,6 @@ TASKS: dict[str, str] = {
 
 PREFIXES: dict[str, str] = {
     "gymnasium": "everlearn.adapters.task:from_gymnasium",
+    "pomdp": "everlearn.adapters.pomdp:from_pomdp",
 }
-"""The functions that make a task from a name of another library, as in ``gymnasium:FrozenLake-v1``."""
+"""The functions that make a task from a name elsewhere, as in ``gymnasium:FrozenLake-v1`` and ``pomdp:tiger.pomdp``."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from everlearn.aleatoric.kept import belief, last_actions, last_changes, trace
 from everlearn.aleatoric.state import MOST_STATES, AleatoricState, window
 from everlearn.environments.model import Model, Outcome
 from everlearn.environments.pure import Pure
@@ -26,11 +27,14 @@ from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
 from everlearn.tasks.task import Task
-from everlearn.windows import LONGEST_WINDOW, Window
+from everlearn.windows import KEPT, LONGEST_WINDOW, Kept, Window
 
-WAYS = "natural, memory, window:K, window:K+actions, or your own as module:attribute"
+WAYS = (
+    "natural, memory, window:K, window:K+actions, actions:K, last-change:K, trace:DECAY:LEVELS, belief:LEVELS, or your "
+    "own as module:attribute"
+)
 
-HIDDEN = "keep something of observations and actions instead, such as window:3"
+HIDDEN = "keep something of observations and actions instead, such as window:3, or belief:4"
 
 
 class Arrow(NamedTuple):
@@ -54,7 +58,9 @@ def seen_through(task: object, aleatoric: object) -> Task:
     aleatoric:
         ``natural``: the task's own aleatoric state, unchanged; ``memory``: that state together with the memory;
         ``window:3``: the natural state and the last three observations, ``window:3+actions`` with the actions before
-        them; an :class:`AleatoricState`, which is combined with the task's own; a function that maps memories to labels
+        them; ``actions:3``: the last three actions; ``last-change:3``: the last three different observations;
+        ``trace:0.8:4``: quantised traces of observations; ``belief:4``: the distribution of the memory in quarters; an
+        :class:`AleatoricState`, which is combined with the task's own; a function that maps memories to labels
         (an aggregation); or either of the last two as ``module:attribute``
 
     Examples
@@ -73,7 +79,7 @@ def seen_through(task: object, aleatoric: object) -> Task:
     from everlearn.tasks.registry import make_task  # it imports this module, since every task can be seen differently
 
     natural = make_task(task)
-    view = _named(aleatoric) if isinstance(aleatoric, str) else aleatoric
+    view = _named(aleatoric, natural) if isinstance(aleatoric, str) else aleatoric
     if isinstance(view, str) and view == "natural":
         return natural
     if isinstance(view, str) and view == "memory":
@@ -89,16 +95,30 @@ def seen_through(task: object, aleatoric: object) -> Task:
     return replace(seen, references={name: value for name, value in natural.references.items() if name in kept})
 
 
-def _named(name: str) -> object:
+def _named(name: str, task: Task) -> object:
     if name in ("natural", "memory"):
         return name
     if (kept := Window.read(name)) is not None:
         fits = 1 <= kept.length <= LONGEST_WINDOW
         require(fits, "task.aleatoric", name, f"give a window of 1 to {LONGEST_WINDOW} observations")
         return window(kept.length, actions=kept.actions)
-    if ":" in name and not name.startswith("window:"):
+    if (what := Kept.read(name)) is not None:
+        return _kept(what, task)
+    if ":" in name and name.partition(":")[0] not in ("window", *KEPT):
         return locate(name, {}, "task.aleatoric")
     raise InputError("task.aleatoric", name, f"give {WAYS}")
+
+
+def _kept(what: Kept, task: Task) -> AleatoricState:
+    if what.kind == "belief":
+        if task.model is None:
+            raise TaskError(
+                "task.aleatoric", "belief", f"the task {task.name!r} has no model, so no belief over memories"
+            )
+        return belief(task.model, what.number)
+    if what.kind == "trace":
+        return trace(what.decay, what.number)
+    return (last_actions if what.kind == "actions" else last_changes)(what.number)
 
 
 def _beside(task: Task, other: AleatoricState, states: tuple[Label, ...] | None = None) -> Task:

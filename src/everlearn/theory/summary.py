@@ -73,9 +73,8 @@ def _who(best: Bracket) -> str:
 
 def _how_found(theory: Theory) -> str:
     best = theory.best_aleatoric
+    if attained(best.average_reward, theory.optimum):
+        return "nothing is lost"
     if best.randomised:
         return "a randomised policy, the best that a search found"
-    if not best.exact:
-        return "the best policy that a search found"
-    lossless = attained(best.average_reward, theory.optimum)
-    return "nothing is lost" if lossless else "every deterministic policy was tried"
+    return "every deterministic policy was tried" if best.exact else "the best policy that a search found"
