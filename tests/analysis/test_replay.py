@@ -150,6 +150,26 @@ def test_an_imported_state_moves_the_state(tmp_path):
     assert [labels[state] for state in retold.states] == ["start", "full", "full"]
 
 
+@pytest.mark.parametrize("priced", [{"durations": (1, 4)}, {"cost_range": (0, 1), "limit": 0.25}])
+def test_durations_and_costs(tmp_path, priced):
+    """The same steps again teach a new agent of the same setup the same, prices included."""
+    with el.live(tmp_path / "a", **PUMP, **priced) as agent:
+        for step in range(200):
+            luck = random.Random(step).random()
+            measures = {"duration": 1 + 3 * luck} if "durations" in priced else {"cost": luck}
+            action = str(agent.act())
+            agent.observe(level(step, action), reward=luck, **measures)
+        expected = agent.core.agent.snapshot()
+    found = el.replay(tmp_path / "a").core.agent.snapshot()
+    assert found.algorithmic["prices"] == expected.algorithmic["prices"]
+    assert {name: table.tolist() for name, table in found.epistemic.items()} == {
+        name: table.tolist() for name, table in expected.epistemic.items()
+    }
+    other = {"durations": (5, 6)} if "durations" in priced else {"cost_range": (5, 6), "limit": 5.5}
+    with pytest.raises(InputError, match="some steps have none from 5 to 6"):
+        el.replay(tmp_path / "a", **other)
+
+
 def test_given_states(tmp_path):
     setup = {"actions": ["a", "b"], "aleatoric": "given", "states": ["x", "y"], "reward_range": (0, 1)}
     with el.live(tmp_path / "a", **setup, observations=["u", "v"]) as agent:
