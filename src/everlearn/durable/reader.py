@@ -17,6 +17,7 @@ from typing import Any, Self
 from everlearn.durable import database, heads
 from everlearn.durable.core import Core
 from everlearn.durable.entry import MODES, Entry, Kind
+from everlearn.durable.layout import refuse_shards
 from everlearn.durable.records import (
     PAGE,
     UNREADABLE,
@@ -63,6 +64,8 @@ class Reader:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
         self.path = self.directory / database.FILE
+        if not self.path.is_file():
+            refuse_shards(self.directory)
         with database.errors(self.path):
             self.connection: sqlite3.Connection = self._connect()
             try:

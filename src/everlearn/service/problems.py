@@ -26,7 +26,7 @@ from everlearn.errors import (
     StoreFull,
     Unsynced,
 )
-from everlearn.service.agents import Missing, Stale, Taken
+from everlearn.service.agents import Missing, Moved, Moving, Stale, Taken
 from everlearn.service.committer import Busy
 from everlearn.service.logs import LOG
 from everlearn.service.operations import Asked
@@ -39,6 +39,7 @@ MOST_ERRORS = 1_000
 """Of how many errors in one body the first are described: describing them takes far more memory than the body."""
 
 FAILURES = {
+    308: "The agent was moved; Location says where.",
     400: "The request is broken.",
     401: "A token is needed.",
     403: "The page of another site sent it, or the token does not grant this.",
@@ -110,10 +111,10 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
         return problem(503, "sandbox", str(error), {"Retry-After": "1"})
     if isinstance(error, Conflict | Stale | Missing | Taken):
         return _of_the_agent(error)
-    if isinstance(error, Failed):
-        return problem(503, "quarantined", str(error))
-    if isinstance(error, Changed):
-        return problem(503, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
+    if isinstance(error, Moving | Moved):
+        return _elsewhere(scope, error)
+    if isinstance(error, Failed | Changed):
+        return _unusable(error)
     if isinstance(error, InputError | SnapshotError | Refused):
         return problem(422, "input", str(error))
     return _of_the_store(scope, error)
@@ -131,6 +132,24 @@ def _of_the_agent(error: Conflict | Stale | Missing | Taken) -> Answer:
     if isinstance(error, Asked):
         more["pending"] = error.pending
     return problem(409, "conflict", str(error), expected=error.expected, **more)
+
+
+def _unusable(error: Failed | Changed) -> Answer:
+    """Return the answer to a request for an agent that an operator must see to."""
+    if isinstance(error, Failed):
+        return problem(503, "quarantined", str(error))
+    return problem(503, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
+
+
+def _elsewhere(scope: Scope, error: Moving | Moved) -> Answer:
+    """Return the answer to a request for an agent that was moved; one that would move it again is not passed on."""
+    if isinstance(error, Moving):
+        return problem(503, "moving", str(error), {"Retry-After": "1"})
+    if scope["path"].endswith(("/move", "/moved")):
+        return problem(409, "moved", str(error), to=error.to)
+    query = scope["query_string"].decode("latin-1")
+    path = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
+    return problem(308, "moved", str(error), {"Location": error.to.rstrip("/") + path}, to=error.to)
 
 
 def _invalid(error: ValidationError) -> str:
