@@ -331,6 +331,17 @@ MISTAKES: list[Mistake] = [
              "cost_range: None; a limit and the range of the cost go together; give both, or neither"),
     declared("a limit that cannot be met", "el.live('other', 'service-station', cost_range=(1, 2), limit=0.5)",
              "limit: 0.5; no policy can meet it, since the average cost is at least 1; raise it"),
+    declared("an evaluation of an agent with durations",
+             "el.live('timed', 'service-station', durations=(1, 8)).close()\nel.evaluate('timed', 'fast')",
+             "agent: 'agent'; it has durations, and an evaluation is of reward per step; use another agent"),
+    declared("an evaluation of a setup with durations",
+             "timed = el.live('timed', 'service-station', durations=(1, 8))\n"
+             "timed.observe('arrival', 'fast', duration=1)\ntimed.observe('arrival', 'fast', duration=1)\n"
+             "el.evaluate('timed', setup={'schedule': 'smooth'})",
+             "agent: 'schedule=smooth'; it has durations, and an evaluation is of reward per step; use another agent"),
+    declared("a replay with a limit, of steps without costs",
+             "agent.observe('busy', reward=1)\nel.replay('agent', cost_range=(0, 1), limit=0.5)",
+             "setup: 'cost'; some steps have none from 0 to 1, as the setup declares"),
     declared("raw rewards with durations",
              "el.live('other', actions=[0], observations=[0], reward_range=(0, 1), raw=True, durations=(1, 8))",
              "raw: True; with durations or a limit the agent learns from numbers in [0, 1]; leave it out"),
