@@ -121,7 +121,7 @@ def test_durations_and_costs_are_priced_as_step_by_step(tmp_path):
 
 
 def test_steps_without_a_duration_cannot_teach_an_agent_that_declares_one(pump):
-    with pytest.raises(InputError, match="duration: None; the setup declares a duration"):
+    with pytest.raises(InputError, match=r"setup: .duration.; some steps have none from 1 to 2"):
         el.replay(pump, durations=(1, 2))
 
 
@@ -129,7 +129,7 @@ def test_steps_without_a_duration_cannot_teach_an_agent_that_declares_one(pump):
 def test_a_log_whose_reward_is_no_number_is_refused(tmp_path, reward):
     log = tmp_path / "log.jsonl"
     log.write_text(f'{{"observation": "dry", "action": "on", "reward": {reward}}}\n')
-    with pytest.raises(InputError, match="row 1 of the log.*give a finite number as its reward"):
+    with pytest.raises(InputError, match=r"row 1 of the log.*give a finite number as its reward"):
         el.replay(log, **PUMP)
 
 
@@ -184,6 +184,26 @@ def test_an_imported_state_moves_the_state(tmp_path):
     retold = module.retell(module.read_past(tmp_path / "a"), make_setup(**PUMP))
     labels = make_setup(**PUMP).task.states
     assert [labels[state] for state in retold.states] == ["start", "full", "full"]
+
+
+@pytest.mark.parametrize("priced", [{"durations": (1, 4)}, {"cost_range": (0, 1), "limit": 0.25}])
+def test_durations_and_costs(tmp_path, priced):
+    """The same steps again teach a new agent of the same setup the same, prices included."""
+    with el.live(tmp_path / "a", **PUMP, **priced) as agent:
+        for step in range(200):
+            luck = random.Random(step).random()
+            measures = {"duration": 1 + 3 * luck} if "durations" in priced else {"cost": luck}
+            action = str(agent.act())
+            agent.observe(level(step, action), reward=luck, **measures)
+        expected = agent.core.agent.snapshot()
+    found = el.replay(tmp_path / "a").core.agent.snapshot()
+    assert found.algorithmic["prices"] == expected.algorithmic["prices"]
+    assert {name: table.tolist() for name, table in found.epistemic.items()} == {
+        name: table.tolist() for name, table in expected.epistemic.items()
+    }
+    other = {"durations": (5, 6)} if "durations" in priced else {"cost_range": (5, 6), "limit": 5.5}
+    with pytest.raises(InputError, match="some steps have none from 5 to 6"):
+        el.replay(tmp_path / "a", **other)
 
 
 def test_given_states(tmp_path):

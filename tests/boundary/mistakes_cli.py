@@ -277,6 +277,11 @@ LINES = [
         "--set: 'task.window'; write KEY=VALUE, as in task.window=6",
     ),
     (
+        "a move to nowhere",
+        "everlearn move http://127.0.0.1:9 pump",
+        "--to: None; name a service with --to, or a shard with --shard",
+    ),
+    (
         "a service without shards",
         "everlearn serve --data agents --shards 0",
         "--shards: 0; give a whole number from 1 to 64",

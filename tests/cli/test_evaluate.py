@@ -73,3 +73,22 @@ def test_mistakes(directory, refused):
     assert refused("evaluate", directory, "--policy", "fast", "--from", "121").endswith(
         "no observations among these steps"
     )
+
+
+def test_setups_are_compared(directory, call, call_json, tmp_path):
+    (tmp_path / "w.toml").write_text('aleatoric = "window:2"\n')
+    options = ("--setup", "schedule=smooth", "--setup", str(tmp_path / "w.toml"))
+    found = call_json("evaluate", directory, *options)
+    assert (found["trained"], found["steps"], found["earned"]) == (60, 60, 0.4375)
+    assert [row["policy"] for row in found["setups"]] == ["present", "schedule=smooth", str(tmp_path / "w.toml")]
+    assert [row["verdict"] for row in found["setups"]] == [None, "the data cannot tell", "the data cannot tell"]
+    text = call("evaluate", directory, *options)
+    assert "judged by the second half, 60 steps" in " ".join(text.split())
+    assert "than present" in text
+
+
+@pytest.mark.parametrize("options", [(), ("--policy", "fast", "--setup", "present")])
+def test_either_a_policy_or_setups(directory, options):
+    result = CliRunner().invoke(app, ["evaluate", directory, *options])
+    assert result.exit_code != 0
+    assert "--policy" in str(result.exception)

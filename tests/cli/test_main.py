@@ -24,7 +24,7 @@ HEAVY = {"numpy", "scipy", "numba", "matplotlib", "pyarrow", "pandas", "distribu
 NUMBERS = {
     **dict.fromkeys(("steps", "runs", "seed", "threads", "max_pairs", "port", "first", "last"), "<int>"),
     **{f"max_{name}": "<int>" for name in ("agents", "body", "state", "labels", "states", "values", "rows")},
-    **dict.fromkeys(("max_waiting", "max_connections", "max_rate", "max_burst", "shards"), "<int>"),
+    **dict.fromkeys(("max_waiting", "max_connections", "max_rate", "max_burst", "shards", "to_shard"), "<int>"),
     **dict.fromkeys(("confidence", "horizon"), "<float>"),
 }
 

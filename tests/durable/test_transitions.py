@@ -45,13 +45,21 @@ def test_they_are_the_rows_of_the_journal(directory, monkeypatch, page, first, l
     assert found.changed is None
 
 
-@pytest.mark.parametrize("page", [1, 10_000])
-def test_a_damaged_row_is_refused(directory, monkeypatch, page):
+@pytest.mark.parametrize("page", [1, 7, 10_000])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("UPDATE journal SET reward = 0.125 WHERE seq = 20", "row 20: is damaged"),
+        ("DELETE FROM journal WHERE seq = 20", "row 20: is missing"),
+        ("UPDATE journal SET executed = 'a' WHERE seq = 20", "row 20: "),
+    ],
+)
+def test_a_damaged_row_is_refused(directory, monkeypatch, page, damage, message):
     monkeypatch.setattr(transitions, "PAGE", page)
     connection = sqlite3.connect(directory / "everlearn.db", isolation_level=None)
-    connection.execute("UPDATE journal SET reward = 0.125 WHERE seq = 20")
+    connection.execute(damage)
     connection.close()
-    with Reader(directory) as reader, pytest.raises(Corrupt, match="row 20: is damaged"):
+    with Reader(directory) as reader, pytest.raises(Corrupt, match=message):
         read_transitions(reader, 1)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 
 import pytest
 
-from everlearn.service.identity import identify
+from everlearn.service import committer
+from everlearn.service.identity import CURRENT, identify
+from everlearn.service.metrics import Metrics
 from tests.service.conftest import STATION, until
 from tests.service.test_security import token_file
 
@@ -82,6 +86,55 @@ def test_lines_of_the_committer_have_the_id_of_their_request(start, tmp_path):
     assert ("serving", None, None) in lines
     service.stop()
     assert "request" not in service.log[-1]  # it ends for nobody
+
+
+class Book:
+    """A store that notes whose request it is when something happens, and fails if it is told to."""
+
+    def __init__(self, fails):
+        self.fails, self.noted = fails, []
+
+    def note(self, what):
+        request = CURRENT.get()
+        self.noted.append((what, None if request is None else request.id.decode()))
+
+    def append(self, _entries):
+        if self.fails:
+            raise OSError(5, "Input/output error")
+
+    def close(self):
+        self.note("closed")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_requests_of_one_group_are_told_apart(fails, monkeypatch):
+    """They are prepared one after another, committed together, and then learned from one after another."""
+    book, gate = Book(fails), threading.Event()
+    monkeypatch.setattr(committer, "log", lambda _level, message, **_fields: book.note(message))
+    keeping = committer.Committer(lambda: book, waiting=10, metrics=Metrics())
+    keeping.start()
+
+    async def ask(name):
+        identify({b"x-request-id": name.encode()})
+
+        def work(_book):
+            book.note("prepared")
+            return committer.Prepared(name, lambda: book.note("learned"))
+
+        await keeping.do(name, work)
+
+    async def ask_all():
+        first = asyncio.ensure_future(keeping.do(None, lambda _: gate.wait()))
+        asked = [asyncio.ensure_future(ask(name)) for name in "ab"]
+        while len(asyncio.all_tasks()) < 4 or keeping.waiting < 2:
+            await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(first, *asked, return_exceptions=True)
+
+    asyncio.run(ask_all())
+    keeping.close()
+    then = "commit failed" if fails else "learned"
+    assert book.noted == [("prepared", "a"), ("prepared", "b"), (then, "a"), (then, "b"), ("closed", None)]
 
 
 def test_requests_are_logged_if_that_is_asked_for(start, service):

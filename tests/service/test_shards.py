@@ -221,7 +221,7 @@ def test_agents_are_found_when_the_number_of_shards_changes(start, tmp_path, run
     os.kill(processes(service)[places["a"]], signal.SIGKILL)
     assert service.call("GET", "/v1/agents/a").json["step"] == 1
     assert service.stop() == 0
-    refused = runner(f"everlearn serve --data {service.directory} --shards 1", tmp_path)
+    refused = runner(f"everlearn serve --port 0 --data {service.directory} --shards 1", tmp_path)
     assert refused.status == 2
     assert "--shards 5" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
@@ -237,7 +237,7 @@ def test_a_directory_without_shards_gets_some(start, tmp_path, runner):
     assert [agent["name"] for agent in service.call("GET", "/v1/agents").json["agents"]] == list(NAMES)
     assert service.call("GET", "/v1/agents/a").json["step"] == 1
     service.stop()
-    refused = runner(f"everlearn serve --data {service.directory}", tmp_path)
+    refused = runner(f"everlearn serve --port 0 --data {service.directory}", tmp_path)
     assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
     assert "--shards 2" in refused.stderr
     with pytest.raises(LiveError, match="shards"):
@@ -249,7 +249,7 @@ def test_a_shard_that_is_gone_is_noticed(start, tmp_path, runner):
     service = start("--shards", "2")
     service.stop()
     (service.directory / "shard-1").rename(tmp_path / "away")
-    refused = runner(f"everlearn serve --data {service.directory} --shards 2", tmp_path)
+    refused = runner(f"everlearn serve --port 0 --data {service.directory} --shards 2", tmp_path)
     assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
     assert "shard-1" in refused.stderr
     (tmp_path / "away").rename(service.directory / "shard-1")
@@ -261,7 +261,7 @@ def test_an_agent_in_two_shards_is_refused(start, tmp_path, runner):
     service.create("a")
     service.stop()
     shutil.copy(service.directory / "shard-1" / "everlearn.db", service.directory / "shard-0" / "everlearn.db")
-    refused = runner(f"everlearn serve --data {service.directory} --shards 2", tmp_path)
+    refused = runner(f"everlearn serve --port 0 --data {service.directory} --shards 2", tmp_path)
     assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
     assert "the agent a is in shard-0 and in shard-1" in refused.stderr
 

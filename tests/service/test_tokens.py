@@ -88,6 +88,8 @@ def test_tokens_are_replaced_by_what_the_file_says_later(tmp_path):
     written(path, "")
     with pytest.raises(InputError):
         tokens.reread()
+    assert len(tokens) == 1
+    assert tokens.grant(None) is None
     assert tokens.grant(b"Bearer %b" % OTHER.encode())
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
@@ -131,6 +132,21 @@ class Agent:
         self._functions.learn(self.knowledge, experience, self.upcoming, self.stream)
         self.move(experience.next_aleatoric_state)
         self.t += 1
+
+    def remember(self, experience: Experience) -> None:
+        """Update what the design keeps of the past, if it does, without learning; the time stays the same."""
+        if self.design.remember is not None:
+            self._functions.remember(self.knowledge, experience)
+
+    def exchange_memory(self, memory: NDArray[Any] | None = None) -> NDArray[Any] | None:
+        """Return a copy of what the design keeps of the past, if it does, and replace it by another that was kept."""
+        if self.design.memory is None:
+            return None
+        array = stored_arrays(self.knowledge)[self.design.memory]
+        kept: NDArray[Any] = array.copy()
+        if memory is not None:
+            array[...] = memory
+        return kept
 
     def move(self, following: int) -> None:
         """Move to another aleatoric state without learning; the time stays the same."""

@@ -15,7 +15,7 @@ from typing import Any
 from everlearn.agents.schedule import Schedule
 from everlearn.aleatoric.reward import Reward
 from everlearn.ownership import is_ours
-from everlearn.protocol import Act, Knowledge, Learn, ScheduleValues, Table
+from everlearn.protocol import Act, Experience, Knowledge, Learn, ScheduleValues, Table
 from everlearn.registry import settings_text
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
@@ -56,6 +56,11 @@ class Design:
         whether it never chooses an action whose value is minus infinity, and ignores it in every maximum
     plans:
         whether a step may take long, because it plans over all aleatoric states
+    remember, memory:
+        for a design that keeps something of the past besides the aleatoric state.  ``memory`` is the name of the array
+        of its knowledge that holds it, and ``remember(knowledge, experience)`` updates this array as ``learn`` does,
+        without learning.  A durable agent calls it for steps from which nothing is learned, as when it is frozen; it
+        learns from a reward that comes late with the memory of that time, and a rollback does not change the memory
     duration:
         the number of steps of the run, if the agent takes it as a parameter; otherwise None
     name, parameters:
@@ -89,6 +94,8 @@ class Design:
     values: Callable[[Knowledge], Table] | None = None
     masks: bool = False
     plans: bool = False
+    remember: Callable[[Knowledge, Experience], None] | None = None
+    memory: str | None = None
     duration: int | None = None
     name: str = "agent"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -96,7 +103,7 @@ class Design:
     @cached_property
     def own(self) -> bool:
         """Whether it is user-defined: at least one function is not from this package.  It then runs with checks."""
-        functions = (self.build, self.act, self.learn, self.policy, self.inspect, self.values)
+        functions = (self.build, self.act, self.learn, self.policy, self.inspect, self.values, self.remember)
         return any(not is_ours(function) for function in functions if function is not None)
 
     def __repr__(self) -> str:

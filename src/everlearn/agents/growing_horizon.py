@@ -154,6 +154,24 @@ def inspect(knowledge: OffsetValues, now: ScheduleValues) -> dict[str, Table]:
     return {**tables, "sigma": np.sqrt(cells["variance"])} if cells["variance"].size else tables
 
 
+def begin(schedule: Schedule, rows: int, actions: int) -> OffsetValues:
+    """Lines 1 and 2: Q = 1 (u = 0, c = 1) and N = 0."""
+    varies = actions if schedule.doubt is not None else 0
+    holds = 1 if schedule.persistence > 0 else 0
+    cells = records(
+        rows,
+        value=actions,
+        count=actions,
+        stamp=actions if schedule.scales_counts else 0,
+        mean=varies,
+        variance=varies,
+        held=holds,
+        left=holds,
+    )
+    constants = schedule.step_weight, schedule.doubt or 0.0, schedule.rarity
+    return OffsetValues(cells, *constants, schedule.persistence, schedule.persistence_most)
+
+
 def growing_horizon(*, schedule: Schedule) -> Design:
     """Optimistic Q-learning over a growing horizon, the agent of the paper (Algorithm 2).
 
@@ -165,22 +183,7 @@ def growing_horizon(*, schedule: Schedule) -> Design:
     """
 
     def build(indexed: IndexedTask) -> OffsetValues:
-        """Lines 1 and 2: Q = 1 (u = 0, c = 1) and N = 0."""
-        actions = indexed.actions
-        varies = actions if schedule.doubt is not None else 0
-        holds = 1 if schedule.persistence > 0 else 0
-        cells = records(
-            indexed.states,
-            value=actions,
-            count=actions,
-            stamp=actions if schedule.scales_counts else 0,
-            mean=varies,
-            variance=varies,
-            held=holds,
-            left=holds,
-        )
-        constants = schedule.step_weight, schedule.doubt or 0.0, schedule.rarity
-        return OffsetValues(cells, *constants, schedule.persistence, schedule.persistence_most)
+        return begin(schedule, indexed.states, indexed.actions)
 
     return Design(
         build,

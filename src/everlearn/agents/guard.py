@@ -44,6 +44,7 @@ ARGUMENTS = {
     "policy": ("knowledge",),
     "inspect": ("knowledge", "now"),
     "values": ("knowledge",),
+    "remember": ("knowledge", "experience"),
 }
 """What each function of a design is called with."""
 
@@ -77,7 +78,10 @@ def check_design(design: Design) -> None:
         function = getattr(design, name)
         if function is not None:
             _check_signature(design, name, function, arguments)
-    for name in ("act", "learn"):
+    if (design.remember is None) != (design.memory is None):
+        problem = "has remember without memory, or memory without remember"
+        raise AgentError(design.name, f"{problem}; give both, the function and the name of the array that it updates")
+    for name in ("act", "learn", *(("remember",) if design.remember is not None else ())):
         function = getattr(design, name)
         for impurity in impurities(function):
             raise AgentError(design.name, f"{name} {_describe(impurity)}")
@@ -138,6 +142,9 @@ class Guard:
         fields: Any = knowledge  # which the type checker now takes for a plain tuple
         made = fields._replace(**{name: self._copy_field(name, value) for name, value in fields._asdict().items()})
         self.check_numbers(made, "build")
+        memory = self.design.memory
+        if memory is not None and memory not in arrays(made):
+            raise self._error(f"memory is {memory!r}; give the name of an array that build returns: {[*arrays(made)]}")
         return made
 
     def act(self, knowledge: Knowledge, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
@@ -157,6 +164,12 @@ class Guard:
         size = sum(array.size for _, array in _floats(knowledge))
         if now.t % (1 + size // CHECKED_NUMBERS) == 0 and not self.is_sound(knowledge):
             self.check_numbers(knowledge, "learn", now.t)
+
+    def remember(self, knowledge: Knowledge, experience: Experience) -> None:
+        """Let the design update its memory, without learning."""
+        with blame(f"agent {self.name!r}: remember"):
+            self.design.remember(watched(knowledge), experience)  # type: ignore[misc]  # called only if there is one
+        self.check_numbers(knowledge, "remember")
 
     def policy(self, knowledge: Knowledge) -> Table:
         """Return the probability of each action in each aleatoric state."""

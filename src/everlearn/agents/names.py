@@ -16,6 +16,7 @@ AGENTS: dict[str, str] = {
     "static": "everlearn.agents.static:static",
     "gradient": "everlearn.agents.gradient:gradient",
     "curvature": "everlearn.agents.curvature:curvature",
+    "learned": "everlearn.agents.learned:learned",
     "always": "everlearn.agents.always:always",
 }
 

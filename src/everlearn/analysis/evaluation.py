@@ -8,6 +8,7 @@ for whatever reason.  Where one was not, the result is a reason instead of a num
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,8 +19,11 @@ from everlearn.aleatoric.reward import LARGEST, Reward
 from everlearn.analysis.markov import halves_test, previous_state_test
 from everlearn.analysis.off_policy import Estimate, estimate
 from everlearn.analysis.past import choose_agent, rewards_of
+from everlearn.analysis.weighted import Weighted, weighted
 from everlearn.durable.declaration import reward_function
+from everlearn.durable.entry import PROPENSITY
 from everlearn.durable.reader import Reader
+from everlearn.durable.setup import simple
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import policy_table as greedy_policy
 from everlearn.environments.pure import as_number
@@ -28,6 +32,9 @@ from everlearn.labels import counted, show
 from everlearn.protocol import Table
 from everlearn.registry import MOST_STEPS, locate, whole
 from everlearn.tasks.task import Task
+
+ANY = (-LARGEST, LARGEST)
+"""The limits of a reward that declares none."""
 
 GREEDY = "greedy"
 """The policy of what the agent knows now."""
@@ -69,6 +76,8 @@ class Evaluation:
     steps: int
     confidence: float
     policy: str
+    weighted: dict[str, float] | None = None  # by logged propensities: estimate, lower, upper, history, effective_steps
+    trained: int | None = None  # from how many earlier steps the policy was learned, if a setup is evaluated
 
     def __repr__(self) -> str:
         """Return one line: the estimate with its interval, or why there is none, and what was earned."""
@@ -86,8 +95,9 @@ class Evaluation:
 
 def evaluate(
     directory: str | os.PathLike[str],
-    policy: object,
+    policy: object = None,
     *,
+    setup: Mapping[str, Any] | None = None,
     agent: str | None = None,
     confidence: float = 0.95,
     first: int | None = None,
@@ -105,6 +115,9 @@ def evaluate(
     policy:
         a text such as ``0=slow,1=fast:0.5``, a mapping or a table of probabilities; or ``greedy``, the greedy policy of
         the agent as it is now
+    setup:
+        instead of a policy: what differs in another setup, such as ``{"schedule": "smooth"}``.  It learns from the
+        first half of the steps, as in ``everlearn.replay``, and its greedy policy is evaluated on the second half
     agent:
         the name of the agent, if there are several
     confidence:
@@ -130,35 +143,74 @@ def evaluate(
     False
 
     """
+    require((policy is None) != (setup is None), "policy", policy, "give either a policy or a setup")
+    if setup is not None:
+        from everlearn.analysis.what_if import evaluate_setups
+
+        given: dict[str, Any] = {"agent": agent, "confidence": confidence, "first": first, "last": last}
+        return evaluate_setups(directory, {setup_text(setup): setup}, **given, reward=reward)[0]
     level = confidence_level(confidence)
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
     with Reader(directory) as reader:
         record = reader.enrolled(choose_agent(reader, agent))
-        task = record.stored_setup().task
+        stored = record.stored_setup()
+        remedy = "it has durations, and an evaluation is of reward per step; use another agent"
+        require(stored.measures[0] is None, "agent", record.name, remedy)
+        task = stored.task
         table = _policy(reader, record.name, task, policy)
         data = read_transitions(reader, record.number, *steps)
-    low, high = task.reward.low, task.reward.high
+    limits = (task.reward.low, task.reward.high)
     if reward is not None:
-        data, low, high = data._replace(rewards=_rewards(data, task, reward)), -LARGEST, LARGEST
-    complete = np.isfinite(data.rewards)
-    data = data.where(complete)
-    if not data.rewards.size:
+        data, limits = data._replace(rewards=other_rewards(data, task, reward)), ANY
+    if not np.isfinite(data.rewards).any():
         raise LiveError(f"{directory}: agent {record.name!r} has no observations among these steps")
-    span = high - low if reward is None else float(np.ptp(data.rewards))
+    text = policy if isinstance(policy, str) else policy_text(task, table)
+    return judge(data, task, table, level, limits, text)
+
+
+def setup_text(changes: Mapping[str, Any]) -> str:
+    """Return what differs in a setup as one text."""
+    return ",".join(f"{key}={simple(value)}" for key, value in changes.items()) or "present"
+
+
+def judge(
+    data: Transitions, task: Task, table: Table, level: float, limits: tuple[float, float], text: str
+) -> Evaluation:
+    """Return the evaluation of a policy, a table over the states of ``task``, from steps in these states.
+
+    ``limits`` are the least and the greatest reward, and ``text`` names the policy.
+    """
+    complete = np.isfinite(data.rewards)
+    data, (low, high) = data.where(complete), limits
+    span = high - low if limits != ANY else float(np.ptp(data.rewards))
     found = estimate(data, table, level, span)
     reasons = tuple(reasons_against(found, task, float(np.ptp(data.rewards))))
+    by_weights = None if reasons else weighted(data, table, found, level)
     return Evaluation(
         estimate=None if reasons else found.average,
         lower=None if reasons else max(low, found.average - found.half_width),
         upper=None if reasons else min(high, found.average + found.half_width),
         supported=not reasons,
         reasons=reasons,
-        warnings=tuple(assumptions(data, found, int((~complete).sum()))),
+        warnings=(*assumptions(data, found, int((~complete).sum())), *_unweighted(data, by_weights)),
         earned=float(data.rewards.mean()),
         steps=len(data.rewards),
         confidence=level,
-        policy=policy if isinstance(policy, str) else policy_text(task, table),
+        policy=text,
+        weighted=None if by_weights is None else _weighted_document(by_weights, low, high),
     )
+
+
+def _weighted_document(found: Weighted, low: float, high: float) -> dict[str, float]:
+    lower, upper = max(low, found.average - found.half_width), min(high, found.average + found.half_width)
+    rest = {"history": found.history, "effective_steps": round(found.effective)}
+    return {"estimate": found.average, "lower": lower, "upper": upper, **rest}
+
+
+def _unweighted(data: Transitions, found: Weighted | None) -> list[str]:
+    if found is not None or PROPENSITY not in data.numbers:
+        return []
+    return ["propensities were logged, but too few histories agree with the policy for an estimate by weights"]
 
 
 def confidence_level(confidence: object) -> float:
@@ -177,7 +229,7 @@ def _policy(reader: Reader, name: str, task: Task, policy: object) -> Table:
     return policy_table(task, policy)
 
 
-def _rewards(data: Transitions, task: Task, given: object) -> Table:
+def other_rewards(data: Transitions, task: Task, given: object) -> Table:
     """Return the rewards of the transitions by another function."""
     given = locate(given, {}, "reward") if isinstance(given, str) else given
     function = reward_function(given, task.states, (task.actions, task.observations), 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
 from array import array
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.prices import MEASURES, measured
+from everlearn.agents.prices import MEASURES, Prices
 from everlearn.aleatoric.reward import Reward
 from everlearn.durable.core import Core
 from everlearn.durable.logs import read_log
@@ -174,20 +173,24 @@ def lessons(retold: Transitions, core: Core) -> Lessons:
     for state, mask in core.setup.allowed.items():
         forbidden = [action for action in range(core.agent.indexed.actions) if not mask >> action & 1]
         chosen &= ~((retold.states == state) & np.isin(retold.actions, forbidden))
-    taught = retold.where(chosen)
-    return Lessons(taught.states, taught.actions, taught.observations, _shown(taught, core), taught.following)
+    kept = retold.where(chosen)
+    shown = _scaled(kept, core) if core.agent.prices is None else _priced(kept, core, core.agent.prices)
+    return Lessons(kept.states, kept.actions, kept.observations, shown, kept.following)
 
 
-def _shown(data: Transitions, core: Core) -> Table:
-    """Return the rewards as the design learns from them; if there are prices, they count each step, in order."""
-    prices = core.agent.prices
-    if prices is None:
-        distinct, places = np.unique(data.rewards, return_inverse=True)
-        return np.array([core.agent.learned(reward) for reward in distinct.tolist()])[places]
-    unknown = itertools.repeat(None, len(data.rewards))
-    columns = [
-        unknown if ends is None or name not in data.numbers else data.numbers[name].tolist()
-        for name, ends in zip(MEASURES, core.setup.measures, strict=True)
-    ]
-    steps = zip(data.rewards.tolist(), *columns, strict=True)
-    return np.array([prices.learned(reward, **measured(prices, *measures)) for reward, *measures in steps])
+def _scaled(kept: Transitions, core: Core) -> Table:
+    distinct, places = np.unique(kept.rewards, return_inverse=True)
+    return np.array([core.agent.learned(reward) for reward in distinct.tolist()])[places]
+
+
+def _priced(kept: Transitions, core: Core, prices: Prices) -> Table:
+    """Return rewards with the prices of time and cost, which depend on what came before and are changed by it."""
+    columns = {}
+    for name, ends in zip(MEASURES, core.setup.measures, strict=True):
+        if ends is not None:
+            column = kept.numbers.get(name, np.full(len(kept.rewards), math.nan))
+            fine = bool(((column >= ends[0]) & (column <= ends[1])).all())
+            require(fine, "setup", name, f"some steps have none from {ends[0]:g} to {ends[1]:g}, as the setup declares")
+            columns[name] = column.tolist()
+    rows = zip(kept.rewards.tolist(), *columns.values(), strict=True)
+    return np.array([prices.learned(row[0], **dict(zip(columns, row[1:], strict=True))) for row in rows])

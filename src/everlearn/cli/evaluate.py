@@ -1,14 +1,15 @@
-"""``everlearn evaluate``: estimate what another policy would earn, from the journal of a durable agent."""
+"""``everlearn evaluate``: estimate what another policy or setup would earn, from the journal of a durable agent."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from everlearn.cli.live import AgentName, Directory
 from everlearn.cli.options import AsJson, integer, number
-from everlearn.cli.output import print_json, say
+from everlearn.cli.output import Cell, print_json, print_table, say
+from everlearn.errors import InputError
 
 if TYPE_CHECKING:
     from everlearn.analysis.evaluation import Evaluation
@@ -17,8 +18,15 @@ if TYPE_CHECKING:
 def evaluate(
     directory: Directory,
     policy: Annotated[
-        str, typer.Option(metavar="POLICY", help="The policy, as in 0=slow,1=fast:0.5; or greedy, as the agent is now.")
-    ],
+        str | None,
+        typer.Option(metavar="POLICY", help="The policy, as in 0=slow,1=fast:0.5; or greedy, as the agent is now."),
+    ] = None,
+    setup: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SETUP", help="A setup to train and compare, as in schedule=smooth or a TOML file; may be repeated."
+        ),
+    ] = None,
     agent: AgentName = None,
     confidence: Annotated[float, number("--confidence", help="How often the interval covers the true average.")] = 0.95,
     first: Annotated[int | None, integer("--from", help="The first step to use.")] = None,
@@ -29,16 +37,57 @@ def evaluate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate what another policy would earn per step, from the journal of a durable agent, even while it runs."""
+    """Estimate what another policy or setup would earn per step, from the journal of a durable agent in use or not."""
     from everlearn.analysis.evaluation import evaluate as evaluate_policy
 
-    found = evaluate_policy(
-        directory, policy, agent=agent, confidence=confidence, first=first, last=last, reward=reward
-    )
+    given: dict[str, Any] = {"agent": agent, "confidence": confidence, "first": first, "last": last, "reward": reward}
+    if setup:
+        if policy is not None:
+            raise InputError("--policy", policy, "give either a policy or setups")
+        _compare(directory, setup, given, as_json)
+        return
+    if policy is None:
+        raise InputError("--policy", None, "give a policy, such as greedy, or a setup, as in --setup schedule=smooth")
+    found = evaluate_policy(directory, policy, **given)
     if as_json:
         print_json(found.to_dict())
     else:
         _print(found)
+
+
+def _compare(directory: str, setups: list[str], given: dict[str, Any], as_json: bool) -> None:
+    """Compare setups with the present one, which comes first."""
+    from everlearn.analysis.what_if import evaluate_setups, verdict
+    from everlearn.durable.variation import AS_IT_IS, read_changes
+
+    changes = {text: read_changes(text) for text in (AS_IT_IS, *setups)}
+    found = evaluate_setups(directory, changes, **given)
+    verdicts = [None, *(verdict(each, found[0]) for each in found[1:])]
+    if as_json:
+        rows = [{**each.to_dict(), "verdict": said} for each, said in zip(found, verdicts, strict=True)]
+        print_json({"trained": found[0].trained, "steps": found[0].steps, "earned": found[0].earned, "setups": rows})
+        return
+    now = found[0]
+    say(f"each setup learned from the first half of the steps, {now.trained:,} of them for the present one")
+    say(f"judged by the second half, {now.steps:,} steps: the frozen policy, if the state is a Markov state")
+    say(f"earned there: {now.earned:.6g} per step")
+    table: list[list[Cell]] = [
+        [each.policy, *_interval(each), said or "", _weighted(each)] for each, said in zip(found, verdicts, strict=True)
+    ]
+    print_table(["setup", "per step", "interval", "than present", "by propensities"], table, left=5)
+    for each in found:
+        _print_remarks(each)
+
+
+def _interval(found: Evaluation) -> tuple[str, str]:
+    if not found.supported:
+        return "", "not supported"
+    return f"{found.estimate:.6g}", f"{found.lower:.6g} to {found.upper:.6g}"
+
+
+def _weighted(found: Evaluation) -> str:
+    one = found.weighted
+    return "" if one is None else f"{one['estimate']:.6g}, {one['lower']:.6g} to {one['upper']:.6g}"
 
 
 def _print(found: Evaluation) -> None:
@@ -46,6 +95,13 @@ def _print(found: Evaluation) -> None:
     if found.supported:
         interval = f"{found.lower:.6g} to {found.upper:.6g} with confidence {found.confidence:g}"
         say(f"policy {found.policy}: {found.estimate:.6g} per step, {interval}")
+    if found.weighted is not None:
+        rests = f"the last {found.weighted['history']} decisions, {found.weighted['effective_steps']:,} effective steps"
+        say(f"by logged propensities, without a Markov state: {_weighted(found)} ({rests})")
+    _print_remarks(found)
+
+
+def _print_remarks(found: Evaluation) -> None:
     for reason in found.reasons:
         say(f"policy {found.policy}: not supported, {reason}")
     for warning in found.warnings:

@@ -40,17 +40,32 @@ def accept(directory: Directory, agent: AgentName = None, as_json: AsJson = Fals
 def backup(
     directory: Directory,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write the copy; an existing file is replaced.")],
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Copy again and again, whenever the directory has changed, until Ctrl-C.")
+    ] = False,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="With --follow: seconds between two copies.")] = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Copy a directory of durable agents to a file, and check the copy. The directory may be in use."""
     from everlearn.durable.backup import backup as back_up
+    from everlearn.durable.backup import follow as copies_of
 
-    copy = back_up(directory, file)
-    if as_json:
-        print_json(copy)
+    if not follow:
+        copy = back_up(directory, file)
+        if as_json:
+            print_json(copy)
+            return
+        typer.echo(f"{copy['file']}: {copy['bytes']:,} bytes, checked")
+        _print_agents(copy["agents"])
         return
-    typer.echo(f"{copy['file']}: {copy['bytes']:,} bytes, checked")
-    _print_agents(copy["agents"])
+    for each in copies_of(directory, file, every):
+        if isinstance(each, LiveError):
+            typer.echo(f"everlearn: {each}; the copy before it is kept", err=True)
+        elif as_json:
+            documents().write(json.dumps(each) + "\n")
+            documents().flush()
+        else:
+            typer.echo(f"{each['file']}: {each['bytes']:,} bytes, checked, in {each['seconds']:.1f} s")
 
 
 def check(

@@ -20,6 +20,7 @@ COMMANDS = {
     "tune": ("tune",),
     "leaderboard": ("leaderboard",),
     "serve": ("serve",),
+    "move": ("move",),
     "play": ("play",),
     "reproduce": ("reproduce",),
     "claims": ("claims",),

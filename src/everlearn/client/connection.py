@@ -20,6 +20,9 @@ SHORTEST_ATTEMPT = 0.01
 FIRST_ABSENCE, LONGEST_ABSENCE = 0.1, 30.0
 """Seconds for which an unreachable service is not tried again; twice as long each time."""
 
+MOVED, MOST_HOPS = 308, 4
+"""The status of a request for an agent that was moved, and how often a request follows one."""
+
 JSON, OCTETS = "application/json", "application/octet-stream"
 
 _LOG = logging.getLogger("everlearn.client")
@@ -115,7 +118,19 @@ class Connection:
                 self._retry_at = time.monotonic() + max(self._absence, problem.retry_after)
                 return None
 
-    def _attempt(self, method: str, path: str, content: bytes | None, timeout: float, headers: dict[str, str]) -> Any:
+    def _follow(self, address: str) -> None:
+        """Go to the service to which the agent was moved, and stay there."""
+        parts = urlsplit(address)
+        safe = parts.scheme == "https" or (parts.scheme == "http" and self._parts.scheme == "http")
+        if not safe or parts.hostname is None:
+            raise ServiceError(f"the agent was moved to {address}, and this client does not go there", MOVED)
+        _LOG.warning("the agent was moved to %s", address)
+        self.close()
+        self._parts, self._prefix, self.address = parts, parts.path.rstrip("/"), address
+
+    def _attempt(
+        self, method: str, path: str, content: bytes | None, timeout: float, headers: dict[str, str], hops: int = 0
+    ) -> Any:
         reused = self._socket is not None
         try:
             connection = self._open(timeout)
@@ -126,13 +141,17 @@ class Connection:
             self.close()
             if reused and isinstance(error, ConnectionResetError | BrokenPipeError):
                 try:  # the service closed an idle connection, or has ended
-                    return self._attempt(method, path, content, timeout, headers)
+                    return self._attempt(method, path, content, timeout, headers, hops)
                 except ServiceError as refusal:
                     refusal.attempts += 1
                     raise
             raise Unreachable(f"{self._parts.netloc}: {str(error) or type(error).__name__}") from error
         if response.will_close:
             self.close()
+        location = response.getheader("Location", "")
+        if response.status == MOVED and location.endswith(path) and hops < MOST_HOPS:
+            self._follow(location.removesuffix(path))
+            return self._attempt(method, path, content, timeout, headers, hops + 1)
         if response.status == 200 and response.headers.get_content_type() == OCTETS:
             return answer
         return _read(response.status, answer, response.headers.get("Retry-After"))

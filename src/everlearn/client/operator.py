@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -60,9 +61,9 @@ class Operator:
         """Return a description of each snapshot, the oldest first."""
         return list(self._document("GET", "/snapshots")["snapshots"])
 
-    def rollback(self, step: int) -> dict[str, Any]:
-        """Roll back what the agent knows to the snapshot of a step."""
-        return self._change("POST", "/rollback", {"snapshot": step})
+    def rollback(self, step: int, *, seq: int | None = None) -> dict[str, Any]:
+        """Roll back what the agent knows to the snapshot of a step; ``seq`` says which, if the step has several."""
+        return self._change("POST", "/rollback", {"snapshot": step, **({} if seq is None else {"seq": seq})})
 
     def export_state(self) -> bytes:
         """Return everything that the agent knows, for :meth:`import_state` of an agent with the same setup."""
@@ -71,6 +72,41 @@ class Operator:
     def import_state(self, state: bytes) -> dict[str, Any]:
         """Replace what the agent knows by an exported agent state."""
         return self._change("PUT", "/state", state)
+
+    def move(self, to: str | int, *, token: str | None = None) -> dict[str, Any]:
+        """Move the agent to another service by its address, or to another shard by its number.
+
+        If this is interrupted, call it again: it continues.  ``token`` is that of the other service.
+        """
+        if isinstance(to, int):
+            return self._document("POST", "/move", {"shard": to})
+        try:
+            luggage = bytes(self._request("POST", self._path("/move"), {"to": to}))
+        except ServiceError as error:
+            if error.document.get("to") == to:
+                return {"name": self.agent, "to": to}  # it was moved there before
+            raise
+        other = Operator(to, self.agent, token=token, deadline=self.deadline)
+        try:
+            other._document("PUT", "/arrival", luggage)
+        except Unreachable:
+            raise  # whether it has arrived is unknown, and the same call again will tell
+        except ServiceError:
+            self._document("DELETE", "/move")  # it was refused there, and stays here
+            raise
+        finally:
+            other._connection.close()
+        return self._document("POST", "/moved", {"move": json.loads(luggage)["move"]})
+
+    def stay(self, to: str, *, token: str | None = None) -> None:
+        """Cancel a move to another service that was interrupted; that service refuses the move from now on."""
+        luggage = bytes(self._request("POST", self._path("/move"), {"to": to}))
+        other = Operator(to, self.agent, token=token, deadline=self.deadline)
+        try:
+            other._document("DELETE", f"/arrival?move={json.loads(luggage)['move']}")
+        finally:
+            other._connection.close()
+        self._document("DELETE", "/move")
 
     def delete(self) -> None:
         """Delete the agent and everything that it learned, permanently."""

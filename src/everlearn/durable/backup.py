@@ -1,4 +1,4 @@
-"""The backup of a store that may be in use: one file, checked before it takes its name.
+"""The backup of a store that may be in use: one file, checked before it takes its name, once or again and again.
 
 The agents in it need not be such as can be run here: their rows and seals are checked, and nothing is recovered.
 """
@@ -8,21 +8,28 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from contextlib import closing
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from everlearn.durable import layout
 from everlearn.durable.checking import check_file
 from everlearn.durable.database import FILE, errors, remove, sync
 from everlearn.durable.reader import Reader
-from everlearn.errors import InputError, LiveError
+from everlearn.errors import InputError, LiveError, require
 from everlearn.files import as_path, make_folder
+
+EVERY = 60.0
+"""Seconds between two copies of a directory that is followed."""
 
 
 def backup(directory: str | os.PathLike[str], file: str | os.PathLike[str]) -> dict[str, Any]:
     """Copy a store to a file, as of one moment; another process may be writing to it.
 
-    To restore it, put the file as ``everlearn.db`` into an empty directory.
+    To restore it, put the file as ``everlearn.db`` into an empty directory.  If the directory has shards, ``file`` is a
+    directory, to which each shard is copied, and which can be served as it is.
 
     Examples
     --------
@@ -36,7 +43,56 @@ def backup(directory: str | os.PathLike[str], file: str | os.PathLike[str]) -> d
     1
 
     """
-    source, target = Path(directory) / FILE, as_path(file)
+    source, target = Path(directory), as_path(file)
+    shards = layout.shards_of(source)
+    if not shards:
+        return _backup(source, target)
+    if target.is_file() or target.resolve() == source.resolve():
+        raise InputError("file", str(target), "the directory has shards: name another directory for their copies")
+    copies = [_backup(store, target / store.name / FILE) for store in layout.stores_of(source)]
+    layout.record(target, shards)
+    agents = [agent for copy in copies for agent in copy["agents"]]
+    return {"file": str(target), "bytes": sum(copy["bytes"] for copy in copies), "agents": agents}
+
+
+def follow(
+    directory: str | os.PathLike[str], file: str | os.PathLike[str], every: float = EVERY
+) -> Iterator[dict[str, Any] | LiveError]:
+    """Copy a directory again and again while it is in use, whenever it has changed; yield what became of each copy.
+
+    An error leaves the copy before it in its place.  So what a copy lacks is what was recorded after the copy was
+    begun, at its time ``at``.
+    """
+    require(every > 0, "every", every, "give a positive number of seconds")
+    copied, target = None, as_path(file)
+    for left in (*target.parent.glob(f".{target.name}.*"), *target.glob(f"shard-*/.{FILE}.*")):
+        left.unlink(missing_ok=True)  # by a copy that was killed
+    while True:
+        began, present = time.time(), _signature(Path(directory))
+        if copied is None or present != copied:
+            try:
+                copy = backup(directory, file)
+            except LiveError as error:
+                yield error
+            else:
+                copied = present
+                yield {**copy, "at": began, "seconds": time.time() - began}
+        time.sleep(max(0.0, began + every - time.time()))
+
+
+def _signature(directory: Path) -> list[tuple[str, int, int]]:
+    """Return something that changes whenever a store of a directory does."""
+    files = [file for store in (directory, *directory.glob("shard-*")) for file in store.glob(f"{FILE}*")]
+    found = []
+    for file in sorted(files):
+        with suppress(FileNotFoundError):  # the log is gone once the service has stopped
+            state = file.stat()
+            found.append((str(file), state.st_size, state.st_mtime_ns))
+    return [entry for entry in found if not entry[0].endswith("-shm")]
+
+
+def _backup(directory: Path, target: Path) -> dict[str, Any]:
+    source = directory / FILE
     if target.is_dir() or target.resolve().parent == source.resolve().parent:
         raise InputError("file", str(target), "name a file outside the directory that is backed up")
     make_folder(target.parent)

@@ -27,6 +27,7 @@ from everlearn.durable.database import (
     viewed,
 )
 from everlearn.durable.entry import first_check
+from everlearn.durable.layout import refuse_shards
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import UNREADABLE, AgentRecord, is_whole, read_rows, scan_rows, scan_snapshots
 from everlearn.durable.wal import inspect
@@ -97,6 +98,7 @@ def check(directory: str | os.PathLike[str]) -> Report:
     path = place / FILE
     with ExitStack() as held, errors(path):
         if not path.is_file():
+            refuse_shards(place)
             raise LiveError(f"{path}: there is no such file")
         try:
             held.enter_context(working(place, patience=PATIENCE))

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable
 from types import EllipsisType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from everlearn.agents.agent import Agent
 from everlearn.agents.prices import MEASURES, Measures, measured
 from everlearn.agents.snapshot import unpack
@@ -20,6 +23,7 @@ from everlearn.durable.choice import explored, greedy, labels_of, mask_of, packe
 from everlearn.durable.drift import Gauge
 from everlearn.durable.entry import (
     MODES,
+    OBSERVATIONS,
     PROPENSITY,
     Accepted,
     Checkpoint,
@@ -55,6 +59,7 @@ class Core:
         self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
         self.waiting: dict[int, tuple[Experience, Measures]] = {}  # by step, what happened, if its reward is to come
+        self.memories: dict[int, NDArray[Any] | None] = {}  # by the same steps, the memory of the design before each
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self.trial = Trial()  # what the promotion rule knows
         self._mode = Mode.LEARN
@@ -62,6 +67,7 @@ class Core:
         self._snapshot_step = 0
         self._every = (1 << self.agent.indexed.actions) - 1
         self._learned = self.agent.learned
+        self._declared = [name for name, ends in zip(MEASURES, setup.measures, strict=True) if ends is not None]
         self.look_at = NEVER  # the step at which the promotion rule looks at its evidence
         if setup.promotion is not None:
             weights(self.agent)  # raises now if the design has no policy to judge
@@ -342,7 +348,7 @@ class Core:
         after = state if following is None else following
         proposed = (self._mode, time.time(), state, allowed, pending)
         fields = (self.seq + 1, kind, step, *proposed, executed, observation, reward, after, payload)
-        entry = self._prepared = Entry._make((*fields, checksum(self.check, fields)))
+        entry = self._prepared = Entry(*fields, checksum(self.check, fields))
         return entry
 
     def apply(self, entry: Entry) -> None:
@@ -351,7 +357,7 @@ class Core:
         if entry is not self._prepared:
             self._propose_again(entry)
         self._prepared = None
-        if entry.is_observation:
+        if entry.kind in OBSERVATIONS:
             self._observe(entry)
         elif entry.kind == Kind.MODE:
             self._enter(entry)
@@ -402,36 +408,42 @@ class Core:
         measures = self._measures(entry)
         if reward is None:
             self.waiting[entry.step] = experience, measures
-        elif self._learns(experience):
+            self.memories[entry.step] = self.agent.exchange_memory()
+        if reward is not None and self._learns(experience):
             self._learn(experience, reward, measures)
+        elif self.failure is None:
+            self.agent.remember(experience)
         self.agent.move(entry.following)
         self.asked = None
         if reward is not None and entry.kind == Kind.OBSERVED:
             self.gauge.add(reward, entry.step, **measures)
-        self.waiting.pop(entry.step - self.setup.reward_delay, None)  # what has not come by now is not learned from
+        expired = entry.step - self.setup.reward_delay  # what has not come by now is not learned from
+        self.waiting.pop(expired, None)
+        self.memories.pop(expired, None)
 
     def _complete(self, entry: Entry) -> None:
         """Learn from a step whose reward has come; the aleatoric state and the pending action stay."""
         waited, reward = self.waiting.pop(entry.rewarded, None), entry.reward
+        memory = self.memories.pop(entry.rewarded, None)
         if waited is None or reward is None or not math.isfinite(reward):
             raise Corrupt(f"row {entry.seq}: a reward of a step that has one, or that is not there")
         experience, measures = waited
         if self._learns(experience):
-            pending = self.agent.pending
+            pending, present = self.agent.pending, self.agent.exchange_memory(memory)
             self._learn(experience, reward, measures)
+            self.agent.exchange_memory(present)
             self.agent.move(entry.following)
             self.agent.pending = pending
         self.gauge.add(reward, entry.rewarded, **measures)
 
     def _measures(self, entry: Entry) -> Measures:
         """Return the duration and the cost of a step, where the setup declares them."""
-        declared = [name for name, ends in zip(MEASURES, self.setup.measures, strict=True) if ends is not None]
-        if not declared:
+        if not self._declared:
             return {}
         numbers = entry.numbers
-        if not all(name in numbers for name in declared):
+        if not all(name in numbers for name in self._declared):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
-        return {name: numbers[name] for name in declared}
+        return {name: numbers[name] for name in self._declared}
 
     def _learns(self, experience: Experience) -> bool:
         """Return whether it learns from an experience now."""
@@ -448,8 +460,10 @@ class Core:
             raise self._failed("learn", self.next_step, error) from error
 
     def _adopt(self, entry: Entry) -> None:
-        pending = self.agent.pending
+        pending, present = self.agent.pending, self.agent.exchange_memory()
         self.agent.from_bytes(entry.payload or b"", f"journal row {entry.seq}")
+        if entry.kind == Kind.ROLLBACK:  # the world has not gone back
+            self.agent.exchange_memory(present)
         self.agent.move(entry.following)
         self.agent.pending, self.failure = pending, None
         self._snapshot_step = -self.setup.snapshot_every  # the next snapshot is due, so that replay starts after this
@@ -462,6 +476,8 @@ class Core:
                 [step, *map(int, (*e[:3], e[4])), *([measures] if measures else [])]
                 for step, (e, measures) in self.waiting.items()
             ]
+            kept = {str(step): memory.tolist() for step, memory in self.memories.items() if memory is not None}
+            more |= {"memories": kept} if kept else {}
         if self.setup.promotion is not None or self.trial.promotions:
             more["trial"] = self.trial.document()
         if self.noted and self.agent.pending is not None:
@@ -491,6 +507,7 @@ class Core:
             step: (Experience(s, a, o, math.nan, following), *(measures or [{}]))
             for step, s, a, o, following, *measures in waiting
         }
+        self.memories = {int(step): np.array(memory) for step, memory in more.get("memories", {}).items()}
         if more["gauge"] is not None:  # a snapshot of an earlier version may have none
             self.gauge.restore(more["gauge"])
         self.note_snapshot()

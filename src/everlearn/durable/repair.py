@@ -17,7 +17,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from everlearn.durable import database, heads, records
+from everlearn.durable import database, heads, notes, records
 from everlearn.durable.checking import check_file, is_sound
 from everlearn.durable.core import Core
 from everlearn.durable.declaration import FUNCTION
@@ -62,9 +62,16 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
                     lost.append(str(record.name))
                 else:
                     saved.append(_write(target, rescued))
+            target.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", _notes(source))
             target.execute("COMMIT")
         before = database.put_in_place(place)
     return {"agents": saved, "lost_agents": lost, "damaged_file": str(before)}
+
+
+def _notes(source: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Return the notes about agents that come and go, as far as they can be read."""
+    rows, _ = records.read_rows(source, "SELECT key, value FROM meta WHERE key LIKE '% agent %'")
+    return [row for row in rows if row[0].startswith(tuple(f"{kind} agent " for kind in notes.KINDS))]
 
 
 def _refuse_unsound(path: Path) -> None:

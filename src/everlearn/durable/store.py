@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from everlearn.durable import database, heads
+from everlearn.durable import database, heads, notes
 from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, Kind
@@ -109,9 +109,11 @@ class Store(Reader):
         """Create an agent; it is on disk when this returns."""
         Core(setup)  # raises before anything is written if it cannot be made
         with self.transaction() as run:
+            if (moved := notes.of(self, notes.MOVED, name)) is not None:
+                raise LiveError(f"{self.directory}: the agent {name!r} was moved to {moved['to']}")
             if run("SELECT 1 FROM agents WHERE name = ?", (name,)).fetchone():
                 raise LiveError(f"{self.directory}: there is an agent {name!r} already")
-            number = self._new_number(run)
+            number = self.new_number(run)
             heads.write(self.connection, {number: 0})
             run(database.INSERT_AGENT, AgentRecord(number, name, setup.encoded(), setup.face(), time.time()).sealed())
             core = Core(setup, number)
@@ -119,7 +121,7 @@ class Store(Reader):
         self._note({})
         return core
 
-    def _new_number(self, run: Execute) -> int:
+    def new_number(self, run: Execute) -> int:
         """Return the number of a new agent; raise if agents were lost, since the new one could take their place."""
         number = int(run("SELECT coalesce(max(id), 0) + 1 FROM agents").fetchone()[0])
         left = any(run(f"SELECT 1 FROM {table} WHERE agent >= ?", (number,)).fetchone() for table in OF_AGENTS)  # noqa: S608
@@ -141,6 +143,10 @@ class Store(Reader):
         to compare.  A change raises an error that ends with ``remedy``; if it is accepted, it is a row of the journal.
         """
         record = self.enrolled(name)
+        if (leaving := notes.of(self, notes.LEAVING, name)) is not None:
+            raise LiveError(
+                f"{self.directory}: the agent {name!r} is being moved to {leaving['to']}; complete that first"
+            )
         reopened = reopen(record.setup, record.face, given or {})
         if reopened.changes:
             if not accept or any(change.final for change in reopened.changes):
@@ -189,14 +195,15 @@ class Store(Reader):
         self._note({core.number: entry.seq})
         core.setup = setup
 
-    def delete(self, name: str) -> None:
-        """Delete an agent and everything that is recorded of it."""
+    def delete(self, name: str, note: Callable[[Execute], None] = lambda _run: None) -> None:
+        """Delete an agent and everything that is recorded of it; ``note`` writes more in the same transaction."""
         number = self.enrolled(name).number
         with self.transaction() as run:
             for table in OF_AGENTS:
                 run(f"DELETE FROM {table} WHERE agent = ?", (number,))  # noqa: S608 - no input in it
             run("DELETE FROM agents WHERE id = ?", (number,))
             run("DELETE FROM meta WHERE key = ?", (f"{heads.WITHOUT}{number}",))
+            note(run)
         self._last.pop(number, None)
         self._note({})
 
@@ -272,9 +279,12 @@ class Store(Reader):
                 cut(self.path, frames, page)
                 self._leftovers = False
 
-    def roll_back(self, core: Core, step: int) -> Entry:
-        """Return the entry that rolls an agent back to the snapshot of a step, yet to be appended and applied."""
-        state = self.snapshot_at(core.number, step).state
+    def roll_back(self, core: Core, step: int, seq: int | None = None) -> Entry:
+        """Return the entry that rolls an agent back to a snapshot, yet to be appended and applied.
+
+        ``seq`` says which snapshot of the step is meant, as in :meth:`snapshot_at`.
+        """
+        state = self.snapshot_at(core.number, step, seq).state
         try:
             return core.roll_back(state)
         except SnapshotError as error:

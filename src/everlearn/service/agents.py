@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from everlearn.durable import notes
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry
+from everlearn.durable.moving import Luggage, arrive
 from everlearn.durable.records import AgentRecord
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
@@ -27,6 +30,18 @@ class Stale(LiveError):  # noqa: N818 - reads as what it is
     def __init__(self, version: str) -> None:
         super().__init__(f"the agent is at version {version} now; look at it, and decide again")
         self.version = version
+
+
+class Moved(LiveError):  # noqa: N818 - reads as what it is
+    """The agent was moved; ``to`` says where."""
+
+    def __init__(self, name: str, to: str) -> None:
+        super().__init__(f"the agent {name} was moved to {to}")
+        self.to = to
+
+
+class Moving(LiveError):  # noqa: N818 - reads as what it is
+    """The agent is being moved, and nobody may use it meanwhile."""
 
 
 class Unloaded(Unready):
@@ -61,14 +76,60 @@ class Agents:
         self._failed: dict[str, tuple[int, Failed]] = {}  # those that must be loaded again, with their numbers
         self.looking: set[Core] = set()  # those whose promotion rules are to look at their evidence
         self._changed: set[Core] = set()
+        self.leaving = notes.read(self.store, notes.LEAVING)  # where agents are to go
+        self.moved = notes.read(self.store, notes.MOVED)  # where agents went
+        self.placed: Callable[[str, str], None] = lambda _name, _to: None  # called when an agent was moved
 
-    def core(self, name: str) -> Core:
-        """Return an agent; raise :class:`Unloaded` if it must be loaded first."""
+    def core(self, name: str, leaving: bool = False) -> Core:
+        """Return an agent; raise :class:`Unloaded` if it must be loaded first.
+
+        One that is being moved is returned only if ``leaving`` is set.
+        """
         if name not in self.cores:
-            if name not in self.names:
-                raise Missing(f"there is no agent {name}")
+            self.require_here(name)
+            if name in self.leaving and not leaving:
+                raise Moving(f"the agent {name} is being moved to {self.leaving[name]['to']}; come again")
             self._take(name)
         return self.cores[name]
+
+    def require_here(self, name: str) -> None:
+        """Raise if there is no agent of a name."""
+        if name not in self.names:
+            if name in self.moved:
+                raise Moved(name, self.moved[name]["to"])
+            raise Missing(f"there is no agent {name}")
+
+    def is_from(self, name: str, move: str) -> bool:
+        """Return whether an agent has come here by a move; raise if another one is here, or the move is past."""
+        arrivals = notes.of(self.store, notes.ARRIVALS, name) or {"origin": None, "spent": []}
+        if name in self.names:
+            if arrivals["origin"] != move:
+                raise Taken(f"there is an agent {name} already")
+            return True
+        if move in arrivals["spent"]:
+            raise Taken(f"the agent {name} came by this move before, or the move was refused")
+        return False
+
+    def arrive(self, setup: Setup, luggage: Luggage) -> bool:
+        """Take an agent that moves here; return whether it was not here yet."""
+        if self.is_from(luggage.name, luggage.move):
+            return False
+        self._require_room()
+        self.loaded.pop(luggage.name, None)
+        self.cores[luggage.name] = arrive(self.store, setup, luggage)
+        self.names.add(luggage.name)
+        self.moved.pop(luggage.name, None)
+        self.placed(luggage.name, "")
+        return True
+
+    def leave(self, name: str, note: dict[str, Any]) -> None:
+        """Let nobody use an agent that is to move."""
+        self.leaving[name] = note
+        self._changed.discard(self.cores.pop(name))
+
+    def _require_room(self) -> None:
+        if len(self.names) >= self.limits.agents:
+            raise Taken(f"there are {len(self.names)} agents, and no more are taken; see --max-agents")
 
     def _take(self, name: str) -> None:
         """Take over an agent that was loaded, unless it has changed on disk since, or is another of that name."""
@@ -101,8 +162,9 @@ class Agents:
             if _lasting(self.core(name).setup) != _lasting(setup):
                 raise Taken(f"there is an agent {name} already, with another setup")
             return False
-        if len(self.names) >= self.limits.agents:
-            raise Taken(f"there are {len(self.names)} agents, and no more are taken; see --max-agents")
+        if name in self.moved:
+            raise Moved(name, self.moved[name]["to"])
+        self._require_room()
         self.loaded.pop(name, None)
         self.cores[name] = self.store.create(name, setup)
         self.names.add(name)
@@ -110,10 +172,16 @@ class Agents:
 
     def delete(self, name: str) -> None:
         """Remove an agent and all that is recorded of it."""
-        if name not in self.names:
-            raise Missing(f"there is no agent {name}")
+        self.require_here(name)
+        if name in self.leaving:
+            raise Moving(f"the agent {name} is being moved to {self.leaving[name]['to']}; come again")
         self.store.delete(name)
+        self.forget(name)
+
+    def forget(self, name: str) -> None:
+        """Forget an agent that was deleted."""
         self.names.discard(name)
+        self.leaving.pop(name, None)
         self.loaded.pop(name, None)
         number, _ = self._failed.pop(name, (None, None))
         self.quarantined.discard(number)

@@ -20,6 +20,7 @@ from everlearn.service.committer import Committer
 from everlearn.service.grants import Scope
 from everlearn.service.guard import Guard
 from everlearn.service.logs import log
+from everlearn.service.moves import Moves
 from everlearn.service.problems import Answer
 from everlearn.service.promotion import Promoter
 from everlearn.service.router import Call, Operation, Router
@@ -71,7 +72,8 @@ def make_app(
         {"application/json": {}},
         scope=Scope.READ,
     )
-    table = (*Routes(committer, sandbox, settings).table(), described)
+    moves = Moves(committer, sandbox, settings.limits)
+    table = (*Routes(committer, sandbox, settings).table(), *moves.table(), described)
     router = Router(table, routing.Router(lifespan=lifespan).lifespan, _about(settings))
     return Guard(around(router), settings, committer.metrics, router.find)
 

@@ -55,14 +55,49 @@ class Named(BaseModel):
     )
 
 
-class NoQuery(BaseModel):
-    """The query of an operation that reads none."""
-
-
 class DeleteQuery(BaseModel):
     """The query of a deletion."""
 
     confirm: Annotated[str, StringConstraints(max_length=64)] = Field(description="The name again.")
+
+
+Move = Annotated[str, StringConstraints(pattern="^[0-9a-f]{32}$")]
+
+
+class RefuseQuery(BaseModel):
+    """The query of a refusal."""
+
+    move: Move = Field(description="The number of the move.")
+
+
+class MoveIn(Body):
+    """Where an agent is to go: to another service, or to another shard of this one."""
+
+    to: Annotated[str, StringConstraints(pattern=r"^(https?://[^\s?#]+|shard-[0-9]+)$", max_length=1000)] | None = (
+        Field(None, description="The address of the other service.", examples=["http://10.0.0.2:8321"])
+    )
+    shard: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(None, description="The other shard.")
+
+
+class MovedIn(Body):
+    """A move that has arrived."""
+
+    move: Move = Field(description="The number of the move.")
+
+
+class Moved(BaseModel):
+    """Where an agent is now, if not here."""
+
+    name: str
+    to: str | None
+
+
+class Arrived(BaseModel):
+    """An agent that has come here, and the last step that it has recorded."""
+
+    name: str
+    step: int
+    new: bool
 
 
 class JournalQuery(BaseModel):
@@ -222,6 +257,9 @@ class RollbackIn(Body):
 
     snapshot: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(
         description="The step of the snapshot, as in the list of snapshots."
+    )
+    seq: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(
+        None, description="Its row, as in the list, where a step has several snapshots; the latest, unless given."
     )
 
 

@@ -11,7 +11,8 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from everlearn.durable import database, layout
+from everlearn.durable import database, layout, notes
+from everlearn.durable.moving import cancel, complete
 from everlearn.durable.reader import Reader
 from everlearn.durable.store import Store
 from everlearn.errors import LiveError
@@ -85,9 +86,16 @@ def lay_out(directory: Path, shards: int) -> Placement:
     More shards than before are begun empty.  Fewer are possible if those that are to go have no agents.
     """
     before = layout.shards_of(directory)
+    stores = layout.stores_of(directory) if before else []
+    _finish_moves(stores)
     placement, found = Placement(shards), dict[str, int]()
-    for number, store in enumerate(layout.stores_of(directory) if before else ()):
-        names = _names(store)
+    for number, store in enumerate(stores):
+        names, moved = _names(store)
+        if moved and number >= shards:
+            raise LiveError(f"{directory}: {store.name} knows where agents were moved; give --shards {before}")
+        for name in moved:
+            if name not in found:
+                placement.put(name, number)
         if names and number >= shards:
             what = f"{store.name} has {len(names):,} agents, such as {names[0]}"
             raise LiveError(f"{directory}: {what}; give --shards {before}, or move them to other shards first")
@@ -105,7 +113,25 @@ def lay_out(directory: Path, shards: int) -> Placement:
     return placement
 
 
-def _names(store: Path) -> list[str]:
+def _names(store: Path) -> tuple[list[str], list[str]]:
+    """Return the agents of a shard, and those that have moved from it to other services."""
     with Reader(store) as reader:
-        names: list[str] = reader.names()
-        return names
+        moved = notes.read(reader, notes.MOVED)
+        return reader.names(), [name for name, note in moved.items() if not note["to"].startswith("shard-")]
+
+
+def _finish_moves(stores: list[Path]) -> None:
+    """Complete or undo the moves between shards that were under way when all shards ended.
+
+    A move is complete if the other shard knows its number.
+    """
+    for store in stores:
+        with Reader(store) as reader:
+            leaving = {
+                n: note for n, note in notes.read(reader, notes.LEAVING).items() if note["to"].startswith("shard-")
+            }
+        for name, note in leaving.items():
+            with Reader(store.with_name(note["to"])) as reader:
+                arrivals = notes.of(reader, notes.ARRIVALS, name) or {"spent": []}
+            with Store(store) as opened:
+                (complete if note["move"] in arrivals["spent"] else cancel)(opened, name)

@@ -5,11 +5,12 @@ An unexpected error is a 500 with a number, under which the log has the tracebac
 
 from __future__ import annotations
 
-import json
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
@@ -25,7 +26,7 @@ from everlearn.errors import (
     StoreFull,
     Unsynced,
 )
-from everlearn.service.agents import Missing, Stale, Taken
+from everlearn.service.agents import Missing, Moved, Moving, Stale, Taken
 from everlearn.service.committer import Busy
 from everlearn.service.logs import LOG
 from everlearn.service.operations import Asked
@@ -38,6 +39,7 @@ MOST_ERRORS = 1_000
 """Of how many errors in one body the first are described: describing them takes far more memory than the body."""
 
 FAILURES = {
+    308: "The agent was moved; Location says where.",
     400: "The request is broken.",
     401: "A token is needed.",
     403: "The page of another site sent it, or the token does not grant this.",
@@ -63,13 +65,22 @@ _WORDS = {404: "missing", 405: "method", 415: "media"}
 
 
 class Answer(Response):
-    """A JSON document as an answer; what is not finite is null."""
+    """A JSON document as an answer; what is not finite is null.
 
-    media_type = "application/json"
+    Examples
+    --------
+    >>> answer = Answer({"name": "north"}, 201, {"ETag": "3"})
+    >>> answer.status_code, answer.body, answer.headers["etag"]
+    (201, b'{"name":"north"}', '3')
 
-    def render(self, content: Any) -> bytes:
-        """Return the document as bytes."""
-        return json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    """
+
+    def __init__(self, content: Any, status_code: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        self.status_code, self.background = status_code, None
+        self.body = to_json(content, inf_nan_mode="null")
+        self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
+        if headers is not None:
+            self.raw_headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def problem(status: int, error: str, message: str, headers: dict[str, str] | None = None, **more: Any) -> Answer:
@@ -100,10 +111,10 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
         return problem(503, "sandbox", str(error), {"Retry-After": "1"})
     if isinstance(error, Conflict | Stale | Missing | Taken):
         return _of_the_agent(error)
-    if isinstance(error, Failed):
-        return problem(503, "quarantined", str(error))
-    if isinstance(error, Changed):
-        return problem(503, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
+    if isinstance(error, Moving | Moved):
+        return _elsewhere(scope, error)
+    if isinstance(error, Failed | Changed):
+        return _unusable(error)
     if isinstance(error, InputError | SnapshotError | Refused):
         return problem(422, "input", str(error))
     return _of_the_store(scope, error)
@@ -121,6 +132,24 @@ def _of_the_agent(error: Conflict | Stale | Missing | Taken) -> Answer:
     if isinstance(error, Asked):
         more["pending"] = error.pending
     return problem(409, "conflict", str(error), expected=error.expected, **more)
+
+
+def _unusable(error: Failed | Changed) -> Answer:
+    """Return the answer to a request for an agent that an operator must see to."""
+    if isinstance(error, Failed):
+        return problem(503, "quarantined", str(error))
+    return problem(503, "changed", f"{'; '.join(error.changes)}; an operator must accept this")
+
+
+def _elsewhere(scope: Scope, error: Moving | Moved) -> Answer:
+    """Return the answer to a request for an agent that was moved; one that would move it again is not passed on."""
+    if isinstance(error, Moving):
+        return problem(503, "moving", str(error), {"Retry-After": "1"})
+    if scope["path"].endswith(("/move", "/moved")):
+        return problem(409, "moved", str(error), to=error.to)
+    query = scope["query_string"].decode("latin-1")
+    path = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")
+    return problem(308, "moved", str(error), {"Location": error.to.rstrip("/") + path}, to=error.to)
 
 
 def _invalid(error: ValidationError) -> str:

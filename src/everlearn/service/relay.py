@@ -28,8 +28,14 @@ PIECE = 1 << 16
 PATIENCE = 5.0
 """Seconds within which every shard must answer a question that concerns all of them."""
 
+MOVING = 120.0
+"""Seconds within which a shard must answer a request that moves an agent."""
+
 _PATH = re.compile(r"/v1/agents/([^/]+)")
 _HOP = {b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"expect", b"upgrade", b"te", b"trailer"}
+HOPS, MOST_HOPS = b"x-everlearn-hops", 8
+"""The header that counts how often a request was passed on, and how often it may be."""
+
 _OWN = _HOP - {b"content-length"} | {b"date", b"server"} | STANDARD
 
 
@@ -63,18 +69,46 @@ class Relay:
             return
         message = await receive()  # the whole body: the guard has read it
         shard = self._shard(scope, message["body"], relayed)
-        if shard == self.number:
+        if relayed and _hops(scope) >= MOST_HOPS:  # shards that disagree would pass it on for ever
+            shard = self.number
+        if shard == self.number and (target := _target(scope, message["body"])) is not None:
+            reply = await self._move(target, scope)
+            await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
+            await send({"type": "http.response.body", "body": reply.body})
+        elif shard == self.number:
             await self.app(scope, _again(message, receive), send)
         else:
             await self._pass_on(shard, scope, message["body"], send)
 
     def _shard(self, scope: Scope, body: bytes, relayed: bool) -> int:
-        """Return the shard that serves a request; one that was passed on is passed on again only after a move."""
+        """Return the shard that serves a request; one that was passed on is passed on again after a move."""
         found = _PATH.match(scope["path"])
         name = found[1] if found else _created(scope, body)
-        if name is None:
+        if name is None or (relayed and scope["path"].endswith("/arrival")):
             return self.number
-        return self.placement.elsewhere.get(name, self.number) if relayed else self.placement.owner(name)
+        return self.placement.owner(name)
+
+    async def _move(self, target: int, scope: Scope) -> Reply:
+        """Move an agent of this shard to another one; whatever happens, the same request again completes it."""
+        path = scope["raw_path"].removesuffix(b"/move")
+        if target >= self.placement.shards:
+            return _problem(422, "input", f"shard: {target}; there are {self.placement.shards}, numbered from 0")
+        if target == self.number:
+            return await self._reply(self.number, {**scope, "method": "GET", "raw_path": path})
+        to = json.dumps({"to": f"shard-{target}"}).encode()
+        begun = await self._reply(self.number, scope, to)
+        if begun.status != 200:
+            return begun
+        headers = [pair for pair in scope["headers"] if pair[0] != b"content-type"]
+        octets = [*headers, (b"content-type", b"application/octet-stream")]
+        going = {**scope, "method": "PUT", "raw_path": path + b"/arrival", "headers": octets}
+        arrived = await self._reply(target, going, begun.body)
+        if 400 <= arrived.status < 500:  # it was refused, and so will not arrive later
+            await self._reply(self.number, {**scope, "method": "DELETE"})
+        if arrived.status != 200:
+            return arrived
+        move = json.dumps({"move": json.loads(begun.body)["move"]}).encode()
+        return await self._reply(self.number, {**scope, "raw_path": path + b"/moved"}, move)
 
     async def _pass_on(self, shard: int, scope: Scope, body: bytes, send: Send) -> None:
         began = False
@@ -109,13 +143,12 @@ class Relay:
         await self.app(scope, _nothing, keep)
         return Reply.of(messages)
 
-    async def _reply(self, shard: int, scope: Scope) -> Reply:
+    async def _reply(self, shard: int, scope: Scope, body: bytes = b"") -> Reply:
         try:
-            async with asyncio.timeout(PATIENCE):
-                return Reply.of([message async for message in self._ask(shard, scope, b"")])
+            async with asyncio.timeout(MOVING if body else PATIENCE):
+                return Reply.of([message async for message in self._ask(shard, scope, body)])
         except (OSError, TimeoutError, asyncio.IncompleteReadError, httptools.HttpParserError):
-            answer = _unanswered(shard)
-            return Reply(answer.status_code, list(answer.raw_headers), bytes(answer.body))
+            return _as_reply(_unanswered(shard))
 
     async def _ask(self, shard: int, scope: Scope, body: bytes) -> AsyncIterator[Message]:
         """Send a request to another shard, and yield its answer as the messages that an application sends."""
@@ -162,14 +195,40 @@ def _created(scope: Scope, body: bytes) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def _hops(scope: Scope) -> int:
+    """Return how often a request was passed on from shard to shard."""
+    text = next((value for name, value in scope["headers"] if name == HOPS), b"0")
+    return int(text) if text.isdigit() else 0
+
+
 def _request(scope: Scope, body: bytes) -> bytes:
     query = b"?" + scope["query_string"] if scope["query_string"] else b""
     head = [scope["method"].encode() + b" " + scope["raw_path"] + query + b" HTTP/1.1"]
     request = CURRENT.get()  # the other shard logs the same id
     head += [] if request is None else [b"x-request-id: " + request.id]
-    head += [name + b": " + value for name, value in scope["headers"] if name not in _HOP | {b"x-request-id"}]
+    head += [name + b": " + value for name, value in scope["headers"] if name not in _HOP | {b"x-request-id", HOPS}]
+    head += [HOPS + b": %d" % (_hops(scope) + 1)]
     head += [b"content-length: %d" % len(body), b"connection: close", b"", body]
     return b"\r\n".join(head)
+
+
+def _target(scope: Scope, body: bytes) -> int | None:
+    """Return the shard to which a request moves an agent, if it does; anything wrong with it is for the application."""
+    if scope["method"] != "POST" or not scope["path"].endswith("/move"):
+        return None
+    try:
+        shard: Any = json.loads(body)["shard"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return shard if type(shard) is int and shard >= 0 else None
+
+
+def _problem(status: int, word: str, message: str) -> Reply:
+    return _as_reply(problem(status, word, message))
+
+
+def _as_reply(answer: Any) -> Reply:
+    return Reply(answer.status_code, list(answer.raw_headers), bytes(answer.body))
 
 
 def _unanswered(shard: int) -> Any:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from everlearn.durable.core import Core
+from everlearn.durable.entry import Checkpoint
 from everlearn.durable.setup import Setup
 from everlearn.durable.trial import try_out, try_state
 from everlearn.errors import EverlearnError, LiveError
@@ -92,6 +93,10 @@ class Sandbox:
         """Give an agent of this setup an agent state, and let it take some steps."""
         self._run(_try_state, setup.document, state)
 
+    def try_checkpoint(self, setup: Setup, checkpoint: Checkpoint) -> None:
+        """Let an agent of this setup resume from a checkpoint, and take some steps."""
+        self._run(_try_checkpoint, setup.document, tuple(checkpoint))
+
     def compute(self, job: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a function of a module returns, a JSON document; its errors are :class:`Refused`."""
         return self._run(job, *arguments)
@@ -151,6 +156,12 @@ def _try_setup(document: dict[str, Any], limits: Limits) -> None:
 
 def _try_state(document: dict[str, Any], state: bytes) -> None:
     try_state(Core(Setup(document)), state)
+
+
+def _try_checkpoint(document: dict[str, Any], checkpoint: tuple[int, dict[str, Any], bytes]) -> None:
+    core = Core(Setup(document))
+    core.restore(Checkpoint(*checkpoint))
+    try_out(core)
 
 
 class _Process:

@@ -121,9 +121,18 @@ def serve_shard(place: Place, placement: Placement, settings: Settings) -> None:
         end.setblocking(False)
     os.set_blocking(place.lifeline, False)
 
+    def put(name: str, to: str) -> None:
+        """Note where an agent is that has come, or gone to another shard; what went further is still asked for here."""
+        shard = int(to.removeprefix("shard-")) if to.startswith("shard-") else place.number
+        placement.put(name, shard)
+        place.report(placed={name: shard})
+
     def around(app: ASGIApp, agents: Agents) -> ASGIApp:
         for name in agents.names:
             placement.put(name, place.number)
+        for name, note in agents.moved.items():
+            put(name, note["to"])
+        agents.placed = put
         return Relay(app, place.number, placement, place.channels)
 
     def make(config: uvicorn.Config) -> Server:

@@ -46,6 +46,7 @@ class Tokens:
         self.valid = True  # whether the file could be used when it was last read
         self._key = secrets.token_bytes(32)
         self._seen: _Signature | None = None
+        self._open = path is None and not lines  # an empty file must never open what tokens guard
         self._grants = _granted(dict(enumerate(lines or [], 1)), path, self._digest)
 
     @classmethod
@@ -82,7 +83,7 @@ class Tokens:
 
     def grant(self, authorization: bytes | None) -> Grant | None:
         """Return what the header ``Authorization`` grants; None if its token is unknown or has expired."""
-        if not self._grants:
+        if self._open:
             return EVERYTHING
         scheme, _, given = (authorization or b"").partition(b" ")
         if scheme.lower() != b"bearer":

@@ -1,0 +1,59 @@
+"""The command ``everlearn move``: move an agent to another service, or to another shard of its service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from everlearn.cli.options import AsJson, integer
+from everlearn.cli.output import print_json
+from everlearn.errors import InputError, require
+
+
+def move(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address of the service that has the agent.")],
+    agent: Annotated[str, typer.Argument(metavar="NAME", help="The agent.")],
+    to: Annotated[str | None, typer.Option(metavar="URL", help="The address of the service to move it to.")] = None,
+    to_shard: Annotated[int | None, integer("--shard", help="The shard of the same service to move it to.")] = None,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel a move that was interrupted.")] = False,
+    token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A file with a token of the service, in its first line.")
+    ] = None,
+    to_token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The same for the other service; by default the same token.")
+    ] = None,
+    deadline: Annotated[float, typer.Option(metavar="SECONDS", help="Seconds that each request may take.")] = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Move an agent to another service or shard. If this is interrupted, run the same command again."""
+    from everlearn.client.operator import Operator
+
+    require((to is None) != (to_shard is None), "--to", to, "name a service with --to, or a shard with --shard")
+    token = _token(token_file)
+    operator = Operator(url, agent, token=token, deadline=deadline)
+    other = token if to_token_file is None else _token(to_token_file)
+    if cancel:
+        require(to is not None, "--cancel", True, "name the service with --to; a move to a shard completes if repeated")
+        operator.stay(str(to), token=other)
+        moved = {"name": agent, "to": None}
+    else:
+        operator.move(str(to) if to_shard is None else to_shard, token=other)
+        moved = {"name": agent, "to": to if to_shard is None else f"shard-{to_shard}"}
+    if as_json:
+        print_json(moved)
+    else:
+        typer.echo(f"agent {agent}: stays" if moved["to"] is None else f"agent {agent}: moved to {moved['to']}")
+
+
+def _token(path: str | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            words = next((line.split() for line in file if line.split() and not line.startswith("#")), [])
+    except OSError as error:
+        raise InputError("--token-file", path, f"it cannot be read: {error.strerror}") from None
+    require(bool(words), "--token-file", path, "it has no token; write one into its first line")
+    return words[0]

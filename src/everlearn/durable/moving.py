@@ -1,0 +1,186 @@
+"""Move an agent from one store to another, so that at every moment exactly one of them owns it.
+
+1. The first store writes down where the agent goes, and from then on lets nobody use it.
+2. The other store takes everything in one transaction.  At this moment the agent is its own.
+3. The first store deletes the agent and keeps where it went, in one transaction.
+
+Each part can be repeated: a move has a number, and a store knows the numbers of those that it has taken or refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from everlearn.durable import database, heads, notes
+from everlearn.durable.core import Core
+from everlearn.durable.entry import Checkpoint, Entry, checksum, first_check
+from everlearn.durable.notes import ARRIVALS, LEAVING, MOVED
+from everlearn.durable.records import AgentRecord, SnapshotRecord
+from everlearn.durable.setup import Setup
+from everlearn.durable.store import Execute, Store
+from everlearn.errors import Corrupt, InputError, LiveError, require
+from everlearn.tasks.task import Task
+
+FORMAT = 1
+ROWS, BYTES = 1_000, 8 << 20
+"""How many of the last rows of a journal move with an agent, and how many bytes of them."""
+
+
+class Luggage(NamedTuple):
+    """Everything of an agent that moves: its setup, what it is, and the last rows of its journal."""
+
+    move: str  # the number of the move
+    name: str
+    setup: dict[str, Any]
+    face: dict[str, Any] | None
+    checkpoint: Checkpoint
+    rows: list[Entry]
+
+    def to_bytes(self) -> bytes:
+        """Return it as JSON."""
+        seq, more, state = self.checkpoint
+        checkpoint = {"seq": seq, "more": more, "state": _text(state)}
+        rows = [[_text(value) if isinstance(value, bytes) else value for value in row] for row in self.rows]
+        document = {"format": FORMAT, **self._asdict(), "checkpoint": checkpoint, "rows": rows}
+        return json.dumps(document, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Luggage:
+        """Read it, from whomever it comes; raise if it is not such a document."""
+        try:
+            document = json.loads(data)
+            require(document.pop("format") == FORMAT, "luggage", "format", f"this everlearn reads {FORMAT}")
+            checkpoint, rows = document.pop("checkpoint"), document.pop("rows")
+            state = Checkpoint(checkpoint["seq"], checkpoint["more"], base64.b64decode(checkpoint["state"]))
+            luggage = cls(**document, checkpoint=state, rows=[_row(row) for row in rows])
+            luggage._check()
+        except InputError:
+            raise
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            raise InputError("luggage", type(error).__name__, "it is no agent that another service sent") from None
+        return luggage
+
+    def _check(self) -> None:
+        """Raise if its parts do not fit each other."""
+        seq, more, _ = self.checkpoint
+        numbers = [seq, more["step"], *(value for row in self.rows for value in (row.seq, row.step, row.kind))]
+        whole = all(type(number) is int and 0 <= number < 1 << 53 for number in numbers)
+        follow = [row.seq for row in self.rows] == list(range(seq - len(self.rows) + 1, seq + 1))
+        ends = not self.rows or self.rows[-1].step == more["step"]
+        given: tuple[Any, Any] = (self.name, self.move)
+        texts = all(isinstance(text, str) for text in given) and len(self.move) == 32
+        require(whole and follow and ends and texts, "luggage", self.name, "its numbers do not fit each other")
+
+    def check_rows(self, task: Task) -> None:
+        """Raise if a row cannot be shown with the labels of a task."""
+        for row in self.rows:
+            try:
+                places = (row.state, row.following, row.proposed, row.executed, row.observation)
+                if any(place is not None and place < 0 for place in places):
+                    raise IndexError
+                json.dumps(row.described(task), allow_nan=False)
+            except (Corrupt, LookupError, OverflowError, OSError, TypeError, ValueError):
+                raise InputError("luggage", f"row {row.seq}", "does not fit the setup") from None
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _row(values: list[Any]) -> Entry:
+    row = Entry._make(values)
+    allowed, payload = (None if text is None else base64.b64decode(text) for text in (row.allowed, row.payload))
+    numbers: tuple[Any, ...] = (row.at, 0.0 if row.reward is None else row.reward)
+    if not all(isinstance(number, int | float) and abs(number) < 1e300 for number in numbers):
+        raise ValueError
+    return row._replace(allowed=allowed, payload=payload)
+
+
+def begin(store: Store, name: str, to: str) -> dict[str, Any]:
+    """Write down where an agent is to go; return the note, the same if it was written already."""
+    leaving = notes.of(store, LEAVING, name)
+    if leaving is None:
+        store.enrolled(name)
+        leaving = {"to": to, "move": secrets.token_hex(16)}
+        with store.transaction() as run:
+            notes.write(run, LEAVING, name, leaving)
+    if leaving["to"] != to:
+        raise InputError("to", to, f"the agent is being moved to {leaving['to']}; complete that, or cancel it")
+    return leaving
+
+
+def cancel(store: Store, name: str) -> None:
+    """Let an agent stay after all; only if the other store has not taken it, and never will."""
+    with store.transaction() as run:
+        notes.write(run, LEAVING, name, None)
+
+
+def pack(store: Store, name: str, core: Core, move: str) -> Luggage:
+    """Return what moves of an agent that nobody uses any more."""
+    record = store.enrolled(name)
+    face = None if record.face is None else json.loads(record.face)
+    rows = list(_last_rows(store, core))[::-1]
+    return Luggage(move, name, json.loads(record.setup), face, core.snapshot(), rows)
+
+
+def _last_rows(store: Store, core: Core) -> Iterator[Entry]:
+    """Yield the last rows of a journal, the newest first."""
+    length = 0
+    for row in reversed(list(store.rows(core.number, max(0, core.seq - ROWS)))):
+        length += 200 + len(row.payload or b"")
+        if length > BYTES:
+            return
+        yield row
+
+
+def arrive(store: Store, setup: Setup, luggage: Luggage) -> Core:
+    """Create an agent that comes from another store; it is on disk, and this store's own, when this returns."""
+    arrivals = notes.of(store, ARRIVALS, luggage.name) or {"spent": []}
+    if luggage.move in arrivals["spent"]:
+        raise LiveError(f"the move {luggage.move} of the agent {luggage.name} was made already, or cancelled")
+    with store.transaction() as run:
+        number = store.new_number(run)
+        core = Core(setup, number)
+        seq, more, state = luggage.checkpoint
+        check, rows = first_check(number), []
+        for row in luggage.rows:
+            check = checksum(check, row[:-1])
+            rows.append((number, *row[:-1], check))
+        core.restore(Checkpoint(seq, {**more, "check": check}, state))
+        record = AgentRecord(number, luggage.name, setup.encoded(), setup.face(), time.time())
+        run(database.INSERT_AGENT, record.sealed())
+        store.connection.executemany(database.INSERT_ROW, rows)
+        run(database.INSERT_SNAPSHOT, SnapshotRecord.taken(number, 0, core.snapshot()))
+        heads.write(store.connection, {number: seq})
+        if seq and not rows:
+            run("INSERT INTO meta VALUES (?, ?)", (f"{heads.WITHOUT}{number}", str(seq)))
+        notes.write(run, ARRIVALS, luggage.name, {"origin": luggage.move, "spent": [*arrivals["spent"], luggage.move]})
+        notes.write(run, MOVED, luggage.name, None)
+    return core
+
+
+def refuse(store: Store, name: str, move: str) -> None:
+    """Refuse a move that has not arrived, for ever."""
+    arrivals = notes.of(store, ARRIVALS, name) or {"origin": None, "spent": []}
+    if move not in arrivals["spent"]:
+        with store.transaction() as run:
+            notes.write(run, ARRIVALS, name, {**arrivals, "spent": [*arrivals["spent"], move]})
+    elif arrivals["origin"] == move:
+        raise InputError("move", move, "the agent has arrived; move it back, if that is what you want")
+
+
+def complete(store: Store, name: str) -> dict[str, Any]:
+    """Delete an agent that another store has taken, and keep where it went; return that note."""
+    leaving = notes.read(store, LEAVING)[name]
+
+    def note(run: Execute) -> None:
+        notes.write(run, LEAVING, name, None)
+        notes.write(run, MOVED, name, leaving)
+
+    store.delete(name, note)
+    return leaving

@@ -1,0 +1,144 @@
+"""The operations that move an agent to another service or shard: see :mod:`everlearn.durable.moving`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+from starlette.responses import Response
+
+from everlearn.durable import moving
+from everlearn.durable.changes import reopen
+from everlearn.durable.moving import Luggage
+from everlearn.durable.setup import DEFAULTS, Setup
+from everlearn.errors import InputError, require
+from everlearn.service.agents import Agents, Taken
+from everlearn.service.committer import Committer
+from everlearn.service.logs import log
+from everlearn.service.models import Arrived, Moved, MovedIn, MoveIn, RefuseQuery, SetupIn
+from everlearn.service.problems import Answer
+from everlearn.service.router import OCTETS, Call, Operation
+from everlearn.service.sandbox import Sandbox
+from everlearn.service.settings import Limits
+from everlearn.service.setups import remote_setup
+
+
+class Moves:
+    """The operations of a move, around the committer that does their work."""
+
+    def __init__(self, committer: Committer[Agents], sandbox: Sandbox, limits: Limits) -> None:
+        self.committer, self.sandbox, self.limits = committer, sandbox, limits
+        self._trying = asyncio.Semaphore(1)
+
+    def table(self) -> tuple[Operation, ...]:
+        """Return the route table."""
+        agent = "/v1/agents/{name}"
+        binary = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
+        return (
+            Operation("POST", f"{agent}/move", "moves", "Begin to move an agent away", self.begin, binary, MoveIn),
+            Operation("DELETE", f"{agent}/move", "moves", "Cancel a move", self.cancel, Moved),
+            Operation("PUT", f"{agent}/arrival", "moves", "Take an agent that moves here", self.arrive, Arrived, bytes),
+            Operation(
+                "DELETE", f"{agent}/arrival", "moves", "Refuse a move for ever", self.refuse, Moved, query=RefuseQuery
+            ),
+            Operation("POST", f"{agent}/moved", "moves", "Complete a move", self.complete, Moved, MovedIn),
+        )
+
+    async def begin(self, call: Call) -> Response:
+        """Return everything of an agent that moves, for `PUT .../arrival` of the service that is named with `to`.
+
+        From now on the agent is not served here, until the move is cancelled. The same request again gets the same
+        answer. A service with shards moves the agent to another of them if `shard` is given, all at once.
+        """
+        require(call.body.to is not None, "shard", call.body.shard, "this service has no shards; name a service as to")
+        data = await self.committer.do(call.name, lambda agents: begin(agents, call.name, call.body.to))
+        log(logging.INFO, "move begun", agent=call.name, to=call.body.to)
+        return Response(data, media_type=OCTETS)
+
+    async def cancel(self, call: Call) -> Response:
+        """Serve an agent here again that was to move. First let the other service refuse the move for ever."""
+        await self.committer.do(call.name, lambda agents: cancel(agents, call.name))
+        log(logging.WARNING, "move cancelled", agent=call.name)
+        return Answer({"name": call.name, "to": None})
+
+    async def arrive(self, call: Call) -> Response:
+        """Take an agent, with everything that `POST .../move` returned. It is tried before anything changes.
+
+        The agent is on disk, and belongs to this service, when this answers. The same request again changes nothing.
+        """
+        luggage = await asyncio.to_thread(Luggage.from_bytes, call.body)
+        require(luggage.name == call.name, "name", call.name, f"it is the agent {luggage.name}")
+        if await self.committer.do(call.name, lambda agents: agents.is_from(luggage.name, luggage.move)):
+            return Answer({"name": call.name, "step": luggage.checkpoint.more["step"], "new": False})
+        async with self._trying:
+            setup = await asyncio.to_thread(self._setup, luggage)
+            await asyncio.to_thread(self.sandbox.try_checkpoint, setup, luggage.checkpoint)
+        new = await self.committer.do(call.name, lambda agents: agents.arrive(setup, luggage))
+        log(logging.INFO, "agent arrived", agent=call.name, move=luggage.move)
+        return Answer({"name": call.name, "step": luggage.checkpoint.more["step"], "new": new})
+
+    def _setup(self, luggage: Luggage) -> Setup:
+        """Return the setup of an agent that arrives, as this service would have made it."""
+        given = {key: value for key, value in luggage.setup.items() if value is not None and value != DEFAULTS.get(key)}
+        document = SetupIn.model_validate(given).model_dump(exclude_unset=True)
+        self.sandbox.try_setup(document)
+        setup = remote_setup(document, self.limits)
+        require(setup.document == luggage.setup, "luggage", luggage.name, "its setup is not complete")
+        luggage.check_rows(setup.task)
+        if changes := _changes(luggage):
+            raise Taken(f"this service differs: {'; '.join(changes)}")
+        return setup
+
+    async def refuse(self, call: Call) -> Response:
+        """Never take an agent by this move; refused if it has arrived."""
+        move = call.query.move
+        await self.committer.do(call.name, lambda agents: moving.refuse(agents.store, call.name, move))
+        return Answer({"name": call.name, "to": None})
+
+    async def complete(self, call: Call) -> Response:
+        """Delete an agent that another service has taken; from now on, answer with status 308 and its new address."""
+        to = await self.committer.do(call.name, lambda agents: complete(agents, call.name, call.body.move))
+        log(logging.WARNING, "agent moved", agent=call.name, to=to)
+        return Answer({"name": call.name, "to": to})
+
+
+def _changes(luggage: Luggage) -> list[str]:
+    """Return what differs here from what an agent depends on, such as a task that another version defines otherwise."""
+    face = None if luggage.face is None else json.dumps(luggage.face)
+    try:
+        return [change.words for change in reopen(json.dumps(luggage.setup), face, {}).changes]
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError("luggage", type(error).__name__, "its fingerprint cannot be read") from None
+
+
+def begin(agents: Agents, name: str, to: str) -> bytes:
+    """Let nobody use an agent any more, and return what moves of it."""
+    core = agents.core(name, leaving=True)
+    core.require_working()
+    note = moving.begin(agents.store, name, to)
+    luggage = moving.pack(agents.store, name, core, note["move"])
+    agents.leave(name, note)
+    return luggage.to_bytes()
+
+
+def cancel(agents: Agents, name: str) -> None:
+    """Let an agent stay after all."""
+    agents.require_here(name)
+    moving.cancel(agents.store, name)
+    agents.leaving.pop(name, None)
+
+
+def complete(agents: Agents, name: str, move: str) -> Any:
+    """Delete an agent that has arrived elsewhere; return where."""
+    if name not in agents.names and agents.moved.get(name, {}).get("move") == move:
+        return agents.moved[name]["to"]
+    agents.require_here(name)
+    if agents.leaving.get(name, {}).get("move") != move:
+        raise Taken(f"the agent {name} is not being moved by {move}")
+    note = moving.complete(agents.store, name)
+    agents.forget(name)
+    agents.moved[name] = note
+    agents.placed(name, note["to"])
+    return note["to"]

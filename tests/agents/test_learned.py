@@ -1,0 +1,164 @@
+"""The tree that an agent learns: its best question is that of an exhaustive search, and it keeps within its bounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.agents import learned
+from everlearn.agents.learned import FEATURE, FREE, LEAF, NO, YES, Tree, best_question, leaf, merge, notice, split
+from everlearn.errors import InputError
+from tests.refusal import refusal
+from tests.worlds import environment_stream, random_mdp
+
+MAZE = {"task.length": 3, "task.window": 1}
+
+
+def make(task: object = "t-maze", schedule: str = "practical", **parameters: object) -> el.Agent:
+    given = {f"agent.{name}": value for name, value in parameters.items()}
+    return el.Agent(task, "learned", schedule=schedule, parameters=(MAZE if task == "t-maze" else {}) | given, seed=1)
+
+
+def drive(agent: el.Agent, steps: int, seed: int = 1) -> None:
+    environment = agent.task.start(environment_stream(seed))
+    for _ in range(steps):
+        agent.observe(environment.step(agent.act()))
+
+
+def check_tree(knowledge: Tree) -> int:
+    """Check that every node that is not free hangs below exactly one root; return the number of inner nodes."""
+    nodes, reached, inner = knowledge.nodes, [], 0
+    queue = list(range(knowledge.states))
+    for node in queue:
+        reached.append(node)
+        if nodes[node, FEATURE] >= 0:
+            inner += 1
+            queue += [int(nodes[node, YES]), int(nodes[node, NO])]
+    assert len(reached) == len(set(reached))
+    assert set(np.flatnonzero(nodes[:, FEATURE] == FREE)) == set(range(len(nodes))) - set(reached)
+    return inner
+
+
+def exhaustive(rows: np.ndarray, errors: np.ndarray, ordered: int) -> tuple[int, int, float]:
+    """The best of all questions about some rows of features, by their significance."""
+    found = (-1, 0, 0.0)
+    for feature in range(rows.shape[1]):
+        for value in np.unique(rows[:, feature]):
+            yes = rows[:, feature] >= value if feature >= ordered else rows[:, feature] == value
+            if min(yes.sum(), (~yes).sum()) >= 20:
+                d = errors[yes].mean() - errors[~yes].mean()
+                z = d**2 / (errors.var() * (1 / yes.sum() + 1 / (~yes).sum()))
+                found = max(found, (feature, int(value), z), key=lambda question: question[2])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_question_is_that_of_an_exhaustive_search(seed):
+    agent, random = make(threshold=0.0, effect=0.0), np.random.default_rng(seed)
+    knowledge, sizes = agent.knowledge, agent.knowledge.sizes
+    rows = np.stack([random.integers(0, number, 500) for number in sizes.values], axis=1)
+    errors = random.normal(size=500) + 0.5 * (rows[:, 2 + 3 * seed] == rows[0, 2 + 3 * seed])
+    for row, error in zip(rows, errors, strict=True):
+        knowledge.before[:] = row
+        notice(knowledge, 3, 1, error)
+    feature, value, gain = best_question(knowledge, 3, 1, agent.upcoming)
+    assert (feature, value) == exhaustive(rows, errors, sizes.ordered)[:2]
+    assert gain > 0
+
+
+def test_many_values_share_slots_first_come_first_served():
+    agent = make(random_mdp(1, states=40, actions=2), threshold=0.0, effect=0.0)
+    knowledge = agent.knowledge
+    for step in range(400):
+        knowledge.before[:4] = 5 if step % 2 else 30 + step % 10
+        notice(knowledge, 0, 0, float(step % 2))
+    assert best_question(knowledge, 0, 0, agent.upcoming)[1] == 5
+    assert (knowledge.noticed[0, 0, :, learned.NUMBER] > 0).sum() == 6 * 4 + 6  # and one value of each of the others
+
+
+def test_a_split_starts_from_the_values_of_the_leaf_and_a_merge_averages():
+    agent = make(random_mdp(1, states=3, actions=2), schedule="change-points")
+    drive(agent, 300)
+    knowledge, now = agent.knowledge, agent.upcoming
+    value, count = (knowledge.cells[name][1].copy() for name in ("value", "count"))
+    split(knowledge, 1, 0, 2, now)
+    yes, no = knowledge.nodes[1, [YES, NO]]
+    assert check_tree(knowledge) == 1
+    errors = knowledge.totals[1, :, learned.ERRORS] / knowledge.totals[1, :, learned.NUMBER]
+    low, high = np.sort(knowledge.cells["value"][[yes, no]], axis=0)
+    assert (low <= value + np.maximum(errors, 0)).all()
+    assert (high >= value + np.minimum(errors, 0)).all()
+    knowledge.cells["value"][[yes, no]] = value
+    merge(knowledge, 1, now)
+    assert check_tree(knowledge) == 0
+    assert knowledge.cells["value"][1].tolist() == pytest.approx(value.tolist())
+    assert (knowledge.cells["count"][1] <= count + 1e-9).all()
+
+
+def test_forbidden_actions_stay_forbidden_when_leaves_split_and_merge():
+    agent = make(random_mdp(1, states=3, actions=2))
+    agent.values[1, 0] = -math.inf
+    split(agent.knowledge, 1, 0, 2, agent.upcoming)
+    yes, no = agent.knowledge.nodes[1, [YES, NO]]
+    assert agent.knowledge.cells["value"][[yes, no], 0].tolist() == [-math.inf, -math.inf]
+    assert agent.values[1, 0] == -math.inf
+    assert agent.policy[1].tolist() == [0, 1]
+    merge(agent.knowledge, 1, agent.upcoming)
+    assert agent.values[1, 0] == -math.inf
+
+
+@pytest.mark.parametrize("schedule", ["practical", "change-points"])
+def test_a_full_tree_merges_and_keeps_within_its_bounds(monkeypatch, schedule):
+    monkeypatch.setattr(learned, "YOUTH", 50)
+    monkeypatch.setattr(learned, "LEAST_GAIN", 0.5)
+    agent = make(random_mdp(4, states=3, actions=2), schedule, nodes=5, effect=0.0, window=40.0)
+    agent.knowledge = agent.knowledge._replace(threshold=-1e9)  # any question passes
+    merged, inner = 0, set()
+    for seed in range(30):
+        before = agent.knowledge.nodes[:, [YES, NO]].copy()
+        drive(agent, 100, seed)
+        inner.add(check_tree(agent.knowledge))
+        merged += bool((before != agent.knowledge.nodes[:, [YES, NO]]).any() and max(inner) == 2)
+        assert np.isfinite(agent.policy).all()
+    assert max(inner) == 2  # five nodes are two splits
+    assert merged > 1
+
+
+def test_it_remembers_a_cue_that_the_aleatoric_state_forgets():
+    agent = make(window=40.0)
+    drive(agent, 6000)
+    junction = agent.task.states.index(("junction",))
+    assert agent.knowledge.nodes[junction, FEATURE] >= 0
+    for cue in ("left", "right"):
+        story = [cue, "corridor", "corridor", "junction"]
+        for observation in story:
+            agent.observe(observation, executed="left")
+        row = agent.knowledge.cells["value"][leaf(agent.knowledge, junction)]
+        assert agent.task.actions[int(row.argmax())] == cue
+        agent.observe("prize", executed=cue)
+
+
+def test_it_is_the_growing_horizon_agent_until_it_splits():
+    task = random_mdp(7, states=3, actions=2)
+    one, other = make(task, threshold=1e9), el.Agent(task, "growing-horizon", seed=1)
+    drive(one, 500)
+    drive(other, 500)
+    assert one.knowledge.cells[:3].tobytes() == other.knowledge.cells.tobytes()
+    assert (one.knowledge.nodes[:, FEATURE] >= 0).sum() == 0
+    assert one.inspect()["leaves"].tolist() == [3]
+    assert one.inspect()["Q"].tolist() == other.inspect()["Q"].tolist()
+
+
+@pytest.mark.parametrize(("name", "value"), [("nodes", 0), ("lags", 0), ("changes", 0), ("window", 10), ("effect", -1)])
+def test_parameters_out_of_range_are_refused(name, value):
+    with pytest.raises(InputError, check=refusal(f"agent.{name}", value)):
+        make(**{name: value})
+
+
+def test_a_tree_that_does_not_fit_is_refused():
+    with pytest.raises(InputError, check=refusal("agent", "learned")):
+        make(nodes=10**8)
+    assert LEAF != FREE

@@ -1,0 +1,159 @@
+"""A design that keeps something of the past: its memory follows the world, whatever is learned."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.durable.core import Core
+from everlearn.durable.setup import make_setup
+from everlearn.errors import AgentError
+
+GIVEN = {"actions": ["a", "b"], "observations": ["x", "y", "z"], "reward_range": (0, 1), "seed": 2, "agent": "learned"}
+EAGER = {"agent.threshold": 0.0, "agent.effect": 0.0, "agent.window": 40}
+
+
+def make(**more: object) -> Core:
+    core = Core(make_setup(**(GIVEN | {"parameters": EAGER} | more)))
+    if "agent" not in more:  # then any question passes
+        core.agent.knowledge = core.agent.knowledge._replace(threshold=-1e9)
+    return core
+
+
+def drive(core: Core, steps: int, seed: int = 1, executed: bool = False) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(steps):
+        proposed, action = core.act(), "ab"[rng.integers(2)]
+        observation, reward = "xyz"[rng.integers(3)], float(rng.random())
+        core.apply(core.prepare(observation, executed=action if executed else proposed, reward=reward))
+
+
+def past(core: Core) -> list[int]:
+    return core.agent.knowledge.past.tolist()
+
+
+def test_a_frozen_agent_remembers_and_does_not_learn():
+    learning, frozen = make(), make()
+    for core in (learning, frozen):
+        drive(core, 600, executed=True)
+    frozen.apply(frozen.change_mode("frozen"))
+    known = frozen.agent.knowledge.cells.tobytes()
+    for core in (learning, frozen):
+        drive(core, 50, seed=5, executed=True)
+    assert past(frozen) == past(learning)
+    assert frozen.agent.knowledge.cells.tobytes() == known
+    assert frozen.agent.t == learning.agent.t - 50
+
+
+def test_a_frozen_agent_acts_by_what_it_remembers():
+    core = make()
+    drive(core, 1500)
+    core.apply(core.change_mode("frozen"))
+    assert core.agent.inspect()["leaves"][0] > 4
+    for seed in range(30):
+        drive(core, 1, seed)
+        row = core.agent.values[core.agent.situation]
+        assert core.agent.task.actions.index(core.act()) == int(row.argmax())
+
+
+def test_what_is_forbidden_and_done_all_the_same_is_remembered():
+    core = make(allowed={"x": ["a"]})
+    core.apply(core.prepare("x", executed="a", reward=1.0))
+    t = core.agent.t
+    core.apply(core.prepare("z", executed="b", reward=1.0))
+    assert core.agent.t == t
+    assert past(core)[0] == 2
+
+
+def test_a_late_reward_is_learned_from_with_the_memory_of_its_time():
+    now, late = make(), make(reward_delay=4)
+    rng, owed = np.random.default_rng(3), []
+    for step in range(1, 400):
+        action, observation, reward = "ab"[rng.integers(2)], "xyz"[rng.integers(3)], float(rng.random())
+        now.apply(now.prepare(observation, executed=action, reward=reward))
+        late.apply(late.prepare(observation, executed=action))
+        owed.append((step, reward))
+        assert past(now) == past(late)
+        if len(owed) == 3:
+            late = reopened(late)
+            for each in owed:
+                late.apply(late.pay(*each, lambda *_: None))
+            owed = []
+            assert past(now) == past(late)
+            assert now.agent.knowledge.cells.tobytes() == late.agent.knowledge.cells.tobytes()
+            assert now.agent.knowledge.noticed.tobytes() == late.agent.knowledge.noticed.tobytes()
+
+
+def reopened(core: Core) -> Core:
+    other = Core(core.setup)
+    other.restore(core.snapshot())
+    other.agent.knowledge = other.agent.knowledge._replace(threshold=-1e9)
+    return other
+
+
+def test_a_rollback_leaves_the_memory_where_the_world_is():
+    core = make()
+    drive(core, 300)
+    state, known = core.export_state(), core.agent.knowledge.cells.tobytes()
+    drive(core, 30, seed=9)
+    present = past(core)
+    core.apply(core.roll_back(state))
+    assert core.agent.knowledge.cells.tobytes() == known
+    assert past(core) == present
+    core.apply(core.import_state(state))
+    assert past(core) != present
+
+
+def test_killed_and_resumed_is_uninterrupted(tmp_path):
+    with el.live(tmp_path / "one", **GIVEN, parameters=EAGER, snapshot_every=100) as agent:
+        rng = np.random.default_rng(4)
+        for step in range(350):
+            if step in (200, 260):
+                agent.freeze() if step == 200 else agent.learn()
+            agent.act()
+            agent.observe("xyz"[rng.integers(3)], reward=float(rng.random()))
+        state = agent.core.export_state()
+    with el.live(tmp_path / "one", **GIVEN, parameters=EAGER) as agent:
+        assert agent.core.export_state() == state
+
+
+class Last(NamedTuple):
+    seen: np.ndarray
+    count: np.ndarray
+
+
+def act(knowledge, aleatoric_state, now, stream):
+    return knowledge.seen[0] % 2
+
+
+def remember(knowledge, experience):
+    knowledge.seen[0] = experience.observation
+
+
+def learn(knowledge, experience, now, stream):
+    knowledge.seen[0] = experience.observation
+    knowledge.count[experience.aleatoric_state] += 1.0
+
+
+def build(indexed):
+    return Last(np.zeros(1, dtype=np.int64), np.zeros(indexed.states))
+
+
+def policy(knowledge):
+    return np.tile(np.eye(2)[knowledge.seen[0] % 2], (len(knowledge.count), 1))
+
+
+def test_a_design_of_the_user_may_have_a_memory():
+    core = make(agent=el.Design(build, act, learn, policy, remember=remember, memory="seen"), parameters=None)
+    core.apply(core.change_mode("frozen"))
+    core.apply(core.prepare("y", executed="a", reward=0.5))
+    assert (core.act(), core.agent.knowledge.count.sum()) == ("b", 0)
+
+
+@pytest.mark.parametrize("wrong", [{"memory": "seen"}, {"remember": remember}, {"remember": remember, "memory": "it"}])
+def test_a_memory_needs_its_array_and_its_function(wrong):
+    with pytest.raises(AgentError):
+        make(agent=el.Design(build, act, learn, policy, **wrong), parameters=None)

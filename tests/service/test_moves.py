@@ -1,0 +1,275 @@
+"""Moves of agents between services and between shards: at every moment exactly one of them owns an agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from everlearn.client import Client, ServiceError
+from everlearn.client.operator import Operator
+from everlearn.durable.checking import check
+from everlearn.durable.layout import stores_of
+from everlearn.durable.setup import make_setup
+from everlearn.durable.store import Store
+from everlearn.errors import LiveError
+from tests.service.conftest import STATION, Service, until
+from tests.service.test_chaos import SETUP, assert_same_state, undisturbed, world
+from tests.service.test_shards import names_in, processes, shard_of
+
+OCTETS = "application/octet-stream"
+
+
+def drive(client: Client, station, steps: int) -> None:
+    for _ in range(steps):
+        assert client.observe(station.step(client.act())) is not None
+
+
+def move(service: Service, name: str, to: str | int) -> None:
+    operator = Operator(service.url, name, deadline=60)
+    with closing(operator._connection):
+        operator.move(to)
+
+
+def stay(service: Service, name: str, to: str) -> None:
+    operator = Operator(service.url, name, deadline=60)
+    with closing(operator._connection):
+        operator.stay(to)
+
+
+def sound(service: Service) -> bool:
+    """Whether everything that a service has stored is as it was written, and can be recovered."""
+    reports = [check(store) for store in stores_of(service.directory)]
+    return all(report.sound and all(a["verdict"] == "sound" for a in report.agents) for report in reports)
+
+
+@pytest.fixture
+def pair(start, tmp_path):
+    return start(directory=tmp_path / "first"), start("--shards", "2", directory=tmp_path / "second")
+
+
+def test_an_agent_moves_and_its_controller_follows(pair, tmp_path, runner):
+    first, second = pair
+    first.create("a", SETUP)
+    station = world(3)
+    with Client(first.url, "a", deadline=60) as client:
+        drive(client, station, 60)
+        pending = client.act()
+        done = runner(f"everlearn move {first.url} a --to {second.url} --json", tmp_path)
+        assert (done.status, json.loads(done.stdout)) == (0, {"name": "a", "to": second.url}), done
+        again = runner(f"everlearn move {first.url} a --to {second.url}", tmp_path)
+        assert again.stdout == f"agent a: moved to {second.url}\n"
+        assert second.post("/v1/agents/a/act")["action"] == pending  # what was proposed is still proposed
+        recorded = json.loads(first_row(second, "a", 60))
+        repeated = {"step": 60, "observation": recorded["observation"], "executed": recorded["executed"]}
+        assert second.post("/v1/agents/a/observe", repeated)["step"] == 60  # a duplicate is recognised
+        drive(client, station, 60)
+        assert client._connection.address == second.url
+        client.act()
+    redirect = first.call("POST", "/v1/agents/a/act?x=1")
+    assert (redirect.status, redirect.headers["location"]) == (308, f"{second.url}/v1/agents/a/act?x=1")
+    created = first.call("POST", "/v1/agents", {"name": "a", "setup": SETUP})
+    assert (created.status, created.headers["location"]) == (308, f"{second.url}/v1/agents")
+    state = second.call("GET", "/v1/agents/a/state").body
+    assert first.call("GET", "/v1/agents").json["agents"] == []
+    assert (first.stop(), second.stop()) == (0, 0)
+    assert sound(first)
+    assert sound(second)
+    with Store(first.directory) as store, pytest.raises(LiveError, match="moved"):
+        store.create("a", make_setup(**SETUP))
+    assert_same_state(state, undisturbed(tmp_path / "alone", 3, 120))
+
+
+def first_row(service: Service, name: str, step: int) -> bytes:
+    return service.call("GET", f"/v1/agents/{name}/journal?first={step}&last={step}").body.splitlines()[0]
+
+
+def begin(service: Service, name: str, to: str) -> bytes:
+    return service.call("POST", f"/v1/agents/{name}/move", {"to": to}).body
+
+
+def arrive(service: Service, name: str, luggage: bytes):
+    return service.call("PUT", f"/v1/agents/{name}/arrival", luggage, Content_Type=OCTETS)
+
+
+@pytest.mark.parametrize("killed", range(4))
+def test_a_kill_at_any_moment_leaves_one_owner(start, tmp_path, killed):
+    """Kill both services after each part of a move; the same call then completes it."""
+    first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
+    first.create("a", STATION)
+    for step in range(1, 6):
+        first.post("/v1/agents/a/step", {"step": step, "observation": "arrival"})
+    to = f"http://127.0.0.1:{second.port}"
+    if killed >= 1:
+        luggage = begin(first, "a", to)
+    if killed >= 2:
+        assert arrive(second, "a", luggage).json["new"]
+    if killed >= 3:
+        number = json.loads(luggage)["move"]
+        assert first.post("/v1/agents/a/moved", {"move": number}) == {"name": "a", "to": to}
+    owners = []
+    for service in (first, second):
+        service.kill()
+    first = start(directory=first.directory, port=first.port)
+    second = start(directory=second.directory, port=second.port)
+    owners = [service for service in (first, second) if service.call("POST", "/v1/agents/a/act").status == 200]
+    assert owners == [[first], [], [second], [second]][killed]  # while it moves, it waits for the call to be repeated
+    move(first, "a", to)
+    assert first.call("POST", "/v1/agents/a/act").status == 308
+    assert second.post("/v1/agents/a/act")["step"] == 6
+    assert second.post("/v1/agents/a/step", {"step": 5, "observation": "arrival"})["next"]["step"] == 6
+    assert names_in(first.directory) == []
+
+
+def test_a_late_duplicate_brings_nothing_back(start, tmp_path):
+    first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
+    first.create("a", STATION)
+    luggage = begin(first, "a", second.url)
+    assert first.call("POST", "/v1/agents/a/act").json["error"] == "moving"
+    assert first.call("DELETE", "/v1/agents/a?confirm=a").json["error"] == "moving"
+    assert first.call("POST", "/v1/agents/a/move", {"to": "http://127.0.0.1:9"}).status == 422
+    assert [arrive(second, "a", luggage).json["new"] for _ in range(2)] == [True, False]
+    move(first, "a", second.url)
+    second.post("/v1/agents/a/step", {"step": 1, "observation": "arrival"})
+    assert arrive(second, "a", luggage).json["new"] is False  # it is there, a step further
+    move(second, "a", first.url)  # and back
+    assert arrive(second, "a", luggage).status == 409
+    assert first.post("/v1/agents/a/act")["step"] == 2
+    assert second.call("POST", "/v1/agents/a/act").status == 308
+    first.call("DELETE", "/v1/agents/a?confirm=a")
+    assert arrive(second, "a", luggage).status == 409
+
+
+def test_a_move_can_be_cancelled(start, tmp_path, runner):
+    first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
+    first.create("a", STATION)
+    luggage = begin(first, "a", second.url)
+    done = runner(f"everlearn move {first.url} a --to {second.url} --cancel", tmp_path)
+    assert done.stdout == "agent a: stays\n", done
+    assert first.post("/v1/agents/a/act")["step"] == 1
+    assert arrive(second, "a", luggage).status == 409  # a request that was on its way comes too late
+    move(first, "a", second.url)
+    assert second.post("/v1/agents/a/act")["step"] == 1
+    with pytest.raises(ServiceError):
+        stay(first, "a", second.url)
+
+
+def test_a_refused_move_leaves_the_agent_where_it_is(start, tmp_path):
+    first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
+    for service in (first, second):
+        service.create("a", STATION)
+    with pytest.raises(ServiceError) as refused:
+        move(first, "a", second.url)
+    assert refused.value.status == 409
+    assert first.post("/v1/agents/a/act")["step"] == 1
+
+
+def test_crafted_luggage_is_refused_in_one_line(start, tmp_path):
+    first, second = start(directory=tmp_path / "first"), start("--max-agents", "1", directory=tmp_path / "second")
+    first.create("a", STATION)
+    for step in range(1, 4):
+        first.post("/v1/agents/a/step", {"step": step, "observation": "arrival"})
+    good = json.loads(begin(first, "a", second.url))
+    row = good["rows"][-1]
+    more = good["checkpoint"]["more"]
+    spoiled = [
+        [],
+        {},
+        {**good, "format": 2},
+        {**good, "move": "x"},
+        {**good, "more": 1},
+        {**good, "rows": good["rows"][:-1]},
+        {**good, "rows": [*good["rows"][:-1], [*row[:5], 10**6, *row[6:]]]},
+        {**good, "rows": [*good["rows"][:-1], [*row[:5], -1, *row[6:]]]},
+        {**good, "rows": [*good["rows"][:-1], [*row[:4], "now", *row[5:]]]},
+        {**good, "setup": {**good["setup"], "task": "os:system"}},
+        {**good, "setup": {**good["setup"], "parameters": {"task.window": 10**9}}},
+        {**good, "face": {}},
+        {**good, "checkpoint": {**good["checkpoint"], "state": ""}},
+        {**good, "checkpoint": {**good["checkpoint"], "seq": -1}},
+        {**good, "checkpoint": {**good["checkpoint"], "more": {**more, "mode": "x"}}},
+        {**good, "checkpoint": {**good["checkpoint"], "more": {**more, "gauge": [1]}}},
+    ]
+    for document in spoiled:
+        reply = arrive(second, "a", json.dumps(document).encode())
+        assert 400 <= reply.status < 500, (document, reply)
+    assert arrive(second, "a", b"[" * 10**6).status == 422
+    assert second.call("GET", "/readyz").status == 200
+    assert arrive(second, "a", json.dumps(good).encode()).status == 200
+    assert second.post("/v1/agents/a/act")["step"] == 4
+
+
+class TestBetweenShards:
+    def test_clients_notice_nothing(self, start):
+        service = start("--shards", "3")
+        service.create("a", SETUP)
+        here = shard_of(service, "a")
+        others = [shard for shard in range(3) if shard != here]
+        station = world(3)
+        with Client(service.url, "a", deadline=60) as client:
+            for shard in (*others, here, others[0]):
+                drive(client, station, 5)
+                move(service, "a", shard)
+                assert shard_of(service, "a") == shard
+                drive(client, station, 5)
+                for _ in range(3):  # whichever shard is asked first
+                    assert service.call("GET", "/v1/agents/%61").json["name"] == "a"
+                    assert [agent["name"] for agent in service.call("GET", "/v1/agents").json["agents"]] == ["a"]
+            for process in processes(service):
+                os.kill(process, signal.SIGKILL)
+            drive(client, station, 5)
+        assert service.post("/v1/agents", {"name": "a", "setup": SETUP}) == {"name": "a", "created": False}
+        assert service.call("POST", "/v1/agents/a/move", {"shard": 9}).status == 422
+        assert service.call("POST", "/v1/agents/nobody/move", {"shard": 1}).status == 404
+        assert service.stop() == 0
+        assert sound(service)
+        service = start("--shards", "3")
+        assert service.call("GET", "/v1/agents/a").json["step"] == 45
+        assert shard_of(service, "a") == others[0]
+
+    @pytest.mark.parametrize("arrived", [False, True])
+    def test_a_start_completes_or_undoes_a_move(self, start, arrived):
+        service = start("--shards", "2")
+        service.create("a", STATION)
+        service.post("/v1/agents/a/step", {"step": 1, "observation": "arrival"})
+        here = shard_of(service, "a")
+        luggage = begin(service, "a", f"shard-{1 - here}")
+        service.stop()
+        if arrived:
+            put_into(service.directory / f"shard-{1 - here}", luggage)
+        service = start("--shards", "2")
+        assert shard_of(service, "a") == (1 - here if arrived else here)
+        assert service.post("/v1/agents/a/act")["step"] == 2
+
+    def test_a_shard_that_is_killed_during_a_move(self, start):
+        service = start("--shards", "2")
+        service.create("a", STATION)
+        here = shard_of(service, "a")
+        begin(service, "a", f"shard-{1 - here}")
+        os.kill(processes(service)[here], signal.SIGKILL)
+        until(lambda: service.call("POST", "/v1/agents/a/act").json.get("error") == "moving")
+        move(service, "a", 1 - here)
+        assert service.post("/v1/agents/a/act")["step"] == 1
+        assert shard_of(service, "a") == 1 - here
+
+
+def put_into(directory: Path, luggage: bytes) -> None:
+    from everlearn.durable.moving import Luggage, arrive
+    from everlearn.durable.setup import Setup
+
+    read = Luggage.from_bytes(luggage)
+    with Store(directory) as store:
+        arrive(store, Setup(read.setup), read)
+
+
+def test_a_client_does_not_follow_to_an_unencrypted_address():
+    from everlearn.client.connection import Connection
+
+    connection = Connection("https://station.example")
+    with pytest.raises(ServiceError):
+        connection._follow("http://station.example")
+    assert connection.address == "https://station.example"
