@@ -334,6 +334,11 @@ MISTAKES: list[Mistake] = [
     declared("an evaluation of an agent with durations",
              "el.live('timed', 'service-station', durations=(1, 8)).close()\nel.evaluate('timed', 'fast')",
              "agent: 'agent'; it has durations, and an evaluation is of reward per step; use another agent"),
+    declared("an evaluation of a setup with durations",
+             "timed = el.live('timed', 'service-station', durations=(1, 8))\n"
+             "timed.observe('arrival', 'fast', duration=1)\ntimed.observe('arrival', 'fast', duration=1)\n"
+             "el.evaluate('timed', setup={'schedule': 'smooth'})",
+             "agent: 'schedule=smooth'; it has durations, and an evaluation is of reward per step; use another agent"),
     declared("a replay with a limit, of steps without costs",
              "agent.observe('busy', reward=1)\nel.replay('agent', cost_range=(0, 1), limit=0.5)",
              "setup: 'cost'; some steps have none from 0 to 1, as the setup declares"),
