@@ -130,7 +130,7 @@ def test_what_follows_a_history_is_what_the_belief_predicts(task):
 
 def test_agents_cannot_see_what_is_hidden(task):
     for view in ("memory", str) if task.hidden else ():
-        with pytest.raises(el.errors.InputError):
+        with pytest.raises(el.errors.InputError, check=lambda error: error.argument == "task.aleatoric"):
             el.seen_through(task, view)
 
 
