@@ -334,10 +334,14 @@ MISTAKES: list[Mistake] = [
     declared("an evaluation of an agent with durations",
              "el.live('timed', 'service-station', durations=(1, 8)).close()\nel.evaluate('timed', 'fast')",
              "agent: 'agent'; it has durations, and an evaluation is of reward per step; use another agent"),
-    declared("a replay with a limit",
+    declared("an evaluation of a setup with durations",
+             "timed = el.live('timed', 'service-station', durations=(1, 8))\n"
+             "timed.observe('arrival', 'fast', duration=1)\ntimed.observe('arrival', 'fast', duration=1)\n"
+             "el.evaluate('timed', setup={'schedule': 'smooth'})",
+             "agent: 'schedule=smooth'; it has durations, and an evaluation is of reward per step; use another agent"),
+    declared("a replay with a limit, of steps without costs",
              "agent.observe('busy', reward=1)\nel.replay('agent', cost_range=(0, 1), limit=0.5)",
-             "setup: 'limit'; a replay learns from reward per step, and this setup has durations or a limit; "
-             "warm_start learns from both"),
+             "setup: 'cost'; some steps have none from 0 to 1, as the setup declares"),
     declared("raw rewards with durations",
              "el.live('other', actions=[0], observations=[0], reward_range=(0, 1), raw=True, durations=(1, 8))",
              "raw: True; with durations or a limit the agent learns from numbers in [0, 1]; leave it out"),

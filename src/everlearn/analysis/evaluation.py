@@ -23,7 +23,7 @@ from everlearn.analysis.weighted import Weighted, weighted
 from everlearn.durable.declaration import reward_function
 from everlearn.durable.entry import PROPENSITY
 from everlearn.durable.reader import Reader
-from everlearn.durable.setup import simple
+from everlearn.durable.setup import Setup, simple
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import policy_table as greedy_policy
 from everlearn.environments.pure import as_number
@@ -154,8 +154,7 @@ def evaluate(
     with Reader(directory) as reader:
         record = reader.enrolled(choose_agent(reader, agent))
         stored = record.stored_setup()
-        remedy = "it has durations, and an evaluation is of reward per step; use another agent"
-        require(stored.measures[0] is None, "agent", record.name, remedy)
+        require_per_step(stored, record.name)
         task = stored.task
         table = _policy(reader, record.name, task, policy)
         data = read_transitions(reader, record.number, *steps)
@@ -166,6 +165,12 @@ def evaluate(
         raise LiveError(f"{directory}: agent {record.name!r} has no observations among these steps")
     text = policy if isinstance(policy, str) else policy_text(task, table)
     return judge(data, task, table, level, limits, text)
+
+
+def require_per_step(setup: Setup, name: str) -> None:
+    """Raise if an agent has durations: what is estimated is the reward per step."""
+    remedy = "it has durations, and an evaluation is of reward per step; use another agent"
+    require(setup.measures[0] is None, "agent", name, remedy)
 
 
 def setup_text(changes: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from everlearn.durable.store import Store
 from everlearn.durable.transitions import Transitions
 from everlearn.durable.variation import varied
 from everlearn.engine.studying import Progress, study
-from everlearn.errors import InputError, LiveError, require
+from everlearn.errors import InputError, LiveError
 from everlearn.files import as_path, sync_directory
 from everlearn.labels import counted
 from everlearn.protocol import Label
@@ -136,10 +136,6 @@ def replay(
 
 def trained(past: Past, setup: Setup, progress: Progress | None = None) -> tuple[Core, Transitions, str]:
     """Return a new agent that has learned from the past, the past in its states, and the engine that was used."""
-    remedy = (
-        "a replay learns from reward per step, and this setup has durations or a limit; warm_start learns from both"
-    )
-    require(setup.prices is None, "setup", "durations" if setup.measures[0] else "limit", remedy)
     core, retold = Core(setup), retell(past, setup)
     engine = study(core.agent, lessons(retold, core), progress=progress)
     core.agent.move(int(retold.following[-1]))

@@ -15,7 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.analysis.evaluation import ANY, Evaluation, confidence_level, judge, other_rewards
+from everlearn.analysis.evaluation import (
+    ANY,
+    Evaluation,
+    confidence_level,
+    judge,
+    other_rewards,
+    require_per_step,
+)
 from everlearn.analysis.past import Past, lessons, read_past, retell
 from everlearn.durable.core import Core
 from everlearn.durable.variation import varied
@@ -80,6 +87,7 @@ def _evaluated(
     changes: Mapping[str, Any],
 ) -> Evaluation:
     core = Core(varied(past.stored, past.task, changes))
+    require_per_step(core.setup, name)
     retold, late = retell(past, core.setup), np.arange(len(rewards)) >= half
     study(core.agent, lessons(retold.where(~late), core))
     task = core.agent.task
