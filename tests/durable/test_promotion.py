@@ -232,9 +232,10 @@ def test_a_rule_that_could_not_be_set_changes_nothing(tmp_path, monkeypatch):
     def full(*_: object) -> None:
         raise StoreFull("full")
 
-    with monkeypatch.context() as patched, pytest.raises(StoreFull):
+    with monkeypatch.context() as patched:
         patched.setattr(agent.store, "arm", full)
-        agent.set_promotion(RULE)
+        with pytest.raises(StoreFull):
+            agent.set_promotion(RULE)
     assert (agent.core.setup.promotion, agent.core.asked_labels) == (None, ["service"])
     assert agent.observe("good", reward=0.0) == 0.0
     assert [row["executed"] for row in agent.journal() if row["step"] == 6] == [action]
