@@ -55,13 +55,17 @@ def main() -> None:
         if name not in BENCHMARKS:
             sys.exit(f"benchmarks: {name!r}; known: {', '.join(BENCHMARKS)}")
         title, measure = BENCHMARKS[name]
-        rows = measure()
-        table = Table(title=title, title_justify="left")
-        for column in rows[0]:
-            table.add_column(column, justify="left" if column == next(iter(rows[0])) else "right")
-        for row in rows:
-            table.add_row(*row.values())
-        screen.print(table)
+        screen.print(tabulated(title, measure()))
+
+
+def tabulated(title: str, rows: list[dict[str, str]]) -> Table:
+    """Return rows as a table."""
+    table = Table(title=title, title_justify="left")
+    for column in rows[0]:
+        table.add_column(column, justify="left" if column == next(iter(rows[0])) else "right")
+    for row in rows:
+        table.add_row(*row.values())
+    return table
 
 
 if __name__ == "__main__":

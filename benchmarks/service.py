@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import socket
 import statistics
@@ -14,6 +15,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 ROUNDS = 40
@@ -27,12 +29,12 @@ def over_http() -> list[dict[str, str]]:
     Medians over the rounds are compared, since others use the machine too.
     """
     found: dict[tuple[str, int], list[tuple[float, list[float]]]] = {}
-    with _running("service") as service, _running("bare") as bare:
-        for port in (bare, service):  # warm up
+    with running("service") as service, running("bare") as bare:
+        for port in (bare.port, service.port):  # warm up
             asyncio.run(load(port, MANY, 2.0))
         for agents in (1, MANY) * ROUNDS:
-            for name, port in (("bare", bare), ("service", service)):
-                found.setdefault((name, agents), []).append(asyncio.run(load(port, agents, SECONDS)))
+            for name, server in (("bare", bare), ("service", service)):
+                found.setdefault((name, agents), []).append(asyncio.run(load(server.port, agents, SECONDS)))
     return [_row(found, agents) for agents in (1, MANY)]
 
 
@@ -50,19 +52,33 @@ def _row(found: dict[tuple[str, int], list[tuple[float, list[float]]]], agents: 
     }
 
 
+@dataclass(frozen=True)
+class Server:
+    """A server that runs."""
+
+    port: int
+    process: int
+
+    def cpu(self) -> float:
+        """Return the seconds that its threads have computed."""
+        threads = Path(f"/proc/{self.process}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+
+
 @contextmanager
-def _running(what: str) -> Iterator[int]:
-    """Start one of the two, with its agents, and yield its port."""
+def running(what: str, sources: Path | None = None) -> Iterator[Server]:
+    """Start one of the two, with its agents; the service may be that of another folder of sources."""
     folder, port = Path(tempfile.mkdtemp(prefix="everlearn-bench-")), free_port()
     serve = ["-c", "from everlearn.cli.main import main; main()", "serve", "--data", str(folder), "--port", str(port)]
     command = {"service": [*serve, "--log-level", "error"], "bare": ["-m", "benchmarks.bare", str(folder), str(port)]}
-    process = subprocess.Popen([sys.executable, *command[what]])
+    environment = {**os.environ, **({} if sources is None else {"PYTHONPATH": str(sources)})}
+    process = subprocess.Popen([sys.executable, *command[what]], env=environment)
     try:
         _wait(port)
         if what == "service":
             for number in range(MANY):
                 _create(port, f"a{number}")
-        yield port
+        yield Server(port, process.pid)
     finally:
         process.terminate()
         process.wait()
@@ -77,7 +93,7 @@ def free_port() -> int:
 
 
 def _wait(port: int) -> None:
-    for _ in range(200):
+    for _ in range(1200):
         try:
             socket.create_connection(("127.0.0.1", port)).close()
         except OSError:

@@ -19,9 +19,12 @@ def made(
     optimum: float | None = 1.0,
     settings: dict[str, Any] | None = None,
     references: dict[str, float] | None = None,
+    upper: float | None = None,
 ) -> Arm:
     """Return an arm whose units earn, at every step, what is given for each."""
     rates = np.asarray(final, dtype=float)
     times = recording_times(steps)
     known = None if optimum is None else np.full(rates.size, optimum)
-    return Arm(task, agent, settings or {}, times, rates[:, None] * times, known, references=references or {})
+    bound = None if upper is None else np.full(rates.size, upper)
+    total = rates[:, None] * times
+    return Arm(task, agent, settings or {}, times, total, known, references=references or {}, optimum_upper=bound)

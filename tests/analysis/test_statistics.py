@@ -104,8 +104,8 @@ def test_one_unit_has_no_band():
 
 KEYS = [
     *("task", "agent", "settings", "unit", "units", "steps", "measure"),
-    *("mean", "standard_error", "low", "high", "confidence"),
-    *("min", "q05", "q25", "median", "q75", "q95", "max", "optimum"),
+    *("mean", "standard_error", "low", "high", "confidence", "mean_upper"),
+    *("min", "q05", "q25", "median", "q75", "q95", "max", "optimum", "optimum_upper"),
 ]
 
 
@@ -158,3 +158,19 @@ def test_members_of_a_family_have_an_optimum_each():
     (row,) = regret_table([arm])
     assert (row["unit"], row["mean"]) == ("member", 1.0)
     assert summary([arm], ["relative regret"])[0]["max"] == pytest.approx(0.2)
+
+
+def test_regret_against_bounds_is_an_interval():
+    arm = made([0.5, 0.75], optimum=1.0, upper=1.5)
+    (row,) = summary([arm], ["regret"])
+    assert (row["mean"], row["mean_upper"]) == pytest.approx((375, 875))
+    assert (row["low"], row["high"]) == pytest.approx((250, 1000))
+    assert (row["optimum"], row["optimum_upper"]) == (1.0, 1.5)
+    (final,) = summary([arm], ["final"])
+    assert final["mean_upper"] is None
+    assert final["high"] == 0.75
+    relative = summary([arm], ["relative regret"])[0]
+    assert (relative["mean"], relative["mean_upper"]) == pytest.approx((0.375, 0.875 / 1.5))
+    last = regret_table([arm])[-1]
+    assert (last["mean"], last["mean_upper"], last["high"]) == pytest.approx((375, 875, 1000))
+    assert summary([made([0.5])], ["regret"])[0]["mean_upper"] is None

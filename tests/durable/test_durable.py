@@ -218,6 +218,27 @@ def test_a_mode_is_part_of_a_snapshot(tmp_path, mode):
         assert agent.mode == expected != "learn"
 
 
+def test_a_rollback_to_one_of_two_snapshots_of_a_step(tmp_path):
+    saved = tmp_path / "state.npz"
+    plain = el.Agent("service-station", schedule="smooth", seed=2)
+    for _ in range(3):
+        plain.act()
+        plain.observe("arrival")
+    plain.save(saved)
+    with el.live(tmp_path / "agent", "service-station", schedule="smooth") as agent:
+        agent.load(saved)
+        agent.snapshot()
+        assert [each["step"] for each in agent.snapshots()] == [0, 0]
+        (first, later), times = [each["seq"] for each in agent.snapshots()], []
+        for seq in (first, later, None, first):
+            agent.rollback(0, seq=seq)
+            times.append(agent.t)
+        assert times[:2] == [0, 3]
+        assert times[3] == 0
+        with pytest.raises(LiveError):
+            agent.rollback(0, seq=99)
+
+
 def test_a_rollback_takes_back_what_was_learned_and_not_the_world(tmp_path):
     with el.live(tmp_path, task="service-station", seed=1) as agent:
         advance(agent, 50)

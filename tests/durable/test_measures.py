@@ -217,6 +217,18 @@ def test_a_limit_can_be_changed_and_ranges_cannot(tmp_path):
         el.live(tmp_path / "plain", limit=0.1, cost_range=(0, 1), accept_changes=True)
 
 
+def test_estimates_of_reward_per_step_are_refused(tmp_path):
+    rng = random.Random(9)
+    with el.live(tmp_path / "agent", **BOTH) as agent:
+        for _ in range(5):
+            step_of(agent, rng)
+    with pytest.raises(InputError, check=refusal("agent", "agent")):
+        el.evaluate(tmp_path / "agent", "take")
+    with pytest.raises(InputError, check=refusal("setup", "durations")):
+        el.replay(tmp_path / "agent", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_raw_rewards_do_not_go_with_prices(tmp_path):
     with pytest.raises(InputError, check=refusal("raw")):
         el.live(tmp_path / "agent", **BOTH, raw=True)

@@ -11,7 +11,7 @@ from everlearn.analysis.statistics import bands
 from everlearn.errors import InputError, UnknownName
 from everlearn.figures.multiples import average_rewards, looks, regrets
 from everlearn.results.arm import Arm
-from everlearn.results.references import BEST, FOUND, OPTIMUM
+from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM
 from tests.analysis.arms import made
 from tests.figures.clipping import check_readable
 from tests.refusal import refusal
@@ -175,3 +175,14 @@ def test_thirty_panels_can_be_read():
 def test_pyplot_knows_nothing_of_it():
     average_rewards([learning()])
     assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("units", [1, 2])
+def test_bounds_of_an_optimum_are_both_drawn(units):
+    arm = made([0.5, 0.75][:units], optimum=1.0, upper=1.5)
+    assert labels(average_rewards([arm])) == ["smooth", AT_LEAST, AT_MOST]
+    figure = regrets([arm])
+    (band,) = figure.axes[0].collections
+    highest = 1000 * (1.5 - 0.5)
+    assert band.get_paths()[0].vertices[:, 1].max() == pytest.approx(highest)
+    assert "from the lower to the upper" in figure.legends[0].get_title().get_text().replace("\n", " ")

@@ -106,6 +106,7 @@ def test_types_of_columns():
         "total_reward": "double",
         "average_reward": "double",
         "regret": "double",
+        "regret_upper": "double",
     }
 
 

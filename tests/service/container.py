@@ -63,11 +63,11 @@ def mount(number: int, folder: Path) -> Path:
     run("mount", "-t", "overlay", "overlay", "-o", f"lowerdir=/,upperdir={upper},workdir={work}", str(root))
     for path in ("proc", "dev"):
         run("mount", "--rbind", f"/{path}", str(root / path))
-    for path in ("tmp", "run", "opt/everlearn", "data", "src"):  # a base image has nothing there
+    for path in ("tmp", "run"):  # not emptied: other processes write there meanwhile
+        run("mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(root / path))
+    (root / "run/secrets").mkdir()
+    for path in ("opt/everlearn", "data", "src"):  # a base image has nothing there
         shutil.rmtree(root / path, ignore_errors=True)
-    for path in ("tmp", "run/secrets"):
-        (root / path).mkdir(parents=True)
-    (root / "tmp").chmod(0o1777)
     for parent in Path(sys.base_prefix).parents:  # any user can execute the Python of a base image
         (root / str(parent).lstrip("/")).chmod(0o755)
     return root

@@ -244,6 +244,24 @@ def test_snapshots_and_rollback(service):
     assert (reply.status, reply.json["message"]) == (404, "there is no snapshot of step 11")
 
 
+def test_a_rollback_to_one_of_two_snapshots_of_a_step(service):
+    service.create("twice")
+    service.create("other", {**STATION, "seed": 2})
+    for step in range(1, 4):
+        service.post(path("other", "/step"), {"step": step, "observation": "arrival"})
+    state = service.call("GET", path("other", "/state")).body
+    service.call("PUT", path("twice", "/state"), state, Content_Type="application/octet-stream")
+    listed = service.call("GET", path("twice", "/snapshots")).json["snapshots"]
+    assert [(each["step"], each["seq"]) for each in listed] == [(0, 0), (0, 1)]
+    times = [
+        service.post(path("twice", "/rollback"), {"snapshot": 0, **which})["t"]
+        for which in ({"seq": 0}, {"seq": 1}, {"seq": 0})
+    ]
+    assert times == [0, 3, 0]
+    reply = service.call("POST", path("twice", "/rollback"), {"snapshot": 0, "seq": 7})
+    assert (reply.status, reply.json["message"]) == (404, "there is no snapshot of step 0 after row 7")
+
+
 class TestStates:
     def test_what_is_exported_can_be_imported_elsewhere(self, service, agent, tmp_path):
         for step in range(1, 40):
@@ -501,14 +519,36 @@ class TestPreconditions:
             assert first.status == 200
             assert service.call("GET", path(agent, "/journal")).body == rows
 
-    def test_but_not_after_something_else(self, service, agent):
+    def test_nor_after_something_else(self, service, agent):
+        """Whoever did not get the answer may ask long after; only the change of that version is acknowledged."""
+        service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})
+        for number in range(3):
+            changes, tag = self.changes(service, agent)[:3], self.tag(service, agent)
+            assert changes[number](If_Match=tag).status == 200
+            service.post(path(agent, "/observe"), {"step": number + 2, "observation": "arrival"})
+            rows = service.call("GET", path(agent, "/journal")).body
+            assert [change(If_Match=tag).status for change in changes] == [
+                200 if place == number else 412 for place in range(3)
+            ]
+            assert service.call("GET", path(agent, "/journal")).body == rows
+
+    def test_a_rollback_is_the_same_again_though_a_snapshot_follows_it(self, service):
+        """It goes back to the step at which the agent is, which has a second snapshot afterwards."""
+        service.create("again", {**STATION, "snapshot_every": 5})
+        for step in range(1, 6):
+            service.post(path("again", "/step"), {"step": step, "observation": "arrival"})
+        tag = self.tag(service, "again")
+        replies = [service.call("POST", path("again", "/rollback"), {"snapshot": 5}, If_Match=tag) for _ in range(3)]
+        assert [reply.status for reply in replies] == [200, 200, 200]
+        assert service.call("GET", path("again", "/journal")).body.count(b'"rollback"') == 1
+        steps = [each["step"] for each in service.call("GET", path("again", "/snapshots")).json["snapshots"]]
+        assert steps.count(5) == 2
+
+    def test_without_a_version_it_acts_again(self, service, agent):
         service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})
         roll_back = self.changes(service, agent)[0]
-        tag = self.tag(service, agent)
-        assert roll_back(If_Match=tag).status == 200
-        service.post(path(agent, "/observe"), {"step": 2, "observation": "arrival"})
-        assert roll_back(If_Match=tag).status == 412
         assert [roll_back(If_Match="*").status, roll_back().status] == [200, 200]
+        assert service.call("GET", path(agent, "/journal")).body.count(b'"rollback"') == 2
 
     def test_an_agent_of_the_same_name_is_another_one(self, service, agent):
         service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})

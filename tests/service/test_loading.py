@@ -294,7 +294,7 @@ def test_an_agent_that_fails_to_act_is_loaded_again_and_stays_quarantined(direct
                 assert committer.keeper.quarantined == {core.number}
                 return
             if then == "roll back":
-                await committer.do("two", lambda agents: management.roll_back(agents, "two", 0))
+                await committer.do("two", lambda agents: management.roll_back(agents, "two", (0, None)))
                 assert (await act(committer, "two"))["step"] == 3
             else:
                 await committer.do("two", lambda agents: agents.delete("two"))
@@ -402,7 +402,7 @@ def test_no_snapshot_is_due_of_an_agent_that_failed():
 
 
 def test_a_mode_that_it_has_already_is_changed_only_at_the_version_that_is_expected(directory):
-    """A repetition of the last change succeeds; a change that somebody else has followed does not."""
+    """A repetition succeeds, and changes nothing, whatever has happened since; at another version it does not."""
 
     def change(committer, expected):
         return committer.do("two", lambda agents: management.change_mode(agents, "two", "frozen", expected))
@@ -414,7 +414,9 @@ def test_a_mode_that_it_has_already_is_changed_only_at_the_version_that_is_expec
             for expected in (before, after, None, "*"):
                 assert (await change(committer, expected))["version"] == after
             await told(committer, "two", 3)
-            for expected in (before, after, "nonsense"):
+            version = (await change(committer, before))["version"]
+            assert version == (await inspected(committer, "two"))["version"] != after
+            for expected in (after, "nonsense"):
                 with pytest.raises(Stale):
                     await change(committer, expected)
 

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from uvicorn.config import Config
+from uvicorn.server import ServerState
 
-from everlearn.service.protocol import MOST_ADDRESS, MOST_HEAD, MOST_LINES, MOST_PIPELINED, PIECE, RESERVE
+from everlearn.service.protocol import (
+    ARRIVED,
+    MOST_ADDRESS,
+    MOST_HEAD,
+    MOST_LINES,
+    MOST_PIPELINED,
+    PIECE,
+    RESERVE,
+    bounded,
+)
+from everlearn.service.settings import Limits
 from tests.service.conftest import Service, until
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
@@ -128,6 +141,108 @@ class TestBodies:
         before = peak(service)
         assert service.call("POST", "/v1/agents", body).status == 422
         assert peak(service) - before < 100
+
+
+class Wire:
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.write, self.closed = self.written.append, False
+
+    def get_extra_info(self, _name):
+        return None
+
+    def get_protocol(self):
+        return self.protocol
+
+    def is_closing(self):
+        return self.closed
+
+    def close(self):
+        self.closed = True
+
+    def resume_reading(self):
+        """There is nothing to pause."""
+
+
+def exchanged(app, *requests: bytes) -> Wire:
+    """Return what a connection has written when an application has answered requests."""
+
+    async def serve() -> Wire:
+        wire, state = Wire(), ServerState()
+        state.default_headers = [(b"date", b"today")]
+        config = Config(app, log_config=None, ws="none")
+        wire.protocol = bounded(Limits())(config=config, server_state=state, app_state={})
+        wire.protocol.connection_made(wire)
+        for request in requests:
+            wire.protocol.data_received(request)
+            while state.tasks:
+                await asyncio.gather(*state.tasks)
+        wire.protocol.connection_lost(None)
+        return wire
+
+    return asyncio.run(serve())
+
+
+def answering(*headers: tuple[bytes, bytes], parts: tuple[bytes, ...] = (b"fine",)):
+    async def app(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": list(headers)})
+        for place, part in enumerate(parts, 1):
+            await send({"type": "http.response.body", "body": part, "more_body": place < len(parts)})
+
+    return app
+
+
+class TestAnswers:
+    HEAD = b"HTTP/1.1 200 OK\r\ndate: today\r\n"
+    LENGTH = (b"content-length", b"4")
+
+    def test_a_whole_answer_is_written_at_once(self):
+        wire = exchanged(answering(self.LENGTH), GET + b"\r\n", GET + b"\r\n")
+        assert wire.written == [self.HEAD + b"content-length: 4\r\n\r\nfine"] * 2
+
+    def test_a_stream_in_chunks(self):
+        wire = exchanged(answering(parts=(b"one", b"two")), GET + b"\r\n")
+        head = self.HEAD + b"transfer-encoding: chunked\r\n\r\n"
+        assert b"".join(wire.written) == head + b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"
+
+    def test_parts_of_a_known_length(self):
+        wire = exchanged(answering(self.LENGTH, parts=(b"fi", b"ne")), GET + b"\r\n")
+        assert b"".join(wire.written) == self.HEAD + b"content-length: 4\r\n\r\nfine"
+
+    def test_a_request_for_the_head_gets_no_body(self):
+        wire = exchanged(answering(self.LENGTH), GET.replace(b"GET", b"HEAD") + b"\r\n")
+        assert wire.written == [self.HEAD + b"content-length: 4\r\n\r\n"]
+
+    @pytest.mark.parametrize(("line", "headers"), [(b"Connection: close\r\n", ()), (b"", ((b"connection", b"Close"),))])
+    def test_a_connection_ends_if_either_side_says_so(self, line, headers):
+        wire = exchanged(answering(self.LENGTH, *headers), GET + line + b"\r\n")
+        assert wire.closed
+        assert wire.written[0].lower().count(b"connection: close") == 1
+
+    def test_a_header_of_two_lines_is_never_sent(self, caplog):
+        wire = exchanged(answering(self.LENGTH, (b"etag", b"a\r\nset-cookie: b")), GET + b"\r\n")
+        assert wire.written[0].startswith(b"HTTP/1.1 500 ")
+        assert b"set-cookie" not in b"".join(wire.written)
+        assert "more than one line" in caplog.text
+
+    def test_a_body_that_has_arrived_is_passed_on(self):
+        bodies = []
+
+        async def app(scope, receive, send):
+            bodies.append((scope.get(ARRIVED), (await receive())["body"]))
+            await answering(self.LENGTH)(scope, receive, send)
+
+        head = GET.replace(b"GET", b"POST") + b"Content-Length: 3\r\n\r\n"
+        exchanged(app, head + b"abc", head + b"def")
+        assert bodies == [(b"abc", b"abc"), (b"def", b"def")]
+
+    def test_an_idle_connection_is_closed_in_the_end(self, start):
+        service = start(before="import everlearn.service.serve as s\ns.KEEP_ALIVE = 0.3\n")
+        with connection(service) as sent:
+            sent.sendall(GET + b"\r\n")
+            assert answer(sent).startswith(b"HTTP/1.1 200 ")
 
 
 class TestSilence:

@@ -29,7 +29,9 @@ BLOCK = 4096
 """Steps in a block."""
 
 PORTION = 16
-"""Steps of the next block that are checked at each step: little work, and done long before the block begins."""
+"""Steps of the next block that are checked at each step: little work, and done long before the block begins.
+
+It divides ``BLOCK``."""
 
 FORGET = 1 << 26
 """How far the exponent falls if foo4 is zero: any count times 2 ** -FORGET is zero.
@@ -292,24 +294,24 @@ class _Computed:
         """Return the values at a step of the block."""
         schedule = self._schedule
         horizon, optimism, _ = schedule.formula(t, schedule.constants)
-        product = self._products[bisect_right(self._steps, t)]
-        return _row(t, float(horizon), float(optimism), float(schedule.ceiling), *product)
+        scale, exponent = self._products[bisect_right(self._steps, t) if self._steps else 0]
+        return _row(t, float(horizon), float(optimism), float(schedule.ceiling), scale, exponent)
 
 
 class _Ahead:
     """Checks the next block of a built-in schedule a few steps at a time, so that no step waits for a whole block."""
 
     def __init__(self, schedule: Schedule, first: int) -> None:
-        self._schedule, self._next, self._end = schedule, first, first + BLOCK
+        self._formula, self._constants = schedule.formula, tuple(schedule.constants)
+        self._next, self._end = first, first + BLOCK
         self._found: list[Scaling] | None = []
 
     def check_portion(self) -> None:
         """Check a few more steps.  If one is outside its domain, the block raises an error when it begins."""
         if self._found is not None and self._next < self._end:
-            steps = range(self._next, min(self._next + PORTION, self._end))
-            found = _scalings(self._schedule.formula, self._schedule.constants, steps)
+            found = _portion_scalings(self._formula, self._constants, self._next)
             self._found = None if found is None else [*self._found, *found]
-            self._next = steps.stop
+            self._next += PORTION
 
     @property
     def scalings(self) -> list[Scaling] | None:
@@ -336,6 +338,12 @@ def _whole_block(schedule: Schedule, first: int) -> list[Scaling]:
 def _block_scalings(formula: Any, constants: tuple[float, ...], first: int) -> list[Scaling] | None:
     """Return the scalings of a block; agents with equal schedules that start together check it once."""
     return _scalings(formula, constants, range(first, first + BLOCK))
+
+
+@lru_cache(maxsize=64)
+def _portion_scalings(formula: Any, constants: tuple[float, ...], first: int) -> list[Scaling] | None:
+    """Return the scalings of a portion of a block; agents with equal schedules that keep step check it once."""
+    return _scalings(formula, constants, range(first, first + PORTION))
 
 
 def _scalings(formula: Any, constants: Any, steps: range) -> list[Scaling] | None:

@@ -153,7 +153,10 @@ def evaluate(
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
     with Reader(directory) as reader:
         record = reader.enrolled(choose_agent(reader, agent))
-        task = record.stored_setup().task
+        stored = record.stored_setup()
+        remedy = "it has durations, and an evaluation is of reward per step; use another agent"
+        require(stored.measures[0] is None, "agent", record.name, remedy)
+        task = stored.task
         table = _policy(reader, record.name, task, policy)
         data = read_transitions(reader, record.number, *steps)
     limits = (task.reward.low, task.reward.high)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from everlearn.results.arm import Arm, grouped
-from everlearn.results.references import BEST, FOUND, OPTIMUM
+from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM
 
 
 def task_names(arms: Sequence[Arm]) -> list[str]:
@@ -68,9 +68,17 @@ def written(value: Any) -> str:
 
 def known_averages(arm: Arm) -> str:
     """Return what the best policies earn on an arm's task, as text; empty if that is not known."""
-    optimum = {} if arm.optimum is None else {OPTIMUM: float(arm.optimum.mean())}
     best = {name: value for name, value in arm.references.items() if name in (BEST, FOUND)}
-    return ", ".join(f"{name} {value:.4g}" for name, value in {**optimum, **best}.items())
+    return ", ".join(f"{name} {value:.4g}" for name, value in {**optimum_lines(arm), **best}.items())
+
+
+def optimum_lines(arm: Arm) -> dict[str, float]:
+    """Return the optimum of an arm's task by its name, or its bounds by theirs; none if it is not known."""
+    if arm.optimum is None:
+        return {}
+    if arm.optimum_upper is None:
+        return {OPTIMUM: float(arm.optimum.mean())}
+    return {AT_LEAST: float(arm.optimum.mean()), AT_MOST: float(arm.optimum_upper.mean())}
 
 
 def _names(labels: Sequence[str], settings: Sequence[Mapping[str, Any]]) -> list[str]:

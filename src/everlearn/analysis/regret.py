@@ -20,23 +20,30 @@ from everlearn.errors import InputError, UnknownName
 from everlearn.labels import counted
 from everlearn.protocol import Table
 from everlearn.results.arm import standard_error
-from everlearn.results.references import OPTIMUM
+from everlearn.results.references import AT_LEAST, AT_MOST, OPTIMUM
 from everlearn.results.result import Result
 from everlearn.theory.aleatoric import average_reward
 from everlearn.theory.pairs import Pairs
 
 
 class Regret(NamedTuple):
-    """Realized regret at each recording time: the mean over runs, its standard error, and every run."""
+    """Realized regret at each recording time: the mean over runs, its standard error, and every run.
+
+    If bounds of the optimum are all that is known, these are against the lower one, and ``mean_upper`` is the mean
+    against the upper one: the regret lies between them.
+    """
 
     mean: Table
     standard_error: Table
     per_run: Table
+    mean_upper: Table | None = None
 
     def __repr__(self) -> str:
         runs, times = self.per_run.shape
         error = "" if runs == 1 else f", standard error {self.standard_error[-1]:.2g}"
-        return f"Regret({counted(runs, 'run')} at {counted(times, 'time')}, at the end {self.mean[-1]:.4g}{error})"
+        upper = "" if self.mean_upper is None else f" to {self.mean_upper[-1]:.4g}"
+        size = f"{counted(runs, 'run')} at {counted(times, 'time')}"
+        return f"Regret({size}, at the end {self.mean[-1]:.4g}{upper}{error})"
 
 
 def regret(result: Result, reference: float | str = "optimum") -> Regret:
@@ -62,8 +69,11 @@ def regret(result: Result, reference: float | str = "optimum") -> Regret:
     """
     if not isinstance(result, Result):
         raise InputError("result", result, "give what everlearn.run returned")
-    per_run = _average(result, reference) * result.times - result.total_reward
-    return Regret(per_run.mean(axis=0), standard_error(per_run), per_run)
+    bounded = reference == "optimum" and "optimum" not in result.references and AT_MOST in result.references
+    per_run = _average(result, AT_LEAST if bounded else reference) * result.times - result.total_reward
+    mean = per_run.mean(axis=0)
+    width = (result.references[AT_MOST] - result.references[AT_LEAST]) * result.times if bounded else None
+    return Regret(mean, standard_error(per_run), per_run, None if width is None else mean + width)
 
 
 def _average(result: Result, reference: object) -> float:

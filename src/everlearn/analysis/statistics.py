@@ -131,10 +131,13 @@ def summary(
         for name in measures:
             if measurable(arm, name):
                 values = measured(arm, name)
-                row = {**_heading(arm), "steps": int(arm.times[-1]), "measure": name, **_moments(values, confidence)}
+                upper = arm.against_upper if MEASURES[name].optimum != "unused" else None
+                moments = _moments(values, confidence, None if upper is None else measured(upper, name))
+                row = {**_heading(arm), "steps": int(arm.times[-1]), "measure": name, **moments}
                 quantiles = np.quantile(values, list(_QUANTILES.values()))
                 row |= {key: finite(value) for key, value in zip(_QUANTILES, quantiles, strict=True)}
-                rows.append({**row, "optimum": None if arm.optimum is None else float(arm.optimum.mean())})
+                bounds = {"optimum": arm.optimum, "optimum_upper": arm.optimum_upper}
+                rows.append({**row, **{key: None if b is None else float(b.mean()) for key, b in bounds.items()}})
     return rows
 
 
@@ -154,11 +157,16 @@ def regret_table(
 
     """
     return [
-        {**_heading(arm), "time": int(arm.times[place]), **_moments(arm.regret[:, place], confidence)}
+        {**_heading(arm), "time": int(arm.times[place]), **_regret_moments(arm, place, confidence)}
         for arm in arms
         if arm.regret is not None
         for place in _places(arm, times)
     ]
+
+
+def _regret_moments(arm: Arm, place: int, confidence: float) -> dict[str, float | None]:
+    ends = [np.asarray(each.regret)[:, place] for each in (arm, arm.against_upper) if each is not None]
+    return _moments(ends[0], confidence, *ends[1:])
 
 
 def _places(arm: Arm, times: Sequence[int] | None) -> list[int]:
@@ -175,11 +183,15 @@ def _heading(arm: Arm) -> dict[str, Any]:
     return {"task": arm.task, "agent": arm.agent, "settings": settings, "unit": arm.unit, "units": arm.units}
 
 
-def _moments(values: Table, confidence: float) -> dict[str, float | None]:
+def _moments(values: Table, confidence: float, upper: Table | None = None) -> dict[str, float | None]:
+    """Return the mean and its interval; against bounds of the optimum, the interval covers what both ends give."""
     low, high = interval(values, confidence)
     error = float(standard_error(values))
     moments = {"mean": values.mean(), "standard_error": error, "low": low, "high": high, "confidence": confidence}
-    return {name: finite(value) for name, value in moments.items()}
+    if upper is not None:
+        moments |= {"high": interval(upper, confidence)[1]}
+    other = {"mean_upper": None if upper is None else finite(upper.mean())}
+    return {name: finite(value) for name, value in moments.items()} | other
 
 
 def _check_confidence(confidence: float) -> None:

@@ -85,7 +85,9 @@ def _print_group(title: str, rows: list[dict[str, Any]], key: str, columns: list
     for row in rows:
         settings = "".join(f"\n{setting}" for setting in _settings(row["settings"], of_task=False))
         interval = (None if row[end] is None else _abbreviate(row[end], 3) for end in ("low", "high"))
-        cells.setdefault((row["agent"], settings), {})[row[key]] = estimate(_abbreviate(row["mean"]), *interval)
+        ends = [row[end] for end in ("mean", "mean_upper") if row[end] is not None]
+        mean = " to ".join(_abbreviate(end) for end in ends)
+        cells.setdefault((row["agent"], settings), {})[row[key]] = estimate(mean, *interval)
     headers = [f"{column:,}" if isinstance(column, int) else column for column in columns]
     printed: list[list[Cell]] = [
         [[agent, (settings, "dim")], *(by_column.get(column, "-") for column in columns)]

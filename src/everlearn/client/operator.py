@@ -61,9 +61,9 @@ class Operator:
         """Return a description of each snapshot, the oldest first."""
         return list(self._document("GET", "/snapshots")["snapshots"])
 
-    def rollback(self, step: int) -> dict[str, Any]:
-        """Roll back what the agent knows to the snapshot of a step."""
-        return self._change("POST", "/rollback", {"snapshot": step})
+    def rollback(self, step: int, *, seq: int | None = None) -> dict[str, Any]:
+        """Roll back what the agent knows to the snapshot of a step; ``seq`` says which, if the step has several."""
+        return self._change("POST", "/rollback", {"snapshot": step, **({} if seq is None else {"seq": seq})})
 
     def export_state(self) -> bytes:
         """Return everything that the agent knows, for :meth:`import_state` of an agent with the same setup."""

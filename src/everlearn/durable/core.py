@@ -23,6 +23,7 @@ from everlearn.durable.choice import explored, greedy, labels_of, mask_of, packe
 from everlearn.durable.drift import Gauge
 from everlearn.durable.entry import (
     MODES,
+    OBSERVATIONS,
     PROPENSITY,
     Accepted,
     Checkpoint,
@@ -66,6 +67,7 @@ class Core:
         self._snapshot_step = 0
         self._every = (1 << self.agent.indexed.actions) - 1
         self._learned = self.agent.learned
+        self._declared = [name for name, ends in zip(MEASURES, setup.measures, strict=True) if ends is not None]
         self.look_at = NEVER  # the step at which the promotion rule looks at its evidence
         if setup.promotion is not None:
             weights(self.agent)  # raises now if the design has no policy to judge
@@ -345,7 +347,7 @@ class Core:
         after = state if following is None else following
         proposed = (self._mode, time.time(), state, allowed, pending)
         fields = (self.seq + 1, kind, step, *proposed, executed, observation, reward, after, payload)
-        entry = self._prepared = Entry._make((*fields, checksum(self.check, fields)))
+        entry = self._prepared = Entry(*fields, checksum(self.check, fields))
         return entry
 
     def apply(self, entry: Entry) -> None:
@@ -354,7 +356,7 @@ class Core:
         if entry is not self._prepared:
             self._propose_again(entry)
         self._prepared = None
-        if entry.is_observation:
+        if entry.kind in OBSERVATIONS:
             self._observe(entry)
         elif entry.kind == Kind.MODE:
             self._enter(entry)
@@ -435,13 +437,12 @@ class Core:
 
     def _measures(self, entry: Entry) -> Measures:
         """Return the duration and the cost of a step, where the setup declares them."""
-        declared = [name for name, ends in zip(MEASURES, self.setup.measures, strict=True) if ends is not None]
-        if not declared:
+        if not self._declared:
             return {}
         numbers = entry.numbers
-        if not all(name in numbers for name in declared):
+        if not all(name in numbers for name in self._declared):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
-        return {name: numbers[name] for name in declared}
+        return {name: numbers[name] for name in self._declared}
 
     def _learns(self, experience: Experience) -> bool:
         """Return whether it learns from an experience now."""

@@ -27,6 +27,10 @@ class Kind:
     OBSERVED, WARM, MODE, ROLLBACK, IMPORT, CHANGE, FORGOTTEN, REWARD = range(8)
 
 
+OBSERVATIONS = (Kind.OBSERVED, Kind.WARM)
+"""The kinds of rows that complete a step."""
+
+
 class Mode:
     """The modes of an agent, by their numbers in the journal."""
 
@@ -92,7 +96,7 @@ class Entry(NamedTuple):
     @property
     def is_observation(self) -> bool:
         """Whether it completed a step."""
-        return self.kind in (Kind.OBSERVED, Kind.WARM)
+        return self.kind in OBSERVATIONS
 
     @property
     def numbers(self) -> dict[str, float]:

@@ -387,13 +387,16 @@ class Live:
         with self._turn:
             return self.store.snapshots(self.core.number)
 
-    def rollback(self, step: int) -> None:
+    def rollback(self, step: int, *, seq: int | None = None) -> None:
         """Roll back what the agent knows to the snapshot of a step.
 
         The aleatoric state does not change, because the environment is not rolled back, and the step count continues.
+        A step can have several snapshots, as after an import: ``seq`` says which one is meant, as in
+        :meth:`snapshots`; by default it is the latest.
         """
+        row = None if seq is None else whole(seq, "seq", most=MOST_STEPS)
         with self._turn:
-            self._commit(self.store.roll_back(self.core, whole(step, "step", most=MOST_STEPS)))
+            self._commit(self.store.roll_back(self.core, whole(step, "step", most=MOST_STEPS), row))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent state to a file, as :meth:`everlearn.Agent.save` does."""

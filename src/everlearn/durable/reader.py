@@ -279,14 +279,17 @@ class Reader:
             rows = self.connection.execute(query, (agent,)).fetchall()
         return [dict(zip(("step", "seq", "at", "bytes"), row, strict=True)) for row in rows]
 
-    def snapshot_at(self, agent: int, step: int) -> SnapshotRecord:
-        """Return the latest snapshot of a step."""
-        query = "SELECT * FROM snapshots WHERE agent = ? AND step = ? ORDER BY seq DESC"
+    def snapshot_at(self, agent: int, step: int, seq: int | None = None) -> SnapshotRecord:
+        """Return the snapshot of a step that was taken after row ``seq``; if that is None, the latest one."""
+        query = "SELECT * FROM snapshots WHERE agent = ? AND step = ? AND seq = coalesce(?, seq) ORDER BY seq DESC"
         with database.errors(self.path):
-            row = self.connection.execute(query, (agent, step)).fetchone()
+            row = self.connection.execute(query, (agent, step, seq)).fetchone()
         if row is None:
-            known = ", ".join(str(snapshot["step"]) for snapshot in self.snapshots(agent)[-12:])
-            raise LiveError(f"step: there is no snapshot at step {step}; there are at {known}")
+            known = self.snapshots(agent)
+            if seq is not None and (rows := [str(each["seq"]) for each in known if each["step"] == step]):
+                raise LiveError(f"seq: {seq}; the snapshots at step {step} are those of rows {', '.join(rows)}")
+            steps = ", ".join(str(snapshot["step"]) for snapshot in known[-12:])
+            raise LiveError(f"step: there is no snapshot at step {step}; there are at {steps}")
         record = SnapshotRecord(*row)
         if not is_whole(record):
             raise Corrupt(f"{self.path}: table snapshots: agent {agent}: the snapshot at step {step} is damaged")

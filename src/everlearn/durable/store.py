@@ -279,9 +279,12 @@ class Store(Reader):
                 cut(self.path, frames, page)
                 self._leftovers = False
 
-    def roll_back(self, core: Core, step: int) -> Entry:
-        """Return the entry that rolls an agent back to the snapshot of a step, yet to be appended and applied."""
-        state = self.snapshot_at(core.number, step).state
+    def roll_back(self, core: Core, step: int, seq: int | None = None) -> Entry:
+        """Return the entry that rolls an agent back to a snapshot, yet to be appended and applied.
+
+        ``seq`` says which snapshot of the step is meant, as in :meth:`snapshot_at`.
+        """
+        state = self.snapshot_at(core.number, step, seq).state
         try:
             return core.roll_back(state)
         except SnapshotError as error:

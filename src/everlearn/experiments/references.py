@@ -13,6 +13,9 @@ from everlearn.tasks.task import Task
 DIFFERENT = 1e-6
 """The largest difference between a stated optimum and the computed one; beyond it, the stated one is wrong."""
 
+INTERVAL = "an interval"
+"""How an optimum is known of which there are bounds only."""
+
 
 class Optimum(TypedDict):
     """The optimal average reward of a task, as the manifest stores it."""
@@ -67,7 +70,7 @@ def _hidden_optimum(task: Task, identity: str | None) -> Optimum | None:
     averages = known(task, identity)
     if averages.lower is None or averages.upper is None:
         return None
-    how = "an interval" if averages.optimum is None else "certified"
+    how = INTERVAL if averages.optimum is None else "certified"
     return {"value": averages.lower, "lower": averages.lower, "upper": averages.upper, "how": how}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from everlearn.analysis.statistics import summary
 from everlearn.engine.curves import concatenate, recording_times
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, VariantEntry, platforms
+from everlearn.experiments.references import INTERVAL, Optimum
 from everlearn.results.arm import Arm, arms
 from everlearn.results.platform import Platform
+from everlearn.results.references import AT_LEAST, AT_MOST
 from everlearn.results.result import Result
 from everlearn.results.store import StoredCell
 from everlearn.results.tables import encoded, rows_table, runs_table
@@ -41,9 +44,14 @@ def read_arms(directory: Directory, damaged: list[str] | None = None) -> list[Ar
                     references=_references(manifest, entry),
                     numbers=np.array(runs) - entry["first_run"],
                     member=entry["member"],
+                    optimum_upper=np.full(len(runs), optimum["upper"]) if _is_interval(optimum) else None,
                 )
             )
     return recorded
+
+
+def _is_interval(optimum: Optimum | None) -> TypeGuard[Optimum]:
+    return optimum is not None and optimum["how"] == INTERVAL
 
 
 def read_results(directory: Directory) -> list[Result]:
@@ -57,6 +65,8 @@ def read_results(directory: Directory) -> list[Result]:
             curves = concatenate([checkpoint.until(times) for checkpoint, _ in cells])
             optimum = manifest["optima"].get(entry["identity"])
             stated = {} if optimum is None else {"optimum": optimum["value"]}
+            if _is_interval(optimum):
+                stated = {AT_LEAST: optimum["lower"], AT_MOST: optimum["upper"]}
             results.append(
                 Result(
                     task=entry["task"],

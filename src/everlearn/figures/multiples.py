@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from everlearn.analysis.names import agent_names, task_names
+from everlearn.analysis.names import agent_names, optimum_lines, task_names
 from everlearn.analysis.statistics import bands
 from everlearn.errors import InputError, UnknownName, require
 from everlearn.figures.panels import entitle, explain, figure_of, name_axes, panels
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES, house_style
 from everlearn.protocol import Table
 from everlearn.results.arm import Arm, grouped
-from everlearn.results.references import BEST, FOUND, OPTIMUM, called, label
+from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM, called, label
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -26,6 +26,10 @@ _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2
 _MARKERS = "osD^vPX<>*ph"
 _MARKS = 5
 """The number of markers on a curve: enough to identify it, few enough to see it."""
+
+
+FIRST = (OPTIMUM, AT_LEAST, AT_MOST, FOUND)
+"""The lines of the best policies, which come first and are never left out."""
 
 
 class _Curve(NamedTuple):
@@ -85,7 +89,7 @@ def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
     known = [arm for arm in arms if arm.regret is not None]
     if not known:
         raise InputError("arms", [arm.task for arm in arms], "no optimum is known; draw average rewards instead")
-    tasks = [_positive(curves) for curves in _curves(known, [np.asarray(arm.regret) for arm in known], confidence)]
+    tasks = [_positive(curves) for curves in _regret_curves(known, confidence)]
     with house_style():
         figure, handles = _figure(tasks)
         for axes, curves in zip(figure.axes, tasks, strict=True):
@@ -93,7 +97,10 @@ def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
                 axes.text(0.5, 0.5, "nowhere positive", transform=axes.transAxes, ha="center", va="center", fontsize=10)
             axes.set_yscale("log")
         name_axes(figure.axes, "time step", "realized regret")
-        explain(figure, list(handles.items()), f"regret against the {OPTIMUM}; {_note(known, confidence)}")
+        note = f"regret against the {OPTIMUM}; {_note(known, confidence)}"
+        if any(arm.optimum_upper is not None for arm in known):
+            note += "; if bounds of the optimum are known, from the lower to the upper"
+        explain(figure, list(handles.items()), note)
     return figure
 
 
@@ -116,6 +123,23 @@ def _curves(arms: Sequence[Arm], tables: Sequence[Table], confidence: float) -> 
         for task, agent, arm, table in zip(task_names(arms), agent_names(arms), arms, tables, strict=True)
     ]
     return list(grouped(curves, lambda curve: curve.task).values())
+
+
+def _regret_curves(arms: Sequence[Arm], confidence: float) -> list[list[_Curve]]:
+    """Return the curves of regret; a band reaches up to the regret against the upper bound of the optimum."""
+    upper = [arm.against_upper or arm for arm in arms]
+    curves, others = (_curves(each, [np.asarray(arm.regret) for arm in each], confidence) for each in (arms, upper))
+    return [
+        [_reaching(curve, other) for curve, other in zip(*panel, strict=True)]
+        for panel in zip(curves, others, strict=True)
+    ]
+
+
+def _reaching(curve: _Curve, other: _Curve) -> _Curve:
+    if curve.arm.optimum_upper is None:
+        return curve
+    alone = curve.arm.units == 1
+    return curve._replace(low=curve.mean if alone else curve.low, high=other.mean if alone else other.high)
 
 
 def _positive(curves: Sequence[_Curve]) -> list[_Curve]:
@@ -147,7 +171,7 @@ def _draw(axes: Axes, curve: _Curve, appearance: Mapping[str, Mapping[str, Any]]
     step = max(1, curve.mean.size // _MARKS)
     # The markers of each agent start at another place, so that they do not hide those of a curve close by.
     marks = (place * step // len(appearance), step)
-    if curve.arm.units > 1:
+    if curve.arm.units > 1 or not np.isnan(curve.high).all():
         axes.fill_between(curve.arm.times, curve.low, curve.high, color=look["color"], alpha=0.18, linewidth=0)
     return axes.plot(curve.arm.times, curve.mean, **look, linewidth=1.5, markersize=4.5, markevery=marks)[0]
 
@@ -156,7 +180,7 @@ def _choose_lines(arms: Sequence[Arm], references: Sequence[str] | None) -> list
     """Return the names of the reference lines to draw."""
     names = list(_heights(arms))
     if references is None:
-        return names if len(names) <= len(REFERENCE_STYLES) else [name for name in names if name in (OPTIMUM, FOUND)]
+        return names if len(names) <= len(REFERENCE_STYLES) else [name for name in names if name in FIRST]
     for given in references:
         if not any(called(name, given) for name in names):
             raise UnknownName("references", given, names)
@@ -169,9 +193,8 @@ def _heights(arms: Iterable[Arm]) -> dict[str, float]:
     for arm in arms:
         # A policy over aleatoric states that is proved to be the best has the line of the optimum.
         heights |= {label(name): value for name, value in arm.references.items() if name != BEST}
-        if arm.optimum is not None:
-            heights.setdefault(OPTIMUM, float(arm.optimum.mean()))
-    return {**{name: heights[name] for name in (OPTIMUM, FOUND) if name in heights}, **heights}
+        heights = {**optimum_lines(arm), **heights}
+    return {**{name: heights[name] for name in FIRST if name in heights}, **heights}
 
 
 def _note(arms: Sequence[Arm], confidence: float) -> str:

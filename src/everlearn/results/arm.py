@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,7 +33,7 @@ class Arm:
     times, total_reward:
         the recording times, and the sum of rewards until each, one row per unit
     optimum:
-        the optimal average reward of each unit's task, if it is known
+        the optimal average reward of each unit's task, if it is known; its lower bound if only bounds are known
     unit:
         what a row is: ``run`` or ``member``
     references:
@@ -42,6 +42,8 @@ class Arm:
         the number of each row's run or member, by which arms are paired; 0, 1, ... by default
     member:
         the member of a family that all runs are of, if there is one
+    optimum_upper:
+        the upper bound of the optimum, if only bounds are known
 
     Examples
     --------
@@ -61,6 +63,12 @@ class Arm:
     references: Mapping[str, float] = field(default_factory=dict)
     numbers: NDArray[np.int64] | None = None
     member: int | None = None
+    optimum_upper: Table | None = None
+
+    @property
+    def against_upper(self) -> Arm | None:
+        """The same arm with the upper bound of the optimum as its optimum; None if the optimum is a number."""
+        return None if self.optimum_upper is None else replace(self, optimum=self.optimum_upper, optimum_upper=None)
 
     @property
     def numbered(self) -> NDArray[np.int64]:
@@ -79,7 +87,10 @@ class Arm:
 
     @property
     def regret(self) -> Table | None:
-        """The realized regret against the optimum (Section 1.2), one row per unit; None if the optimum is unknown."""
+        """The realized regret against the optimum (Section 1.2), one row per unit; None if the optimum is unknown.
+
+        If only bounds of the optimum are known, it is against the lower one; ``against_upper`` has the other end.
+        """
         if self.optimum is None:
             return None
         return self.optimum[:, None] * self.times - self.total_reward
@@ -94,6 +105,8 @@ def arms(recorded: Sequence[Arm]) -> list[Arm]:
 def _family(members: Sequence[Arm]) -> Arm:
     first = members[0]
     optima = [member.optimum[0] for member in members if member.optimum is not None]
+    upper = [(member.against_upper or member).optimum for member in members]
+    bounded = len(optima) == len(members) and any(member.optimum_upper is not None for member in members)
     return Arm(
         first.task,
         first.agent,
@@ -103,6 +116,7 @@ def _family(members: Sequence[Arm]) -> Arm:
         np.array(optima) if len(optima) == len(members) else None,
         "member",
         numbers=np.array([member.member for member in members]),
+        optimum_upper=np.array([bound[0] for bound in upper if bound is not None]) if bounded else None,
     )
 
 

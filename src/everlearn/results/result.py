@@ -177,9 +177,10 @@ class Result:
         """Return every run at every recording time as an Arrow table: ``run``, ``t``, rewards and regret."""
         from everlearn.results.tables import runs_table
 
-        optimum = self.references.get("optimum")
-        optima = None if optimum is None else np.full(self.runs, optimum)
-        arm = Arm(self.task, self.label, {}, self.times, self.total_reward, optima)
+        known = [self.references.get(name) for name in ("optimum", "optimum_lower", "optimum_upper")]
+        optimum, lower, upper = (None if value is None else np.full(self.runs, value) for value in known)
+        best = lower if optimum is None else optimum
+        arm = Arm(self.task, self.label, {}, self.times, self.total_reward, best, optimum_upper=upper)
         return runs_table([arm]).drop_columns(["member"])
 
     def to_pandas(self) -> Any:

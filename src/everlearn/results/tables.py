@@ -41,12 +41,16 @@ def runs_table(recorded: Sequence[Arm]) -> pa.Table:
         "total_reward": join(arm.total_reward.ravel() for arm in recorded),
         "average_reward": join(arm.average_reward.ravel() for arm in recorded),
         "regret": pa.array(join(_regret(arm) for arm in recorded), from_pandas=True),  # null if not known
+        "regret_upper": pa.array(join(_regret(arm, upper=True) for arm in recorded), from_pandas=True),
     }
     return pa.table(columns)
 
 
-def _regret(arm: Arm) -> Any:
-    return np.full(arm.total_reward.size, np.nan) if arm.regret is None else arm.regret.ravel()
+def _regret(arm: Arm, upper: bool = False) -> Any:
+    """Return the regret of each row; with ``upper``, that against the upper bound of the optimum, if there is one."""
+    counted = arm.against_upper if upper else arm
+    known = None if counted is None else counted.regret
+    return np.full(arm.total_reward.size, np.nan) if known is None else known.ravel()
 
 
 def rows_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -54,12 +58,14 @@ def rows_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     import pyarrow as pa
 
     names = list(dict.fromkeys(name for row in rows for name in row.get("settings", {})))
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, Any] = {}
     for key in rows[0] if rows else ():
         if key == "settings":
             columns |= {name: _unify([row["settings"].get(name) for row in rows]) for name in names}
         else:
-            columns[key] = [row[key] for row in rows]
+            values = [row[key] for row in rows]
+            unknown = all(value is None for value in values)  # a column of nulls needs a type that readers know
+            columns[key] = pa.nulls(len(values), pa.float64()) if unknown else values
     return pa.table(columns)
 
 

@@ -14,8 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from everlearn.errors import Corrupt, LiveError, StoreFull
 from everlearn.service.identity import CURRENT, Request
@@ -50,16 +49,14 @@ class Keeper(Protocol):
 K = TypeVar("K", bound=Keeper)
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A validated entry that a request wants written, and the function to call once it is on disk."""
 
     entry: Any
     then: Callable[[], Any]
 
 
-@dataclass
-class _Job(Generic[K]):
+class _Job(NamedTuple, Generic[K]):
     """A waiting request.  Requests for one agent keep their order."""
 
     agent: str | None
@@ -224,11 +221,8 @@ class Committer(Generic[K]):
         if first is None:
             return None
         batch = [first]
-        while len(batch) < MOST_TOGETHER:
-            try:
-                job = self._queue.get_nowait()
-            except queue.Empty:
-                break
+        while len(batch) < MOST_TOGETHER and not self._queue.empty():  # this thread alone takes from the queue
+            job = self._queue.get()
             if job is None:
                 self._queue.put(None)
                 break
@@ -268,7 +262,7 @@ class Committer(Generic[K]):
         if error is None:
             self.healthy = True
             self.metrics.committed(len(prepared), time.perf_counter() - began)
-            return [(job.future, *_attempt(_learn, (job, entry))) for job, entry in prepared]
+            return [(job.future, *_attempt(_learn, job, entry)) for job, entry in prepared]
         if len(prepared) > 1:
             return [answer for pair in prepared for answer in self._commit(keeper, [pair])]
         self.healthy = self.healthy and not _is_of_the_disk(error)
@@ -292,16 +286,15 @@ def _is_of_the_disk(error: BaseException) -> bool:
     )
 
 
-def _learn(prepared: tuple[_Job[Any], Prepared]) -> Any:
+def _learn(job: _Job[Any], entry: Prepared) -> Any:
     """Do what follows a row that is on disk now."""
-    job, entry = prepared
     CURRENT.set(job.request)
     return entry.then()
 
 
-def _attempt(work: Callable[[Any], Any], argument: Any) -> tuple[Any, BaseException | None]:
+def _attempt(work: Callable[..., Any], *arguments: Any) -> tuple[Any, BaseException | None]:
     try:
-        return work(argument), None
+        return work(*arguments), None
     except Exception as error:
         return None, error
 

@@ -12,7 +12,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Hashable
-from contextlib import nullcontext
+from functools import lru_cache
 from itertools import accumulate
 
 from starlette.requests import ClientDisconnect
@@ -30,6 +30,9 @@ from everlearn.service.settings import MOST_DEPTH, Settings
 
 MOST_STATES = 2
 """How many agent states, which are large, are read at the same time."""
+
+MOST_KNOWN = 64
+"""How many hosts and origins are remembered, so that they are not looked at with every request."""
 
 MOST_LARGE = 4
 """How many other large bodies are read, and worked on, at the same time."""
@@ -78,6 +81,7 @@ class Guard:
         find: Callable[[str, str], tuple[Operation | None, str | None]],
     ) -> None:
         self.app, self.settings, self.metrics, self.find = app, settings, metrics, find
+        self._foreign = lru_cache(MOST_KNOWN)(self._foreign_header)
         limits = settings.limits
         self._rates = Rates(limits.rate, limits.burst) if limits.rate else None
         self._room = {True: asyncio.Semaphore(MOST_STATES), False: asyncio.Semaphore(MOST_LARGE)}
@@ -96,7 +100,11 @@ class Guard:
         try:
             self._admit(scope, headers)
             is_state = scope["route"] is not None and scope["route"].body is bytes
-            async with self._room[is_state] if is_state or _is_large(headers) else nullcontext():
+            if is_state or _is_large(headers):
+                async with self._room[is_state]:
+                    body = await self._body(scope, headers, receive, is_state)
+                    await self.app(scope, _again(body, receive), answer)
+            else:
                 body = await self._body(scope, headers, receive, is_state)
                 await self.app(scope, _again(body, receive), answer)
         except Refused as refused:
@@ -111,16 +119,19 @@ class Guard:
                 await answer.refuse(Refused(500, "internal", "something went wrong; the log says what"))
         finally:
             route = scope.get("route")  # a request that was refused may have none
-            operation = "unknown" if route is None else f"{scope['method']} {route.path}"
             seconds = time.perf_counter() - began
-            self.metrics.requested(operation, answer.status, seconds)
+            self.metrics.requested("unknown" if route is None else route.label, answer.status, seconds)
             if self.settings.access_log:
                 fields = {"method": scope["method"], "path": scope["path"], "status": answer.status}
                 log(logging.INFO, "request", **fields, seconds=round(seconds, 6))
 
-    def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+    def _foreign_header(self, host: bytes, origin: bytes | None) -> str | None:
         hosts = self.settings.hosts
-        foreign = foreign_header(headers, lambda name: hosts is None or name in hosts)
+        headers = {b"host": host} if origin is None else {b"host": host, b"origin": origin}
+        return foreign_header(headers, lambda name: hosts is None or name in hosts)
+
+    def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        foreign = self._foreign(headers.get(b"host", b""), headers.get(b"origin"))
         if foreign == "host":
             raise Refused(421, "host", "this service does not go by that name; see --allow-host")
         if foreign == "origin":
@@ -162,14 +173,21 @@ class Guard:
         if declared is None and b"transfer-encoding" not in headers:
             return b""
         _check_length(declared, most)
-        try:
-            async with nullcontext() if ARRIVED in scope else asyncio.timeout(self.settings.limits.patience):
-                body = await _read(receive, most)
-        except TimeoutError:
-            raise Refused(408, "slow", "the body did not arrive in time", [(b"connection", b"close")]) from None
-        if not is_state and await _is_deep(body):
+        body: bytes | None = scope.get(ARRIVED)
+        if body is None:
+            body = await self._read(receive, most)
+        elif len(body) > most:
+            raise _too_long(most)
+        if not is_state and body.count(b"[") + body.count(b"{") > MOST_DEPTH and await _is_deep(body):
             raise Refused(422, "input", f"JSON is nested deeper than {MOST_DEPTH}")
         return body
+
+    async def _read(self, receive: Receive, most: int) -> bytes:
+        try:
+            async with asyncio.timeout(self.settings.limits.patience):
+                return await _read(receive, most)
+        except TimeoutError:
+            raise Refused(408, "slow", "the body did not arrive in time", [(b"connection", b"close")]) from None
 
 
 _CHALLENGE = (b"www-authenticate", b"Bearer")
@@ -218,8 +236,6 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 async def _is_deep(body: bytes) -> bool:
-    if body.count(b"[") + body.count(b"{") <= MOST_DEPTH:
-        return False
     return await asyncio.to_thread(is_deep, body) if len(body) > _ASIDE else is_deep(body)
 
 

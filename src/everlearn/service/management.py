@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -66,29 +67,35 @@ def _is_expected(core: Core, expected: str | None) -> bool:
     return "*" in tags or version(core) in tags
 
 
-def _write(agents: Agents, core: Core, entry: Entry, expected: str | None) -> None:
-    """Commit an entry if the agent is as expected; if that very entry has been committed since, all is well."""
-    if _is_new(agents, core, entry, expected):
+def _write(agents: Agents, core: Core, entry: Entry, expected: str | None, alike: Iterable[bytes] = ()) -> None:
+    """Commit an entry if the agent is as expected; if the same was done to that version already, all is well."""
+    if _is_new(agents, core, entry, expected, alike):
         agents.write(core, entry)
 
 
-def _is_new(agents: Agents, core: Core, entry: Entry, expected: str | None) -> bool:
+def _is_new(agents: Agents, core: Core, entry: Entry, expected: str | None, alike: Iterable[bytes] = ()) -> bool:
+    """Return whether an entry is yet to be committed; raise if the agent is not as expected.
+
+    ``alike`` are other payloads that the same request could have had at the version that it expects.
+    """
     try:
         require_version(core, expected)
     except Stale:
-        if not _is_written(agents, core, entry, expected or ""):
+        row = _row_after(agents, core, expected or "")
+        if row is None or row.kind != entry.kind or row.payload not in (entry.payload, *alike):
             raise
         return False
     return True
 
 
-def _is_written(agents: Agents, core: Core, entry: Entry, expected: str) -> bool:
-    """Return whether the last row has the content of an entry, and follows the version that is expected."""
-    last = next(agents.store.rows(core.number, core.seq - 1), None)
-    before, _, check = expected.strip().strip('"').partition("-")
-    if last is None or (last.kind, last.payload) != (entry.kind, entry.payload) or before != str(core.seq - 1):
-        return False
-    return any(checksum(int(text, 16), last[:-1]) == last.check for text in re.findall("^[0-9a-f]{8}$", check))
+def _row_after(agents: Agents, core: Core, expected: str) -> Entry | None:
+    """Return the row that followed a version of the agent, if the journal has that version."""
+    seq, _, check = expected.strip().strip('"').partition("-")
+    if not (seq.isdecimal() and len(seq) < 18 and re.fullmatch("[0-9a-f]{8}", check)):
+        return None
+    row = next(agents.store.rows(core.number, int(seq)), None)
+    follows = row is not None and row.seq == int(seq) + 1 and checksum(int(check, 16), row[:-1]) == row.check
+    return row if follows else None
 
 
 def change_mode(agents: Agents, name: str, mode: str, expected: str | None = None) -> dict[str, Any]:
@@ -121,12 +128,18 @@ def snapshots(agents: Agents, name: str) -> dict[str, Any]:
     return {"snapshots": agents.store.snapshots(agents.core(name).number)}
 
 
-def roll_back(agents: Agents, name: str, step: int, expected: str | None = None) -> dict[str, Any]:
-    """Restore what an agent knew at a snapshot."""
-    core = agents.core(name)
-    if step not in {snapshot["step"] for snapshot in agents.store.snapshots(core.number)}:
-        raise Missing(f"there is no snapshot of step {step}")
-    _write(agents, core, agents.store.roll_back(core, step), expected)
+def roll_back(
+    agents: Agents, name: str, snapshot: tuple[int, int | None], expected: str | None = None
+) -> dict[str, Any]:
+    """Restore what an agent knew at a snapshot, given by its step and, if the step has several, by its row."""
+    core, (step, seq) = agents.core(name), snapshot
+    known = [each["seq"] for each in agents.store.snapshots(core.number) if each["step"] == step]
+    rows = [row for row in known if seq in (None, row)]
+    if not rows:
+        raise Missing(f"there is no snapshot of step {step}" + (f" after row {seq}" if known else ""))
+    entry = agents.store.roll_back(core, step, seq)
+    states = (agents.store.snapshot_at(core.number, step, row).state for row in rows)
+    _write(agents, core, entry, expected, states)
     return inspect(agents, name)
 
 

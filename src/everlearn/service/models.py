@@ -55,10 +55,6 @@ class Named(BaseModel):
     )
 
 
-class NoQuery(BaseModel):
-    """The query of an operation that reads none."""
-
-
 class DeleteQuery(BaseModel):
     """The query of a deletion."""
 
@@ -261,6 +257,9 @@ class RollbackIn(Body):
 
     snapshot: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] = Field(
         description="The step of the snapshot, as in the list of snapshots."
+    )
+    seq: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(
+        None, description="Its row, as in the list, where a step has several snapshots; the latest, unless given."
     )
 
 

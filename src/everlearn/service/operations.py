@@ -75,7 +75,9 @@ def step(agents: Agents, name: str, body: StepIn) -> dict[str, Any] | Prepared:
 
     def then() -> dict[str, Any]:
         agents.apply(core, entry)
-        return {**recorded_answer(core, entry), "next": _proposed(agents, core, body.next_allowed)}
+        answer = recorded_answer(core, entry)
+        answer["next"] = _proposed(agents, core, body.next_allowed)
+        return answer
 
     return Prepared((core.number, entry), then)
 

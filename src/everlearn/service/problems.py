@@ -5,11 +5,12 @@ An unexpected error is a 500 with a number, under which the log has the tracebac
 
 from __future__ import annotations
 
-import json
 import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
@@ -64,13 +65,22 @@ _WORDS = {404: "missing", 405: "method", 415: "media"}
 
 
 class Answer(Response):
-    """A JSON document as an answer; what is not finite is null."""
+    """A JSON document as an answer; what is not finite is null.
 
-    media_type = "application/json"
+    Examples
+    --------
+    >>> answer = Answer({"name": "north"}, 201, {"ETag": "3"})
+    >>> answer.status_code, answer.body, answer.headers["etag"]
+    (201, b'{"name":"north"}', '3')
 
-    def render(self, content: Any) -> bytes:
-        """Return the document as bytes."""
-        return json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    """
+
+    def __init__(self, content: Any, status_code: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        self.status_code, self.background = status_code, None
+        self.body = to_json(content, inf_nan_mode="null")
+        self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
+        if headers is not None:
+            self.raw_headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
 def problem(status: int, error: str, message: str, headers: dict[str, str] | None = None, **more: Any) -> Answer:

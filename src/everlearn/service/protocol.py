@@ -11,9 +11,11 @@ from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import unquote
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import httptools
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from everlearn.service.settings import Limits
 
@@ -32,7 +34,7 @@ PIECE = 16 << 10
 TOO_LONG = f"the head has more than {MOST_HEAD} bytes or {MOST_LINES} lines"
 
 ARRIVED = "everlearn.arrived"
-"""The key in the scope of a request that has arrived completely."""
+"""The key in the scope of a request for the body that has arrived completely."""
 
 MOST_PIPELINED = 16
 """Requests that a connection may send ahead of their answers."""
@@ -53,6 +55,8 @@ class Bounded(HttpToolsProtocol):
         self._refusal: tuple[int, str, str] | None = None
         self._in_head = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._served = 0.0  # when it last answered
+        self._expiry: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection, as long as there is room for it."""
@@ -64,10 +68,13 @@ class Bounded(HttpToolsProtocol):
         if full:
             next(iter(self.idle)).close()
         self._wait()
+        self._expiry = self.loop.call_later(self.timeout_keep_alive, self._expire)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
         self._stop_waiting()
+        if self._expiry is not None:
+            self._expiry.cancel()
         super().connection_lost(exc)
 
     def close(self) -> None:
@@ -115,9 +122,39 @@ class Bounded(HttpToolsProtocol):
         self._stop_waiting()
         if len(self.pipeline) >= MOST_PIPELINED:
             self._stop(503, f"more than {MOST_PIPELINED} requests were sent ahead of their answers")
+        if self.parser.should_upgrade() and self._should_upgrade():
+            super().on_headers_complete()
+            return
         reserved = len(self.connections) - len(self.idle) > self.limits.connections
-        self.app = partial(_reserved, self._app) if reserved else self._app
-        super().on_headers_complete()
+        self._begin(partial(_reserved, self._app) if reserved else self._app)
+
+    def _begin(self, app: Any) -> None:
+        """Let an application answer, after the answers to requests that were sent before."""
+        scope, parser = self.scope, self.parser
+        url, version = httptools.parse_url(self.url), parser.get_http_version()
+        path = url.path.decode("ascii")
+        scope["method"], scope["http_version"] = parser.get_method().decode("ascii"), version
+        scope["path"] = unquote(path) if "%" in path else path
+        scope["raw_path"], scope["query_string"] = url.path, url.query or b""
+        free = self._is_free
+        self.cycle = Exchange(
+            scope,
+            self.transport,
+            self.flow,
+            self.logger,
+            self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        if free:
+            self._start_asgi_task(self.cycle, app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, app))
 
     def on_body(self, body: bytes) -> None:
         """Read a part of the body."""
@@ -129,19 +166,36 @@ class Bounded(HttpToolsProtocol):
         self._unread = 0
 
     def on_message_complete(self) -> None:
-        """Note that the whole request is here, so that nobody needs a deadline for it."""
-        self.scope[ARRIVED] = True  # type: ignore[literal-required]  # a key of ours
+        """Note that the whole request is here, so that nobody needs to wait for it."""
         super().on_message_complete()
+        if self.cycle is not None:
+            self.scope[ARRIVED] = bytes(self.cycle.body)  # type: ignore[literal-required]  # a key of ours
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, as long as connections are kept."""
-        super().on_response_complete()
-        if not self._is_free or self.transport.is_closing():
+        """Begin the next request that was sent ahead, or wait for one."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
             return
-        if self._in_head:  # of a request that was sent ahead
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._in_head:
             self._wait()
         else:
             self.idle[self] = None
+            self._served = self.loop.time()
+
+    def _expire(self) -> None:
+        """Close a connection that has been idle for long; otherwise look again later.
+
+        To set a timer after every answer would cost more than to look at a connection that is in use now and then.
+        """
+        idle = self in self.idle and self._deadline is None
+        left = self._served + self.timeout_keep_alive - self.loop.time() if idle else self.timeout_keep_alive
+        if left > 0:
+            self._expiry = self.loop.call_later(left, self._expire)
+        else:
+            self.close()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what cannot be read."""
@@ -184,6 +238,52 @@ class Bounded(HttpToolsProtocol):
             if self._is_free:  # otherwise another answer is under way, which this one would spoil
                 self.transport.write("\r\n".join(lines).encode() + body)
             self.transport.close()
+
+
+class Exchange(RequestResponseCycle):
+    """A request and its answer: a whole answer is written at once, head and body."""
+
+    _head = b""  # what is yet to be written
+
+    async def send(self, message: Message) -> None:  # type: ignore[override]
+        """Send a part of the answer; the head waits for the first part of the body."""
+        if not self.response_started and message["type"] == "http.response.start":
+            self._head = self._encoded(message["status"], [*self.default_headers, *message.get("headers", ())])
+            self.response_started, self.waiting_for_100_continue = True, False
+            return
+        head, self._head = self._head, b""
+        body = message.get("body", b"")
+        last, whole = not message.get("more_body", False), len(body) == self.expected_content_length
+        if head and last and whole and not (self.chunked_encoding or self.flow.write_paused or self.disconnected):
+            self.transport.write(head if self.scope["method"] == "HEAD" else head + body)
+            self.response_complete = True
+            self.message_event.set()
+            if not self.keep_alive:
+                self.transport.close()
+            self.on_response()
+            return
+        if head and not self.disconnected:
+            self.transport.write(head)
+        await super().send(message)  # type: ignore[arg-type]
+
+    def _encoded(self, status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
+        """Return a head, and note what it says of the body and the connection."""
+        closes = False
+        for name, value in headers:
+            if name == b"content-length":
+                self.expected_content_length, self.chunked_encoding = int(value), False
+            elif name == b"connection":
+                closes = b"close" in value.lower()
+        self.keep_alive = self.keep_alive and not closes
+        if not (self.keep_alive or closes):
+            headers.append((b"connection", b"close"))
+        if self.chunked_encoding is None and self.scope["method"] != "HEAD" and status not in (204, 304):
+            self.chunked_encoding = True
+            headers.append((b"transfer-encoding", b"chunked"))
+        lines = b"\r\n".join([name + b": " + value for name, value in headers])
+        if lines.count(b"\n") != len(headers) - 1 or lines.count(b"\r") != len(headers) - 1 or b"\0" in lines:
+            raise RuntimeError("a header of an answer has more than one line")
+        return STATUS_LINE[status] + lines + b"\r\n\r\n"
 
 
 def bounded(limits: Limits) -> Callable[..., Bounded]:

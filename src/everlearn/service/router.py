@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, TypeAdapter
@@ -22,15 +22,15 @@ from starlette.types import Receive, Scope, Send
 
 from everlearn.service.grants import EVERYTHING, Grant
 from everlearn.service.grants import Scope as Needed
-from everlearn.service.models import Named, NoQuery, Problem
+from everlearn.service.models import NAME, Named, Problem
 from everlearn.service.problems import FAILURES, answer_to
 
 _TAG = {"type": "string", "examples": ['"12-9f3a0c1d"']}
+_is_name = re.compile(NAME).fullmatch
 JSON, OCTETS = "application/json", "application/octet-stream"
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A request that has reached its operation, validated."""
 
     name: str
@@ -57,12 +57,17 @@ class Operation:
     """The model of the JSON that is sent, or the media types of another answer, as OpenAPI has them."""
     body: Any = None
     """The model of the JSON that is read, ``Model | None`` if it may be left out, or bytes."""
-    query: type[BaseModel] = NoQuery
+    query: type[BaseModel] | None = None
     statuses: tuple[int, ...] = (200,)
     conditional: bool = False
     """Whether it reads If-Match."""
     scope: Needed | None = Needed.ADMIN
     """What a token must grant; None if no token is needed."""
+
+    @cached_property
+    def label(self) -> str:
+        """How metrics name it."""
+        return f"{self.method} {self.path}"
 
     @cached_property
     def match(self) -> Callable[[str], re.Match[str] | None]:
@@ -75,18 +80,17 @@ class Operation:
         return tuple(kind for kind in (self.body, *get_args(self.body)) if _is_model(kind))
 
     @cached_property
-    def _adapter(self) -> TypeAdapter[Any]:
-        return TypeAdapter(self.body)
+    def _validate_json(self) -> Callable[[bytes], Any]:
+        return TypeAdapter(self.body).validator.validate_json  # without the layers around it
 
     def read(self, name: str | None, scope: Scope, body: bytes) -> Call:
         """Return the call that a request makes; raise if it is not as described.
 
         JSON must be declared as JSON: a page in a browser cannot send that to another site without asking.
         """
-        if name is not None:
-            Named(name=name)
-        given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        query = self.query.model_validate(dict(given))
+        if name is not None and _is_name(name) is None:
+            Named(name=name)  # raises
+        query = None if self.query is None else self.query.model_validate(_query(scope))
         expected = _header(scope, b"if-match") if self.conditional else None
         grant = scope.get("grant", EVERYTHING)
         if self.body is None:
@@ -94,7 +98,7 @@ class Operation:
         media = OCTETS if self.body is bytes else JSON
         if (body or self.body is bytes) and _media_type(scope) != media:
             raise HTTPException(415, f"send {media}")
-        read = body if self.body is bytes else self._adapter.validate_json(body or b"null")
+        read = body if self.body is bytes else self._validate_json(body or b"null")
         return Call(name or "", query, read, expected, grant)
 
 
@@ -185,7 +189,9 @@ def _body(operation: Operation, schemas: Mapping[Any, Any]) -> dict[str, Any]:
 
 def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
     models: dict[str, type[BaseModel]] = {"path": Named} if "{name}" in operation.path else {}
-    for place, model in {**models, "query": operation.query}.items():
+    if operation.query is not None:
+        models["query"] = operation.query
+    for place, model in models.items():
         document = model.model_json_schema()
         for name, schema in document["properties"].items():
             required = name in document.get("required", ())
@@ -193,6 +199,10 @@ def _parameters(operation: Operation) -> Iterable[dict[str, Any]]:
     if operation.conditional:
         about = "The version of the agent (its ETag) that is meant; another one is refused with status 412."
         yield {"name": "If-Match", "in": "header", "required": False, "description": about, "schema": _TAG}
+
+
+def _query(scope: Scope) -> dict[str, str]:
+    return dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
 
 
 def _media_type(scope: Scope) -> str:

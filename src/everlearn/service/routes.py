@@ -248,9 +248,10 @@ class Routes:
     async def rollback(self, call: Call) -> Response:
         """Restore what the agent knew at a snapshot.
 
-        The aleatoric state stays, since the world has not gone back; step numbers continue.
+        The aleatoric state stays, since the world has not gone back; step numbers continue. The same request again,
+        with the same If-Match, changes nothing.
         """
-        given = (call.name, call.body.snapshot, call.expected)
+        given = (call.name, (call.body.snapshot, call.body.seq), call.expected)
         return await self._change("rolled back", call, lambda agents: management.roll_back(agents, *given))
 
     async def policy(self, call: Call) -> Response:
