@@ -113,7 +113,7 @@ def test_intervals_of_the_classics_are_narrow(name):
     assert bounds.upper - bounds.lower <= 0.01 * abs(bounds.lower)
 
 
-@pytest.mark.parametrize("name", ["tiger", "maze-1d", "shuttle"])
+@pytest.mark.parametrize("name", ["tiger", "maze-1d"])
 def test_the_controller_earns_the_lower_bound(name):
     theory = el.Theory(name)
     task, policy = theory.optimum.controller.on(theory.task)
@@ -126,7 +126,7 @@ def test_the_controller_earns_the_lower_bound(name):
 
 def test_a_view_changes_nothing_about_the_optimum():
     task = machine()
-    plain, seen = bracket(task), bracket(el.seen_through(task, "window:2+actions"))
+    plain, seen = bracket(task), bracket(el.seen_through(task, "window:1+actions"))
     assert [seen.lower, seen.upper] == pytest.approx([plain.lower, plain.upper], abs=1e-6)
     assert lumped(el.seen_through(task, "window:2")).size == lumped(task).size == 2
 
