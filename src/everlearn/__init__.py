@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from everlearn.adapters.task import from_gymnasium
     from everlearn.agents.agent import Agent
     from everlearn.agents.design import Design
+    from everlearn.agents.frozen import freeze
     from everlearn.agents.policies import AleatoricPolicy
     from everlearn.agents.registry import AGENTS, SCHEDULES
     from everlearn.agents.schedule import Schedule
@@ -75,6 +76,7 @@ _WHERE = {
     "Tuned": "tuning.tuned",
     "choose": "randomness",
     "evaluate": "analysis.evaluation",
+    "freeze": "agents.frozen",
     "experiment": "api",
     "from_gymnasium": "adapters.task",
     "from_pomdp": "adapters.pomdp",
@@ -126,6 +128,7 @@ __all__ = [
     "choose",
     "evaluate",
     "experiment",
+    "freeze",
     "from_gymnasium",
     "from_pomdp",
     "last_observation",

@@ -12,12 +12,15 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from everlearn.agents.agent import Agent
+from everlearn.agents.knowledge import copied
 from everlearn.agents.registry import AGENTS
 from everlearn.agents.spec import read_specs
 from everlearn.engine.memory import refuse_beyond_memory
 from everlearn.engine.plan import Plan, Progress
 from everlearn.engine.runner import simulate, table_for
 from everlearn.errors import require
+from everlearn.protocol import Knowledge
 from everlearn.registry import MOST_STEPS, plain, whole
 from everlearn.results.references import References
 from everlearn.results.result import Result
@@ -48,6 +51,7 @@ def run(
     max_pairs: float = MOST_PAIRS,
     parameters: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
+    finished: Callable[[Agent], object] | None = None,
 ) -> Result:
     """Run an agent on a task, several times independently, and return the result.
 
@@ -70,6 +74,9 @@ def run(
         ``{"task.window": 6, "agent.phase": 1e4, "schedule.horizon_scale": 3}``
     progress:
         function that is called repeatedly with the number of steps since the last call
+    finished:
+        function that is called at the end with an agent that knows what the first run knows, to be inspected; as in
+        ``finished=lambda agent: print(agent.explain())``
 
     Examples
     --------
@@ -90,7 +97,7 @@ def run(
     identity = _identity(made_task, task)
     table = table_for(plan, engine, pairs, identity)
     began = time.perf_counter()
-    curves = simulate(plan, table, threads=workers, progress=progress)
+    curves = simulate(plan, table, threads=workers, progress=progress, finished=_hand_over(plan, finished))
     seconds = time.perf_counter() - began
     timetable = design.schedule
     named = [("task", made_task.parameters), ("agent", design.parameters)]
@@ -113,6 +120,19 @@ def run(
         references=References(made_task.references, partial(_best_averages, made_task, identity)),
         seconds=seconds,
     )
+
+
+def _hand_over(plan: Plan, finished: Callable[[Agent], object] | None) -> Callable[[Knowledge], object] | None:
+    """Return a function that puts knowledge into an agent and passes this to another function."""
+    if finished is None:
+        return None
+
+    def hand_over(knowledge: Knowledge) -> None:
+        agent = Agent(plan.task, plan.design, seed=plan.seed)
+        agent.knowledge, agent.t = copied(knowledge), plan.steps
+        finished(agent)
+
+    return hand_over
 
 
 def _identity(task: Task, given: object) -> str | None:

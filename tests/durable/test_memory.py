@@ -116,6 +116,7 @@ def test_killed_and_resumed_is_uninterrupted(tmp_path):
             agent.act()
             agent.observe("xyz"[rng.integers(3)], reward=float(rng.random()))
         state = agent.core.export_state()
+        assert agent.inspect()["explanation"].startswith("in ")
     with el.live(tmp_path / "one", **GIVEN, parameters=EAGER) as agent:
         assert agent.core.export_state() == state
 

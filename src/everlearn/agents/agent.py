@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from everlearn.agents.clock import BLOCK, Carry, Clock
 from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard, build_knowledge
-from everlearn.agents.knowledge import stored_arrays
+from everlearn.agents.knowledge import copied, stored_arrays
 from everlearn.agents.prices import Prices, restore_prices
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, check_parts, pack, read_file, unpack
 from everlearn.agents.spec import read_specs
@@ -194,6 +194,10 @@ class Agent:
 
         """
         return {} if self.design.inspect is None else self._functions.inspect(self.knowledge, self.now)
+
+    def explain(self) -> str | None:
+        """Return what the agent has learned as text, if its design can say it: for ``learned``, the tree."""
+        return None if self.design.explain is None else self.design.explain(copied(self.knowledge), self.task)
 
     def snapshot(self) -> AgentState:
         """Return a copy of the whole agent state."""

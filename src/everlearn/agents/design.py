@@ -61,6 +61,8 @@ class Design:
         of its knowledge that holds it, and ``remember(knowledge, experience)`` updates this array as ``learn`` does,
         without learning.  A durable agent calls it for steps from which nothing is learned, as when it is frozen; it
         learns from a reward that comes late with the memory of that time, and a rollback does not change the memory
+    explain:
+        ``explain(knowledge, task)`` returns what it has learned as text for a person
     duration:
         the number of steps of the run, if the agent takes it as a parameter; otherwise None
     name, parameters:
@@ -96,6 +98,7 @@ class Design:
     plans: bool = False
     remember: Callable[[Knowledge, Experience], None] | None = None
     memory: str | None = None
+    explain: Callable[[Knowledge, Task], str] | None = None
     duration: int | None = None
     name: str = "agent"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -103,7 +106,8 @@ class Design:
     @cached_property
     def own(self) -> bool:
         """Whether it is user-defined: at least one function is not from this package.  It then runs with checks."""
-        functions = (self.build, self.act, self.learn, self.policy, self.inspect, self.values, self.remember)
+        others = (self.policy, self.inspect, self.values, self.remember, self.explain)
+        functions = (self.build, self.act, self.learn, *others)
         return any(not is_ours(function) for function in functions if function is not None)
 
     def __repr__(self) -> str:

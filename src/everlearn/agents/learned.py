@@ -45,6 +45,7 @@ from everlearn.agents.tabular import largest
 from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
+from everlearn.tasks.task import Task
 
 FEATURE, VALUE, YES, NO, BORN, VISITS = range(6)
 """The columns of ``nodes``: the feature that a node asks about, the value that it asks for, the nodes for the answers,
@@ -432,13 +433,20 @@ def values(knowledge: Tree) -> Table:
     return table[: len(rows)] if (rows == np.arange(len(rows))).all() else table[rows]
 
 
+def explain(knowledge: Tree, task: Task) -> str:
+    """Return the tree in words."""
+    from everlearn.agents.explained import explain as explain_tree  # it imports this module
+
+    return explain_tree(knowledge, task)
+
+
 def learned(
     *,
     schedule: Schedule,
     nodes: int = 256,
     lags: int = 3,
     changes: int = 3,
-    threshold: float = 10.0,
+    threshold: float = 20.0,
     effect: float = 0.02,
     window: float = 40.0,
 ) -> Design:
@@ -518,6 +526,7 @@ def learned(
         masks=True,
         remember=remember,
         memory="past",
+        explain=explain,
         name="learned",
     )
 

@@ -34,6 +34,9 @@ def run(
         str | None, typer.Option(metavar="FILE", help="Draw the result to a .png, .svg or .pdf file.")
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="Save the result and its tables in a folder.")] = None,
+    show_state: Annotated[
+        bool, typer.Option("--show-state", help="Say what the first run has learned to remember (for agents that do).")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Run an agent on a task, and print how much reward it earned."""
@@ -46,6 +49,7 @@ def run(
     if plot is not None:
         _check_plot(plot, out)
     folder = None if out is None else make_folder_for(out, "--out")
+    learned: list[str | None] = []
     with show_progress(f"{agent} on {task}", steps * runs) as bar:
         try:
             result = el.run(
@@ -60,14 +64,17 @@ def run(
                 max_pairs=max_pairs,
                 parameters=parameters,
                 progress=bar.steps,
+                finished=(lambda known: learned.append(known.explain())) if show_state else None,
             )
         except KeyboardInterrupt:
             typer.echo(f"everlearn: interrupted after {bar.done:,} of {steps * runs:,} steps", err=True)
             raise typer.Exit(INTERRUPTED) from None
     if as_json:
-        print_json(result.to_dict())
+        print_json({**result.to_dict(), **({"state": learned[0]} if learned else {})})
     else:
         _print_result(result)
+        for text in learned:
+            typer.echo(text or f"the agent {agent} learns no state of its own; its state is that of the task")
     written = [] if plot is None else [save_figure(picture(result), plot)]
     if folder is not None:
         written += keep(result, folder)

@@ -63,6 +63,7 @@ def inspect(core: Core) -> dict[str, Any]:
         "optimism": now.optimism if scheduled else None,
         "values": _by_label(core, "Q"),
         "counts": _by_label(core, "N"),
+        "explanation": agent.explain(),
         "average_reward": gauge.average,
         "recent_average": gauge.recent,
         "prices": _prices(core),

@@ -25,7 +25,7 @@ from everlearn.engine.group import Group, can_stack, start_group
 from everlearn.engine.guarded import Failed, advance_guarded
 from everlearn.engine.kernels import CHECKED, INLINE, STRICT, Token
 from everlearn.engine.memory import MEMORY, bytes_known
-from everlearn.engine.plan import Plan, Progress
+from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.timeline import Timeline, stretches
 from everlearn.errors import InputError
 from everlearn.machine import cores
@@ -49,15 +49,23 @@ _STORED_LANES = ("state", "total", "environment", "agent")
 
 
 def simulate_compiled(
-    plan: Plan, table: AnyTable, *, threads: int | None = None, progress: Progress | None = None
+    plan: Plan,
+    table: AnyTable,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    finished: Finished | None = None,
 ) -> Curves:
-    """Run a plan and return the curves of all runs."""
-    workers, parts = threads or cores(), []
+    """Run a plan and return the curves of all runs; call ``finished`` with what the first run knows at its end."""
+    workers = threads or cores()
+    parts: list[Curves] = []
     with ThreadPoolExecutor(workers) as pool:
         for runs in batches(plan, table.indexed, workers):
             batch = CompiledBatch(plan, table, runs, workers)
             for _ in batch.advance(pool, progress):
                 pass
+            if finished is not None and not parts:
+                finished(batch.groups[0].known_by(0))
             parts.append(batch.curves)
     return concatenate(parts)
 

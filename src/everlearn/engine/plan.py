@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from everlearn.agents.design import Design
 from everlearn.engine.curves import PER_DECADE, Curves, recording_times
 from everlearn.errors import require
+from everlearn.protocol import Knowledge
 from everlearn.registry import MOST_STEPS
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 
 Progress: TypeAlias = Callable[[int], None]
 """Called now and then with the number of steps taken since the last call."""
+
+Finished: TypeAlias = Callable[[Knowledge], object]
+"""Called with what the first run knows at its end."""
 
 POLICY_CELLS = 256
 """Policies are recorded up to this many aleatoric states times actions."""

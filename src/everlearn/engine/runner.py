@@ -6,7 +6,7 @@ import warnings
 
 from everlearn.agents.guard import Guard, build_knowledge
 from everlearn.engine.curves import Curves, concatenate
-from everlearn.engine.plan import Plan, Progress
+from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.errors import AgentError, CompilationError, EverlearnError, InputError
 from everlearn.tables import EAGER, MOST_PAIRS, AnyTable, shared_table
@@ -119,9 +119,16 @@ def _reason(error: Exception) -> str:
 
 
 def simulate(
-    plan: Plan, table: AnyTable | None, *, threads: int | None = None, progress: Progress | None = None
+    plan: Plan,
+    table: AnyTable | None,
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    finished: Finished | None = None,
 ) -> Curves:
     """Run a plan with the table that :func:`table_for` returned, and return the curves of all runs.
+
+    ``finished`` is called with what the first run knows at its end.
 
     Examples
     --------
@@ -135,11 +142,13 @@ def simulate(
     if table is not None:
         from everlearn.engine.compiled import simulate_compiled
 
-        return simulate_compiled(plan, table, threads=threads, progress=progress)
+        return simulate_compiled(plan, table, threads=threads, progress=progress, finished=finished)
     parts = []
     for run in range(plan.runs):
         batch = ReferenceBatch(plan, [run])
         for _ in batch.advance(progress=progress):
             pass
         parts.append(batch.curves)
+        if run == 0 and finished is not None:
+            finished(batch.agents[0].knowledge)
     return concatenate(parts)

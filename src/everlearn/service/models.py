@@ -363,6 +363,7 @@ class Agent(BaseModel):
     optimism: float | None
     values: list[dict[str, Any]] | None = Field(description="Q, by aleatoric state and action.")
     counts: list[dict[str, Any]] | None = Field(description="N, by aleatoric state and action.")
+    explanation: str | None = Field(description="What it has learned in words, if its design can say it.")
     average_reward: float | None = Field(description="Per step; per unit of time, if durations are declared.")
     recent_average: float | None
     prices: dict[str, float | None] | None = Field(

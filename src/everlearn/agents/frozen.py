@@ -1,0 +1,131 @@
+"""Freeze what an agent has learned to remember: an aleatoric state with a policy, which theory evaluates exactly.
+
+To answer the questions of a tree, only some numbers of the past are needed (:mod:`everlearn.agents.past`), and these
+can be updated from themselves: the observation three steps ago needs the two after it, and a clock need not count
+beyond the greatest age that is asked about.  They are the state that the agent has learned.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.agents.agent import Agent
+from everlearn.agents.knowledge import copied
+from everlearn.agents.learned import FEATURE, VALUE, Tree, leaf
+from everlearn.agents.past import AGES, Sizes, update
+from everlearn.agents.tabular import greedy_policy
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.errors import InputError
+from everlearn.protocol import Label, Table
+from everlearn.tasks.task import Task
+from everlearn.tasks.views import seen_through
+
+
+class Frozen(NamedTuple):
+    """A task seen through the state that an agent has learned, and the agent's greedy policy over it.
+
+    An aleatoric state of ``task`` is a pair: that of the agent's task, and the numbers that the agent remembers.
+    ``policy`` has a row for each pair, as :meth:`everlearn.Theory.average_reward` takes it.
+    """
+
+    task: Task
+    policy: Table
+
+
+def freeze(agent: Agent) -> Frozen:
+    """Return what an agent ``learned`` has learned as an aleatoric state with a policy.
+
+    Parameters
+    ----------
+    agent:
+        an agent ``learned``; it is not changed
+
+    Examples
+    --------
+    In a maze the agent must remember a cue.  At first it remembers nothing, and every policy loses half of the reward:
+
+    >>> import everlearn as el
+    >>> agent = el.Agent("t-maze", "learned", parameters={"task.window": 1}, seed=1)
+    >>> round(el.Theory(el.freeze(agent).task).distortion(10).value, 6)
+    1.0
+
+    After it has learned, its state distorts nothing, and the best policy over it is optimal:
+
+    >>> environment = agent.task.start(np.random.default_rng(1))
+    >>> for _ in range(8000):
+    ...     reward = agent.observe(environment.step(agent.act()))
+    >>> theory = el.Theory(el.freeze(agent).task)
+    >>> round(abs(theory.distortion(10).value), 6), round(theory.best_aleatoric.average_reward * 6, 6)
+    (0.0, 1.0)
+
+    """
+    knowledge = agent.knowledge
+    if not isinstance(knowledge, Tree):
+        raise InputError("agent", agent.design.name, "its state is given, not learned; give an agent 'learned'")
+    kept, sizes, indexed = Kept(knowledge), knowledge.sizes, agent.indexed
+
+    def follow(memory: Any, action: Label, observation: Label) -> Label:
+        past = kept.past(memory)
+        update(past, sizes, indexed.action(action), indexed.observation(observation))
+        return kept.memory(past)
+
+    task = seen_through(agent.task, AleatoricState(kept.memory(sizes.begin()), follow))
+    return Frozen(task, _policy(agent, kept, task))
+
+
+def _policy(agent: Agent, kept: Kept, task: Task) -> Table:
+    """Return the greedy policy over the states of the frozen task."""
+    knowledge, rows = copied(agent.knowledge), []
+    pairs: Any = task.states
+    for natural, memory in pairs:
+        knowledge.past[:] = kept.past(memory)
+        rows.append(leaf(knowledge, agent.indexed.state(natural)))
+    return greedy_policy(knowledge.cells["value"][rows])
+
+
+class Kept:
+    """The numbers of the past that the questions of a tree need."""
+
+    def __init__(self, knowledge: Tree) -> None:
+        self.sizes = knowledge.sizes
+        self.limits: dict[int, int] = {}
+        places: set[int] = set()
+        for feature, value in knowledge.nodes[:, [FEATURE, VALUE]].tolist():
+            if feature >= 0:
+                places |= set(needed(self.sizes, feature))
+                self.limits[feature] = max(self.limits.get(feature, 0), value)
+        self.places = sorted(places)
+
+    def memory(self, past: NDArray[np.int64]) -> tuple[int, ...]:
+        """Return these numbers; a clock counts to the greatest age that is asked about."""
+        first, number = self.sizes.ordered, len(self.sizes.kinds)
+        for clock in range(first, first + self.sizes.timed):
+            limit = self.limits.get(clock, 0)
+            if limit and past[clock] >= limit:
+                past[clock], past[number + clock - first] = limit, AGES[limit - 1]
+        return tuple(past[self.places].tolist())
+
+    def past(self, memory: Any) -> NDArray[np.int64]:
+        """Return a past with these numbers; the others are as at the beginning."""
+        past = self.sizes.begin()
+        past[self.places] = memory
+        return past
+
+
+def needed(sizes: Sizes, feature: int) -> list[int]:
+    """Return the places in the past from which a feature follows, step by step."""
+    kind, number = sizes.kinds[feature]
+    features = len(sizes.kinds)
+    if kind == "observation":
+        return list(range(number + 1))
+    if kind == "action":
+        return list(range(sizes.lags + 1, sizes.lags + 1 + number))
+    if kind == "change":
+        return [0, *range(2 * sizes.lags + 1, 2 * sizes.lags + 1 + number)]
+    if kind == "clock":
+        return [feature, features + number]
+    counts = features + sizes.timed
+    return [feature, sizes.lags + 1, *range(counts, counts + sizes.compared)]
