@@ -7,6 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from everlearn.analysis.gain import Earned
+from everlearn.analysis.promotion import Question, judge
+from everlearn.durable.promotion import Rule
+from everlearn.durable.setup import make_setup
+from everlearn.durable.transitions import Transitions
 from tests.analysis.shadowed import IDLE, MACHINE, Shadowed
 
 UNIFORM = [[0.5, 0.5], [0.5, 0.5]]
@@ -41,6 +46,26 @@ def test_a_controller_that_is_as_good_is_hardly_ever_replaced(case):
 
 def test_a_controller_that_is_worse_is_replaced():
     assert promoted(CASES["the best policy gains no more than the rule demands"], 0.05, 6, 800, gain=0.0) >= 5
+
+
+def demoted(draw: np.random.Generator, chance: float, controller: float) -> bool:
+    """Return whether an agent in control is demoted that earns 1,000 with some chance, after a controller."""
+    task = make_setup(actions=["a"], observations=["x"], start="x", reward_range=(0, 1000)).task
+    rule, still, rewards = Rule(), np.zeros(10_000, int), 1000.0 * (draw.random(10_000) < chance)
+    for look in range(1, 11):
+        n = rule.evidence_at(look)
+        data = Transitions(still[:n], still[:n], still[:n], rewards[:n], still[:n])
+        asked = Question(1, 0, n, 1, look, (), rule.level(1, look), Earned(controller, 0.05, 1e4))
+        if judge(data, task, asked).evidence["upper"] < 0:
+            return True
+    return False
+
+
+def test_a_better_agent_whose_rewards_are_rare_is_hardly_ever_demoted():
+    """It earns 1 per step in the long run, and often nothing at all in the first 1,000 steps; 2.5 percent may be."""
+    draw = np.random.default_rng(0)
+    assert sum(demoted(draw, 0.001, 0.5) for _ in range(100)) <= 8
+    assert demoted(draw, 0.001, 10.0)
 
 
 @pytest.mark.soak

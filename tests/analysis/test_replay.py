@@ -97,6 +97,42 @@ def test_it_learns_as_step_by_step(pump, tmp_path, changes):
         agent.observe("dry", **use_given)
 
 
+PRICED = {"durations": (0.5, 4), "cost_range": (0, 1), "limit": 0.05}
+
+
+def test_durations_and_costs_are_priced_as_step_by_step(tmp_path):
+    log = [
+        {"observation": "full" if n % 3 else "dry", "action": "on" if n % 2 else "off", "reward": n % 5 / 4}
+        | {"duration": 0.5 + n % 7 / 2, "cost": n % 2 / 2}
+        for n in range(200)
+    ]
+    other = warm({**PUMP, **PRICED}, log, tmp_path / "old")
+    found = el.replay(tmp_path / "old", tmp_path / "new")
+    assert found.core.agent.prices.t == 200
+    assert found.core.agent.prices.multiplier > 0
+    assert found.core.export_state() == other.export_state()
+    with el.live(tmp_path / "new") as agent:
+        assert agent.core.export_state() == other.export_state()
+    lines = tmp_path / "log.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in log))
+    assert el.replay(lines, **PUMP, **PRICED).core.export_state() == other.export_state()
+    stricter = el.replay(tmp_path / "old", limit=0.01).core.agent.prices
+    assert stricter.multiplier > found.core.agent.prices.multiplier
+
+
+def test_steps_without_a_duration_cannot_teach_an_agent_that_declares_one(pump):
+    with pytest.raises(InputError, match=r"setup: .duration.; some steps have none from 1 to 2"):
+        el.replay(pump, durations=(1, 2))
+
+
+@pytest.mark.parametrize("reward", ['"much"', "true", "NaN", "1e999", "[]"])
+def test_a_log_whose_reward_is_no_number_is_refused(tmp_path, reward):
+    log = tmp_path / "log.jsonl"
+    log.write_text(f'{{"observation": "dry", "action": "on", "reward": {reward}}}\n')
+    with pytest.raises(InputError, match=r"row 1 of the log.*give a finite number as its reward"):
+        el.replay(log, **PUMP)
+
+
 def test_the_report(pump):
     found = el.replay(pump, aleatoric="window:2")
     document = json.loads(json.dumps(found.to_dict()))

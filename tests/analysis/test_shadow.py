@@ -7,6 +7,8 @@ import random
 import pytest
 
 import everlearn as el
+from everlearn.durable.reader import Reader
+from everlearn.durable.transitions import read_transitions
 from everlearn.errors import InputError
 from tests.memory import tmp_path, tmp_path_factory
 
@@ -55,6 +57,43 @@ def test_with_a_rule_the_candidate_is_judged_by_later_steps(tmp_path):
     assert (report["gain"]["policy_step"], report["gain"]["steps"]) == (300, 200)
     assert report["promotion"]["candidate_step"] == 300
     assert not report["warnings"]
+    assert sum(row["visits"] for row in report["states"]) == 500
+    with Reader(tmp_path) as reader:
+        data = read_transitions(reader, 1)
+    for row in report["states"]:
+        own = data.states == ["idle", "busy"].index(row["state"])
+        assert row["executed"] == sum(data.actions[own] == ["slow", "fast"].index(row["action"]))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "policy_step", "steps", "warned"),
+    [({"first": 401}, 300, 100, False), ({"last": 300}, 500, 300, True), ({"last": 200}, 500, 200, True)],
+)
+def test_whatever_the_steps_a_policy_that_was_learned_from_them_is_called_so(
+    tmp_path, bounds, policy_step, steps, warned
+):
+    with shadow(tmp_path, 500, promotion={"every": 300, "gain": 0.9}):
+        report = el.shadow_report(tmp_path, **bounds)
+    assert (report.gain["policy_step"], report.gain["steps"]) == (policy_step, steps)
+    assert any("the same steps" in warning for warning in report.warnings) == warned
+
+
+def test_a_candidate_that_was_just_fixed_has_no_later_steps_yet(tmp_path):
+    with shadow(tmp_path, 300, promotion={"every": 300, "gain": 0.9}):
+        report = el.shadow_report(tmp_path)
+    assert report.promotion["candidate_step"] == report.gain["policy_step"] == 300
+    assert "the same steps" in report.warnings[-1]
+
+
+def test_rows_of_a_warm_start_are_not_what_the_controller_did(tmp_path):
+    with shadow(tmp_path, 200) as agent:
+        before = agent.report()
+        agent.warm_start([("idle", "slow", 1.0)] * 500)
+        agent.act()
+        agent.observe("idle", executed="slow", reward=0.25)
+        after = agent.report()
+    assert (before["gain"]["steps"], after["gain"]["steps"]) == (200, 201)
+    assert after["gain"]["controller"] == pytest.approx(before["gain"]["controller"], abs=0.01)
 
 
 def test_where_the_data_cannot_tell_it_names_states_and_what_would_help(tmp_path):

@@ -130,6 +130,20 @@ def test_the_rate_can_be_changed(place):
     assert rows(place)[-1].numbers["propensity"] > 0.9
 
 
+def test_without_a_rate_no_proposal_has_the_propensity_of_an_earlier_one(place):
+    with el.live(place, **PUMP, explore=0.5) as agent:
+        steps(agent, 2)
+        agent.act()
+        agent.snapshot()
+    with el.live(place, explore=0.0, accept_changes=True) as agent:
+        before = agent.step
+        steps(agent, 3)
+    noted = [row.numbers for row in rows(place) if row.is_observation and row.step > before]
+    assert len(noted) == 3
+    assert "propensity" in noted[0]  # it was proposed before the change
+    assert noted[1:] == [{}, {}]
+
+
 def test_it_survives_a_late_reward(place):
     with el.live(place, **PUMP, explore=0.5, reward_delay=5) as agent:
         agent.act()

@@ -192,6 +192,38 @@ def test_the_rule_can_be_changed_while_the_agent_runs_and_survives(tmp_path):
         assert agent.core.look_at == agent.step + 50
 
 
+def test_steps_with_another_reward_are_no_evidence_any_more(tmp_path):
+    rule = {"every": 50, "gain": 0.9}
+    agent, machine = shadowed(tmp_path, 220, promotion=rule)
+    before = agent.core.trial
+    assert before.looks > 0
+    agent.close()
+    with el.live(tmp_path, snapshot_every=77, accept_changes=True) as agent:  # this matters to no evidence
+        assert agent.core.trial == before
+    with el.live(tmp_path, reward=lambda s, action, o: float(action == "service"), accept_changes=True) as agent:
+        for _ in range(100):
+            agent.act()
+            agent.observe("good", executed="run" if machine.draw() < 0.5 else "service")
+        (last,) = looks(agent)[-1:]
+        assert (last["first"], last["last"]) == (271, 320)
+
+
+def test_a_warm_start_is_no_evidence(tmp_path):
+    agent, machine = shadowed(tmp_path, promotion={**RULE, "to": "frozen"})
+    until_promoted(agent, machine)
+    agent.learn()  # a warm start of a frozen agent is refused
+    agent.demote()
+    agent.set_promotion({**RULE, "gain": 0.9})
+    for _ in range(60):
+        machine.step(agent)
+    assert agent.core.trial.policy
+    agent.warm_start([("worn", "run", 0.0)] * 500)
+    for _ in range(3):
+        machine.step(agent)
+    assert looks(agent)[-1]["steps"] < 60
+    agent.close()
+
+
 def looks(agent: el.Live) -> list[dict]:
     return [row["promotion"]["evidence"] for row in agent.journal() if "evidence" in row.get("promotion", {})]
 

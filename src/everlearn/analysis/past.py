@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from array import array
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from everlearn.durable.reader import Reader
 from everlearn.durable.setup import Setup
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.engine.studying import Lessons
+from everlearn.environments.pure import as_number
 from everlearn.errors import InputError, LiveError, require
 from everlearn.protocol import Label, Table
 from everlearn.tasks.indexed import IndexedTask
@@ -63,6 +65,7 @@ def read_past_log(path: str | os.PathLike[str], setup: Setup) -> Past:
     """Return what a log tells, a CSV file or JSON lines as for a warm start, in the labels of a setup."""
     core = Core(setup)
     indexed, indices, rewards = core.agent.indexed, array("q"), array("d")
+    numbers = {name: array("d") for name in MEASURES}
     find: dict[Label, tuple[int, int]] = {}
     for row in read_log(path, core):
         if not {"observation", "action"} <= set(row):
@@ -72,11 +75,25 @@ def read_past_log(path: str | os.PathLike[str], setup: Setup) -> Past:
             pair = find[labels] = indexed.action(labels[0]), indexed.observation(labels[1])
         state: Any = row.get("state", labels[1] if setup.observes_state else None)
         indices.extend((*pair, indexed.state(state) if setup.gives_state else 0))
-        rewards.append(math.nan if row.get("reward") is None else row["reward"])
+        rewards.append(_cell(row, "reward", len(rewards) + 1))
+        for name, column in numbers.items():
+            column.append(_cell(row, name, len(rewards)))
     require(len(rewards) > 0, "log", os.fspath(path), "has no rows")
     actions, observations, following = np.array(indices, dtype=np.int64).reshape(-1, 3).T
     states = np.concatenate([[indexed.start], following[:-1]])
-    return Past(Transitions(states, actions, observations, np.array(rewards), following), setup.task, {})
+    noted = {name: np.array(column) for name, column in numbers.items()}
+    return Past(Transitions(states, actions, observations, np.array(rewards), following, None, noted), setup.task, {})
+
+
+def _cell(row: Mapping[str, Any], name: str, number: int) -> float:
+    """Return a number in a row of a log; NaN if the row has none."""
+    value = row.get(name)
+    if value is None:
+        return math.nan
+    found = None if isinstance(value, bool) else as_number(value)
+    if found is None or not math.isfinite(found):
+        raise InputError(f"row {number} of the log", value, f"give a finite number as its {name}")
+    return found
 
 
 def is_log(source: str | os.PathLike[str]) -> bool:

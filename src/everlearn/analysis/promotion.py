@@ -69,7 +69,8 @@ def question(core: Core) -> Question | None:
 def answer(reader: Reader, task: Task, asked: Question) -> Look:
     """Return the evidence of a journal.  What cannot be computed is no evidence, and the reason is recorded."""
     try:
-        return judge(read_transitions(reader, asked.agent, asked.after + 1, asked.last), task, asked)
+        data = read_transitions(reader, asked.agent, asked.after + 1, asked.last, warm=False)
+        return judge(data, task, asked)
     except LiveError:  # it names files, which whoever reads the evidence need not know
         reason = "the journal cannot be read; everlearn check says why"
         return Look(nothing_known(asked, reason), np.zeros(len(task.states)))
@@ -89,7 +90,7 @@ def judge(data: Transitions, task: Task, asked: Question) -> Look:
     if not len(data.rewards):
         return Look({**about, **_unknown("the journal has no complete observations among these steps")}, nothing)
     if asked.controller is not None:
-        return Look({**about, **_watched(data, asked.controller, asked.level)}, nothing)
+        return Look({**about, **_watched(data, task, asked.controller, asked.level)}, nothing)
     return _compared(data, task, asked, about)
 
 
@@ -114,13 +115,17 @@ def _compared(data: Transitions, task: Task, asked: Question, about: dict[str, A
     return Look({**about, **found, **more, "freedom": earned.freedom}, paired.weights.sum(axis=1))
 
 
-def _watched(data: Transitions, controller: Earned, level: float) -> dict[str, Any]:
-    """Compare what the agent earns in control with what the controller earned before."""
+def _watched(data: Transitions, task: Task, controller: Earned, level: float) -> dict[str, Any]:
+    """Compare what the agent earns in control with what the controller earned before.
+
+    As in ``estimate``, no bound is closer than what so many steps can exclude: they may have missed a rare reward.
+    """
     from scipy.special import stdtrit
 
     earned = estimate_earned(data)
     gain, error = earned.average - controller.average, math.hypot(earned.error, controller.error)
     half = float(stdtrit(max(1.0, min(earned.freedom, controller.freedom)), 1 - level)) * error
+    half = max(half, (task.reward.high - task.reward.low) * -math.log(level) / len(data.rewards))
     found = {"gain": gain, "lower": gain - half, "upper": gain + half, "supported": True, "reasons": []}
     return {**found, "policy": earned.average, "controller": controller.average}
 

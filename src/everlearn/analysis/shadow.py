@@ -43,6 +43,8 @@ PRICED = "the gain is in reward per step; the durations and the costs of this ag
 _SHADOWED = "SELECT max(step) FROM journal WHERE agent = ? AND kind = ? AND step <= ? AND mode "
 _AGREEMENT = """SELECT state, count(*), count(proposed), coalesce(sum(proposed = executed), 0) FROM journal
 WHERE agent = ? AND kind = ? AND step BETWEEN ? AND ? GROUP BY state"""
+_EXECUTED = """SELECT state, executed, count(*) FROM journal
+WHERE agent = ? AND kind = ? AND step BETWEEN ? AND ? GROUP BY state, executed"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,8 +145,9 @@ def report_of(
     period = _period(reader, core, first, last)
     if period is None:
         raise InputError("agent", name, "has no observations in shadow mode among these steps")
-    policy, since = _policy(core, period)
-    data = read_transitions(reader, core.number, since, period[1])
+    policy, fixed_at = _policy(core, period)
+    since = period[0] if fixed_at is None else max(period[0], fixed_at + 1)
+    data = read_transitions(reader, core.number, since, period[1], warm=False)
     complete = np.isfinite(data.rewards)
     data = data.where(complete)
     if not data.rewards.size:
@@ -152,7 +155,7 @@ def report_of(
     table = np.eye(len(core.agent.task.actions))[policy]
     gain = estimate_gain(data, table, level, core.agent.task.reward.high - core.agent.task.reward.low)
     priced = [] if core.setup.prices is None else [PRICED]
-    in_sample = [] if since > period[0] or core.trial.policy else [IN_SAMPLE]
+    in_sample = [] if fixed_at is not None else [IN_SAMPLE]
     return ShadowReport(
         agent=name,
         mode=core.mode,
@@ -160,8 +163,8 @@ def report_of(
         first=period[0],
         last=period[1],
         agreement=_agreement(reader, core, period),
-        gain={**_gain(gain, data, core, level), "policy_step": since - 1 if not in_sample else core.step},
-        states=tuple(_states(reader, core, period, policy, gain)),
+        gain={**_gain(gain, data, core, level), "policy_step": core.step if fixed_at is None else fixed_at},
+        states=tuple(_states(reader, core, period, policy)),
         missing=tuple(_missing(gain, core, policy, len(data.rewards))),
         warnings=(*assumptions(data, gain.paired, int((~complete).sum())), *priced, *in_sample),
         promotion=promotion(core),
@@ -181,19 +184,23 @@ def _period(reader: Reader, core: Core, first: int | None, last: int | None) -> 
     return (begin, end) if begin <= end else None
 
 
-def _policy(core: Core, period: tuple[int, int]) -> tuple[list[int], int]:
-    """Return the policy to judge, and the first step by which it is judged."""
+def _policy(core: Core, period: tuple[int, int]) -> tuple[list[int], int | None]:
+    """Return the policy to judge, and the step at which it was fixed, if only later steps judge it."""
     trial = core.trial
-    if trial.policy and period[0] <= trial.anchor < period[1]:
-        return list(trial.policy), trial.anchor + 1
-    return greedy_actions(core), period[0]
+    if trial.policy and trial.anchor < period[1]:
+        return list(trial.policy), trial.anchor
+    return greedy_actions(core), None
 
 
 def _counts(reader: Reader, core: Core, first: int, last: int) -> dict[int, tuple[int, int, int]]:
     """Return by state: its visits, the number of proposals, and how often they were executed."""
-    with database.errors(reader.path):
-        rows = reader.connection.execute(_AGREEMENT, (core.number, Kind.OBSERVED, first, last)).fetchall()
+    rows = _grouped(reader, _AGREEMENT, core, first, last)
     return {state: (visits, proposals, executed) for state, visits, proposals, executed in rows}
+
+
+def _grouped(reader: Reader, query: str, core: Core, first: int, last: int) -> list[tuple[int, ...]]:
+    with database.errors(reader.path):
+        return list(reader.connection.execute(query, (core.number, Kind.OBSERVED, first, last)))
 
 
 def _agreement(reader: Reader, core: Core, period: tuple[int, int]) -> dict[str, Any]:
@@ -229,12 +236,13 @@ def _gain(gain: Gain, data: Transitions, core: Core, level: float) -> dict[str, 
     }
 
 
-def _states(reader: Reader, core: Core, period: tuple[int, int], policy: list[int], gain: Gain) -> list[dict[str, Any]]:
+def _states(reader: Reader, core: Core, period: tuple[int, int], policy: list[int]) -> list[dict[str, Any]]:
     """Return by state what the agent would do, how often the controller did that, and how often they agreed."""
     task, rows = core.agent.task, []
+    counts = {(state, action): count for state, action, count in _grouped(reader, _EXECUTED, core, *period)}
     for state, (visits, proposals, executed) in _counts(reader, core, *period).items():
         row = {"state": task.states[state], "visits": visits, "action": task.actions[policy[state]]}
-        row["executed"] = int(gain.paired.visits[state, policy[state]])
+        row["executed"] = counts.get((state, policy[state]), 0)
         rows.append({**row, "agreement": executed / proposals if proposals else None})
     return sorted(rows, key=lambda row: -int(row["visits"]))
 

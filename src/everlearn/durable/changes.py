@@ -29,6 +29,7 @@ class Change(NamedTuple):
     words: str
     final: bool = False  # whether it cannot be accepted: what the agent knows, and its journal, would no longer fit
     learning: bool = False  # whether it concerns how the agent acts and learns; replay may then not reproduce it
+    task: bool = False  # whether it concerns what happens or what that is worth; earlier steps are then no evidence
 
 
 class Reopened(NamedTuple):
@@ -92,7 +93,7 @@ def _compare_tables(before: dict[str, Any], after: dict[str, Any]) -> Iterator[C
             old, new = ({as_label(row[:3]): row[3] for row in document[key]} for document in (before, after))
             labels = next((labels for labels in old if old[labels] != new.get(labels)), None)
             if labels is not None:
-                yield Change(f"{name}{labels!r} {_was(old[labels], new.get(labels))}")
+                yield Change(f"{name}{labels!r} {_was(old[labels], new.get(labels))}", task=True)
 
 
 def compare(before: Fingerprint, after: Fingerprint) -> list[Change]:
@@ -107,9 +108,10 @@ def compare(before: Fingerprint, after: Fingerprint) -> list[Change]:
         if part not in before or (old is None and new is None):
             continue
         if old is None or new is None:
-            changes.append(Change(came if old is None else went, learning=learning))
+            changes.append(Change(came if old is None else went, learning=learning, task=not learning))
         else:
-            changes += [change._replace(learning=learning) for change in compare_part(old, new, after)]
+            found = compare_part(old, new, after)
+            changes += [change._replace(learning=learning, task=not learning) for change in found]
     return changes
 
 

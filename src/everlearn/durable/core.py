@@ -132,6 +132,7 @@ class Core:
             chosen = greedy(agent, agent.situation, may) if self._mode == Mode.FROZEN else proposal(agent, may)
         except Exception as error:
             raise self._failed("act", self.next_step, error) from error
+        self.noted = {}
         if self.setup.explore:
             rate = 0.0 if self._mode == Mode.FROZEN else self.setup.explore
             chosen, propensity = explored(agent, chosen, may, rate) if rate else (chosen, 1.0)
@@ -293,7 +294,7 @@ class Core:
         return self.change_mode(self.mode, note)
 
     def rearm(self) -> None:
-        """Let the promotion rule begin again, because it is another one."""
+        """Let the promotion rule begin again, because it is another one, or judges something else."""
         self.trial = self.trial.noted(self.mode, self.step, {"event": "armed"})
         self._plan_look()
 

@@ -173,7 +173,7 @@ class Store(Reader):
             core.restore(past.snapshot(), exact=False)
         except SnapshotError as error:
             raise Changed(str(self.directory), words, f"what the agent knows does not fit: {error}") from None
-        if former.promotion != setup.promotion:
+        if former.promotion != setup.promotion or any(change.task for change in changes):
             core.rearm()
         entry = core.change(words, since if since != past.step else None)
         core.apply(entry)

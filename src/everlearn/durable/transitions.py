@@ -59,9 +59,14 @@ class Transitions(NamedTuple):
         return Transitions(states, actions, observations, self.rewards[chosen], following, self.changed, numbers)
 
 
-def read_transitions(reader: Reader, agent: int, first: int | None = None, last: int | None = None) -> Transitions:
-    """Return the observations of an agent, by its number, from step ``first`` to step ``last``; each row is checked."""
-    columns = _Columns(first or 1, MOST_STEPS if last is None else last)
+def read_transitions(
+    reader: Reader, agent: int, first: int | None = None, last: int | None = None, *, warm: bool = True
+) -> Transitions:
+    """Return the observations of an agent, by its number, from step ``first`` to step ``last``; each row is checked.
+
+    ``warm`` says whether those of a warm start are among them: in these nobody knows who was in charge.
+    """
+    columns = _Columns(first or 1, MOST_STEPS if last is None else last, Kind.WARM if warm else Kind.OBSERVED)
     for page in _pages(reader, agent, first or 1):
         try:
             columns.add(page)
@@ -75,8 +80,8 @@ def read_transitions(reader: Reader, agent: int, first: int | None = None, last:
 class _Columns:
     """Collects pages of rows; a reward that comes late is put where its observation is."""
 
-    def __init__(self, first: int, last: int) -> None:
-        self.first, self.last = first, last
+    def __init__(self, first: int, last: int, kinds: int) -> None:
+        self.first, self.last, self.kinds = first, last, kinds  # kinds up to this one are observations
         self.indices: list[NDArray[np.int64]] = []
         self.rewards = array("d")
         self.numbers: dict[str, array[float]] = {}
@@ -88,7 +93,7 @@ class _Columns:
         """Add a page; what it has beside observations is rare."""
         inside = page[0][_STEP] >= self.first and page[-1][_STEP] <= self.last
         rows = page if inside else [row for row in page if self.first <= row[_STEP] <= self.last]
-        observed = [row for row in rows if row[_KIND] <= Kind.WARM]
+        observed = [row for row in rows if row[_KIND] <= self.kinds]
         if observed:
             self._observe(observed)
         for row in page if len(observed) < len(page) else ():
