@@ -144,6 +144,8 @@ def test_an_agent_state_with_prices_fits_no_agent_without_and_vice_versa() -> No
         (None, (0, 1), float("nan"), "limit"),
         (None, (1, 0), 0.5, "cost_range"),
         ((1, 2), (1, 4), 0.25, "limit"),
+        ((1, 10), (0, 1), 1e308, "limit"),
+        (None, (0, 1e-310), 0, "limit"),
     ],
 )
 def test_a_declaration_that_makes_no_sense_is_refused(
@@ -152,6 +154,11 @@ def test_a_declaration_that_makes_no_sense_is_refused(
     with pytest.raises(InputError) as raised:
         make_prices(earning(0, 1e200), durations, cost_range, limit)
     assert raised.value.argument == argument
+
+
+def test_numbers_that_overflow_relative_to_the_range_of_rewards_are_refused() -> None:
+    with pytest.raises(InputError, match="too large"):
+        make_prices(earning(1, 1 + 1e-10), (1e-300, 1), None, None)
 
 
 @pytest.mark.parametrize(

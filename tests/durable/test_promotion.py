@@ -224,6 +224,24 @@ def test_a_warm_start_is_no_evidence(tmp_path):
     agent.close()
 
 
+def test_a_rule_that_could_not_be_set_changes_nothing(tmp_path, monkeypatch):
+    agent, _ = shadowed(tmp_path, 5)
+    agent.learn()
+    action = agent.act(allowed=["service"])
+
+    def full(*_: object) -> None:
+        raise StoreFull("full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(agent.store, "arm", full)
+        with pytest.raises(StoreFull):
+            agent.set_promotion(RULE)
+    assert (agent.core.setup.promotion, agent.core.asked_labels) == (None, ["service"])
+    assert agent.observe("good", reward=0.0) == 0.0
+    assert [row["executed"] for row in agent.journal() if row["step"] == 6] == [action]
+    agent.close()
+
+
 def looks(agent: el.Live) -> list[dict]:
     return [row["promotion"]["evidence"] for row in agent.journal() if "evidence" in row.get("promotion", {})]
 

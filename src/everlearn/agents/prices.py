@@ -96,6 +96,11 @@ class Prices:
         return (min(corners) / scale, max(corners) / scale), scale
 
     @property
+    def is_finite(self) -> bool:
+        """Whether the scale and the greatest multiplier are finite."""
+        return math.isfinite(self._scale) and math.isfinite(self._width / self._scale / LEAST_WEIGHT)
+
+    @property
     def rate(self) -> float:
         """The price of time, rho, in rewards per unit of time."""
         least, greatest = self._rates
@@ -181,7 +186,8 @@ def make_prices(reward: Reward, durations: object, cost_range: object, limit: ob
     times = (1.0, 1.0) if durations is None else reward_range(durations, "durations")
     require(times[0] > 0, "durations", durations, "give a least duration above 0")
     most = max(map(abs, rate_range((reward.low, reward.high), times))) * times[1]
-    require(math.isfinite(4.0 * most), "durations", durations, "rewards per unit of time are too large; narrow them")
+    fine = math.isfinite(4.0 * most / min(1.0, reward.high - reward.low))
+    require(fine, "durations", durations, "rewards per unit of time are too large; narrow them")
     if (cost_range is None) != (limit is None):
         missing = "cost_range" if cost_range is None else "limit"
         raise InputError(missing, None, "a limit and the range of the cost go together; give both, or neither")
@@ -194,7 +200,9 @@ def make_prices(reward: Reward, durations: object, cost_range: object, limit: ob
     least = rate_range(costs, times)[0]
     remedy = f"no policy can meet it, since the average cost is at least {least:g}; raise it"
     require(most_cost >= least, "limit", limit, remedy)
-    return Prices(reward, None if durations is None else times, costs, most_cost)
+    prices = Prices(reward, None if durations is None else times, costs, most_cost)
+    require(prices.is_finite, "limit", limit, "costs or the limit are too large or too small to compute; rescale them")
+    return prices
 
 
 def restore_prices(prices: Prices | None, algorithmic: Mapping[str, Any]) -> None:

@@ -263,10 +263,7 @@ class Live:
             core.apply(entry)
             self.store.append_one(core.number, entry)
         except Exception:
-            with suppress(EverlearnError):  # the next call then tries to recover again
-                self._recover()
-                if pending is not None and self.core.agent.pending is None:
-                    self.core.choose(asked)
+            self._undo(pending, asked)
             raise
         self._current = True
         if self.core.due:
@@ -274,6 +271,13 @@ class Live:
                 self.store.append([], [self.core])
             except StoreFull as error:  # the observation is safe without it, and the next observation tries again
                 LOG.warning("no snapshot at step %d: %s", self.core.step, error)
+
+    def _undo(self, pending: int | None, asked: int | None) -> None:
+        """Return to what is on disk, and to the action that was pending, after a call that failed."""
+        with suppress(EverlearnError):  # the next call then tries to recover again
+            self._recover()
+            if pending is not None and self.core.agent.pending is None:
+                self.core.choose(asked)
 
     def _look(self) -> None:
         """Let the promotion rule look at its evidence, if that is due; what was observed is safe in any case."""
@@ -333,9 +337,14 @@ class Live:
         """Set the promotion rule, or the same one again, so that it begins anew; None removes it."""
         with self._turn:
             known = Rule.read(rule)
-            entry, self._current = self.core.arm(known), False
-            self.store.arm(NAME, self.core, entry, known)
-            self.core.apply(entry)
+            entry, pending, asked = self.core.arm(known), self.core.agent.pending, self.core.asked
+            self._current = False
+            try:
+                self.store.arm(NAME, self.core, entry, known)
+                self.core.apply(entry)
+            except Exception:
+                self._undo(pending, asked)
+                raise
             self._current = True
 
     def report(self, confidence: float = 0.95) -> dict[str, Any]:
