@@ -331,6 +331,13 @@ MISTAKES: list[Mistake] = [
              "cost_range: None; a limit and the range of the cost go together; give both, or neither"),
     declared("a limit that cannot be met", "el.live('other', 'service-station', cost_range=(1, 2), limit=0.5)",
              "limit: 0.5; no policy can meet it, since the average cost is at least 1; raise it"),
+    declared("a limit that is too large to compute with",
+             "el.live('other', 'service-station', durations=(1, 8), cost_range=(0, 1), limit=1e308)",
+             "limit: 1e+308; costs or the limit are too large or too small to compute; rescale them"),
+    declared("a replay of a log whose reward is no number",
+             "open('log.jsonl', 'w').write('{\"observation\": 0, \"action\": 0, \"reward\": \"much\"}')\n"
+             "el.replay('log.jsonl', actions=[0], observations=[0], reward_range=(0, 1))",
+             "row 1 of the log: 'much'; give a finite number as its reward"),
     declared("an evaluation of an agent with durations",
              "el.live('timed', 'service-station', durations=(1, 8)).close()\nel.evaluate('timed', 'fast')",
              "agent: 'agent'; it has durations, and an evaluation is of reward per step; use another agent"),

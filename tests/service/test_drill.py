@@ -15,7 +15,7 @@ import pytest
 from everlearn.client import Client, ServiceError
 from everlearn.durable.checking import check
 from everlearn.durable.layout import stores_of
-from tests.service.conftest import Service, until
+from tests.service.conftest import STATION, Service, until
 from tests.service.test_chaos import world
 
 NAMES = ("a", "d")
@@ -113,3 +113,22 @@ def resume(service: Service, name: str, station, missing: int) -> None:
 def journal(service: Service, name: str) -> list[tuple[object, object]]:
     rows = service.call("GET", f"/v1/agents/{name}/journal").body.splitlines()
     return [(row["executed"], row["observation"]) for row in map(json.loads, rows)]
+
+
+def test_a_damaged_primary_does_not_replace_a_good_copy(start, follow, tmp_path):
+    service = start(directory=tmp_path / "primary")
+    service.create("a", STATION)
+    target = tmp_path / "kept" / "everlearn.db"
+    replica = follow(service.directory, target)
+    until(lambda: replica.copies)
+    service.stop()
+    before = len(replica.copies)
+    os.utime(service.directory / "everlearn.db")  # so that what the service wrote when it stopped is copied
+    until(lambda: len(replica.copies) > before)
+    kept = target.read_bytes()
+    database = service.directory / "everlearn.db"
+    content = bytearray(database.read_bytes())
+    content[content.index(b'"service-station"') + 3] ^= 1
+    database.write_bytes(content)
+    until(lambda: "the copy before it is kept" in (tmp_path / "following" / ".stderr").read_text())
+    assert target.read_bytes() == kept
