@@ -60,7 +60,7 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("observation,reward\nbusy,1\n", "header of the log: .* give observation and action"),
+        ("observation,reward\nbusy,1\n", "header of the log: .* has no column action"),
         ("observation,action,reward,weight\nbusy,slow,1,2\n", "header of the log"),
         (
             "observation,action,reward\nbusy,slow,1\nbusy,slow\n",
