@@ -284,6 +284,8 @@ class Core:
 
     def demote(self) -> Entry:
         """Return the entry that undoes a promotion: back to shadow mode; the rule rests until it is set again."""
+        remedy = "the agent was never promoted, so there is nothing to undo; set the mode to shadow, or remove the rule"
+        require(self.trial.promotions > 0, "mode", self.mode, remedy)
         return self.change_mode("shadow", {"event": "demoted", "reason": "an operator"})
 
     def arm(self, rule: Rule | None) -> Entry:
