@@ -245,6 +245,27 @@ def test_a_directory_without_shards_gets_some(start, tmp_path, runner):
     assert not (service.directory / "everlearn.db").exists()
 
 
+def test_a_directory_is_its_owners_and_is_restored_from_a_backup(start, tmp_path, runner):
+    """The steps of the runbook for a directory with shards."""
+    service = start("--shards", "2")
+    for name in NAMES:
+        service.create(name)
+    service.post("/v1/agents/a/step", {"step": 1, "observation": "arrival"})
+    place, copy = service.directory, tmp_path / "backups" / "copy"
+    assert runner(f"everlearn backup {place} {copy}", tmp_path).status == 0
+    service.post("/v1/agents/a/step", {"step": 2, "observation": "arrival"})
+    assert service.stop() == 0
+    for made in (place, copy):
+        for folder in (made, made / "shard-0", made / "shard-1"):
+            assert folder.stat().st_mode & 0o777 == 0o700, folder
+        assert (made / "shards.json").stat().st_mode & 0o777 == 0o600
+    place.rename(tmp_path / "old")
+    subprocess.run(["cp", "-a", copy, place], check=True)
+    checked = runner(f"everlearn check {place} --json", tmp_path)
+    assert (checked.status, len(json.loads(checked.stdout)["agents"])) == (0, len(NAMES))
+    assert start("--shards", "2").call("GET", "/v1/agents/a").json["step"] == 1
+
+
 def test_a_shard_that_is_gone_is_noticed(start, tmp_path, runner):
     service = start("--shards", "2")
     service.stop()
