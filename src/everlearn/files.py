@@ -37,10 +37,10 @@ def as_path(given: object) -> Path:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def replacing(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[IO[bytes]]:
     """Write to a temporary file beside ``path``, which is synced and renamed at the end, or removed on an error.
 
-    Missing parent folders are created.
+    Missing parent folders are created.  ``mode`` is that of the file, minus the user's umask.
     """
     target = as_path(path)
     if not target.name or target.is_dir():
@@ -48,7 +48,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     make_folder(target.parent)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     with _allowed(target):
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)  # minus the user's umask
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -32,15 +32,15 @@ def test_agreement_is_that_of_the_journal(tmp_path):
     with shadow(tmp_path, 1200) as agent:
         rows, report = [row for row in agent.journal() if row["kind"] == "observed"], agent.report()
     agreed = [row["proposed"] == row["executed"] for row in rows]
-    assert report["agreement"]["overall"] == pytest.approx(sum(agreed) / 1200)
-    assert report["agreement"]["recent"] == pytest.approx(sum(agreed[-1000:]) / 1000)
-    assert (report["agreement"]["steps"], report["agreement"]["recent_steps"]) == (1200, 1000)
-    for state in report["states"]:
+    assert report.agreement["overall"] == pytest.approx(sum(agreed) / 1200)
+    assert report.agreement["recent"] == pytest.approx(sum(agreed[-1000:]) / 1000)
+    assert (report.agreement["steps"], report.agreement["recent_steps"]) == (1200, 1000)
+    for state in report.states:
         own = [row for row in rows if row["state"] == state["state"]]
         assert state["visits"] == len(own)
         assert state["executed"] == sum(row["executed"] == state["action"] for row in own)
         assert state["agreement"] == sum(row["proposed"] == row["executed"] for row in own) / len(own)
-    assert el.shadow_report(tmp_path).to_dict() == report
+    assert el.shadow_report(tmp_path) == report
 
 
 def test_the_gain_covers_the_truth_and_says_that_it_is_in_sample(tmp_path):
@@ -54,13 +54,13 @@ def test_the_gain_covers_the_truth_and_says_that_it_is_in_sample(tmp_path):
 def test_with_a_rule_the_candidate_is_judged_by_later_steps(tmp_path):
     with shadow(tmp_path, 500, promotion={"every": 300, "gain": 0.9}) as agent:
         report = agent.report()
-    assert (report["gain"]["policy_step"], report["gain"]["steps"]) == (300, 200)
-    assert report["promotion"]["candidate_step"] == 300
-    assert not report["warnings"]
-    assert sum(row["visits"] for row in report["states"]) == 500
+    assert (report.gain["policy_step"], report.gain["steps"]) == (300, 200)
+    assert report.promotion["candidate_step"] == 300
+    assert not report.warnings
+    assert sum(row["visits"] for row in report.states) == 500
     with Reader(tmp_path) as reader:
         data = read_transitions(reader, 1)
-    for row in report["states"]:
+    for row in report.states:
         own = data.states == ["idle", "busy"].index(row["state"])
         assert row["executed"] == sum(data.actions[own] == ["slow", "fast"].index(row["action"]))
 
@@ -92,8 +92,8 @@ def test_rows_of_a_warm_start_are_not_what_the_controller_did(tmp_path):
         agent.act()
         agent.observe("idle", executed="slow", reward=0.25)
         after = agent.report()
-    assert (before["gain"]["steps"], after["gain"]["steps"]) == (200, 201)
-    assert after["gain"]["controller"] == pytest.approx(before["gain"]["controller"], abs=0.01)
+    assert (before.gain["steps"], after.gain["steps"]) == (200, 201)
+    assert after.gain["controller"] == pytest.approx(before.gain["controller"], abs=0.01)
 
 
 def test_where_the_data_cannot_tell_it_names_states_and_what_would_help(tmp_path):
@@ -116,6 +116,6 @@ def test_a_period_without_proposals_has_no_agreement(tmp_path):
         for _ in range(30):
             agent.observe("busy", executed="slow", reward=0.5)
         report = agent.report()
-        assert (report["first"], report["last"], report["agreement"]["overall"]) == (2, 31, None)
+        assert (report.first, report.last, report.agreement["overall"]) == (2, 31, None)
         with pytest.raises(InputError, match="confidence"):
             agent.report(confidence=2)

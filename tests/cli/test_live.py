@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import everlearn as el
 from everlearn.agents.registry import make_design
 from everlearn.cli.main import app
+from everlearn.durable import layout
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.tasks.registry import TASKS
@@ -59,6 +60,53 @@ def test_check_and_repair_a_damaged_one(directory, call, call_json):
     repaired = call("check", str(directory), "--repair")
     assert "agent agent: saved up to step 19, 12 rows are lost\n" in repaired
     assert call_json("check", str(directory))["sound"]
+
+
+@pytest.fixture
+def sharded(tmp_path):
+    place = tmp_path / "shards"
+    with el.live(place / "shard-0", task="service-station", seed=1) as agent:
+        agent.shadow()
+        for _ in range(200):
+            agent.act()
+            agent.observe("arrival", executed="slow")
+    with Store(place / "shard-1") as store:
+        store.create("other", make_setup(task="service-station"))
+    layout.record(place, 2)
+    return place
+
+
+def test_check_all_shards(sharded, call, call_json, refused):
+    printed = call("check", str(sharded)).splitlines()
+    agents = ["agent agent: step 200, 201 rows, 1 snapshots", "agent other: step 0, 0 rows, 1 snapshots"]
+    assert printed == [f"{sharded}: sound", *agents]
+    with el.live(sharded / "shard-0"):
+        assert call_json("check", str(sharded))["in_use"]
+    connection = sqlite3.connect(sharded / "shard-0" / "everlearn.db", isolation_level=None)
+    connection.execute("UPDATE journal SET reward = 0.125 WHERE seq = 20")
+    connection.close()
+    result = CliRunner().invoke(app, ["check", str(sharded)])
+    assert result.exit_code == 1
+    assert "damaged: shard-0/everlearn.db: table journal: agent agent: row 20: is damaged\n" in result.stdout
+    assert "everlearn check DIR/shard-0 --repair" in result.stdout
+    assert f"everlearn check {sharded}/shard-0 --repair" in refused("check", str(sharded), "--repair")
+    call("check", f"{sharded}/shard-0", "--repair")
+    assert call_json("check", str(sharded))["sound"]
+
+
+def test_an_agent_is_found_in_its_shard(sharded, call, call_json, refused, tmp_path):
+    named = (str(sharded), "--agent", "agent")
+    assert len(call("journal", *named).splitlines()) == 201
+    assert call_json("policy", *named)["step"] == 200
+    assert call_json("shadow", *named)["agreement"]["steps"] == 200
+    assert call_json("evaluate", *named, "--policy", "0=slow,1=slow")["steps"] == 200
+    assert call_json("replay", *named)["rows"] == 200
+    assert call("accept", *named) == "nothing changed\n"
+    (tmp_path / "log.csv").write_text("observation,action\narrival,fast\n")
+    assert call_json("warm", str(sharded), str(tmp_path / "log.csv"), "--agent", "other")["step"] == 1
+    for command in ("journal", "policy", "shadow", "replay"):
+        assert "there are 2 agents; name one: agent, other" in refused(command, str(sharded))
+        assert "there is no agent 'nobody'" in refused(command, str(sharded), "--agent", "nobody")
 
 
 def test_backup(directory, tmp_path, call, call_json):

@@ -151,11 +151,36 @@ def test_two_clients_of_one_agent_are_told_of_each_other(service, client):
 
 
 def test_in_shadow_somebody_must_say_what_was_done(client):
-    assert client.mode("shadow")["mode"] == "shadow"
+    client.shadow()
+    assert client.mode == "shadow"
     client.act()
     with pytest.raises(InputError, check=refusal("executed")):
         client.observe("arrival")
     assert client.observe("arrival", executed="slow") == 1.0
+
+
+def test_the_mode_is_that_of_the_last_answer_and_is_requested_if_there_was_none(service, client):
+    with Client(service.url, client.agent, deadline=60) as operator:
+        assert operator.mode == "learn"
+        operator.freeze()
+        assert operator.mode == "frozen"
+        assert client.mode == "frozen"  # nothing was heard before
+        operator.shadow()
+        assert client.mode == "frozen"
+        client.act()
+        assert client.mode == "shadow"
+        client.observe("arrival", executed="slow")
+        operator.learn()
+        client.step("arrival", executed="slow")
+        assert (client.mode, operator.mode, operator.inspect()["mode"]) == ("learn", "learn", "learn")
+
+
+def test_the_mode_is_no_longer_a_method(client):
+    with pytest.raises(InputError, match=r"learn\(\), freeze\(\) or shadow\(\)", check=refusal("mode")):
+        client.mode("shadow")
+    assert client.mode == "learn"
+    with pytest.raises(Unreachable):
+        _ = Client(NOBODY, "a", deadline=0.1).mode
 
 
 def test_what_the_service_refuses_is_not_repeated(service):

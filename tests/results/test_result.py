@@ -83,10 +83,20 @@ def test_the_same_run_is_equal_and_another_is_not():
 
 def test_a_data_frame_has_a_row_for_each_run_and_time():
     frame = result().to_pandas()
-    assert list(frame.columns) == ["task", "agent", "run", "t", "total_reward", "average_reward", "regret"]
+    assert list(frame.columns) == [
+        "task",
+        "agent",
+        "run",
+        "t",
+        "total_reward",
+        "average_reward",
+        "regret",
+        "regret_upper",
+    ]
     assert frame[frame.run == 1].total_reward.tolist() == TOTALS[1].tolist()
     assert frame[frame.t == 8].average_reward.tolist() == [1, 0.5, 1.5]
     assert frame[frame.run == 0].regret.tolist() == [-0.5, -1, -4]
+    assert frame.regret_upper.isna().all()  # the optimum is known exactly
     assert result(references={}).to_pandas().regret.isna().all()
 
 

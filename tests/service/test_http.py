@@ -558,3 +558,17 @@ class TestPreconditions:
         service.create(agent)
         service.post(path(agent, "/observe"), {"step": 1, "observation": "arrival"})
         assert delete(If_Match=tag).status == 412
+
+
+def test_of_an_unknown_key_the_nearest_known_one_is_named(service, agent):
+    def message(where, body):
+        reply = service.call("POST", where, body)
+        assert (reply.status, reply.json["error"]) == (422, "input")
+        return reply.json["message"]
+
+    setup = {"action": ["a"], "promotion": {"gian": 1}}
+    said = message("/v1/agents", {"name": "new", "setup": setup})
+    assert "setup.action: unknown key; did you mean actions?" in said
+    assert "setup.promotion.gian: unknown key; did you mean gain?" in said
+    assert message("/v1/agents", {"name": "new", "setup": {}, "zzz": 1}) == "zzz: unknown key; known: name, setup"
+    assert message(path(agent, "/act"), {"stp": 1}) == "stp: unknown key; did you mean step?"

@@ -143,12 +143,13 @@ def test_a_look_that_cannot_be_computed_is_no_evidence_and_the_others_do_not_wai
 def test_the_client_reports_sets_and_demotes(service):
     with closing(el.Client(service.url, "told", deadline=60)) as client:
         client.create(SETUP)
-        client.mode("shadow")
+        client.shadow()
         shadow(service, "told", 1, 40)
         assert client.report()["agreement"]["steps"] == 40
         assert client.promotion(RULE)["promotion"]["armed"]
         with pytest.raises(InputError, match="never promoted"):
             client.demote()
+        assert client.mode == "shadow"
         assert client.promotion(None)["promotion"] is None
 
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,29 @@ def test_every_answer_has_each_header_once(sharded):
     connection.close()
 
 
+def test_a_request_that_is_passed_on_is_answered_as_any_other(sharded):
+    """HEAD, whose answer has a length and no body; and a header that only shards may send, of any length."""
+    with closing(http.client.HTTPConnection("127.0.0.1", sharded.port, timeout=60)) as connection:
+        for name in "adad":
+            connection.request("HEAD", f"/v1/agents/{name}")
+            assert connection.getresponse().read() == b""
+            connection.request("GET", f"/v1/agents/{name}", headers={"X-Everlearn-Hops": "9" * 5_000})
+            assert json.loads(connection.getresponse().read())["name"] == name
+
+
+def test_rates_are_limited_where_a_request_arrives(start):
+    """Senders of requests that are passed on have no address there, and must not share one limit."""
+    service = start("--shards", "2", "--max-rate", "1", "--max-burst", "20")
+    with closing(http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)) as connection:
+        statuses = {asked(connection, "GET", f"/v1/agents/{name}")[0] for name in "a" + "d" * 19}
+    assert statuses == {404}
+    address = ("127.0.0.2", 0)
+    with closing(
+        http.client.HTTPConnection("127.0.0.1", service.port, timeout=60, source_address=address)
+    ) as connection:
+        assert [asked(connection, "GET", f"/v1/agents/{name}")[0] for name in "ad" * 10] == [404] * 20
+
+
 def test_a_real_client_follows_no_redirect_and_needs_none(sharded):
     """Ask curl, which knows nothing of shards, for all agents over one connection."""
     addresses = [f"{sharded.url}/v1/agents/{name}" for name in NAMES]
@@ -243,6 +267,27 @@ def test_a_directory_without_shards_gets_some(start, tmp_path, runner):
     with pytest.raises(LiveError, match="shards"):
         el.live(service.directory, task="service-station")
     assert not (service.directory / "everlearn.db").exists()
+
+
+def test_a_directory_is_its_owners_and_is_restored_from_a_backup(start, tmp_path, runner):
+    """The steps of the runbook for a directory with shards."""
+    service = start("--shards", "2")
+    for name in NAMES:
+        service.create(name)
+    service.post("/v1/agents/a/step", {"step": 1, "observation": "arrival"})
+    place, copy = service.directory, tmp_path / "backups" / "copy"
+    assert runner(f"everlearn backup {place} {copy}", tmp_path).status == 0
+    service.post("/v1/agents/a/step", {"step": 2, "observation": "arrival"})
+    assert service.stop() == 0
+    for made in (place, copy):
+        for folder in (made, made / "shard-0", made / "shard-1"):
+            assert folder.stat().st_mode & 0o777 == 0o700, folder
+        assert (made / "shards.json").stat().st_mode & 0o777 == 0o600
+    place.rename(tmp_path / "old")
+    subprocess.run(["cp", "-a", copy, place], check=True)
+    checked = runner(f"everlearn check {place} --json", tmp_path)
+    assert (checked.status, len(json.loads(checked.stdout)["agents"])) == (0, len(NAMES))
+    assert start("--shards", "2").call("GET", "/v1/agents/a").json["step"] == 1
 
 
 def test_a_shard_that_is_gone_is_noticed(start, tmp_path, runner):

@@ -22,7 +22,7 @@ from everlearn.analysis.past import choose_agent, rewards_of
 from everlearn.analysis.weighted import Weighted, weighted
 from everlearn.durable.declaration import reward_function
 from everlearn.durable.entry import PROPENSITY
-from everlearn.durable.reader import Reader
+from everlearn.durable.reader import Reader, store_of
 from everlearn.durable.setup import Setup, simple
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import policy_table as greedy_policy
@@ -151,7 +151,7 @@ def evaluate(
         return evaluate_setups(directory, {setup_text(setup): setup}, **given, reward=reward)[0]
     level = confidence_level(confidence)
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
-    with Reader(directory) as reader:
+    with Reader(store_of(directory, agent)) as reader:
         record = reader.enrolled(choose_agent(reader, agent))
         stored = record.stored_setup()
         require_per_step(stored, record.name)

@@ -17,7 +17,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Outcome
 from everlearn.durable.logs import outcome_of, read_log
-from everlearn.durable.reader import Reader
+from everlearn.durable.reader import Reader, store_of
 from everlearn.durable.setup import Setup
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.engine.studying import Lessons
@@ -46,7 +46,7 @@ def read_past(
     directory: str | os.PathLike[str], name: str | None = None, first: int | None = None, last: int | None = None
 ) -> Past:
     """Return what the journal of a durable agent tells, by the name of the agent."""
-    with Reader(directory) as reader:
+    with Reader(store_of(directory, name)) as reader:
         record = reader.enrolled(choose_agent(reader, name))
         setup, data = record.stored_setup(), read_transitions(reader, record.number, first, last)
     if not data.rewards.size:

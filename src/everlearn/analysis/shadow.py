@@ -20,7 +20,7 @@ from everlearn.analysis.past import choose_agent
 from everlearn.durable import database
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Kind, Mode
-from everlearn.durable.reader import Reader
+from everlearn.durable.reader import Reader, store_of
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import greedy_actions, promotion
 from everlearn.errors import InputError
@@ -127,7 +127,7 @@ def shadow_report(
     (True, 0.5, 300)
 
     """
-    with Reader(directory) as reader:
+    with Reader(store_of(directory, agent)) as reader:
         name = choose_agent(reader, agent)
         return report_of(reader, name, reader.look(name), confidence, first, last)
 

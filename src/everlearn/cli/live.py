@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,8 +26,8 @@ def accept(directory: Directory, agent: AgentName = None, as_json: AsJson = Fals
     """Accept that the setup of a durable agent has changed, so that it can resume; record the change in its journal."""
     from everlearn.durable.store import Store
 
-    name = _choose_agent(directory, agent)
-    with Store(directory) as store:
+    place, name = _find_agent(directory, agent)
+    with Store(place) as store:
         before = store.enrolled(name).changed
         core = store.open(name, accept=True)
         accepted = store.enrolled(name).changed != before
@@ -80,6 +81,9 @@ def check(
     from everlearn.durable.repair import repair as repair_directory
 
     report = check_directory(directory)
+    if repair and (shards := _damaged_shards(report)):
+        command = f"everlearn check {directory}/{shards[0]} --repair"
+        raise LiveError(f"{directory}: {', '.join(shards)} damaged; repair each shard by itself, as in {command}")
     repaired = repair_directory(directory) if repair and not report.sound else None
     if as_json:
         print_json({**report.to_dict(), "repaired": repaired})
@@ -87,6 +91,10 @@ def check(
         _print_report(report, repaired)
     if repaired is None and not report.sound:
         raise typer.Exit(DAMAGED)
+
+
+def _damaged_shards(report: Report) -> list[str]:
+    return sorted({damage.file.partition("/")[0] for damage in report.findings if "/" in damage.file})
 
 
 def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
@@ -99,7 +107,10 @@ def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
     if repaired is None:
         _print_agents(report.agents)
         if not report.sound:
-            typer.echo("To resume from what is undamaged, and keep the damaged file: everlearn check DIR --repair")
+            for place in [f"DIR/{shard}" for shard in _damaged_shards(report)] or ["DIR"]:
+                typer.echo(
+                    f"To resume from what is undamaged, and keep the damaged file: everlearn check {place} --repair"
+                )
     else:
         typer.echo(f"repaired; the damaged file is kept as {repaired['damaged_file']}")
         for agent in repaired["agents"]:
@@ -129,7 +140,7 @@ def journal(
     """Print what a durable agent did and observed, one line per step; --json prints JSON lines."""
     from everlearn.durable.audit import export
 
-    for row in export(directory, _choose_agent(directory, agent), first, last):
+    for row in export(*_find_agent(directory, agent), first, last):
         documents().write((json.dumps(row) if as_json else _journal_line(row)) + "\n")
 
 
@@ -156,8 +167,9 @@ def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = Fals
     from everlearn.durable.views import policy_table
     from everlearn.labels import show
 
-    with Reader(directory) as reader:
-        table = policy_table(reader.look(_choose_agent(directory, agent)))
+    place, name = _find_agent(directory, agent)
+    with Reader(place) as reader:
+        table = policy_table(reader.look(name))
     if as_json:
         print_json(table)
         return
@@ -179,8 +191,8 @@ def warm(
     from everlearn.durable.logs import read_log, warmed
     from everlearn.durable.store import Store
 
-    name = _choose_agent(directory, agent)
-    with Store(directory) as store:
+    place, name = _find_agent(directory, agent)
+    with Store(place) as store:
         core = store.open(name)
         copy, entries = warmed(core, read_log(file, core))
         store.append([(copy.number, entry) for entry in entries], [copy])
@@ -190,14 +202,15 @@ def warm(
         typer.echo(f"learned from {len(entries):,} rows; step {copy.step:,}")
 
 
-def _choose_agent(directory: str, agent: str | None) -> str:
-    """Return the name of the agent that was passed, or of the only one in the directory."""
-    from everlearn.durable.reader import Reader
+def _find_agent(directory: str, agent: str | None) -> tuple[Path, str]:
+    """Return the directory of the agent that was passed, or of the only one there is, and its name."""
+    from everlearn.durable.reader import Reader, store_of
 
-    with Reader(directory) as reader:
+    place = store_of(directory, agent)
+    with Reader(place) as reader:
         names: list[str] = reader.names()
     if agent is not None:
-        return agent
+        return place, agent
     if len(names) != 1:
         raise LiveError(f"{directory}: there are {len(names)} agents; name one with --agent: {', '.join(names)}")
-    return names[0]
+    return place, names[0]

@@ -78,7 +78,6 @@ class Client(Operator):
         self._allowed: list[Label] | None = None
         self._state: Label | None = None
         self._observation: Label | None = None
-        self._mode = "learn"
 
     def __repr__(self) -> str:
         """Return one line: the agent, the service and how many observations wait; never the token."""
@@ -211,7 +210,7 @@ class Client(Operator):
         """Take the action that the service proposed, or else that of the fallback."""
         if answer is not None:
             self._step, self._pending = int(answer["step"]), as_label(answer["action"])
-            self._state, self._mode = as_label(answer["state"]), str(answer["mode"])
+            self._state = as_label(self._hear(answer)["state"])
             self._allowed = answer.get("allowed")  # of a call that was pending, those of whoever made it
         elif self._fallback is None:
             raise Unreachable(f"{self.agent}: no action within {self.deadline} seconds, and there is no fallback")

@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from everlearn.client.connection import Connection, ServiceError, Unreachable
-from everlearn.errors import require
+from everlearn.errors import InputError, require
+
+
+class Mode(str):
+    """The mode of an agent, a string; in 0.1 ``mode`` was a method, and a call says what to call now."""
+
+    __slots__ = ()
+
+    def __call__(self, mode: object) -> NoReturn:
+        """Raise: a mode can be read, not called."""
+        raise InputError("mode", mode, "mode is the present mode; change it with learn(), freeze() or shadow()")
 
 
 class Operator:
@@ -23,6 +33,7 @@ class Operator:
         require(deadline > 0, "deadline", deadline, "give a positive number of seconds")
         self.agent, self.deadline = agent, deadline
         self._connection = Connection(url, token)
+        self._mode: str | None = None
 
     def create(self, setup: Mapping[str, Any]) -> dict[str, Any]:
         """Create the agent; it is no error if it exists already with the same setup."""
@@ -31,15 +42,34 @@ class Operator:
 
     def inspect(self) -> dict[str, Any]:
         """Return what the agent knows."""
-        return self._document("GET")
+        return self._hear(self._document("GET"))
 
     def policy(self) -> dict[str, Any]:
         """Return the greedy policy as a table, which another client can take as its fallback."""
         return self._document("GET", "/policy")
 
-    def mode(self, mode: str) -> dict[str, Any]:
-        """Set the mode of the agent: ``learn``, ``frozen`` or ``shadow``."""
-        return self._document("PUT", "/mode", {"mode": mode})
+    @property
+    def mode(self) -> str:
+        """The mode of the agent as last heard: ``learn``, ``frozen`` or ``shadow``.  It is requested if it is unknown.
+
+        Every answer to ``act`` and ``step`` has the mode at that step.
+        """
+        return Mode(self.inspect()["mode"] if self._mode is None else self._mode)
+
+    def learn(self) -> None:
+        """Switch to learn mode (the initial mode): the agent chooses actions and learns."""
+        self._change_mode("learn")
+
+    def freeze(self) -> None:
+        """Switch to frozen mode: the agent acts greedily and does not learn; observations are still recorded."""
+        self._change_mode("frozen")
+
+    def shadow(self) -> None:
+        """Switch to shadow mode: the agent proposes actions and learns, but another controller decides.
+
+        Pass ``executed`` to every ``observe``.
+        """
+        self._change_mode("shadow")
 
     def promotion(self, rule: Mapping[str, Any] | None) -> dict[str, Any]:
         """Set the rule by which the agent in shadow mode takes control, or the same one again; None removes it."""
@@ -47,7 +77,7 @@ class Operator:
 
     def demote(self) -> dict[str, Any]:
         """Return to shadow mode after a promotion; the promotion rule rests until it is set again."""
-        return self._change("POST", "/demote", None)
+        return self._hear(self._change("POST", "/demote", None))
 
     def report(self) -> dict[str, Any]:
         """Return how the agent in shadow mode compares with the controller in charge; allow some seconds for it."""
@@ -80,23 +110,34 @@ class Operator:
         """
         if isinstance(to, int):
             return self._document("POST", "/move", {"shard": to})
+        other = Operator(to, self.agent, token=token, deadline=self.deadline)
         try:
+            other._require_entry()
             luggage = bytes(self._request("POST", self._path("/move"), {"to": to}))
         except ServiceError as error:
+            other._connection.close()
             if error.document.get("to") == to:
                 return {"name": self.agent, "to": to}  # it was moved there before
             raise
-        other = Operator(to, self.agent, token=token, deadline=self.deadline)
         try:
             other._document("PUT", "/arrival", luggage)
         except Unreachable:
             raise  # whether it has arrived is unknown, and the same call again will tell
         except ServiceError:
-            self._document("DELETE", "/move")  # it was refused there, and stays here
+            other._document("DELETE", f"/arrival?move={json.loads(luggage)['move']}")  # raises if it is there
+            self._document("DELETE", "/move")  # it will never arrive there, and stays here
             raise
         finally:
             other._connection.close()
         return self._document("POST", "/moved", {"move": json.loads(luggage)["move"]})
+
+    def _require_entry(self) -> None:
+        """Raise if the service cannot take an agent of this name, as for want of a token, before anything is begun."""
+        try:
+            self._document("PUT", "/arrival", b"")
+        except ServiceError as error:
+            if error.status != 422:  # it has looked at what was sent, which is nothing
+                raise
 
     def stay(self, to: str, *, token: str | None = None) -> None:
         """Cancel a move to another service that was interrupted; that service refuses the move from now on."""
@@ -115,6 +156,14 @@ class Operator:
         except ServiceError as error:
             if error.status != 404 or error.attempts == 1:
                 raise  # otherwise the answer to the first attempt was lost
+
+    def _change_mode(self, mode: str) -> None:
+        self._hear(self._document("PUT", "/mode", {"mode": mode}))
+
+    def _hear(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Remember the mode, if an answer names it."""
+        self._mode = document.get("mode", self._mode)
+        return document
 
     def _change(self, method: str, rest: str, body: object) -> dict[str, Any]:
         """Request a change of the agent as it is now."""

@@ -49,6 +49,7 @@ def backup(directory: str | os.PathLike[str], file: str | os.PathLike[str]) -> d
         return _backup(source, target)
     if target.is_file() or target.resolve() == source.resolve():
         raise InputError("file", str(target), "the directory has shards: name another directory for their copies")
+    make_folder(target, 0o700)
     copies = [_backup(store, target / store.name / FILE) for store in layout.stores_of(source)]
     layout.record(target, shards)
     agents = [agent for copy in copies for agent in copy["agents"]]
@@ -95,7 +96,7 @@ def _backup(directory: Path, target: Path) -> dict[str, Any]:
     source = directory / FILE
     if target.is_dir() or target.resolve().parent == source.resolve().parent:
         raise InputError("file", str(target), "name a file outside the directory that is backed up")
-    make_folder(target.parent)
+    make_folder(target.parent, 0o700)
     part = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     with errors(target):
         try:

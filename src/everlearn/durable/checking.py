@@ -27,7 +27,7 @@ from everlearn.durable.database import (
     viewed,
 )
 from everlearn.durable.entry import first_check
-from everlearn.durable.layout import refuse_shards
+from everlearn.durable.layout import shards_of, stores_of
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import UNREADABLE, AgentRecord, is_whole, read_rows, scan_rows, scan_snapshots
 from everlearn.durable.wal import inspect
@@ -80,7 +80,7 @@ class Report(NamedTuple):
 
 
 def check(directory: str | os.PathLike[str]) -> Report:
-    """Check a directory; another process may hold it.
+    """Check a directory, and all its shards if it has some; another process may hold it.
 
     Examples
     --------
@@ -98,13 +98,25 @@ def check(directory: str | os.PathLike[str]) -> Report:
     path = place / FILE
     with ExitStack() as held, errors(path):
         if not path.is_file():
-            refuse_shards(place)
+            if shards_of(place):
+                return _joined(place, [check(shard) for shard in stores_of(place)])
             raise LiveError(f"{path}: there is no such file")
         try:
             held.enter_context(working(place, patience=PATIENCE))
         except Held:
             return _report(path, held.enter_context(closing(connect_to_read(path))), in_use=True, replay=True)
         return _report(path, held.enter_context(viewed(path)), in_use=False, replay=True)
+
+
+def _joined(place: Path, reports: list[Report]) -> Report:
+    """Return one report of all shards, in which the files have the names of their shards."""
+    lists: dict[str, list[Damage]] = {"findings": [], "warnings": []}
+    for report in reports:
+        for name, joined in lists.items():
+            shard = Path(report.directory).name
+            joined += [damage._replace(file=f"{shard}/{damage.file}") for damage in getattr(report, name)]
+    in_use = any(report.in_use for report in reports)
+    return Report(str(place), in_use, **lists, agents=[agent for report in reports for agent in report.agents])
 
 
 def check_file(path: Path) -> Report:

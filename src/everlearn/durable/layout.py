@@ -50,7 +50,7 @@ def shards_of(directory: Path) -> int:
 
 def record(directory: Path, shards: int) -> None:
     """Record the number of shards of a directory."""
-    with replacing(directory / RECORD) as file:
+    with replacing(directory / RECORD, 0o600) as file:
         file.write(json.dumps({"shards": shards}).encode() + b"\n")
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from everlearn.agents.agent import whole
 from everlearn.durable import audit, views
@@ -27,6 +27,9 @@ from everlearn.files import as_path, replacing
 from everlearn.protocol import Label
 from everlearn.registry import MOST_STEPS
 from everlearn.tasks.registry import TASKS
+
+if TYPE_CHECKING:
+    from everlearn.analysis.shadow import ShadowReport
 
 LOG = logging.getLogger("everlearn.durable")
 
@@ -359,15 +362,15 @@ class Live:
             if known is not None and self.core.mode != "shadow":
                 LOG.warning("the promotion rule rests: it begins when the agent changes to shadow mode, by shadow()")
 
-    def report(self, confidence: float = 0.95) -> dict[str, Any]:
-        """Return how the agent in shadow mode compares with the controller in charge, as a JSON document.
+    def report(self, confidence: float = 0.95) -> ShadowReport:
+        """Return how the agent in shadow mode compares with the controller in charge.
 
-        See :func:`everlearn.shadow_report`.
+        It is what :func:`everlearn.shadow_report` returns for the directory.
         """
         from everlearn.analysis.shadow import report_of
 
         with self._turn:
-            return report_of(self.store, NAME, self.core, confidence).to_dict()
+            return report_of(self.store, NAME, self.core, confidence)
 
     def _change_mode(self, mode: str) -> None:
         with self._turn:

@@ -17,7 +17,7 @@ from typing import Any, Self
 from everlearn.durable import database, heads
 from everlearn.durable.core import Core
 from everlearn.durable.entry import MODES, Entry, Kind
-from everlearn.durable.layout import refuse_shards
+from everlearn.durable.layout import refuse_shards, shards_of, stores_of
 from everlearn.durable.records import (
     PAGE,
     UNREADABLE,
@@ -30,7 +30,7 @@ from everlearn.durable.records import (
 )
 from everlearn.durable.setup import MOST_DELAY, Setup
 from everlearn.durable.wal import refuse_damage
-from everlearn.errors import Corrupt, Failed, LiveError, SnapshotError
+from everlearn.errors import Corrupt, Failed, InputError, LiveError, SnapshotError
 from everlearn.locks import unless_held
 
 LOG = logging.getLogger("everlearn.durable")
@@ -305,3 +305,27 @@ class Reader:
 def _end_reading(connection: sqlite3.Connection) -> None:
     if connection.in_transaction:  # an error may have ended it
         connection.execute("ROLLBACK")
+
+
+def store_of(directory: str | os.PathLike[str], agent: str | None) -> Path:
+    """Return the directory of the store that has an agent: that of its shard, or the directory if it has no shards.
+
+    Without a name it is that of the only agent.
+    """
+    place = Path(directory)
+    if database.is_begun(place) or not shards_of(place):
+        return place
+    names: dict[Path, list[str]] = {}
+    for store in stores_of(place):
+        with Reader(store) as reader:
+            names[store] = reader.names()
+    known = sorted(name for each in names.values() for name in each)
+    if agent is None and len(known) != 1:
+        raise InputError("agent", None, f"there are {len(known)} agents; name one: {', '.join(known)}")
+    found = [store for store, each in names.items() if (agent or known[0]) in each]
+    if len(found) > 1:
+        both = " and ".join(store.name for store in found)
+        raise LiveError(f"{place}: agent {agent!r} is in {both}; start the service, which completes a move")
+    if not found:
+        raise LiveError(f"{place}: there is no agent {agent!r}")
+    return found[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from typing_extensions import TypeAliasType
@@ -417,3 +418,21 @@ class Alive(BaseModel):
 
     status: str
     quarantined: int = Field(0, description="How many agents do not work because their designs failed.")
+
+
+def known_keys(title: str, location: Sequence[int | str]) -> list[str]:
+    """Return the keys that are known where an error of pydantic has found another one; none if that is no model here.
+
+    Examples
+    --------
+    >>> known_keys("CreateIn", ("stup",)), "actions" in known_keys("CreateIn", ("setup", "action"))
+    (['name', 'setup'], True)
+
+    """
+    kinds: tuple[Any, ...] = (globals().get(title.removeprefix("nullable[").removesuffix("]")),)
+    for part in (*location[:-1], None):
+        model = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Body)), None)
+        fields = {} if model is None else model.model_fields
+        inside = fields[part].annotation if part in fields else None
+        kinds = (inside, *get_args(inside))
+    return [*fields]

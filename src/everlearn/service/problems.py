@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from pydantic import ValidationError
@@ -29,6 +30,7 @@ from everlearn.errors import (
 from everlearn.service.agents import Missing, Moved, Moving, Stale, Taken
 from everlearn.service.committer import Busy
 from everlearn.service.logs import LOG
+from everlearn.service.models import known_keys
 from everlearn.service.operations import Asked
 from everlearn.service.sandbox import Refused, Untried
 
@@ -156,7 +158,18 @@ def _invalid(error: ValidationError) -> str:
     if error.error_count() > MOST_ERRORS:
         return f"{error.error_count():,} parts of the body cannot be used; see /openapi.json for what is read"
     parts = error.errors(include_url=False, include_context=False, include_input=False)[:5]
-    return "; ".join(f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {each['msg']}" for each in parts)
+    return "; ".join(
+        f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {_reason(error.title, each)}" for each in parts
+    )
+
+
+def _reason(title: str, part: Mapping[str, Any]) -> str:
+    """Return what is wrong with a part of a body; of an unknown key, which known one is probably meant."""
+    known = known_keys(title, part["loc"]) if part["type"] == "extra_forbidden" else []
+    if not known:
+        return str(part["msg"])
+    near = get_close_matches(str(part["loc"][-1]), known, n=1, cutoff=0.5)
+    return f"unknown key; {f'did you mean {near[0]}?' if near else 'known: ' + ', '.join(known)}"
 
 
 def _of_the_store(scope: Scope, error: Exception) -> Answer:

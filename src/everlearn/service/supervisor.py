@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from everlearn._version import __version__
 from everlearn.durable.layout import shard_directory
 from everlearn.errors import EverlearnError, LiveError
-from everlearn.files import refuse_unwritable
+from everlearn.files import make_folder, refuse_unwritable
 from everlearn.locks import working
 from everlearn.service.front import Front, refuse
 from everlearn.service.logs import log
@@ -223,6 +223,7 @@ def serve_shards(directory: Path, settings: Settings, shards: int) -> None:
     """Serve the agents of a directory with several processes, on one address, until SIGTERM or SIGINT."""
     refuse_unwritable(directory)
     with bind(settings.host, settings.port) as listener:
+        make_folder(directory, 0o700)
         adopt_store(directory)
         with working(directory):
             placement = lay_out(directory, shards)
