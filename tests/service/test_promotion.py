@@ -10,8 +10,8 @@ import pytest
 
 import everlearn as el
 from everlearn.analysis.promotion import answer
+from everlearn.client.connection import ServiceError
 from everlearn.durable.setup import make_setup
-from everlearn.errors import InputError
 from everlearn.service import management
 from everlearn.service.agents import Agents
 from everlearn.service.promotion import _due, _record
@@ -147,7 +147,7 @@ def test_the_client_reports_sets_and_demotes(service):
         shadow(service, "told", 1, 40)
         assert client.report()["agreement"]["steps"] == 40
         assert client.promotion(RULE)["promotion"]["armed"]
-        with pytest.raises(InputError, match="never promoted"):
+        with pytest.raises(ServiceError, match="never promoted"):
             client.demote()
         assert client.mode == "shadow"
         assert client.promotion(None)["promotion"] is None
