@@ -12,11 +12,13 @@ import pytest
 
 from everlearn.client import Client, ServiceError
 from everlearn.client.operator import Operator
+from everlearn.durable import moving
 from everlearn.durable.checking import check
 from everlearn.durable.layout import stores_of
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import LiveError
+from everlearn.service.placement import Placement
 from tests.service.conftest import STATION, Service, until
 from tests.service.test_chaos import SETUP, assert_same_state, undisturbed, world
 from tests.service.test_shards import names_in, processes, shard_of
@@ -255,6 +257,88 @@ class TestBetweenShards:
         move(service, "a", 1 - here)
         assert service.post("/v1/agents/a/act")["step"] == 1
         assert shard_of(service, "a") == 1 - here
+
+    def test_a_shard_can_be_given_up_after_its_agents_were_moved(self, start):
+        """What was in it twice removed, or deleted there, is still noted by the first shard."""
+        service = start("--shards", "3")
+        first, second = [name for name in map(str, range(100)) if Placement(3).owner(name) == 0][:2]
+        for name in (first, second):
+            service.create(name, STATION)
+            move(service, name, 2)
+        move(service, first, 1)
+        service.call("DELETE", f"/v1/agents/{second}?confirm={second}")
+        service.stop()
+        service = start("--shards", "2")
+        for _ in range(3):
+            assert service.call("GET", f"/v1/agents/{first}").status == 200
+            assert service.call("GET", f"/v1/agents/{second}").status == 404
+        service.create(second, STATION)
+
+    def test_a_shard_that_there_is_not_does_no_harm(self, start):
+        service = start("--shards", "2")
+        for name in "ab":
+            service.create(name, STATION)
+        luggage = json.loads(begin(service, "a", "shard-77"))
+        begin(service, "b", "shard-77")
+        service.post("/v1/agents/a/moved", {"move": luggage["move"]})
+        assert service.call("POST", "/v1/agents/a/act").status == 308
+        service.stop()
+        service = start("--shards", "2")
+        assert service.call("POST", "/v1/agents/a/act").status == 404
+        assert service.call("POST", "/v1/agents/b/act").status == 200
+
+    def test_a_repeated_move_that_is_refused_does_not_bring_the_agent_back(self, start):
+        """A move has arrived, the answer was lost, and the agent has moved on before the move is repeated."""
+        service = start("--shards", "3")
+        name = next(name for name in map(str, range(100)) if Placement(3).owner(name) == 0)
+        service.create(name, STATION)
+        luggage = begin(service, name, "shard-1")
+        service.stop()
+        put_into(service.directory / "shard-1", luggage)
+        with Store(service.directory / "shard-1") as store:  # as if it had moved on
+            notes_of_departure(store, name)
+        service = start("--shards", "3", before=WITHOUT_FINISHING)
+        assert service.call("POST", f"/v1/agents/{name}/move", {"shard": 1}).status == 409
+        assert service.call("POST", f"/v1/agents/{name}/act").json["error"] == "moving"
+
+
+WITHOUT_FINISHING = "import everlearn.service.placement as p; p._finish_moves = lambda stores: None\n"
+"""Python that leaves moves as they are, as a start of one shard alone does."""
+
+
+def notes_of_departure(store: Store, name: str) -> None:
+    moving.begin(store, name, "shard-2")
+    moving.complete(store, name)
+
+
+def test_a_repeated_move_that_is_refused_leaves_one_owner(start, tmp_path):
+    """A move has arrived, the answer was lost, and the agent has moved on before the move is repeated."""
+    first, second, third = (start(directory=tmp_path / name) for name in ("first", "second", "third"))
+    first.create("a", STATION)
+    assert arrive(second, "a", begin(first, "a", second.url)).json["new"]
+    move(second, "a", third.url)
+    with pytest.raises(ServiceError):
+        move(first, "a", second.url)
+    assert first.call("POST", "/v1/agents/a/act").json["error"] == "moving"
+    assert third.post("/v1/agents/a/act")["step"] == 1
+
+
+def test_a_move_without_a_token_for_the_other_service_is_not_begun(start, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.touch(0o600)
+    tokens.write_text("0123456789abcdef-reader scope=read\n")
+    first, second = (
+        start(directory=tmp_path / "first"),
+        start("--token-file", str(tokens), directory=tmp_path / "second"),
+    )
+    first.create("a", STATION)
+    operator = Operator(first.url, "a", deadline=60)
+    with closing(operator._connection):
+        for token, status in ((None, 401), ("0123456789abcdef-reader", 403)):
+            with pytest.raises(ServiceError) as refused:
+                operator.move(second.url, token=token)
+            assert refused.value.status == status
+            assert first.call("POST", "/v1/agents/a/act").status == 200
 
 
 def put_into(directory: Path, luggage: bytes) -> None:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,29 @@ def test_every_answer_has_each_header_once(sharded):
         assert sorted(names) == sorted(set(names)), path
         assert "x-content-type-options" in names
     connection.close()
+
+
+def test_a_request_that_is_passed_on_is_answered_as_any_other(sharded):
+    """HEAD, whose answer has a length and no body; and a header that only shards may send, of any length."""
+    with closing(http.client.HTTPConnection("127.0.0.1", sharded.port, timeout=60)) as connection:
+        for name in "adad":
+            connection.request("HEAD", f"/v1/agents/{name}")
+            assert connection.getresponse().read() == b""
+            connection.request("GET", f"/v1/agents/{name}", headers={"X-Everlearn-Hops": "9" * 5_000})
+            assert json.loads(connection.getresponse().read())["name"] == name
+
+
+def test_rates_are_limited_where_a_request_arrives(start):
+    """Senders of requests that are passed on have no address there, and must not share one limit."""
+    service = start("--shards", "2", "--max-rate", "1", "--max-burst", "20")
+    with closing(http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)) as connection:
+        statuses = {asked(connection, "GET", f"/v1/agents/{name}")[0] for name in "a" + "d" * 19}
+    assert statuses == {404}
+    address = ("127.0.0.2", 0)
+    with closing(
+        http.client.HTTPConnection("127.0.0.1", service.port, timeout=60, source_address=address)
+    ) as connection:
+        assert [asked(connection, "GET", f"/v1/agents/{name}")[0] for name in "ad" * 10] == [404] * 20
 
 
 def test_a_real_client_follows_no_redirect_and_needs_none(sharded):

@@ -110,23 +110,34 @@ class Operator:
         """
         if isinstance(to, int):
             return self._document("POST", "/move", {"shard": to})
+        other = Operator(to, self.agent, token=token, deadline=self.deadline)
         try:
+            other._require_entry()
             luggage = bytes(self._request("POST", self._path("/move"), {"to": to}))
         except ServiceError as error:
+            other._connection.close()
             if error.document.get("to") == to:
                 return {"name": self.agent, "to": to}  # it was moved there before
             raise
-        other = Operator(to, self.agent, token=token, deadline=self.deadline)
         try:
             other._document("PUT", "/arrival", luggage)
         except Unreachable:
             raise  # whether it has arrived is unknown, and the same call again will tell
         except ServiceError:
-            self._document("DELETE", "/move")  # it was refused there, and stays here
+            other._document("DELETE", f"/arrival?move={json.loads(luggage)['move']}")  # raises if it is there
+            self._document("DELETE", "/move")  # it will never arrive there, and stays here
             raise
         finally:
             other._connection.close()
         return self._document("POST", "/moved", {"move": json.loads(luggage)["move"]})
+
+    def _require_entry(self) -> None:
+        """Raise if the service cannot take an agent of this name, as for want of a token, before anything is begun."""
+        try:
+            self._document("PUT", "/arrival", b"")
+        except ServiceError as error:
+            if error.status != 422:  # it has looked at what was sent, which is nothing
+                raise
 
     def stay(self, to: str, *, token: str | None = None) -> None:
         """Cancel a move to another service that was interrupted; that service refuses the move from now on."""

@@ -139,7 +139,7 @@ class Guard:
         operation, agent = scope["route"], scope["agent"] = self.find(scope["method"], scope["path"])
         if operation is None or operation.scope is not None:
             grant = self.settings.tokens.grant(headers.get(b"authorization"))
-            if self._rates is not None:
+            if self._rates is not None and scope["server"][1] is not None:  # else another shard has counted it
                 self._limit(
                     self._rates, grant.key if grant is not None and grant.key else (scope["client"] or ("",))[0]
                 )

@@ -52,7 +52,9 @@ class Placement:
         return self.by_name(name) if shard is None else shard
 
     def put(self, name: str, shard: int) -> None:
-        """Note where an agent is."""
+        """Note where an agent is; a shard that there is not, such as one that was given up, is not noted."""
+        if shard >= self.shards:
+            return
         if shard == self.by_name(name):
             self.elsewhere.pop(name, None)
         else:
@@ -105,12 +107,25 @@ def lay_out(directory: Path, shards: int) -> Placement:
                 raise LiveError(f"{directory}: {what}; find out which is older, and delete it there")
             found[name] = number
             placement.put(name, number)
+    _forget(stores[:shards], {f"shard-{number}" for number in range(shards)})
     if shards != before or not (directory / layout.RECORD).exists():
         for number in range(before, shards):
             with Store(layout.shard_directory(directory, number)):
                 pass
         layout.record(directory, shards)
     return placement
+
+
+def _forget(stores: list[Path], shards: set[str]) -> None:
+    """Forget what was moved to shards that there are not, which have no agents; their names can be given again."""
+    for store in stores:
+        with Reader(store) as reader:
+            moved = notes.read(reader, notes.MOVED)
+        gone = [name for name, note in moved.items() if note["to"].startswith("shard-") and note["to"] not in shards]
+        if gone:
+            with Store(store) as opened, opened.transaction() as run:
+                for name in gone:
+                    notes.write(run, notes.MOVED, name, None)
 
 
 def _names(store: Path) -> tuple[list[str], list[str]]:
@@ -131,7 +146,9 @@ def _finish_moves(stores: list[Path]) -> None:
                 n: note for n, note in notes.read(reader, notes.LEAVING).items() if note["to"].startswith("shard-")
             }
         for name, note in leaving.items():
-            with Reader(store.with_name(note["to"])) as reader:
-                arrivals = notes.of(reader, notes.ARRIVALS, name) or {"spent": []}
+            arrivals = None
+            if (other := store.with_name(note["to"])) in stores:  # whoever began the move may have named any
+                with Reader(other) as reader:
+                    arrivals = notes.of(reader, notes.ARRIVALS, name)
             with Store(store) as opened:
-                (complete if note["move"] in arrivals["spent"] else cancel)(opened, name)
+                (complete if arrivals and note["move"] in arrivals["spent"] else cancel)(opened, name)

@@ -103,11 +103,15 @@ class Relay:
         octets = [*headers, (b"content-type", b"application/octet-stream")]
         going = {**scope, "method": "PUT", "raw_path": path + b"/arrival", "headers": octets}
         arrived = await self._reply(target, going, begun.body)
-        if 400 <= arrived.status < 500:  # it was refused, and so will not arrive later
-            await self._reply(self.number, {**scope, "method": "DELETE"})
+        number = json.loads(begun.body)["move"]
+        if 400 <= arrived.status < 500:  # an earlier attempt may have arrived: the other shard must rule that out
+            query = b"move=" + number.encode()
+            refused = await self._reply(target, {**going, "method": "DELETE", "query_string": query})
+            if refused.status == 200:
+                await self._reply(self.number, {**scope, "method": "DELETE"})
         if arrived.status != 200:
             return arrived
-        move = json.dumps({"move": json.loads(begun.body)["move"]}).encode()
+        move = json.dumps({"move": number}).encode()
         return await self._reply(self.number, {**scope, "raw_path": path + b"/moved"}, move)
 
     async def _pass_on(self, shard: int, scope: Scope, body: bytes, send: Send) -> None:
@@ -158,7 +162,7 @@ class Relay:
         reader, writer = await asyncio.open_unix_connection(sock=mine)
         try:
             writer.write(_request(scope, body))
-            answer = _Answer()
+            answer = _Answer(scope["method"] == "HEAD")
             while not answer.complete:
                 data = await reader.read(PIECE)
                 if not data:
@@ -196,7 +200,9 @@ def _created(scope: Scope, body: bytes) -> str | None:
 
 
 def _hops(scope: Scope) -> int:
-    """Return how often a request was passed on from shard to shard."""
+    """Return how often a request was passed on from shard to shard; what a client says of that does not count."""
+    if scope["server"][1] is not None:
+        return 0
     text = next((value for name, value in scope["headers"] if name == HOPS), b"0")
     return int(text) if text.isdigit() else 0
 
@@ -239,7 +245,8 @@ def _unanswered(shard: int) -> Any:
 class _Answer:
     """An answer that arrives in pieces, as messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_head: bool) -> None:
+        self.is_head = is_head  # it says how long a body would be, and has none
         self.parser = httptools.HttpResponseParser(self)
         self.headers: list[tuple[bytes, bytes]] = []
         self.complete = False
@@ -254,6 +261,8 @@ class _Answer:
         """Begin the answer."""
         status = self.parser.get_status_code()
         self._messages.append({"type": "http.response.start", "status": status, "headers": self.headers})
+        if self.is_head:
+            self.on_message_complete()
 
     def on_body(self, body: bytes) -> None:
         """Pass on a part of the body."""
