@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
+from everlearn.adapters.pomdp import from_pomdp
 from everlearn.adapters.pomdp_file import read_pomdp
 from everlearn.errors import InputError
 from everlearn.tasks.registry import make_task
@@ -104,6 +105,7 @@ def test_a_maze_written_to_a_file_is_the_same_maze(tmp_path):
         ("start: 1 0 0", [1, 0, 0]),
         ("start include: a c", [0.5, 0, 0.5]),
         ("start exclude: 0", [0, 0.5, 0.5]),
+        ("start include: *", [1 / 3, 1 / 3, 1 / 3]),
     ],
 )
 def test_the_first_state(start, expected):
@@ -131,6 +133,7 @@ def test_reset_costs_and_processes_without_observations():
     process = read_pomdp(text, "f")
     assert process.transitions[0].tolist() == [[0, 1], [0.25, 0.75]]
     assert process.reward(0, 1, 0, 0) == -3
+    assert str(process.reward(0, 0, 0, 0)) == "0.0"
     assert process.seen[0].tolist() == np.eye(2).tolist()
 
 
@@ -154,9 +157,20 @@ def test_rounded_rows_are_scaled():
         (f"{PREAMBLE}states: 3", "f, line 6, column 1", "states"),
         (f"{PREAMBLE}T: * identity\nO: * uniform\nT: go : b 0.5 0.4 0", "f, line 8, column 1", "T: go : b"),
         (f"{PREAMBLE}T: * identity", "f, line 6, column 14", "O: stay : a"),
+        (f"{PREAMBLE}start exclude: *", "f, line 6, column 7", "exclude"),
+        (f"{PREAMBLE}T: \u00b2 identity", "f, line 6, column 4", "\u00b2"),
+        ("states: 100000000000", "f, line 1, column 9", "100000000000"),
+        ("states: " + "9" * 5000, "f, line 1, column 9", "9" * 5000),
     ],
 )
 def test_errors_say_where(text, place, value):
     with pytest.raises(InputError) as caught:
         read_pomdp(text, "f")
     assert (caught.value.argument, caught.value.value) == (place, value)
+
+
+def test_a_short_file_that_describes_too_much_is_refused(tmp_path):
+    file = tmp_path / "dense.pomdp"
+    file.write_text("states: 500 actions: 1 observations: 500 T: * uniform O: * uniform")
+    with pytest.raises(InputError, match="125,000,000 combinations"):
+        from_pomdp(file)

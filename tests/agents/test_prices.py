@@ -176,3 +176,13 @@ def test_a_measurement_that_is_not_declared_is_refused() -> None:
     for duration, cost in ((1, None), (None, 1)):
         with pytest.raises(InputError):
             measured(None, duration, cost)
+
+
+def test_a_limit_that_never_matters_is_refused():
+    reward = Reward(lambda s, a, o: 0.0)
+    with pytest.raises(InputError, match="it never matters, since the average cost is at most 1;"):
+        make_prices(reward, None, (0, 1), 3)
+    with pytest.raises(InputError, match="at most 2;"):
+        make_prices(reward, (0.5, 4), (0, 1), 3)
+    assert make_prices(reward, (0.25, 4), (0, 1), 3) is not None
+    assert make_prices(reward, None, (0, 1), 1) is not None

@@ -241,3 +241,24 @@ def test_it_is_shown_in_a_line_and_written_as_json(directory):
     few = el.evaluate(directory, "right", last=40)
     assert repr(few).startswith("Evaluation(not supported: the journal has ")
     assert few.to_dict()["estimate"] is None
+
+
+def test_reasons_are_possible_numbers_and_name_what_matters(tmp_path):
+    """Two states that the policy never leaves; half of the steps were in each."""
+    setup = {"actions": ["stay", "move"], "observations": ["good", "jam"], "start": "good", "reward_range": (0, 1)}
+    rows = [("good", "stay", 1.0)] * 40 + [("jam", "move", 0.0)] + [("jam", "stay", 0.0)] * 40 + [("good", "move", 0.0)]
+    with el.live(tmp_path / "agent", **setup) as agent:
+        agent.warm_start(rows * 3)
+    first, second = el.evaluate(tmp_path / "agent", "stay").reasons
+    assert first == "under this policy the system stays in good or in jam, depending on where it starts"
+    assert second.endswith("could change the average by as much as rewards differ, 1")
+
+
+def test_only_what_matters_is_named_and_percentages_are_plain():
+    task = make_task("riverswim")
+    (data,) = RIVER.followed(RIVER.policy("right:0.8"), 200, 1, 0)
+    found = estimate(data, RIVER.policy("right"))
+    weights, visits = np.zeros_like(found.weights), np.zeros_like(found.visits)
+    weights[0, 0], weights[1, 0] = 1.0, 4.7e-9
+    (reason,) = reasons_against(found._replace(weights=weights, visits=visits), task, 1.0)
+    assert "and that is 100 percent of the steps" in reason

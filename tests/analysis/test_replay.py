@@ -133,6 +133,27 @@ def test_a_log_whose_reward_is_no_number_is_refused(tmp_path, reward):
         el.replay(log, **PUMP)
 
 
+def test_a_log_is_refused_where_the_setup_does_not_fit_and_the_row_is_named(tmp_path):
+    log = tmp_path / "log.csv"
+    rows = {"reward": ("dry,on,0.5\ndry,on,700\n", "row 2 of the log.*outside its range")}
+    rows["duration"] = ("dry,on,4\n", "row 1 of the log.*declares no durations")
+    rows["weather"] = ("dry,on,4\n", "header of the log: 'weather'; is in no log")
+    for column, (text, message) in rows.items():
+        log.write_text(f"observation,action,{column}\n{text}")
+        with pytest.raises(InputError, match=message):
+            el.replay(log, **PUMP)
+    log.with_suffix(".jsonl").write_text('{"observation": "dry", "action": "on", "reward": 0.5, "weather": "fine"}\n')
+    with pytest.raises(InputError, match="row 1 of the log"):
+        el.replay(log.with_suffix(".jsonl"), **PUMP)
+    with pytest.raises(InputError, match="a log needs a whole setup"):
+        el.replay(log)
+
+
+def test_a_log_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "log.csv").write_text("observation,action,reward\ndry,on,0.5\n", encoding="utf-8-sig")
+    assert el.replay(tmp_path / "log.csv", **PUMP).learned == 1
+
+
 def test_the_report(pump):
     found = el.replay(pump, aleatoric="window:2")
     document = json.loads(json.dumps(found.to_dict()))

@@ -354,6 +354,25 @@ MISTAKES: list[Mistake] = [
              "raw: True; with durations or a limit the agent learns from numbers in [0, 1]; leave it out"),
     declared("a report of an agent that was no shadow", "el.shadow_report('agent')",
              "agent: 'agent'; has no observations in shadow mode among these steps"),
+    declared("a demotion of an agent that was never promoted", "agent.demote()",
+             "mode: 'learn'; the agent was never promoted, so there is nothing to undo; "
+             "set the mode to shadow, or remove the rule"),
+    declared("a directory without an agent", "el.live('typo')",
+             "directory: 'typo'; there is no agent in it; to create one, pass actions, observations and reward_range, "
+             "or a task"),
+    declared("a limit that never matters",
+             "el.live('other', actions=[0], observations=[0], reward_range=(0, 1), cost_range=(0, 1), limit=3)",
+             "limit: 3; it never matters, since the average cost is at most 1; lower it, or leave out both limit and "
+             "cost_range"),
+    declared("a replay of a log without a setup",
+             "open('log.csv', 'w').write('observation,action,reward\\n')\nel.replay('log.csv')",
+             "setup: None; a log needs a whole setup: pass actions, observations and reward_range, or a task; "
+             "or --setup FILE"),
+    declared("a replay of a log with durations that the setup does not declare",
+             "open('log.csv', 'w').write('observation,action,reward,duration\\n0,0,1,4\\n')\n"
+             "el.replay('log.csv', actions=[0], observations=[0], reward_range=(0, 1))",
+             "row 1 of the log: [0, 0, 1.0, 4.0]; duration: 4.0; the setup declares no durations; declare it, "
+             "or remove the column"),
     declared("a promotion rule with a wrong probability", "agent.set_promotion({'error': 5})",
              "promotion.error: 5; give a probability from 0.000001 to 0.5"),
     declared("a promotion rule with a key that there is not", "agent.set_promotion({'days': 1})",

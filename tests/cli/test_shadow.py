@@ -36,7 +36,7 @@ def test_a_report(directory, call, call_json):
     assert lines[0] == "agent agent: shadow, compared in steps 1 to 160"
     assert lines[1].startswith("agreement: ")
     assert lines[3].startswith("policy of the agent at step 60: gain 0.2")
-    assert "promotion to learn: armed, candidate 1, look 1" in lines
+    assert "promotion to frozen: armed, candidate 1, look 1" in lines
     assert lines[-1].split()[1] == "fast"
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
+from typer.testing import CliRunner
 
 import everlearn as el
+from everlearn.cli.main import app
 from everlearn.durable.entry import Kind
 from everlearn.durable.promotion import NEVER, Rule, pack_mode, unpack_mode
 from everlearn.durable.reader import Reader
@@ -142,6 +144,7 @@ def test_demotion_undoes_a_promotion_and_disarms_the_rule_until_it_is_set_again(
     agent.demote()
     assert agent.mode == "shadow"
     assert not agent.inspect()["promotion"]["armed"]
+    assert agent.inspect()["promotion"]["demoted"]["by"] == "an operator"
     agent.close()
     agent = el.live(tmp_path)
     for _ in range(500):
@@ -165,7 +168,33 @@ def test_an_agent_that_turns_out_worse_than_the_controller_is_demoted(tmp_path):
     assert agent.mode == "shadow"
     assert seen["last_look"]["upper"] < 0
     assert not seen["armed"]
+    assert (seen["demoted"]["step"], seen["demoted"]["by"]) == (agent.step, "the rule")
+    (row,) = [row for row in agent.journal() if row.get("promotion", {}).get("event") == "demoted"]
+    assert row["promotion"]["reason"] == seen["demoted"]["reason"]
     agent.close()
+    text = CliRunner().invoke(app, ["shadow", str(tmp_path)]).output
+    assert f"demoted by the rule at step {agent.step:,}: it earned 0 per step in control" in " ".join(text.split())
+    assert "disarmed until it is set again" in text
+
+
+def test_what_was_never_promoted_cannot_be_demoted(tmp_path):
+    agent, _ = shadowed(tmp_path, 5, promotion=RULE)
+    with pytest.raises(InputError, match="never promoted"):
+        agent.demote()
+    assert agent.inspect()["promotion"]["armed"]
+    agent.close()
+
+
+def test_a_rule_that_is_set_outside_shadow_mode_rests_and_says_so(tmp_path, caplog):
+    with el.live(tmp_path, **SETUP) as agent:
+        agent.set_promotion(RULE)
+        assert "begins when the agent changes to shadow mode" in caplog.text
+        assert agent.inspect()["promotion"]["next_look"] is None
+        caplog.clear()
+        agent.shadow()
+        agent.set_promotion(RULE)
+        assert not caplog.text
+        assert agent.inspect()["promotion"]["next_look"] == RULE["every"]
 
 
 def test_the_rule_can_be_changed_while_the_agent_runs_and_survives(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 import everlearn as el
 from everlearn.analysis.promotion import answer
 from everlearn.durable.setup import make_setup
+from everlearn.errors import InputError
 from everlearn.service import management
 from everlearn.service.agents import Agents
 from everlearn.service.promotion import _due, _record
@@ -63,10 +64,10 @@ def test_an_agent_is_promoted_once_and_demoted(start):
     put(service, "/v1/agents/north/mode", {"mode": "shadow"})
     step = promoted(service, "north", 1)
     found = service.call("GET", "/v1/agents/north").json
-    assert (found["mode"], found["promotion"]["promotions"]) == ("learn", 1)
+    assert (found["mode"], found["promotion"]["promotions"]) == ("frozen", 1)
     assert found["promotion"]["promoted"]["lower"] > 0
     (listed,) = service.call("GET", "/v1/agents").json["agents"]
-    assert (listed["mode"], listed["promoted"]) == ("learn", True)
+    assert (listed["mode"], listed["promoted"]) == ("frozen", True)
     metrics = service.call("GET", "/metrics").body.decode()
     assert 'everlearn_agent_promotions{agent="north"} 1\n' in metrics
     assert 'everlearn_agent_shadow{agent="north"} 0\n' in metrics
@@ -84,10 +85,10 @@ def test_an_agent_is_promoted_once_and_demoted(start):
     )
     shadow(service, "north", step, step + 60)
     assert events(service, "north").count("promoted") == 1
-    armed = put(service, "/v1/agents/north/promotion", {"rule": {**RULE, "to": "frozen"}})
+    armed = put(service, "/v1/agents/north/promotion", {"rule": {**RULE, "to": "learn"}})
     assert armed["promotion"]["armed"]
     promoted(service, "north", step + 61)
-    assert service.call("GET", "/v1/agents/north").json["mode"] == "frozen"
+    assert service.call("GET", "/v1/agents/north").json["mode"] == "learn"
     assert events(service, "north").count("promoted") == 2
 
 
@@ -146,7 +147,8 @@ def test_the_client_reports_sets_and_demotes(service):
         shadow(service, "told", 1, 40)
         assert client.report()["agreement"]["steps"] == 40
         assert client.promotion(RULE)["promotion"]["armed"]
-        assert not client.demote()["promotion"]["armed"]
+        with pytest.raises(InputError, match="never promoted"):
+            client.demote()
         assert client.mode == "shadow"
         assert client.promotion(None)["promotion"] is None
 

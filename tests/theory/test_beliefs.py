@@ -7,7 +7,11 @@ import pytest
 from scipy.interpolate import interp1d
 
 import everlearn as el
+from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.state import last_observation
+from everlearn.environments.model import Model
 from everlearn.tasks.registry import make_task
+from everlearn.tasks.task import Task
 from everlearn.theory.beliefs import bracket, lumped
 from tests.worlds import random_mdp
 
@@ -154,6 +158,40 @@ def test_where_nothing_is_hidden_the_bounds_are_the_optimum(seed):
     bounds = bracket(el.Task(task.actions, task.observations, task.aleatoric, task.reward, hidden))
     optimum = el.Theory(task).optimal_average_reward
     assert [bounds.lower, bounds.upper] == pytest.approx([optimum, optimum], abs=1e-7)
+
+
+def test_what_is_very_unlikely_counts_if_it_lasts():
+    """The belief after a step is that of certainty to nine decimals; yet who never stops to bet earns something."""
+    begins, ends, lucky, unlucky = 4e-10, 1e-7, 0.505, 0.499998
+
+    def rho(luck: int, action: str):
+        for following, chance in ((luck, 1 - (ends if luck else begins)), (1 - luck, ends if luck else begins)):
+            win = lucky if luck else unlucky
+            shares = {"win": win, "lose": 1 - win} if action == "bet" else {"nothing": 1.0}
+            for seen, share in shares.items():
+                yield seen, chance * share, following
+
+    model = Model(("bet", "wait"), ("win", "lose", "nothing"), 0, rho, hidden=True)
+    paid = {"win": 1.0, "lose": -1.0, "nothing": 0.0}
+    reward = Reward(lambda _state, _action, seen: paid[seen], -1.0, 1.0)
+    bounds = bracket(Task(model.actions, model.observations, last_observation(), reward, model, name="luck"))
+    share = begins / (begins + ends)
+    assert bounds.upper >= (2 * lucky - 1) * share + (2 * unlucky - 1) * (1 - share) > 1e-5
+
+
+def test_the_optimum_of_equal_rewards_is_known():
+    """Their expectations differ by rounding, which is not a range of rewards."""
+
+    def rho(memory: int, action: str):
+        for following in range(3):
+            for seen, share in enumerate((0.1, 0.2, 0.7) if (memory + following) % 2 else (0.3, 0.3, 0.4)):
+                yield seen, share / 3, following
+
+    model = Model(("go", "stay"), (0, 1, 2), {0: 0.1, 1: 0.2, 2: 0.7}, rho, hidden=True)
+    reward = Reward(lambda *_: -3.3, -3.3, 0.0)
+    bounds = bracket(Task(model.actions, model.observations, last_observation(), reward, model, name="flat"))
+    assert bounds.certified
+    assert bounds.lower == pytest.approx(-3.3, abs=1e-9)
 
 
 def test_an_interval_is_not_given_out_as_a_number():

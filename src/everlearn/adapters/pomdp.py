@@ -17,6 +17,9 @@ from everlearn.errors import InputError, require
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
+MOST_EVENTS = 5_000_000
+"""The most combinations of an action, a state, a next state and an observation that can happen."""
+
 
 def from_pomdp(path: str | Path) -> Task:
     """Make a task from a file that describes a partially observable Markov decision process, in Cassandra's format.
@@ -45,10 +48,11 @@ def from_pomdp(path: str | Path) -> Task:
     """
     file = _found(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("file", str(path), f"cannot be read: {error}") from None
     process = read_pomdp(text, file.name)
+    _check_size(process, path)
     labels = _labels(process)
     rewards = [reward for _, reward in labels.values()]
     paid = {(action, label): reward for (action, *_), (label, reward) in labels.items()}
@@ -78,6 +82,13 @@ def _found(path: str | Path) -> Path:
     if file is None:
         raise InputError("file", str(path), "there is no such file")
     return file
+
+
+def _check_size(process: Pomdp, path: str | Path) -> None:
+    seen = (process.seen > 0).sum(axis=2)
+    events = sum(int(((process.transitions[action] > 0) @ seen[action]).sum()) for action in range(len(seen)))
+    remedy = f"{events:,} combinations of states, actions and observations can happen, at most {MOST_EVENTS:,}"
+    require(events <= MOST_EVENTS, "file", str(path), f"{remedy}; describe a smaller process")
 
 
 def _labels(process: Pomdp) -> dict[tuple[int, int, int, int], tuple[Label, float]]:

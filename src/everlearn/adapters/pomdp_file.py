@@ -38,6 +38,9 @@ CLOSE = 1e-5
 MOST_ENTRIES = 50_000_000
 """The most probabilities that are stored."""
 
+MOST_LABELS = 1_000_000
+"""The most labels of a kind."""
+
 
 class Token(NamedTuple):
     """A word of the file, and its place."""
@@ -68,7 +71,7 @@ class Pomdp:
         """Return the reward of an action, a state, a next state and an observation: that of the last statement."""
         known = (self.rewards.get(key) for key in product(*((index, -1) for index in place)))
         value = max((entry for entry in known if entry is not None), default=(0, 0.0))[1]
-        return -value if self.costs else value
+        return 0.0 - value if self.costs else value  # a cost of zero is not "-0"
 
 
 def read_pomdp(text: str, name: str) -> Pomdp:
@@ -136,19 +139,20 @@ class _Reader:
             self._fail(token, "was given before")
         if len(self.process.transitions):
             self._fail(token, "must come before start, T, O and R")
-        names: list[str] = []
+        names: dict[str, None] = {}
         while not self._at_statement():
             name = self._next()
             if name.text in KEYWORDS[:6]:
                 self._fail(name, "a colon is expected after it; a name must be another word")
-            if name.text in (*names, ":", "*"):
+            if name.text in names or name.text in (":", "*"):
                 self._fail(name, "names must be different words")
-            names.append(name.text)
-        if len(names) == 1 and names[0].isdigit() and int(names[0]) > 0:
-            names = [str(number) for number in range(int(names[0]))]
+            names[name.text] = None
         if not names:
             self._fail(self._peek(), f"name the {token.text}, or give their number")
-        setattr(self.process, token.text, names)
+        number = _as_index(next(iter(names)), MOST_LABELS + 1) if len(names) == 1 else None
+        if len(names) > MOST_LABELS or number == MOST_LABELS + 1:
+            self._fail(name, f"there can be at most {MOST_LABELS:,} {token.text}")
+        setattr(self.process, token.text, [str(each) for each in range(number)] if number else list(names))
 
     def _prepare(self, token: Token) -> None:
         """Allocate arrays, once all labels are known."""
@@ -172,7 +176,8 @@ class _Reader:
         if word is not None:
             chosen = np.zeros(states)
             while not self._at_statement():
-                chosen[self._label("states")] = 1
+                state = self._label("states")
+                chosen[state if state >= 0 else slice(None)] = 1
             chosen = chosen if word.text == "include" else 1 - chosen
             if not chosen.any():
                 self._fail(word, "no state is left to start in")
@@ -263,9 +268,10 @@ class _Reader:
             return -1
         if token.text in known:
             return int(known.index(token.text))
-        if not token.text.isdigit() or int(token.text) >= len(known):
+        index = _as_index(token.text, len(known))
+        if index is None or index == len(known):
             self._fail(token, f"known {kind}: {few(known)}")
-        return int(token.text)
+        return index
 
     def _row(self, length: int) -> Table:
         return np.array([self._number(f"{length} numbers are expected here") for _ in range(length)])
@@ -319,6 +325,14 @@ def _as_number(text: str) -> float | None:
     except ValueError:
         return None
     return number if np.isfinite(number) else None
+
+
+def _as_index(text: str, most: int) -> int | None:
+    """Return a whole number in decimal digits, and ``most`` instead of greater ones; None if it is something else."""
+    if not (text.isascii() and text.isdecimal()):
+        return None
+    digits = text.lstrip("0") or "0"
+    return most if len(digits) > len(str(most)) else min(int(digits), most)
 
 
 def possible(process: Pomdp, action: int, state: int) -> Iterator[tuple[int, int, float]]:

@@ -130,7 +130,7 @@ class Agent:
     def learn(self, experience: Experience) -> None:
         """Learn from one step in indices, for callers that evaluate f and r themselves."""
         self._functions.learn(self.knowledge, experience, self.upcoming, self.stream)
-        self.move(experience.next_aleatoric_state)
+        self.situation, self.pending = experience.next_aleatoric_state, None
         self.t += 1
 
     def remember(self, experience: Experience) -> None:
@@ -165,10 +165,10 @@ class Agent:
     @property
     def upcoming(self) -> ScheduleValues:
         """The schedule's values at the next step."""
-        t = self.t + 1
-        if self._upcoming is None or self._upcoming.t != t:
-            self._upcoming = self._clock.at(t)
-        return self._upcoming
+        upcoming, t = self._upcoming, self.t + 1
+        if upcoming is None or upcoming.t != t:
+            upcoming = self._upcoming = self._clock.at(t)
+        return upcoming
 
     @property
     def policy(self) -> Table:

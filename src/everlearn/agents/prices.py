@@ -197,9 +197,11 @@ def make_prices(reward: Reward, durations: object, cost_range: object, limit: ob
     most_cost = _number(limit)
     if not math.isfinite(most_cost):
         raise InputError("limit", limit, "give a finite number")
-    least = rate_range(costs, times)[0]
+    least, greatest = rate_range(costs, times)
     remedy = f"no policy can meet it, since the average cost is at least {least:g}; raise it"
     require(most_cost >= least, "limit", limit, remedy)
+    remedy = f"it never matters, since the average cost is at most {greatest:g}; lower it, or leave out both"
+    require(most_cost <= greatest, "limit", limit, f"{remedy} limit and cost_range")
     prices = Prices(reward, None if durations is None else times, costs, most_cost)
     require(prices.is_finite, "limit", limit, "costs or the limit are too large or too small to compute; rescale them")
     return prices

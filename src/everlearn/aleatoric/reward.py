@@ -82,6 +82,8 @@ class Reward:
 
     def check(self, given: object, where: str = "reward") -> float:
         """Return a reward as a number; raise if it is not a number, or is outside the range."""
+        if type(given) is float and self.low <= given <= self.high:  # whose ends are finite
+            return given
         if (reward := as_number(given)) is None:
             raise RewardError(where, given, "must be a number")
         if not math.isfinite(reward):

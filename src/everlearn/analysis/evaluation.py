@@ -248,16 +248,47 @@ def reasons_against(found: Estimate, task: Task, span: float) -> list[str]:
     """
     thin = np.where(found.visits < FEWEST_VISITS, found.weights, 0.0)
     if thin.sum() > MOST_THIN:
-        places = np.argsort(-thin, axis=None)[: min(LISTED, np.count_nonzero(thin))]
-        return [_thin_reason(found, task, int(place)) for place in places]
+        places = np.argsort(-thin, axis=None)
+        rest = thin.sum() - np.concatenate([[0.0], np.cumsum(thin.flat[places])[:-1]])  # without those before
+        return [_thin_reason(found, task, int(place)) for place in places[rest > MOST_THIN][:LISTED]]
     if found.freedom < LEAST_FREEDOM and found.half_width > found.least_width:
         place = int(np.argmax(found.variances))
         return [f"the uncertainty rests on {_visits(found, task, place)}, which are too few to tell it"]
     if found.unseen > max(found.half_width, NOTABLE * span):
         place = int(np.argmax(found.weights / np.maximum(found.visits, 1)))
-        effect = f"what {_visits(found, task, place)} did not show could change the average by {found.unseen:.2g}"
-        return [f"{effect}, more than the interval of {found.half_width:.2g} says"]
+        unseen = f"what {_visits(found, task, place)} did not show could change the average by"
+        if found.unseen < span:
+            return [f"{unseen} {found.unseen:.2g}, more than the interval of {found.half_width:.2g} says"]
+        return [*_stays(found, task), f"{unseen} as much as rewards differ, {span:.2g}"]
     return []
+
+
+def _stays(found: Estimate, task: Task) -> list[str]:
+    """Return the sentence that the long run depends on the start, if it does."""
+    if len(found.classes) < 2:
+        return []
+    named = [_several([show(task.states[state]) for state in each], "and") for each in found.classes]
+    return [f"under this policy the system stays in {_several(named, 'or in')}, depending on where it starts"]
+
+
+def _several(names: list[str], word: str) -> str:
+    """Return names in a row, the first few if they are many."""
+    if len(names) > LISTED:
+        names = [*names[:LISTED], f"{len(names) - LISTED:,} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, as a plain number.
+
+    Examples
+    --------
+    >>> [_percent(share) for share in (1.0, 0.234, 0.0234, 1e-9)]
+    ['100', '23', '2.3', 'less than 0.1']
+
+    """
+    number = 100 * share
+    return "less than 0.1" if number < 0.1 else f"{number:.0f}" if number >= 10 else f"{number:.1f}"
 
 
 def _visits(found: Estimate, task: Task, place: int) -> str:
@@ -267,7 +298,7 @@ def _visits(found: Estimate, task: Task, place: int) -> str:
 
 
 def _thin_reason(found: Estimate, task: Task, place: int) -> str:
-    share = f"{100 * found.weights.flat[place]:.2g} percent of the steps of the policy"
+    share = f"{_percent(float(found.weights.flat[place]))} percent of the steps of the policy"
     return f"the journal has {_visits(found, task, place)}, and that is {share}; {FEWEST_VISITS} visits are needed"
 
 

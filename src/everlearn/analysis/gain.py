@@ -72,6 +72,7 @@ def estimate_gain(data: Transitions, policy: Table, confidence: float = 0.95, sp
         shares,
         parts,
         errors.residuals,
+        chain.classes(),
     )
     return Gain(paired, chain.average, other.average)
 

@@ -57,6 +57,7 @@ class Estimate(NamedTuple):
     weights: Table  # the share of the steps of the policy
     variances: Table  # the parts of the variance of the average
     residuals: Table  # of each transition, r + h(s') minus its mean over the transitions of (s, a)
+    classes: tuple[tuple[int, ...], ...] = ()  # the recurrent classes of the empirical chain: sets of states
 
 
 def estimate(data: Transitions, policy: Table, confidence: float = 0.95, span: float | None = None) -> Estimate:
@@ -91,7 +92,8 @@ def estimate(data: Transitions, policy: Table, confidence: float = 0.95, span: f
     half = float(stdtrit(max(freedom, 1.0), (1 + confidence) / 2)) * math.sqrt(total) + unseen / 2 + RESTART * spread
     least = (float(np.ptp(data.rewards)) if span is None else span) * -math.log(1 - confidence) / len(residuals)
     shares = chain.stationary[:, None] * policy
-    return Estimate(chain.average, max(half, least), least, freedom, unseen, chain.visits, shares, parts, residuals)
+    sizes = max(half, least), least, freedom, unseen
+    return Estimate(chain.average, *sizes, chain.visits, shares, parts, residuals, chain.classes())
 
 
 class EmpiricalChain(NamedTuple):
@@ -109,6 +111,21 @@ class EmpiricalChain(NamedTuple):
         """Return the mean of a number of each transition, by state and action; zero if there is none."""
         sums = np.bincount(self.pairs, numbers, self.visits.size).reshape(self.visits.shape)
         return np.asarray(sums / np.maximum(self.visits, 1))
+
+    def classes(self) -> tuple[tuple[int, ...], ...]:
+        """Return the recurrent classes: sets of states that the policy never leaves, as far as the data show."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        size, actions = self.visits.shape
+        moves = np.unique((self.pairs // actions * size + self.following)[self.played.ravel()[self.pairs] > 0])
+        begins, ends = np.divmod(moves, size)
+        graph = csr_array((np.ones(len(moves)), (begins, ends)), shape=(size, size))
+        count, group = connected_components(graph, connection="strong")
+        closed = np.zeros(count, dtype=bool)
+        closed[group[begins]] = True  # of states that were visited
+        closed[group[begins][group[begins] != group[ends]]] = False
+        return tuple(tuple(np.flatnonzero(group == each).tolist()) for each in np.flatnonzero(closed))
 
 
 def distances(chain: EmpiricalChain, other: EmpiricalChain) -> Table:

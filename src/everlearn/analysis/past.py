@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from everlearn.agents.prices import MEASURES, Prices
 from everlearn.aleatoric.reward import Reward
 from everlearn.durable.core import Core
-from everlearn.durable.logs import read_log
+from everlearn.durable.entry import Outcome
+from everlearn.durable.logs import outcome_of, read_log
 from everlearn.durable.reader import Reader, store_of
 from everlearn.durable.setup import Setup
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.engine.studying import Lessons
 from everlearn.environments.pure import as_number
-from everlearn.errors import InputError, LiveError, require
+from everlearn.errors import EverlearnError, InputError, LiveError, require
 from everlearn.protocol import Label, Table
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
@@ -67,22 +68,36 @@ def read_past_log(path: str | os.PathLike[str], setup: Setup) -> Past:
     indexed, indices, rewards = core.agent.indexed, array("q"), array("d")
     numbers = {name: array("d") for name in MEASURES}
     find: dict[Label, tuple[int, int]] = {}
-    for row in read_log(path, core):
-        if not {"observation", "action"} <= set(row):
-            raise InputError(f"row {len(rewards) + 1} of the log", row, "give observation, action and reward")
-        labels = row["action"], row["observation"]
-        if (pair := find.get(labels)) is None:
-            pair = find[labels] = indexed.action(labels[0]), indexed.observation(labels[1])
-        state: Any = row.get("state", labels[1] if setup.observes_state else None)
-        indices.extend((*pair, indexed.state(state) if setup.gives_state else 0))
-        rewards.append(_cell(row, "reward", len(rewards) + 1))
+    for number, row in enumerate(read_log(path, core), 1):
+        outcome = outcome_of(row, number)
+        labels: Any = (outcome.executed, outcome.observation)
+        state: Any = labels[1] if setup.observes_state and outcome.state is None else outcome.state
+        try:
+            _check_declared(outcome, setup)
+            if (pair := find.get(labels)) is None:
+                pair = find[labels] = indexed.action(labels[0]), indexed.observation(labels[1])
+            indices.extend((*pair, indexed.state(state) if setup.gives_state else 0))
+        except EverlearnError as error:
+            raise InputError(f"row {number} of the log", list(row.values()), str(error)) from None
+        rewards.append(_cell(row, "reward", number))
         for name, column in numbers.items():
-            column.append(_cell(row, name, len(rewards)))
+            column.append(_cell(row, name, number))
     require(len(rewards) > 0, "log", os.fspath(path), "has no rows")
     actions, observations, following = np.array(indices, dtype=np.int64).reshape(-1, 3).T
     states = np.concatenate([[indexed.start], following[:-1]])
     noted = {name: np.array(column) for name, column in numbers.items()}
     return Past(Transitions(states, actions, observations, np.array(rewards), following, None, noted), setup.task, {})
+
+
+def _check_declared(outcome: Outcome, setup: Setup) -> None:
+    """Raise if a row of a log has a duration or a cost that the setup does not know, or a reward outside its range."""
+    measured = zip(MEASURES, setup.measures, (outcome.duration, outcome.cost), strict=True)
+    for name, ends, value in measured:
+        what = "the setup declares no durations" if name == "duration" else "the setup declares no limit"
+        require(value is None or ends is not None, name, value, f"{what}; declare it, or remove the column")
+    number = as_number(outcome.reward)
+    if setup.gives_reward and number is not None and math.isfinite(number):
+        setup.task.reward.check(number)
 
 
 def _cell(row: Mapping[str, Any], name: str, number: int) -> float:

@@ -142,7 +142,8 @@ def entry_of(core: Core, look: Look | None = None) -> Entry:
     if core.trial.in_control:
         worse = evidence["supported"] and evidence["upper"] < 0
         event = "demoted" if worse else "look"
-        return core.change_mode("shadow" if worse else core.mode, {"event": event, "evidence": evidence})
+        why = {"reason": _worse(evidence)} if worse else {}
+        return core.change_mode("shadow" if worse else core.mode, {"event": event, **why, "evidence": evidence})
     now = greedy_actions(core)
     changed = float(look.shares[np.array(now) != np.array(core.trial.policy)].sum())
     note = {"event": "look", "evidence": {**evidence, "changed": changed}, "since": _since(core, rule, evidence)}
@@ -154,6 +155,13 @@ def entry_of(core: Core, look: Look | None = None) -> Entry:
     if evidence["last"] - trial.anchor < trial.anchor - (trial.began or 0):  # it deserves as many steps as came before
         return core.change_mode(core.mode, note)
     return core.change_mode(core.mode, {**note, "event": "candidate", "policy": now})
+
+
+def _worse(evidence: dict[str, Any]) -> str:
+    earned = (
+        f"it earned {evidence['policy']:.4g} per step in control, the controller {evidence['controller']:.4g} before"
+    )
+    return f"{earned}; the difference is at most {evidence['upper']:.4g}"
 
 
 def _since(core: Core, rule: Rule, evidence: dict[str, Any]) -> tuple[int, float] | None:

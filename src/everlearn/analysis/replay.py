@@ -20,7 +20,7 @@ from everlearn.durable.store import Store
 from everlearn.durable.transitions import Transitions
 from everlearn.durable.variation import varied
 from everlearn.engine.studying import Progress, study
-from everlearn.errors import InputError, LiveError
+from everlearn.errors import InputError, LiveError, require
 from everlearn.files import as_path, sync_directory
 from everlearn.labels import counted
 from everlearn.protocol import Label
@@ -122,6 +122,9 @@ def replay(
     target = None if out is None else _free(out)
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
     if is_log(source):
+        declared = any(setup.get(key) is not None for key in ("task", "actions", "observations"))
+        remedy = "a log needs a whole setup: pass actions, observations and reward_range, or a task; or --setup FILE"
+        require(declared, "setup", setup or None, remedy)
         made = make_setup(**setup)
         past = read_past_log(source, made)
         past = past.part((steps[0] or 1) - 1, len(past.data.rewards) if steps[1] is None else steps[1])

@@ -77,9 +77,15 @@ def _print_rule(promotion: dict[str, Any] | None) -> None:
     if promotion is None or promotion["rule"] is None:
         return
     rule, last = promotion["rule"], promotion["last_look"]
-    armed = "in control" if promotion["in_control"] else "armed" if promotion["armed"] else "disarmed"
+    waits = promotion["next_look"] is None
+    armed = "disarmed" if not promotion["armed"] else "waits for shadow mode" if waits else "armed"
+    armed = "in control" if promotion["in_control"] else armed
     say(f"promotion to {rule['to']}: {armed}, candidate {promotion['candidates']}, look {promotion['looks']}")
-    if last is not None and last["supported"]:
+    if (demoted := promotion["demoted"]) is not None:
+        why = f": {demoted['reason']}" if demoted["reason"] != demoted["by"] else ""
+        say(f"demoted by {demoted['by']} at step {demoted['step']:,}{why}")
+        say("the rule is disarmed until it is set again")
+    elif last is not None and last["supported"]:
         say(f"last look, at step {last['last']:,}: lower bound {last['lower']:.6g}, to exceed {rule['gain']:.6g}")
     elif last is not None:
         say(f"last look, at step {last['last']:,}: the data could not tell, {last['reasons'][0]}")

@@ -67,6 +67,10 @@ class Core:
         self._snapshot_step = 0
         self._every = (1 << self.agent.indexed.actions) - 1
         self._learned = self.agent.learned
+        # Most agents have none of what follows, and a step asks for each: so it is looked up once.
+        self._gives_state, self._gives_reward, self._delay = setup.gives_state, setup.gives_reward, setup.reward_delay
+        self._prices = self.agent.prices
+        self._remembers = self.agent.design.remember is not None
         self._declared = [name for name, ends in zip(MEASURES, setup.measures, strict=True) if ends is not None]
         self.look_at = NEVER  # the step at which the promotion rule looks at its evidence
         if setup.promotion is not None:
@@ -213,26 +217,30 @@ class Core:
         kind: int = Kind.OBSERVED,
     ) -> Entry:
         """Return the entry of an observation, checked; nothing is changed."""
-        self.require_working()
-        indexed = self.agent.indexed
+        if self.failure is not None:
+            self.require_working()
+        agent = self.agent
+        indexed = agent.indexed
         action = self._executed(executed)
         index = indexed.observation(as_label(observation))
         earned: float | None
-        following, earned = indexed.step(self.agent.situation, action, index)
-        if self.setup.gives_state:
+        following, earned = indexed.step(agent.situation, action, index)
+        if self._gives_state:
             following = self._given_state(observation, state)
         elif state is not None:
             raise InputError("state", state, "follows from the setup; leave it out")
-        if self.setup.reward_delay and reward is None and kind == Kind.OBSERVED:
+        if self._delay and reward is None and kind == Kind.OBSERVED:
             earned = None
-        elif self.setup.gives_reward:
+        elif self._gives_reward:
             earned = self._given_reward(reward)
         elif reward is not None:
             raise InputError("reward", reward, "follows from the setup; leave it out")
-        self.agent.upcoming  # noqa: B018 - a schedule that leaves its domain raises now, before anything is written
+        agent.upcoming  # noqa: B018 - a schedule that leaves its domain raises now, before anything is written
         earned = None if earned is None else earned + 0.0  # SQLite does not store -0.0
-        noted = self.noted if self.agent.pending is not None else {}
-        payload = pack_numbers({**noted, **measured(self.setup.prices, duration, cost)})
+        payload = None
+        if self.noted or self._prices is not None or duration is not None or cost is not None:
+            noted = self.noted if agent.pending is not None else {}
+            payload = pack_numbers({**noted, **measured(self._prices, duration, cost)})
         return self.entry(kind, self.step + 1, action, index, earned, following, payload)
 
     def pay(self, step: int, reward: object, recorded: Callable[[int, int], float | None]) -> Entry | None:
@@ -268,12 +276,15 @@ class Core:
         return self.agent.indexed.state(as_label(given))
 
     def _given_reward(self, reward: object) -> float:
+        check = self.agent.task.reward.check
+        if type(reward) is float:
+            return check(reward)
         if isinstance(reward, bool) or not isinstance(reward, numbers.Real):
             raise RewardError("reward", reward, "the setup has rewards given: pass the reward, a number")
         try:
-            return self.agent.task.reward.check(float(reward))
+            return check(float(reward))
         except OverflowError:
-            return self.agent.task.reward.check(math.inf)
+            return check(math.inf)
 
     def change_mode(self, mode: str, note: dict[str, Any] | None = None) -> Entry:
         """Return the entry of a change of mode, with a note if it is one of the promotion rule."""
@@ -284,6 +295,8 @@ class Core:
 
     def demote(self) -> Entry:
         """Return the entry that undoes a promotion: back to shadow mode; the rule rests until it is set again."""
+        remedy = "the agent was never promoted, so there is nothing to undo; set the mode to shadow, or remove the rule"
+        require(self.trial.promotions > 0, "mode", self.mode, remedy)
         return self.change_mode("shadow", {"event": "demoted", "reason": "an operator"})
 
     def arm(self, rule: Rule | None) -> Entry:
@@ -343,17 +356,19 @@ class Core:
         payload: bytes | None = None,
     ) -> Entry:
         """Return the next entry of the journal."""
-        pending, asked, state = self.agent.pending, self.asked, self.agent.situation
+        agent, asked = self.agent, self.asked
+        pending, state, at = agent.pending, agent.situation, time.time()
         allowed = None if pending is None or asked is None else packed(asked)
         after = state if following is None else following
-        proposed = (self._mode, time.time(), state, allowed, pending)
-        fields = (self.seq + 1, kind, step, *proposed, executed, observation, reward, after, payload)
+        first = (self.seq + 1, kind, step, self._mode, at, state, allowed, pending)
+        fields = (*first, executed, observation, reward, after, payload)
         entry = self._prepared = Entry(*fields, checksum(self.check, fields))
         return entry
 
     def apply(self, entry: Entry) -> None:
         """Make the change that an entry describes: one that was just prepared, or one from the journal."""
-        self.failure = self.failures.get(entry.seq, self.failure)
+        if self.failures:
+            self.failure = self.failures.get(entry.seq, self.failure)
         if entry is not self._prepared:
             self._propose_again(entry)
         self._prepared = None
@@ -401,25 +416,26 @@ class Core:
             )
 
     def _observe(self, entry: Entry) -> None:
-        action, index, reward = entry.executed, entry.observation, entry.reward
+        _seq, kind, step, _mode, _at, state, _allowed, _proposed, action, index, reward, following, _, _ = entry
         if action is None or index is None or not math.isfinite(reward or 0.0):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
-        experience = Experience(entry.state, action, index, math.nan, entry.following)
-        measures = self._measures(entry)
+        measures = self._measures(entry) if self._declared else {}
         if reward is None:
-            self.waiting[entry.step] = experience, measures
-            self.memories[entry.step] = self.agent.exchange_memory()
-        if reward is not None and self._learns(experience):
-            self._learn(experience, reward, measures)
-        elif self.failure is None:
-            self.agent.remember(experience)
-        self.agent.move(entry.following)
+            self.waiting[step] = Experience(state, action, index, math.nan, following), measures
+            self.memories[step] = self.agent.exchange_memory()
+        if reward is not None and self._learns(state, action):
+            self._learn(state, action, index, reward, following, measures)
+        else:
+            if self._remembers and self.failure is None:
+                self.agent.remember(Experience(state, action, index, math.nan, following))
+            self.agent.move(following)
         self.asked = None
-        if reward is not None and entry.kind == Kind.OBSERVED:
-            self.gauge.add(reward, entry.step, **measures)
-        expired = entry.step - self.setup.reward_delay  # what has not come by now is not learned from
-        self.waiting.pop(expired, None)
-        self.memories.pop(expired, None)
+        if reward is not None and kind == Kind.OBSERVED:
+            self.gauge.add(reward, step, **measures)
+        if self.waiting:
+            expired = step - self._delay  # what has not come by now is not learned from
+            self.waiting.pop(expired, None)
+            self.memories.pop(expired, None)
 
     def _complete(self, entry: Entry) -> None:
         """Learn from a step whose reward has come; the aleatoric state and the pending action stay."""
@@ -428,9 +444,10 @@ class Core:
         if waited is None or reward is None or not math.isfinite(reward):
             raise Corrupt(f"row {entry.seq}: a reward of a step that has one, or that is not there")
         experience, measures = waited
-        if self._learns(experience):
+        state, action, index, _, following = experience
+        if self._learns(state, action):
             pending, present = self.agent.pending, self.agent.exchange_memory(memory)
-            self._learn(experience, reward, measures)
+            self._learn(state, action, index, reward, following, measures)
             self.agent.exchange_memory(present)
             self.agent.move(entry.following)
             self.agent.pending = pending
@@ -438,24 +455,22 @@ class Core:
 
     def _measures(self, entry: Entry) -> Measures:
         """Return the duration and the cost of a step, where the setup declares them."""
-        if not self._declared:
-            return {}
         numbers = entry.numbers
         if not all(name in numbers for name in self._declared):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
         return {name: numbers[name] for name in self._declared}
 
-    def _learns(self, experience: Experience) -> bool:
-        """Return whether it learns from an experience now."""
-        may = self.may(experience.aleatoric_state) >> experience.action & 1
+    def _learns(self, state: int, action: int) -> bool:
+        """Return whether it learns now from an action in a state."""
+        may = self.may(state) >> action & 1
         return self.failure is None and self._mode != Mode.FROZEN and bool(may)
 
-    def _learn(self, experience: Experience, reward: float, measures: Measures) -> None:
+    def _learn(self, state: int, action: int, index: int, reward: float, following: int, measures: Measures) -> None:
         """Learn from a step; what the design is shown of its reward depends on prices, if there are any."""
-        prices = self.agent.prices
+        prices = self._prices
         shown = self._learned(reward) if prices is None else prices.learned(reward, **measures)
         try:
-            self.agent.learn(experience._replace(reward=shown))
+            self.agent.learn(Experience(state, action, index, shown, following))
         except Exception as error:
             raise self._failed("learn", self.next_step, error) from error
 

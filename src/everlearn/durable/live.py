@@ -82,8 +82,12 @@ def live(
         the aleatoric state: ``last`` (the last observation; the default), ``window:3``, ``window:3+actions``, ``given``
         (you pass the next state to ``observe``), a table {state: {action: {observation: next}}} or rows
         [state, action, observation, next], or an :class:`everlearn.AleatoricState`
-    states, start:
-        for ``aleatoric="given"``: the set of states and the initial state
+    states:
+        for ``aleatoric="given"``: the set of states
+    start:
+        the aleatoric state before the first observation: for ``last``, an observation or any other label, which is
+        then a state of its own that means that nothing was observed yet; for ``given`` and a table, one of their
+        states, by default the first; a window begins empty
     reward:
         ``given`` (the default without a task): you pass the reward to ``observe``; or a table like that of the
         aleatoric state; or a function of (aleatoric state, action, observation)
@@ -151,7 +155,7 @@ class Live:
         self._given, self._current, self._closed = setup, True, False
         _check_directory(directory, setup.get("task"))
         require(isinstance(accept_changes, bool), "accept_changes", accept_changes, "give True or False")
-        fresh = None if is_begun(Path(directory)) else make_setup(**setup)
+        fresh = None if is_begun(Path(directory)) else _first_setup(directory, setup)
         if fresh is not None:
             Core(fresh)  # raises before a directory is made
         self.store = Store(directory)
@@ -332,12 +336,18 @@ class Live:
         self._change_mode("shadow")
 
     def demote(self) -> None:
-        """Return to shadow mode after a promotion; the promotion rule rests until it is set again."""
+        """Return to shadow mode after a promotion; the promotion rule rests until it is set again.
+
+        An agent that was never promoted is refused: use ``shadow``.
+        """
         with self._turn:
             self._commit(self.core.demote())
 
     def set_promotion(self, rule: Mapping[str, Any] | None) -> None:
-        """Set the promotion rule, or the same one again, so that it begins anew; None removes it."""
+        """Set the promotion rule, or the same one again, so that it begins anew; None removes it.
+
+        If the agent is not in shadow mode, the rule begins when it changes to shadow mode, and a warning is logged.
+        """
         with self._turn:
             known = Rule.read(rule)
             entry, pending, asked = self.core.arm(known), self.core.agent.pending, self.core.asked
@@ -349,6 +359,8 @@ class Live:
                 self._undo(pending, asked)
                 raise
             self._current = True
+            if known is not None and self.core.mode != "shadow":
+                LOG.warning("the promotion rule rests: it begins when the agent changes to shadow mode, by shadow()")
 
     def report(self, confidence: float = 0.95) -> ShadowReport:
         """Return how the agent in shadow mode compares with the controller in charge.
@@ -483,6 +495,14 @@ def _check_directory(directory: object, task: object) -> None:
     named = isinstance(task, str) and (task in TASKS or ":" in task)
     swapped = directory in TASKS and isinstance(task, str | os.PathLike) and not named
     require(not swapped, "directory", directory, f"is a task; {remedy}")
+
+
+def _first_setup(directory: str | os.PathLike[str], given: dict[str, Any]) -> Setup:
+    """Return the setup of a new agent; if nothing declares one, the directory is most likely mistyped."""
+    declared = any(given.get(key) is not None for key in ("task", "actions", "observations"))
+    remedy = "there is no agent in it; to create one, pass actions, observations and reward_range, or a task"
+    require(declared, "directory", os.fspath(directory), remedy)
+    return make_setup(**given)
 
 
 @contextmanager

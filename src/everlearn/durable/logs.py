@@ -37,7 +37,7 @@ def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[
     with blame("the log"):
         rows = [*log]
     for number, row in enumerate(rows, 1):
-        outcome = _outcome(row, number)
+        outcome = outcome_of(row, number)
         try:
             entry = copy.prepare(*outcome, kind=Kind.WARM)
         except EverlearnError as error:
@@ -47,7 +47,8 @@ def warmed(core: Core, log: Iterable[Any], start: Label | None = None) -> tuple[
     return copy, entries
 
 
-def _outcome(row: Any, number: int) -> Outcome:
+def outcome_of(row: Any, number: int) -> Outcome:
+    """Return what a row of a log tells, by its number; other columns than those that a log may have are refused."""
     remedy = "give observation, action and, where rewards are given, reward"
     if isinstance(row, Mapping):
         fine = {"observation", "action"} <= set(row) <= set(COLUMNS)
@@ -64,7 +65,7 @@ def read_log(path: str | os.PathLike[str], core: Core) -> Iterator[dict[str, Any
     A label in CSV is written as it is shown: a text as it is, any other label as JSON.
     """
     try:
-        with as_path(path).open(encoding="utf-8", newline="") as file:
+        with as_path(path).open(encoding="utf-8-sig", newline="") as file:  # spreadsheets write a byte order mark
             yield from _lines(file) if str(path).endswith((".jsonl", ".json")) else _table(file, core)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("log", os.fspath(path), f"cannot be read ({error})") from None
@@ -86,8 +87,11 @@ def _table(file: Iterable[str], core: Core) -> Iterator[dict[str, Any]]:
     finders = {name: finder(labels, name) for name, labels in sets.items()}
     reader = csv.DictReader(file, strict=True)
     header = reader.fieldnames or []
-    fine = {"observation", "action"} <= set(header) <= set(COLUMNS)
-    require(fine, "header of the log", list(header), f"give observation and action, and if needed {COLUMNS[2:]}")
+    missing = [name for name in COLUMNS[:2] if name not in header]
+    unknown = [name for name in header if name not in COLUMNS]
+    remedy = f"a log has the columns observation and action, and if needed {', '.join(COLUMNS[2:])}"
+    require(not missing, "header of the log", ",".join(header), f"has no column {' and '.join(missing)}; {remedy}")
+    require(not unknown, "header of the log", ",".join(unknown), f"is in no log; {remedy}; remove other columns")
     try:
         for number, row in enumerate(reader, 1):
             yield {key: _cell(key, text, finders, number) for key, text in row.items()}

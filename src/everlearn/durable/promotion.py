@@ -51,14 +51,14 @@ class Rule:
     error:
         the probability of a wrong promotion, over all looks together
     to:
-        the mode that the agent changes to: ``learn`` or ``frozen``
+        the mode that the agent changes to: ``frozen`` (the policy that was judged) or ``learn`` (it explores)
     demote:
         whether the agent returns to shadow mode if it turns out to earn less than the controller did
 
     Examples
     --------
     >>> Rule.read({"gain": 0.01, "hours": 24})
-    Rule(gain=0.01, steps=0, hours=24.0, every=1000, error=0.05, to='learn', demote=True)
+    Rule(gain=0.01, steps=0, hours=24.0, every=1000, error=0.05, to='frozen', demote=True)
     >>> Rule.read({"gain": "much"})
     Traceback (most recent call last):
     ...
@@ -71,7 +71,7 @@ class Rule:
     hours: float = 0.0
     every: int = 1_000
     error: float = 0.05
-    to: str = "learn"
+    to: str = "frozen"
     demote: bool = True
 
     @classmethod
@@ -159,6 +159,7 @@ class Trial:
     promoted: dict[str, Any] | None = None  # the evidence of the last promotion
     promotions: int = 0
     in_control: bool = False  # whether it has promoted the agent, and watches it
+    demoted: dict[str, Any] | None = None  # the step and the reason of the demotion that disarmed the rule
 
     def next_look(self, rule: Rule, mode: str) -> int:
         """Return the step at which something is due."""
@@ -212,7 +213,10 @@ def _promoted(trial: Trial, _mode: str, step: int, note: dict[str, Any]) -> Tria
 
 def _demoted(trial: Trial, _mode: str, step: int, note: dict[str, Any]) -> Trial:
     last = note.get("evidence", trial.last)
-    return Trial(armed=False, began=step, last=last, promoted=trial.promoted, promotions=trial.promotions)
+    by = "the rule" if "evidence" in note else "an operator"
+    demoted = {"step": step, "by": by, "reason": note.get("reason", by)}
+    after = Trial(armed=False, began=step, last=last, demoted=demoted)
+    return replace(after, promoted=trial.promoted, promotions=trial.promotions)
 
 
 _EVENTS = {"armed": _armed, "candidate": _candidate, "look": _look, "promoted": _promoted, "demoted": _demoted}

@@ -93,6 +93,7 @@ def promotion(core: Core) -> dict[str, Any] | None:
         "last_look": trial.last,
         "promotions": trial.promotions,
         "promoted": trial.promoted,
+        "demoted": trial.demoted,
     }
 
 

@@ -116,7 +116,7 @@ class PromotionIn(Body):
     hours: Annotated[Number, Field(ge=0, le=1e6)] = Field(0.0, description="For how many hours.")
     every: Annotated[int, Field(strict=True, ge=10, le=10**9)] = Field(1_000, description="Steps between looks.")
     error: Annotated[Number, Field(ge=1e-6, le=0.5)] = Field(0.05, description="Probability of a wrong promotion.")
-    to: Literal["learn", "frozen"] = Field("learn", description="The mode that it changes to.")
+    to: Literal["learn", "frozen"] = Field("frozen", description="The mode that it changes to.")
     demote: bool = Field(True, strict=True, description="Whether it returns to shadow mode if it earns less.")
 
 

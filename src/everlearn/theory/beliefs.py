@@ -40,10 +40,12 @@ from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import Pairs, completed_table
 
 NARROW = 1e-7  # the width of the interval, relative to the range of rewards, at which the bounds have met
+ROUNDED = 1e-6  # the least range of rewards, relative to the largest; of equal rewards the range is rounding alone
 MOST_WORK = 200_000_000  # the most products of a comparison of all beliefs that follow with all of the set
 GROWTH = 0.5  # by which share the set grows at a time
 LEAST_GROWTH = 32
 SAME = 9  # decimals in which the probabilities of equal beliefs agree
+EXACT = 1e-14  # the difference of probabilities that is rounding
 BLOCK = 1 << 22  # the numbers that are compared at a time
 NEGLIGIBLE = 1e-9  # the share of visits below which a belief outside the set is left out
 
@@ -147,7 +149,7 @@ def bracket(task: Task, max_pairs: int = MOST_PAIRS, work: int = MOST_WORK) -> B
 
     """
     hidden = lumped(task, max_pairs)
-    scale = float(np.ptp(hidden.rewards)) or 1.0
+    scale = max(float(np.ptp(hidden.rewards)), ROUNDED * float(np.abs(hidden.rewards).max())) or 1.0
     beliefs = _Beliefs(hidden)
     best = beliefs.solve()
     (lower, controller), upper = beliefs.control(best), best.upper
@@ -249,6 +251,7 @@ class _Beliefs:
     def solve(self) -> Optimum:
         """Return the optimum of the process, with the mean for each belief outside the set that makes it least."""
         self.after, self.known = self._all()
+        self.within = _within(self.after.belief, self.points[self.known])
         for _ in range(2):
             self._choose()
             best = optimum(self._process())
@@ -281,10 +284,10 @@ class _Beliefs:
         from scipy.sparse import csr_array
 
         after = self.after
-        inside = self.known >= 0 if instead is None else np.ones(len(self.known), dtype=bool)
-        target = np.where(inside, self.known, self.nearest) if instead is None else instead
-        share = np.where(inside, 1.0, self.share)
-        rest = np.where(inside[:, None], 0.0, np.maximum(after.belief - share[:, None] * self.points[target], 0.0))
+        target = np.where(self.known >= 0, self.known, self.nearest) if instead is None else instead
+        share = np.where(self.known >= 0, self.within, self.share) if instead is None else np.ones(len(target))
+        rest = np.maximum(after.belief - share[:, None] * self.points[target], 0.0)
+        rest[share == 1.0] = 0.0
         transitions = []
         for action in range(len(self.hidden.steps)):
             taken = np.flatnonzero(after.action == action)
@@ -395,6 +398,16 @@ def _shares(beliefs: Table, inner: Table) -> Table:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = beliefs[:, None, :] / inner[None, :, :]
     return np.asarray(np.where(inner[None, :, :] > 0, ratio, np.inf).min(axis=2).clip(max=1.0))
+
+
+def _within(beliefs: Table, points: Table) -> Table:
+    """Return the largest share that each point can have in the belief of the same row; one if only rounding differs.
+
+    Beliefs of one key are not quite the same: what little one has beyond the other may be worth much, and is counted.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(points > 0, beliefs / points, np.inf).min(axis=1)
+    return np.where(np.abs(beliefs - points).max(axis=1) <= EXACT, 1.0, share.clip(max=1.0))
 
 
 def _reached(following: NDArray[np.int64], start: int) -> list[int]:
