@@ -357,7 +357,7 @@ MISTAKES: list[Mistake] = [
     declared("a demotion of an agent that was never promoted", "agent.demote()",
              "mode: 'learn'; the agent was never promoted, so there is nothing to undo; "
              "set the mode to shadow, or remove the rule"),
-    declared("a directory without an agent", "el.live('typo')",
+    declared("a directory in which there is no agent yet", "el.live('typo')",
              "directory: 'typo'; there is no agent in it; to create one, pass actions, observations and reward_range, "
              "or a task"),
     declared("a limit that never matters",

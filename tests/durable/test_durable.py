@@ -91,7 +91,7 @@ def test_a_second_process_is_told(tmp_path, runner):
 
 
 def test_after_a_refusal_the_directory_is_free(tmp_path):
-    with pytest.raises(InputError, check=refusal("actions")):
+    with pytest.raises(InputError, check=refusal("directory")):
         el.live(tmp_path)
     with el.live(tmp_path, **QUEUE) as agent:
         assert agent.step == 0
