@@ -331,9 +331,9 @@ MISTAKES: list[Mistake] = [
              "cost_range: None; a limit and the range of the cost go together; give both, or neither"),
     declared("a limit that cannot be met", "el.live('other', 'service-station', cost_range=(1, 2), limit=0.5)",
              "limit: 0.5; no policy can meet it, since the average cost is at least 1; raise it"),
-    declared("a limit that is too large to compute with",
-             "el.live('other', 'service-station', durations=(1, 8), cost_range=(0, 1), limit=1e308)",
-             "limit: 1e+308; costs or the limit are too large or too small to compute; rescale them"),
+    declared("costs that are too large to compute with",
+             "el.live('other', 'service-station', durations=(1, 8), cost_range=(0, 1e308), limit=1)",
+             "cost_range: [0, 1e+308]; give numbers of at most 1e+290"),
     declared("a replay of a log whose reward is no number",
              "open('log.jsonl', 'w').write('{\"observation\": 0, \"action\": 0, \"reward\": \"much\"}')\n"
              "el.replay('log.jsonl', actions=[0], observations=[0], reward_range=(0, 1))",
