@@ -65,3 +65,8 @@ def test_the_policy_is_greedy_in_the_leaf():
 def test_only_a_learned_state_can_be_frozen():
     with pytest.raises(InputError, check=refusal("agent", "growing-horizon")):
         el.freeze(el.Agent("alternating"))
+
+
+def test_a_result_is_no_agent():
+    with pytest.raises(InputError, check=refusal("agent", "Result")):
+        el.freeze(el.run("alternating", "learned", steps=10, engine="reference"))

@@ -18,7 +18,7 @@ from everlearn.agents.learned import FEATURE, VALUE, Tree, leaf
 from everlearn.agents.past import AGES, Sizes, update
 from everlearn.agents.tabular import greedy_policy
 from everlearn.aleatoric.state import AleatoricState
-from everlearn.errors import InputError
+from everlearn.errors import InputError, require
 from everlearn.protocol import Label, Table
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import seen_through
@@ -62,6 +62,8 @@ def freeze(agent: Agent) -> Frozen:
     (0.0, 1.0)
 
     """
+    remedy = "give an agent; pass finished= to el.run to get the agent of a run"
+    require(isinstance(agent, Agent), "agent", type(agent).__name__, remedy)
     knowledge = agent.knowledge
     if not isinstance(knowledge, Tree):
         raise InputError("agent", agent.design.name, "its state is given, not learned; give an agent 'learned'")
