@@ -82,24 +82,33 @@ def _refuse_unsound(path: Path) -> None:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a damaged file without changing it; if its first page cannot be read, a copy with a new first page."""
+    """Open a damaged file without changing it; if its first page cannot be trusted, a copy with a new first page."""
     work = path.with_name(f"{database.NEW}.work")
     with ExitStack() as opened:
         connection = opened.enter_context(database.viewed(path))
-        if not _has_tables(connection):
+        if not _can_be_read(connection):
             opened.callback(database.remove, work)
             _copy_with_first_page(path, work)
             connection = opened.enter_context(closing(database.connect_to_read(work)))
         yield connection
 
 
-def _has_tables(connection: sqlite3.Connection) -> bool:
+def _can_be_read(connection: sqlite3.Connection) -> bool:
+    """Return whether the tables are declared as they were, so that what is read is what was written."""
     try:
         for table in ("agents", "snapshots", "journal"):
             connection.execute(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1)").fetchone()  # noqa: S608
+        found = database.shape(connection)
+        return found in (database.read_meta(connection, "shape"), _fresh_shape())
     except UNREADABLE:
         return False
-    return True
+
+
+def _fresh_shape() -> str:
+    """Return the shape of a new store, for a note of it that cannot be read."""
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        database.create_tables(fresh)
+        return database.shape(fresh)
 
 
 def _copy_with_first_page(path: Path, work: Path) -> None:
