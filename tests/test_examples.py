@@ -108,6 +108,7 @@ def test_runs_as_an_experiment(example, tmp_path, small):
     assert "mean" in str(experiment.table(["final"]))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("example", SEARCHES, ids=lambda path: path.stem)
 def test_a_search_pays(example, tmp_path, small):
     """A tenth of the steps and of the candidates are enough to lose less than two thirds of what the default loses."""

@@ -65,6 +65,7 @@ def test_an_agent_at_work_needs_numpy_alone():
     assert not loaded & {"scipy", "numba", "matplotlib", "typer", "rich"}
 
 
+@pytest.mark.soak
 def test_submodules_imported_first_do_not_shadow_public_names():
     python(
         """

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from tests import portable
 from tests.portable import LOOP, Way, busy, processor_flags, run, ways
 
@@ -79,6 +81,7 @@ def test_busy_loops_end_with_the_tests(monkeypatch):
     assert all(loop.poll() is not None for loop in started)
 
 
+@pytest.mark.soak
 def test_busy_loops_end_with_whoever_started_them():
     begin = """
 import os, subprocess, sys

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from everlearn.agents.registry import make_design
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
 from everlearn.errors import InputError, RewardError, TableFull
-from everlearn.tables import UNSEEN, ArrayTable, PairTable, make_table
+from everlearn.tables import UNSEEN, ArrayTable, PairTable, make_table, settled_table
 from everlearn.tasks.registry import make_task
 from tests.refusal import refusal
 from tests.worlds import pendulum, random_mdp
@@ -131,8 +132,8 @@ def test_what_cannot_be_tabulated_is_refused():
 
 def made_by(monkeypatch, *calls) -> int:
     """Return how many tables are made while functions are called."""
-    made = []
-    monkeypatch.setattr(tables, "make_table", lambda *given: made.append(given) or make_table(*given))
+    made, begin = [], PairTable.__init__
+    monkeypatch.setattr(PairTable, "__init__", lambda table, *given: made.append(given) or begin(table, *given))
     monkeypatch.setattr(tables, "_SHARED", {})
     for call in calls:
         call()
@@ -144,13 +145,28 @@ def run(task="t-maze", agent="always", **others) -> el.Result:
 
 
 def test_runs_share_the_table_of_a_named_task(monkeypatch):
-    assert made_by(monkeypatch, run, lambda: run(agent="q-learning"), lambda: run(seed=1)) == 1
+    again = [lambda: run(agent="q-learning"), lambda: run(seed=1), lambda: run(task=make_task("t-maze"))]
+    assert made_by(monkeypatch, run, *again) == 1
+
+
+def test_theory_and_experiments_share_it_too(monkeypatch):
+    theory = [lambda: el.Theory("t-maze").pairs, lambda: el.Theory(make_task("t-maze")).pairs]
+    assert made_by(monkeypatch, *theory) == 1
+    assert made_by(monkeypatch, *[lambda: settled_table(make_task("t-maze"))] * 2) == 1
+
+
+def test_a_changed_copy_of_a_named_task_shares_none(monkeypatch):
+    task = make_task("t-maze")
+    assert task.identity is not None
+    changed = replace(task, reward=el.Reward(lambda s, a, o: 0.5, 0, 1))
+    assert changed.identity is None
+    assert made_by(monkeypatch, lambda: make_table(task), lambda: make_table(changed)) == 2
 
 
 @pytest.mark.parametrize(
     "other",
-    [{"parameters": {"task.window": 1}}, {"max_pairs": 500}, {"steps": 100, "runs": 1}, {"task": make_task("t-maze")}],
-    ids=["parameters", "bound", "shorter", "the task itself"],
+    [{"parameters": {"task.window": 1}}, {"max_pairs": 500}, {"steps": 100, "runs": 1}],
+    ids=["parameters", "bound", "shorter"],
 )
 def test_runs_that_differ_in_what_a_table_is_made_of_share_none(monkeypatch, other):
     assert made_by(monkeypatch, run, lambda: run(**other)) == 2

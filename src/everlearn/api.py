@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +24,7 @@ from everlearn.registry import MOST_STEPS, plain, whole
 from everlearn.results.references import References
 from everlearn.results.result import Result
 from everlearn.tables import MOST_PAIRS
-from everlearn.tasks.registry import TASKS
 from everlearn.tasks.task import Task
-from everlearn.windows import is_view
 
 if TYPE_CHECKING:
     from everlearn.experiments.execute import Watcher
@@ -94,8 +91,7 @@ def run(
     refuse_beyond_memory([plan])
     pairs = whole(max_pairs, "max_pairs", least=1)
     workers = None if threads is None else whole(threads, "threads", least=1)
-    identity = _identity(made_task, task)
-    table = table_for(plan, engine, pairs, identity)
+    table = table_for(plan, engine, pairs)
     began = time.perf_counter()
     curves = simulate(plan, table, threads=workers, progress=progress, finished=_hand_over(plan, finished))
     seconds = time.perf_counter() - began
@@ -117,7 +113,7 @@ def run(
         total_reward=curves.total_reward,
         policies=curves.policies,
         pairs=None if table is None else table.expanded,
-        references=References(made_task.references, partial(_best_averages, made_task, identity)),
+        references=References(made_task.references, partial(_best_averages, made_task)),
         seconds=seconds,
     )
 
@@ -135,26 +131,10 @@ def _hand_over(plan: Plan, finished: Callable[[Agent], object] | None) -> Callab
     return hand_over
 
 
-def _identity(task: Task, given: object) -> str | None:
-    """Return a text that only equal tasks have, or None if a user's code may be part of the task.
-
-    A user may register a task, or define its aleatoric state by a function, and change it later.
-    """
-    if not (isinstance(given, str) and TASKS.get(given, "").startswith("everlearn.")):
-        return None
-    view = task.parameters.get("aleatoric", "natural")
-    if not is_view(view):
-        return None
-    try:
-        return f"{given} {json.dumps(task.parameters, sort_keys=True)}"
-    except TypeError:  # a parameter that is an object
-        return None
-
-
-def _best_averages(task: Task, identity: str | None) -> dict[str, float]:
+def _best_averages(task: Task) -> dict[str, float]:
     from everlearn.experiments.references import reference_lines
 
-    return reference_lines(task, identity)
+    return reference_lines(task)
 
 
 def experiment(

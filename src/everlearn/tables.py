@@ -315,19 +315,24 @@ def draw_outcome(table: AnyTable, pair: int, action: int, draw: float) -> Any:
 
 
 def make_table(task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> PairTable | ArrayTable:
-    """Return the table of a task: from its arrays if it has them, else from its model."""
-    return PairTable(task, max_pairs, eager) if task.arrays is None else ArrayTable(task)
+    """Return the table of a task: from its arrays if it has them, else from its model.
+
+    Tasks with the same identity share a table that is complete, which nothing changes any more.
+    """
+    if task.arrays is not None:
+        return ArrayTable(task)
+    if task.identity is None:
+        return PairTable(task, max_pairs, eager)
+    return _shared(task, task.identity, max_pairs, eager)
 
 
-def shared_table(task: Task, max_pairs: int, eager: int, identity: str | None) -> PairTable | ArrayTable:
-    """Return the table of a task, made once per process if it is complete and ``identity`` names the task."""
-    if identity is None:
-        return make_table(task, max_pairs, eager)
+def _shared(task: Task, identity: str, max_pairs: int, eager: int) -> PairTable:
+    """Return the table of a task that has an identity; if it is complete, it is made once per process."""
     key = identity, task.reward.raw, max_pairs, eager
     with _SHARING:
         if key not in _SHARED:
-            table = make_table(task, max_pairs, eager)
-            if not isinstance(table, PairTable) or table.expanded < len(table.labels):
+            table = PairTable(task, max_pairs, eager)
+            if table.expanded < len(table.labels):
                 return table
             while len(_SHARED) >= MOST_SHARED:
                 del _SHARED[next(iter(_SHARED))]

@@ -180,6 +180,7 @@ def test_without_gymnasium_python_says_how_to_install_it(call):
     assert "pip install 'everlearn[gymnasium]'" in done.stderr
 
 
+@pytest.mark.soak
 def test_nothing_else_imports_gymnasium():
     code = (
         "import everlearn; everlearn.run('service-station', steps=10); everlearn.from_gymnasium; everlearn.to_gymnasium"

@@ -101,6 +101,7 @@ def test_without_a_model_it_runs_in_the_reference_loop_and_the_same_seed_is_the_
     assert not np.array_equal(one.total_reward, other.total_reward)
 
 
+@pytest.mark.soak
 def test_it_learns_to_keep_the_pole_up():
     """Falls in the second half of 16,000 steps: at random as Gymnasium has it, learned at most half as many."""
     pole = el.from_gymnasium("CartPole-v1", **POLE)
@@ -484,6 +485,7 @@ def test_two_coins_in_one_experiment_have_results_of_their_own(tmp_path):
     assert [row["mean"] for row in rows] == pytest.approx([0.25, 0.75], abs=0.05)  # five standard errors
 
 
+@pytest.mark.soak
 def test_on_the_command_line():
     done = everlearn("run", "gymnasium:FrozenLake-v1", "--steps", "1e3", "--set", "task.time_limit=9", "--json")
     document = json.loads(done.stdout)
@@ -492,6 +494,7 @@ def test_on_the_command_line():
     assert document["engine"] == "compiled"
 
 
+@pytest.mark.soak
 def test_bins_on_the_command_line():
     settings = [part for setting in ("bins=4", "discretiser=quantile") for part in ("--set", f"task.{setting}")]
     done = everlearn("run", "gymnasium:CartPole-v1", "--agent", "always", "--steps", "50", *settings, "--json")

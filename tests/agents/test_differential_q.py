@@ -103,6 +103,7 @@ def test_the_average_moves_by_eta_times_all_that_the_values_move(moves, eta, ste
     assert known["average"][0] - 0.25 == pytest.approx(eta * float(total), abs=1e-11)
 
 
+@pytest.mark.soak
 def test_it_finds_the_best_average_reward_though_it_explores():
     # Off-policy: the estimate goes to the optimum, not to what the exploring agent earns, which is 0.03 less.
     task = random_mdp(2)

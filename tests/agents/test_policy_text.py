@@ -30,6 +30,7 @@ def policies(draw):
     return task, table / table.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.soak
 @given(policies())
 @settings(max_examples=200, deadline=None)
 def test_what_is_written_is_read_back(made):

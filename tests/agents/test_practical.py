@@ -104,6 +104,7 @@ def test_the_papers_schedules_keep_nothing_more():
         assert agent.snapshot().epistemic["cells"].shape == (2, columns), name
 
 
+@pytest.mark.soak
 def test_optimism_that_follows_what_varies_goes_with_counts_that_are_scaled():
     forgetting = replace(make_schedule("change-points", {"optimism_scale": 0.1}), doubt=0.2, rarity=0.1)
     runs = [

@@ -25,6 +25,7 @@ def best_values(P: np.ndarray, R: np.ndarray, discount: float) -> np.ndarray:
     return R + discount * np.einsum("ast,t->sa", P, found.x)
 
 
+@pytest.mark.soak
 def test_it_converges_to_the_best_values():
     # Steps of n^-0.7 over two million steps: the error left is of order n^-0.35, 0.01, for values between 1 and 1.6.
     random = np.random.default_rng(7)
@@ -88,6 +89,7 @@ def test_its_policy_explores_as_much_as_its_next_step_does(power, floor):
         agent.observe(environment.step(agent.act()))
 
 
+@pytest.mark.soak
 def test_policies_of_runs_side_by_side_explore_alike():
     parameters = {"agent.epsilon": 1, "agent.epsilon_power": 0.5}
     result = el.run(random_mdp(5), "q-learning", steps=1_000, runs=4, parameters=parameters, engine="compiled")

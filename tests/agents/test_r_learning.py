@@ -21,6 +21,7 @@ def queue_after_two_million_steps() -> list[dict[str, np.ndarray]]:
     return learned("access-control", "r-learning", steps=2_000_000, runs=20, seed=1)
 
 
+@pytest.mark.soak
 def test_it_learns_the_average_of_the_book_on_the_access_control_queue(queue_after_two_million_steps):
     # Sutton and Barto (1998), Figure 6.17: with alpha = beta = 0.01 and epsilon = 0.1, after 2 million steps, the value
     # learned for rho was about 2.73.  With beta = 0.01 one run's rho wanders by about 0.3, so the mean of 20 has a

@@ -29,6 +29,7 @@ def test_its_policy_is_epsilon_greedy_in_its_values(name):
     np.testing.assert_allclose(np.sort(agent.policy, axis=1)[:, :2], 0.1)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_side_by_side_keep_averages_of_their_own(name):
     task = random_mdp(6)

@@ -96,6 +96,7 @@ def test_values_are_never_too_low_in_a_random_world(seed):
         assert (known["Q"] >= best).all()
 
 
+@pytest.mark.soak
 def test_without_a_bonus_it_solves_a_deterministic_world():
     # From 0: move, then stay or move with what is left; backward induction by hand for H = 2 gives V_1(0) = 1.
     P = np.array([[[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
@@ -119,6 +120,7 @@ def test_its_policy_is_that_of_the_stage_that_comes_next():
         agent.observe(environment.step(agent.act()))
 
 
+@pytest.mark.soak
 def test_it_learns_within_a_pseudo_episode():
     # Against acting at random, which earns 0.53 here; the optimum is 0.817, and an H of 5 costs little of it.
     task = random_mdp(2)

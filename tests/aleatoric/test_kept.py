@@ -77,6 +77,7 @@ def test_views_of_the_tiger(view, optimal):
     assert (theory.best_aleatoric.average_reward > theory.optimal_bounds.lower - 1e-6) == optimal
 
 
+@pytest.mark.soak
 def test_views_run_compiled_as_interpreted():
     for view in ("last-change:2", "belief:6"):
         arguments = {"steps": 300, "runs": 2, "parameters": {"task.aleatoric": view}}

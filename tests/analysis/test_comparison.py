@@ -74,6 +74,7 @@ def test_pairs_take_away_what_both_share():
     assert found.difference == pytest.approx(0.02 + noise.mean())
 
 
+@pytest.mark.soak
 def test_the_test_holds_its_level():
     """Of comparisons of what does not differ, as many have p <= 0.1 as should, give or take four standard errors."""
     generator = np.random.default_rng(4)

@@ -141,6 +141,7 @@ def test_intervals_cover(world, steps, policy):
     check(score(world, world.policy(policy), world.followed(mixed(world), steps, 150)), 150, 3)
 
 
+@pytest.mark.soak
 def test_intervals_cover_from_the_data_of_a_learning_agent():
     """100 data sets of 400 steps; the margin is three standard errors, so at least 86 percent."""
     check(score(SMALL, SMALL.policy("best"), driven(SMALL.task, 400, 100)), 100, 3)

@@ -61,6 +61,7 @@ def demoted(draw: np.random.Generator, chance: float, controller: float) -> bool
     return False
 
 
+@pytest.mark.soak
 def test_a_better_agent_whose_rewards_are_rare_is_hardly_ever_demoted():
     """It earns 1 per step in the long run, and often nothing at all in the first 1,000 steps; 2.5 percent may be."""
     draw = np.random.default_rng(0)

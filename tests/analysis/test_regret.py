@@ -62,6 +62,7 @@ def test_one_run_tells_nothing_of_its_uncertainty():
     assert np.isnan(el.regret(single, 0.5).standard_error).all()
 
 
+@pytest.mark.soak
 def test_a_fixed_policy_has_no_regret_against_itself_beyond_its_averaging_time():
     station = el.Theory("service-station")
     slow = el.run("service-station", "always", parameters={"agent.policy": "slow"}, steps=5_000, runs=200, seed=1)

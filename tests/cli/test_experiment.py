@@ -257,6 +257,7 @@ def test_nothing_to_compare(tmp_path, out, call, call_json):
     assert call_json("experiment", "compare", out) == []
 
 
+@pytest.mark.soak
 def test_plot(tmp_path, out, call, call_json):
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP)
@@ -369,6 +370,7 @@ def test_a_module_beside_the_spec_is_found_from_anywhere(tmp_path, out, call, ca
     assert call_json("experiment", "extend", out, "--steps", "30")["complete"]
 
 
+@pytest.mark.soak
 def test_things_without_a_name_are_not_extended(out, refused):
     from tests.worlds import corridor
 
@@ -413,6 +415,7 @@ def test_an_interrupted_run_says_how_to_go_on(spec, out, monkeypatch, capsys):
     )
 
 
+@pytest.mark.soak
 def test_the_command_as_a_user_calls_it(spec, out, command):
     done = command("experiment", "run", spec, "--out", out, "--json")
     assert (done.returncode, done.stderr) == (0, "")

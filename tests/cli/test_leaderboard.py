@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 SHORT = ("--steps", "200", "--runs", "2", "--agent", "tsde", "--agent", "ucrl2", "--task", "riverswim")
 
 
+@pytest.mark.soak
 def test_it_prints_agents_tasks_and_duels_and_says_where_they_are(call, tmp_path):
     text = call("leaderboard", "--out", str(tmp_path / "out"), *SHORT)
     assert text.startswith("2 agents on 2 tasks, 2 runs of 200 steps each, seed 2.")

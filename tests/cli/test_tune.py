@@ -52,6 +52,7 @@ def test_as_json(call_json, spec, tmp_path):
     assert {row["task"] for row in found["tried"]} == {"service-station", "all tasks"}
 
 
+@pytest.mark.soak
 def test_several_tasks_have_a_table_of_their_own(call, spec, tmp_path):
     path = tmp_path / "two.toml"
     path.write_text(SPEC.format(more='objective = "worst"') + '[[task]]\nname = "service-station"\nlabel = "other"\n')

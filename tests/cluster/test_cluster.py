@@ -67,6 +67,7 @@ def test_it_gives_what_threads_give(cluster, brief, tmp_path):
     assert tables(tmp_path / "cluster") == tables(tmp_path / "threads")
 
 
+@pytest.mark.soak
 def test_either_goes_on_from_what_the_other_left(cluster, brief, tmp_path):
     forces = [Threads(), Cluster(cluster.scheduler_address), Threads()]
     for steps, force in zip((1e3, 1.2345e4, 2e4), forces, strict=True):

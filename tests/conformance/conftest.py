@@ -6,6 +6,8 @@ agent, and every agent a few small worlds; all agents in all tasks is what the s
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 import everlearn as el
@@ -26,9 +28,15 @@ def task_name(request) -> str:
     return request.param
 
 
+@cache
+def made(task_name: str) -> el.Task:
+    """A task, which nothing changes, and some of which take half a second to make."""
+    return make_task(task_name)
+
+
 @pytest.fixture
 def task(task_name: str) -> el.Task:
-    return make_task(task_name)
+    return made(task_name)
 
 
 @pytest.fixture(params=el.AGENTS)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.registry import locate, parameters
 from tests.conformance.brief import brief_parameters
+from tests.few import few
 from tests.worlds import random_mdp, shop
 
 SMALL = {"riverswim": "riverswim", "service-station": "service-station", "mdp": random_mdp(5, states=3, actions=2)}
@@ -45,27 +46,37 @@ def check(agent: str, schedule: str | None, world: str, seed: int, steps: int, r
     assert fast.policies is None or fast.policies.tolist() == slow.policies.tolist()
 
 
-cases = pytest.mark.parametrize(("agent", "schedule"), CASES, ids=["-".join(filter(None, case)) for case in CASES])
+IDS = ["-".join(filter(None, case)) for case in CASES]
+cases = pytest.mark.parametrize(("agent", "schedule"), CASES, ids=IDS)
+FEW = [case for case in CASES if case[0] != "learned" or case[1] == "practical"]
+"""Without the schedules of an agent that takes ten seconds to compile for each, and has them from growing-horizon.
+
+It runs in the T-maze, for which other tests compile it too."""
 drawn = {
     "seed": st.integers(0, 2**40),
     "steps": st.integers(1, 400),
     "runs": st.integers(1, 5),
     "threads": st.integers(1, 3),
 }
+QUICK = [
+    name for name in el.TASKS if name not in ("biased-rps", "extended-tiger", "hallway", "inventory", "tic-tac-toe")
+]
+"""Tasks that share compiled code with others and have a small table."""
 unhurried = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-@cases
+@pytest.mark.parametrize(("agent", "schedule"), few(CASES, FEW), ids=IDS)
 @settings(unhurried, max_examples=4)
 @given(world=st.sampled_from(sorted(SMALL)), **drawn)
 def test_compiled_is_interpreted(agent, schedule, world, seed, steps, runs, threads):
-    check(agent, schedule, world, seed, steps, runs, threads)
+    check(agent, schedule, "t-maze" if agent == "learned" else world, seed, steps, runs, threads)
 
 
+@pytest.mark.parametrize("name", few(el.TASKS, QUICK))
 @settings(unhurried, max_examples=2)
 @given(**drawn)
-def test_compiled_is_interpreted_on_every_task(task_name, seed, steps, runs, threads):
-    check("growing-horizon", "smooth", task_name, seed, steps, runs, threads)
+def test_compiled_is_interpreted_on_every_task(name, seed, steps, runs, threads):
+    check("growing-horizon", "smooth", name, seed, steps, runs, threads)
 
 
 @pytest.mark.soak

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.environments.model import ModelEnvironment
 from tests.conformance.brief import make_agent
+from tests.few import few
 from tests.worlds import environment_stream, random_mdp
 
 SMALL = ("alternating", "mdp", "riverswim", "service-station")
@@ -89,7 +90,7 @@ def wandering() -> el.Schedule:
     return el.Schedule(lambda t: 2 + t**0.25, lambda t: 0.05, lambda t: 0.3 / t, lambda t: 0.0 if t == 4100 else 0.9995)
 
 
-@pytest.mark.parametrize("schedule", [*el.SCHEDULES, "wandering"])
+@pytest.mark.parametrize("schedule", few([*el.SCHEDULES, "wandering"], ("practical", "wandering")))
 @pytest.mark.parametrize("before", [4095, 4096, 4097])
 @pytest.mark.parametrize("pending", [False, True])
 def test_stopped_and_resumed_where_a_block_of_the_schedule_ends(schedule, before, pending):

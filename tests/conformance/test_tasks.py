@@ -14,7 +14,7 @@ from everlearn.tasks.indexed import IndexedTask
 from tests.chains import arrows, reachable
 from tests.worlds import environment_stream
 
-MOST = 3000
+MOST = 600
 """How many pairs of a memory and an aleatoric state are looked at."""
 
 

@@ -129,5 +129,6 @@ def test_a_cache_that_cannot_be_written_is_survived_with_a_warning(tmp_path, run
     assert any("set EVERLEARN_CACHE_DIR" in message for message in found["warnings"])
 
 
+@pytest.mark.soak
 def test_forked_and_spawned_children_run_it_too(twice):
     assert twice[0].run(spawn, "children.py") == {"fork": True, "spawn": True}

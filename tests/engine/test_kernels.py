@@ -91,7 +91,8 @@ def test_a_division_by_zero_is_refused_where_infinity_is_not_declared():
     assert "act raised FloatingPointError at step 201" in said[0]
 
 
-@pytest.mark.parametrize("actions", [1, *(pytest.param(actions, marks=pytest.mark.soak) for actions in (2, 8, 9, 20))])
+@pytest.mark.soak
+@pytest.mark.parametrize("actions", [1, 2, 8, 9, 20])
 def test_any_number_of_actions(actions):
     task = el.mdp(np.full((actions, 3, 3), 1 / 3), np.random.default_rng(1).random((3, actions)), reward_range=(0, 1))
     fast, slow = (el.run(task, steps=300, runs=2, engine=engine) for engine in ("compiled", "reference"))

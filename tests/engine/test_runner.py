@@ -37,5 +37,5 @@ def test_progress_is_told_as_it_is_made():
 def test_a_table_that_is_there_is_not_made_again(monkeypatch):
     plan = Plan(make_task("service-station", {"window": 2}), make_design("always"), 50, 2, 0)
     table = settled_table(plan.task)
-    monkeypatch.setattr(runner, "shared_table", None)
+    monkeypatch.setattr(runner, "make_table", None)
     assert choose_engine(plan, "auto", table) == "compiled"

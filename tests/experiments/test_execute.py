@@ -155,6 +155,7 @@ def test_shards_at_once_in_one_directory(out, expected):
     assert tables(out) == expected(described())
 
 
+@pytest.mark.soak
 def test_shards_in_directories_of_their_own(tmp_path, out, expected):
     parts = [tmp_path / str(number) for number in (1, 2, 3)]
     for number, part in enumerate(parts, start=1):
@@ -163,6 +164,7 @@ def test_shards_in_directories_of_their_own(tmp_path, out, expected):
     assert tables(merge(parts).path) == expected(described())
 
 
+@pytest.mark.soak
 def test_more_shards_than_cells(out, expected):
     for number in (9, 5, 4, 3, 2, 1):
         execute(described(), out, shard=Shard(number, 9))
@@ -183,6 +185,7 @@ def test_interrupted_and_begun_again(out, expected, patience, threads):
     assert tables(out) == expected(spec)
 
 
+@pytest.mark.soak
 def test_interrupted_again_and_again(out, expected):
     spec = described(steps=200, engine="reference")
     for _ in range(4):
@@ -228,6 +231,7 @@ def test_extended_by_running_a_longer_spec(out, expected):
     assert tables(out) == expected(described(steps=600))
 
 
+@pytest.mark.soak
 def test_extended_twice_and_interrupted_on_the_way(out, expected):
     execute(described(steps=77), out)
     extend(out, described(steps=1234))
@@ -462,6 +466,7 @@ def test_an_environment_that_cannot_be_saved_begins_again(out, expected):
     assert tables(out) == expected(spec)
 
 
+@pytest.mark.soak
 def test_an_environment_that_cannot_be_saved_is_extended_from_the_beginning(out, expected):
     execute(described(task=pendulum().finish(), **SWINGING), out)
     longer = described(task=pendulum().finish(), **{**SWINGING, "steps": 333})
@@ -549,6 +554,7 @@ def test_a_task_is_tabulated_once_however_many_agents_there_are(out, monkeypatch
         begin(table, task, *others, **options)
 
     monkeypatch.setattr(PairTable, "__init__", counted)
+    monkeypatch.setattr("everlearn.tables._SHARED", {})
     agents = [{**SMOOTH, "label": str(scale), "schedule_parameters": {"horizon_scale": scale}} for scale in (2, 3, 4)]
     execute(described(agent=agents), out)
     assert len(tabulated) == 1

@@ -124,12 +124,14 @@ def test_comparisons_of_what_is_not_there(experiment):
         experiment.compare("best")
 
 
+@pytest.mark.soak
 def test_figures(experiment, tmp_path):
     paths = experiment.plot(tmp_path / "figures", formats=["svg"])
     assert [path.name for path in paths] == ["average-reward.svg", "regret.svg"]
     assert all(path.stat().st_size for path in paths)
 
 
+@pytest.mark.soak
 def test_figures_of_a_sweep_lie_beside_the_cells(tmp_path):
     agent = {"name": "growing-horizon", "schedule_parameters": {"horizon_scale": [1.5, 3]}}
     swept = el.experiment(world, agent, steps=50, runs=2, out=tmp_path)
@@ -224,6 +226,7 @@ def test_pairs_are_runs_with_the_same_random_numbers_though_some_are_missing(tmp
     assert found.difference == pytest.approx((points - smooth).mean())
 
 
+@pytest.mark.soak
 def test_nothing_is_needed_to_open_it(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     module = tmp_path / "gone_by_then.py"

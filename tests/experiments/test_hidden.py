@@ -43,6 +43,7 @@ def test_bounds_reach_results(rough):
     assert frame[-1]["regret_upper"] > frame[-1]["regret"]
 
 
+@pytest.mark.soak
 def test_bounds_that_have_met_are_one_number():
     result = el.run("maze-1d", "always", steps=20)
     assert result.references[OPTIMUM] == pytest.approx(0.5)

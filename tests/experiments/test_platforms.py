@@ -72,6 +72,7 @@ def test_whoever_finishes_what_was_begun_on_another_is_told_although_others_were
         execute(LONGER, out)
 
 
+@pytest.mark.soak
 def test_the_command_says_it_in_one_line(out, runner):
     computed_on(out, MADE_UP)
     done = runner(f"everlearn experiment extend {out} --steps 60", out)

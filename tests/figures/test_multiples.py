@@ -158,9 +158,8 @@ def test_a_single_time(draw):
     check_readable(draw([made([0.5, 0.7], steps=1)]))
 
 
-@pytest.mark.parametrize(
-    ("tasks", "agents"), [(1, 1), (2, 3), *(pytest.param(*size, marks=pytest.mark.soak) for size in [(1, 12), (7, 4)])]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize(("tasks", "agents"), [(1, 1), (2, 3), (1, 12), (7, 4)])
 @pytest.mark.parametrize("draw", [average_rewards, regrets])
 def test_everything_can_be_read(draw, tasks, agents):
     arms = [learning(f"agent number {a}", f"a task by the name of {t}") for t in range(tasks) for a in range(agents)]

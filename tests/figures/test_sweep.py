@@ -128,9 +128,10 @@ def test_nothing_was_swept():
         heat_maps(grid(agent_a=[1, 2]), "best")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "measure",
-    ["final", *(pytest.param(name, marks=pytest.mark.soak) for name in ("late", "regret", "relative regret"))],
+    ["final", "late", "regret", "relative regret"],
 )
 @pytest.mark.parametrize(
     "axes",

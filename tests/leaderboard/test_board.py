@@ -108,6 +108,7 @@ def test_parts_done_apart_come_together(board, tmp_path):
     assert files(tmp_path / "together") == files(board.experiment.directory.path)
 
 
+@pytest.mark.soak
 def test_an_agent_alone_has_a_board(tmp_path):
     board = make_board(lineup(["tsde"], ["riverswim"], runs=1, steps=50), tmp_path)
     assert "duels.csv" not in {path.name for path in board.write()}
@@ -124,6 +125,7 @@ def test_killed_and_begun_again_it_comes_to_the_same(board, runner, tmp_path):
     assert files(tmp_path / "out") == files(board.experiment.directory.path)
 
 
+@pytest.mark.soak
 def test_a_board_is_written_into_the_documentation(board, documentation, tmp_path, capsys):
     page, begin, end = tmp_path / "leaderboard.md", documentation.BEGIN, documentation.END
     page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
@@ -153,6 +155,7 @@ def test_variants_have_the_mean_and_the_worst_run(documentation):
     assert documentation.variants_table([arm]).rows == [["practical", "0.150 (0.200)"]]
 
 
+@pytest.mark.soak
 def test_a_page_without_comments_is_refused(board, documentation, tmp_path, capsys):
     (tmp_path / "leaderboard.md").write_text("nothing")
     assert documentation.main([str(board.experiment.directory.path)]) == 2

@@ -56,7 +56,8 @@ def test_what_the_state_hides_is_a_line():
     assert labels(figure) == ["smooth", BEST]
 
 
-@pytest.mark.parametrize("tasks", [1, 2, *(pytest.param(tasks, marks=pytest.mark.soak) for tasks in (7, 22))])
+@pytest.mark.soak
+@pytest.mark.parametrize("tasks", [1, 2, 7, 22])
 def test_everything_can_be_read(tasks):
     arms = [made([0.5, 0.6], task=f"a task, number {t}", agent=f"agent {a}") for t in range(tasks) for a in range(10)]
     check_readable(relative_regrets(arms, "agent 0", hidden={"a task, number 0": 0.1}))

@@ -43,6 +43,7 @@ def test_what_is_not_on_the_board_is_refused():
         lineup(tasks=["t-mace"])
 
 
+@pytest.mark.soak
 def test_references_are_exact():
     """The drifting arms: each is better half of the time, so that 0.7 can be had, and see tests/tasks for the rest."""
     known = lineup(tasks=["riverswim", "drifting", "alternating"]).references

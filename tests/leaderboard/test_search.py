@@ -64,6 +64,7 @@ def test_what_is_set_could_have_been_found(name):
         assert value in spec.search[key].values, key
 
 
+@pytest.mark.soak
 def test_no_task_is_both_for_choosing_and_for_judging():
     """By what they do, not by what they are called."""
     from everlearn.experiments.cells import Tables

@@ -60,6 +60,9 @@ FEWER = {"fig:agent-comparison": 30, "fig:better-schedules": 30}
 """How many runs are enough for a verdict, for claims that rest on more."""
 
 LONG = [
+    "fig:agent-comparison",
+    "lemma:aleatoric-vs-global",
+    "lemma:bellman",
     "Section 4.3, eventually",
     "Section 1.4.5, baselines",
     "lemma:optimism",

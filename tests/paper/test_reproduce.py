@@ -104,6 +104,7 @@ def test_json_has_everything(whole):
     assert list(document["seen"]) == list(NAMES)
 
 
+@pytest.mark.soak
 def test_text_says_what_is_to_be_seen_and_where_it_is(whole):
     printed = called(whole.out).printed
     lines = printed.splitlines()

@@ -56,6 +56,7 @@ def count_until_300(knowledge, experience, now, stream):
     knowledge.count[1 if now.t == 300 else 0] += 0.0
 
 
+@pytest.mark.soak
 def test_a_race_in_which_one_failed_stays_where_it_is_and_can_be_taken_away():
     mine = el.Design(lambda indexed: Count(np.zeros(1)), lambda *_: 0, count_until_300, name="mine")
     workshop = open_workshop("riverswim", mine)

@@ -143,6 +143,7 @@ def test_share_and_reopen_the_same_configuration(tab, page, browser):
     other.close()
 
 
+@pytest.mark.soak
 def test_compare_two_one_of_them_the_papers(tab, page):
     tab.open(f"{page}?agent=always&agent.policy=slow&speed=100000&growing=no")
     tab.click(".compare")
@@ -253,6 +254,7 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_can_be_read_in_light_and_in_dark(tab, page, dark):
     """At least 4.5 to 1, as WCAG 2 asks for (success criterion 1.4.3), whichever the browser prefers."""
@@ -277,6 +279,7 @@ def test_text_can_be_read_in_light_and_in_dark(tab, page, dark):
     wait_for(lambda: tab.evaluate("document.body.classList.contains('body--dark')"), "dark")
 
 
+@pytest.mark.soak
 def test_motion_is_left_out_for_those_who_ask(tab, page):
     tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
     tab.open(page)
@@ -297,6 +300,7 @@ def test_everything_that_is_seen_can_be_heard(tab, page):
     assert tab.evaluate("document.documentElement.lang") != ""
 
 
+@pytest.mark.soak
 def test_what_is_new_is_shown_as_long_as_it_runs_and_the_page_can_be_stopped(tab, page):
     """How often, and how soon, is measured by ``benchmarks/play.py``: that depends on the machine."""
     tab.open(f"{page}?speed=fastest")
@@ -308,6 +312,7 @@ def test_what_is_new_is_shown_as_long_as_it_runs_and_the_page_can_be_stopped(tab
     assert steps(tab) > 20
 
 
+@pytest.mark.soak
 def test_the_speed_is_set_with_the_arrows_of_the_slider(tab, page):
     tab.open(f"{page}?growing=no")
     tab.evaluate("document.querySelector('[aria-label=Speed]').focus()")
@@ -317,6 +322,7 @@ def test_the_speed_is_set_with_the_arrows_of_the_slider(tab, page):
     assert steps(tab) == 0
 
 
+@pytest.mark.soak
 def test_what_theory_says_and_what_can_be_taken_away(tab, page, tmp_path):
     tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     tab.open(page)
@@ -341,6 +347,7 @@ def test_what_theory_says_and_what_can_be_taken_away(tab, page, tmp_path):
     wait_for(lambda: "agent: None; is missing" in tab.text(".alert"), "a refusal")
 
 
+@pytest.mark.soak
 def test_whoever_chooses_stays_where_they_are(tab, page):
     """Choosing another schedule builds other fields; the keyboard stays at what was chosen."""
     tab.open(page)
@@ -351,6 +358,7 @@ def test_whoever_chooses_stays_where_they_are(tab, page):
     wait_for(lambda: tab.evaluate(at) == "schedule", "the focus where it was")
 
 
+@pytest.mark.soak
 def test_two_changes_in_a_row_are_both_kept(tab, page):
     """Even where the first is still being prepared when the second comes."""
     tab.open(f"{page}?schedule=smooth")

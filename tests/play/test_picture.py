@@ -18,6 +18,7 @@ def workshop():
     return Workshop()
 
 
+@pytest.mark.soak
 def test_every_part_is_well_formed_at_any_time(workshop):
     race = workshop.race(read_query("2.agent=q-learning&3.agent=always&4.agent=growing-horizon&4.schedule=smooth"))
     painter = Painter(lines={"a < b": 0.5})
@@ -27,6 +28,7 @@ def test_every_part_is_well_formed_at_any_time(workshop):
             ElementTree.fromstring(f"<div>{text}</div>"), name
 
 
+@pytest.mark.soak
 def test_what_changed_stays_marked_when_the_same_is_painted_again(workshop):
     race, painter = workshop.race(read_query("")), Painter()
     painter.paint(race)

@@ -15,6 +15,7 @@ def workshop():
     return Workshop()
 
 
+@pytest.mark.soak
 def test_agents_that_do_the_same_meet_the_same_luck(workshop):
     """Common random numbers: a policy and its twin, told another way, earn the same to the last bit."""
     race = workshop.race(
@@ -24,6 +25,7 @@ def test_agents_that_do_the_same_meet_the_same_luck(workshop):
     assert race.runs[0].recorded() == race.runs[1].recorded() != race.runs[2].recorded()
 
 
+@pytest.mark.soak
 def test_each_of_several_is_what_it_is_alone(workshop):
     race = workshop.race(read_query("seed=4&2.agent=q-learning"))
     race.advance(1000)

@@ -91,6 +91,7 @@ SHORT = "import everlearn.play.server as server; server.MOST_PAGES, server.RECON
 OWN = ("own_task:shop", "--agent", "own_agent:r_learning", "--set", "agent.epsilon=0.2")
 
 
+@pytest.mark.soak
 def test_a_page_of_ones_own_is_watched_and_bounded_and_ends_with_the_server(browser):
     """A task and an agent of the examples are watched; a second page is refused until the first has gone.
 

@@ -187,6 +187,7 @@ def test_what_cannot_be_painted_leaves_what_was_there():
     asyncio.run(scenario())
 
 
+@pytest.mark.soak
 def test_the_lines_of_theory_are_drawn_when_they_are_known(workshop):
     async def scenario():
         watcher = Watcher(workshop)

@@ -67,6 +67,7 @@ def drive(client: Client, station, steps: int, acknowledged: list[tuple[float, o
         acknowledged.append((time.time(), action, observation))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("options", [(), ("--shards", "2")])
 def test_the_replica_continues_and_lacks_no_more_than_an_interval(start, follow, tmp_path, options):
     primary = start(*options, directory=tmp_path / "primary")

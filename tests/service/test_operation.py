@@ -60,6 +60,7 @@ class TestStart:
             assert [entry["message"] for entry in entries][-1] == "stopped"
         assert process.returncode == 0
 
+    @pytest.mark.soak
     def test_a_port_that_is_taken(self, refused, tmp_path):
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))
@@ -179,6 +180,7 @@ Agents.append, Committer.do = waiting, counted
 """A disk that writes nothing until there is a file ``gate``; there is one for every agent that was asked, too."""
 
 
+@pytest.mark.soak
 def test_many_requests_are_one_transaction(start, tmp_path):
     """The group commit: what comes while the disk works is written at once."""
     service = start(before=SLOW_DISK.format(folder=tmp_path))

@@ -122,6 +122,7 @@ def test_a_trial_ends_alone(sandbox, job, answer):
     sandbox.try_setup({"task": "service-station"})
 
 
+@pytest.mark.soak
 def test_a_task_that_takes_long_to_make_is_refused(sandbox):
     with pytest.raises(Refused, match="takes more than"):
         sandbox.try_setup({"task": "aggregation", "parameters": {"task.aleatoric": "window:2+actions"}})

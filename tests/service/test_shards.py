@@ -209,6 +209,7 @@ def test_a_shard_that_ends_is_started_again(start):
     assert service.stop() == 0
 
 
+@pytest.mark.soak
 def test_a_shard_that_cannot_start_concerns_its_own_agents_alone(start):
     service = start("--shards", "2")
     for name in ("a", "d"):
@@ -227,6 +228,7 @@ def test_a_shard_that_cannot_start_concerns_its_own_agents_alone(start):
     assert service.stop() == 0
 
 
+@pytest.mark.soak
 def test_agents_are_found_when_the_number_of_shards_changes(start, tmp_path, runner):
     service = start("--shards", "2")
     for name in NAMES:
@@ -251,6 +253,7 @@ def test_agents_are_found_when_the_number_of_shards_changes(start, tmp_path, run
     assert len(refused.stderr.splitlines()) == 1
 
 
+@pytest.mark.soak
 def test_a_directory_without_shards_gets_some(start, tmp_path, runner):
     service = start()
     for name in NAMES:
@@ -269,6 +272,7 @@ def test_a_directory_without_shards_gets_some(start, tmp_path, runner):
     assert not (service.directory / "everlearn.db").exists()
 
 
+@pytest.mark.soak
 def test_a_directory_is_its_owners_and_is_restored_from_a_backup(start, tmp_path, runner):
     """The steps of the runbook for a directory with shards."""
     service = start("--shards", "2")
@@ -290,6 +294,7 @@ def test_a_directory_is_its_owners_and_is_restored_from_a_backup(start, tmp_path
     assert start("--shards", "2").call("GET", "/v1/agents/a").json["step"] == 1
 
 
+@pytest.mark.soak
 def test_a_shard_that_is_gone_is_noticed(start, tmp_path, runner):
     service = start("--shards", "2")
     service.stop()

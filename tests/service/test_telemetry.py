@@ -219,6 +219,7 @@ class Collector(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.soak
 def test_a_service_sends_them_to_a_collector(start):
     with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

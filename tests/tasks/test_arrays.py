@@ -207,6 +207,7 @@ def test_an_aggregation_tabulated_at_once_is_the_one_expanded_pair_by_pair(seed)
     assert at_once.labels[at_once.start] == expanded.labels[expanded.start]
 
 
+@pytest.mark.soak
 def test_an_aggregation_runs_the_same_in_both_engines():
     task = aggregated(3)
     runs = [

@@ -38,6 +38,7 @@ def test_the_optimal_costs_of_zipkin_at_a_longer_lead_time(penalty, cost):
     assert f"{-optimum.average_reward:.2f}" == cost
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("lead_time", "mean"), [(1, 5.0), (2, 3.0), (3, 1.5), (1, 12.0)])
 @pytest.mark.parametrize("penalty", [soak(1.0), 4.0, soak(19.0)])
 def test_where_demand_waits_the_level_is_enough_for_demand_that_is_lost(lead_time, mean, penalty, monkeypatch):
@@ -66,6 +67,7 @@ def test_the_usual_capacity():
     assert len(inventory(holding_cost=0.0).states) - 1 == 200  # whatever is held costs nothing: no level is best
 
 
+@pytest.mark.soak
 def test_rewards_and_observations_do_not_grow_with_room_that_is_not_needed():
     tasks = [inventory(capacity=capacity, holding_cost=0.1) for capacity in (20, 50, 100, 200)]
     assert [task.reward.low for task in tasks] == [-84.0, -112.0, -112.0, -112.0]
@@ -120,6 +122,7 @@ def test_costs_are_of_what_is_left_and_what_is_lost(see):
             assert task.reward(pair[1], arrow.action, arrow.observation) == -cost
 
 
+@pytest.mark.soak
 def test_seeing_less_is_distortion_and_changes_no_optimum():
     whole, position, on_hand = (el.Theory(inventory(lead_time=2, see=see)) for see in VIEWS)
     assert whole.distortion(10).value == 0.0

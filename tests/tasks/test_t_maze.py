@@ -9,12 +9,13 @@ import everlearn as el
 from everlearn.environments.t_maze import END, TMaze
 from everlearn.errors import InputError
 from everlearn.tasks.t_maze import t_maze
+from tests.few import few
 from tests.worlds import environment_stream
 
 CASES = [(length, window) for length in (1, 2, 3, 5) for window in (1, 2, 3, 4, 6, 8)]
 
 
-@pytest.mark.parametrize(("length", "window"), CASES)
+@pytest.mark.parametrize(("length", "window"), few(CASES, [(1, 1), (1, 3), (2, 2), (2, 4), (3, 1), (3, 6), (5, 8)]))
 def test_closed_forms_are_what_theory_computes(length, window):
     task = t_maze(length=length, window=window)
     theory = el.Theory(task)

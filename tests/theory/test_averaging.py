@@ -148,6 +148,7 @@ def test_a_cycle_longer_than_the_steps_allowed_leaves_an_error_that_says_so(monk
     assert found.value + found.error >= 7.5
 
 
+@pytest.mark.soak
 def test_always_fast_at_the_station():
     pairs = station()
     found = averaging_time(pairs.chain(pairs.policy(policy_table(pairs.task, "fast"))))

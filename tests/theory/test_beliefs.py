@@ -128,6 +128,7 @@ def test_the_controller_earns_the_lower_bound(name):
     assert result.final["mean"] == pytest.approx(exact.average_reward, abs=6 * error)
 
 
+@pytest.mark.soak
 def test_a_view_changes_nothing_about_the_optimum():
     task = machine()
     plain, seen = bracket(task), bracket(el.seen_through(task, "window:1+actions"))

@@ -232,6 +232,7 @@ def test_the_error_of_the_bias_covers_transient_starts(seed):
     assert found.bias_error <= 1e-9
 
 
+@pytest.mark.soak
 def test_a_chain_that_rounding_splits_is_refused():
     """Left with probability 1e-20 a step, which 1 less that does not show."""
     with pytest.raises(InputError, check=refusal("pairs", 2)):

@@ -174,6 +174,7 @@ def test_a_queue_with_much_room():
         assert balanced(pairs, [int(length >= threshold) for length in range(101)]) <= found.upper
 
 
+@pytest.mark.soak
 def test_sixty_servers_are_certified():
     # Its first state is visited so rarely that leaving it out of a linear system loses most digits.
     found = optimum(tabulate(make_task("access-control", {"servers": 60})))

@@ -112,6 +112,7 @@ def test_runs_are_extended_and_nothing_is_done_twice(tmp_path):
     assert watched(tmp_path, factor=2).taken == 0
 
 
+@pytest.mark.soak
 def test_more_candidates_and_more_final_runs_add_to_what_is_there(tmp_path):
     """A fourth candidate has two runs, makes a second rung of two, with four new runs each, and new finalists."""
     watched(tmp_path, candidates=2)
@@ -119,6 +120,7 @@ def test_more_candidates_and_more_final_runs_add_to_what_is_there(tmp_path):
     assert more.taken - 2000 * (1 * 2 + 2 * 4) in {2000 * 5 * fresh for fresh in (0, 1, 2)}
 
 
+@pytest.mark.soak
 def test_the_whole_objective_and_threads_change_nothing_of_what_is_drawn(tmp_path):
     one = el.tune({**STATION, "candidates": 3, "final_runs": 3}, out=tmp_path / "one", threads=1)
     two = el.tune({**STATION, "candidates": 3, "final_runs": 3, "objective": "worst"}, out=tmp_path / "two", threads=3)

@@ -71,6 +71,7 @@ def test_killed_at_this_moment_it_finds_the_same(undisturbed, runner, tmp_path, 
     check(undisturbed, out)
 
 
+@pytest.mark.soak
 def test_interrupted_it_says_how_to_go_on(undisturbed, runner, tmp_path):
     out = tmp_path / "out"
     done = ended(runner, tmp_path, 4, signal.SIGINT, "tune", str(undisturbed[0]), "--out", str(out))

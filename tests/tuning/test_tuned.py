@@ -74,6 +74,7 @@ def test_the_chosen_one_is_the_first_of_the_last_rung(tuned):
     assert tuned.improvement.mean == pytest.approx(tuned.default_score.mean - tuned.score.mean)
 
 
+@pytest.mark.soak
 def test_a_worst_task_may_choose_another(tuned, tmp_path):
     worst = el.tune({**DOCUMENT, "objective": "worst"}, out=tmp_path)
     first = [row for row in worst.tried() if row["rung"] == 1]
@@ -89,6 +90,7 @@ def test_the_picture_is_drawn_where_it_is_wanted(tuned, tmp_path):
         tuned.plot(tmp_path, formats=["gif"])
 
 
+@pytest.mark.soak
 def test_without_a_directory_it_lives_as_long_as_the_object():
     found = el.tune({**DOCUMENT, "candidates": 1})
     path = Path(found.path)

@@ -9,7 +9,7 @@ from everlearn.engine.curves import Curves, concatenate
 from everlearn.engine.plan import Finished, Plan, Progress
 from everlearn.engine.reference import ReferenceBatch
 from everlearn.errors import AgentError, CompilationError, EverlearnError, InputError
-from everlearn.tables import EAGER, MOST_PAIRS, AnyTable, shared_table
+from everlearn.tables import EAGER, MOST_PAIRS, AnyTable, make_table
 
 ENGINES = ("auto", "compiled", "reference")
 
@@ -25,17 +25,12 @@ TRIED, TRIAL_SECONDS = 128, 0.5
 """Try a user's design in both engines for this many steps, and for about this many seconds at most."""
 
 
-def table_for(
-    plan: Plan, engine: str = "auto", max_pairs: int = MOST_PAIRS, identity: str | None = None
-) -> AnyTable | None:
-    """Return the table with which the compiled engine runs a plan, or None if the reference engine runs it.
-
-    ``identity`` is a text that only equal tasks have.  With it, runs in one process share the table.
-    """
+def table_for(plan: Plan, engine: str = "auto", max_pairs: int = MOST_PAIRS) -> AnyTable | None:
+    """Return the table with which the compiled engine runs a plan, or None if the reference engine runs it."""
     table = None
     if engine != "reference" and plan.task.model is not None:
         eager = max(LEAST_EXPANDED, plan.steps * plan.runs // STEPS_PER_PAIR)
-        table = shared_table(plan.task, max_pairs, min(EAGER, eager), identity)
+        table = make_table(plan.task, max_pairs, min(EAGER, eager))
     return table if choose_engine(plan, engine, table) == "compiled" else None
 
 

@@ -31,7 +31,7 @@ class Optimum(TypedDict):
 def reference_lines(task: Task, identity: str | None = None) -> dict[str, float]:
     """Return the average rewards of the best policies, if they can be computed in a second or two.
 
-    ``identity`` is a text that no other task has; equal tasks are then computed once.
+    ``identity`` is a text that no other task has, as in :func:`everlearn.theory.known.known`.
     """
     from everlearn.theory.known import known
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from everlearn.tasks.names import PREFIXES as PREFIXES
 from everlearn.tasks.names import TASKS as TASKS
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import seen_through
+from everlearn.windows import is_view
 
 IS_AGENT = "is an agent; the task comes first, as in el.run(task, agent)"
 
@@ -40,8 +42,27 @@ def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Tas
     15
 
     """
+    task = _made(given, dict(parameters or {}))
+    if isinstance(given, str) and TASKS.get(given, "").startswith("everlearn."):
+        object.__setattr__(task, "identity", _identity(given, task.parameters))
+    return task
+
+
+def _identity(name: str, parameters: Mapping[str, Any]) -> str | None:
+    """Return a text that only equal tasks have, or None if a user's code may be part of the task.
+
+    A user may define its aleatoric state by a function, and change it later.
+    """
+    if not is_view(parameters.get("aleatoric", "natural")):
+        return None
+    try:
+        return f"{name} {json.dumps(parameters, sort_keys=True)}"
+    except TypeError:  # a parameter that is an object
+        return None
+
+
+def _made(given: object, chosen: dict[str, Any]) -> Task:
     source, adapted = _located(given) if isinstance(given, str) else (given, ())
-    chosen = dict(parameters or {})
     if "aleatoric" in chosen and not (callable(source) and "aleatoric" in known_parameters(source)):
         aleatoric = chosen.pop("aleatoric")
         seen = seen_through(_build(given, source, chosen, adapted), aleatoric)

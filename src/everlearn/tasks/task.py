@@ -86,6 +86,8 @@ class Task:
     arrays: Arrays | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     references: Mapping[str, float] = field(default_factory=dict)
+    identity: str | None = field(default=None, init=False, repr=False, compare=False)
+    """A text that only equal tasks have, if everlearn made the whole task from a name; a changed copy has none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "actions", check_labels(self.actions, "actions"))

@@ -70,7 +70,8 @@ def known(task: Task, identity: str | None = None) -> Known:
     task:
         any task; without a model, nothing is known
     identity:
-        a text that identifies the task, so that an equal task that is made again is not computed again
+        a text that identifies the task, so that an equal task that is made again is not computed again; by default
+        the task's own, if it has one
 
     Examples
     --------
@@ -79,10 +80,11 @@ def known(task: Task, identity: str | None = None) -> Known:
     0.428622
 
     """
-    key: object = identity or id(task)
+    name = identity or task.identity
+    key: object = name or id(task)
     if key not in _KNOWN:
         _KNOWN[key] = _solved(task)
-        if identity is None:  # the number may be another task's once this one is gone
+        if name is None:  # the number may be another task's once this one is gone
             weakref.finalize(task, _KNOWN.pop, key, None)
     return _KNOWN[key]
 
