@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from everlearn.errors import InputError
-from everlearn.figures.tried import Trial, tried
+from everlearn.figures.tried import Evaluated, tried
 from tests.figures.clipping import check_readable
 from tests.refusal import refusal
 
@@ -15,7 +15,7 @@ def trials(*, wide=False):
     random = np.random.default_rng(1)
     scores = random.uniform(0.1, 0.9, 20) if not wide else np.geomspace(0.001, 1, 20)
     return [
-        Trial({"schedule.horizon_scale": float(scale), "agent.policy": policy}, float(score), rung)
+        Evaluated({"schedule.horizon_scale": float(scale), "agent.policy": policy}, float(score), rung)
         for scale, policy, score, rung in zip(
             random.uniform(1, 9, 20), ["slow", "fast"] * 10, scores, [1] * 12 + [2] * 5 + [3] * 3, strict=True
         )
@@ -64,7 +64,7 @@ def test_axes_are_logarithmic_where_that_is_asked_for_or_needed():
 
 
 def test_a_default_that_is_no_number_has_its_line_alone():
-    made = [Trial({"agent.x": x}, 0.5, 1) for x in (None, 1.0, 2.0)]
+    made = [Evaluated({"agent.x": x}, 0.5, 1) for x in (None, 1.0, 2.0)]
     axes = drawn(made).axes[0]
     assert np.isnan(points(axes)[:, 0]).sum() == 2
     assert len(axes.lines) == 1
@@ -73,7 +73,7 @@ def test_a_default_that_is_no_number_has_its_line_alone():
 @pytest.mark.parametrize("parameters", [1, 4, *(pytest.param(number, marks=pytest.mark.soak) for number in (2, 7))])
 def test_it_can_be_read(parameters):
     names = [f"schedule.parameter_number_{number}" for number in range(parameters)]
-    made = [Trial(dict.fromkeys(names, float(k)), 1 / k, 1 + k // 4) for k in range(1, 12)]
+    made = [Evaluated(dict.fromkeys(names, float(k)), 1 / k, 1 + k // 4) for k in range(1, 12)]
     check_readable(drawn(made, measure="mean loss"))
 
 

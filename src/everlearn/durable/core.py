@@ -35,7 +35,7 @@ from everlearn.durable.entry import (
     first_check,
     pack_numbers,
 )
-from everlearn.durable.promotion import NEVER, Rule, Trial, pack_mode
+from everlearn.durable.promotion import NEVER, Rule, RuleState, pack_mode
 from everlearn.durable.setup import Setup
 from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputError, RewardError, require
 from everlearn.labels import as_label
@@ -61,7 +61,7 @@ class Core:
         self.waiting: dict[int, tuple[Experience, Measures]] = {}  # by step, what happened, if its reward is to come
         self.memories: dict[int, NDArray[Any] | None] = {}  # by the same steps, the memory of the design before each
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
-        self.trial = Trial()  # what the promotion rule knows
+        self.rule_state = RuleState()  # what the promotion rule knows
         self._mode = Mode.LEARN
         self._prepared: Entry | None = None
         self._snapshot_step = 0
@@ -296,7 +296,7 @@ class Core:
     def demote(self) -> Entry:
         """Return the entry that undoes a promotion: back to shadow mode; the rule rests until it is set again."""
         remedy = "the agent was never promoted, so there is nothing to undo; set the mode to shadow, or remove the rule"
-        require(self.trial.promotions > 0, "mode", self.mode, remedy)
+        require(self.rule_state.promotions > 0, "mode", self.mode, remedy)
         return self.change_mode("shadow", {"event": "demoted", "reason": "an operator"})
 
     def arm(self, rule: Rule | None) -> Entry:
@@ -308,7 +308,7 @@ class Core:
 
     def rearm(self) -> None:
         """Let the promotion rule begin again, because it is another one, or judges something else."""
-        self.trial = self.trial.noted(self.mode, self.step, {"event": "armed"})
+        self.rule_state = self.rule_state.noted(self.mode, self.step, {"event": "armed"})
         self._plan_look()
 
     def forget(self, mask: int | None) -> Entry | None:
@@ -389,12 +389,12 @@ class Core:
     def _enter(self, entry: Entry) -> None:
         mode, note = entry.changed_mode
         self._mode = MODES.index(mode)
-        self.trial = self.trial.noted(mode, entry.step, note)
+        self.rule_state = self.rule_state.noted(mode, entry.step, note)
         self._plan_look()
 
     def _plan_look(self) -> None:
         rule = self.setup.promotion
-        self.look_at = NEVER if rule is None else self.trial.next_look(rule, self.mode)
+        self.look_at = NEVER if rule is None else self.rule_state.next_look(rule, self.mode)
 
     def _propose_again(self, entry: Entry) -> None:
         """Propose what an entry of the journal says was proposed; raise if that is not what happens.
@@ -493,8 +493,8 @@ class Core:
             ]
             kept = {str(step): memory.tolist() for step, memory in self.memories.items() if memory is not None}
             more |= {"memories": kept} if kept else {}
-        if self.setup.promotion is not None or self.trial.promotions:
-            more["trial"] = self.trial.document()
+        if self.setup.promotion is not None or self.rule_state.promotions:
+            more["trial"] = self.rule_state.document()
         if self.noted and self.agent.pending is not None:
             more["noted"] = self.noted
         if self.failure is not None:
@@ -515,7 +515,7 @@ class Core:
         self.seq, self.step, self.check = seq, more["step"], more["check"]
         self._mode, self.asked, self.changed = MODES.index(more["mode"]), more["asked"], more.get("changed")
         self.failure = Failed(*more["failure"]) if "failure" in more else None
-        self.trial = Trial.read(more["trial"]) if "trial" in more else Trial()
+        self.rule_state = RuleState.read(more["trial"]) if "trial" in more else RuleState()
         self._plan_look()
         self.noted, waiting = more.get("noted", {}), more.get("waiting", [])
         self.waiting = {

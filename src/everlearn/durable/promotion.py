@@ -10,7 +10,7 @@ probability at most
 and these add up to no more than ``error`` over all looks at all candidates.  So a wrong promotion has at most that
 probability, however long the rule waits, and whatever decides when candidates are replaced.
 
-Every event is a row of the journal of kind mode with a note, and changes the :class:`Trial`, which is a part of every
+Every event is a row of the journal of kind mode with a note, and changes the :class:`RuleState`, which is a part of every
 snapshot.  Nothing is looked at twice: after a crash, the same look has the same number.
 """
 
@@ -145,7 +145,7 @@ _READERS: dict[str, Callable[[str, object], Any]] = {
 
 
 @dataclass(frozen=True)
-class Trial:
+class RuleState:
     """What a rule knows so far; it is as of a row of the journal, like the rest of an agent."""
 
     armed: bool = True  # not after a demotion, until the rule is set again
@@ -172,8 +172,8 @@ class Trial:
         watched = self.in_control and rule.demote
         return self.anchor + rule.evidence_at(self.looks + 1) if watched else NEVER
 
-    def noted(self, mode: str, step: int, note: dict[str, Any] | None) -> Trial:
-        """Return the trial after a row of kind mode: the mode, the step, and its note, if it has one."""
+    def noted(self, mode: str, step: int, note: dict[str, Any] | None) -> RuleState:
+        """Return the state after a row of kind mode: the mode, the step, and its note, if it has one."""
         if note is None:  # the operator changed the mode
             shadow = step if mode == "shadow" else None
             return replace(self, began=shadow, policy=(), looks=0, since=None, in_control=False)
@@ -184,39 +184,39 @@ class Trial:
         return asdict(self)
 
     @classmethod
-    def read(cls, document: dict[str, Any]) -> Trial:
-        """Return the trial of a snapshot."""
+    def read(cls, document: dict[str, Any]) -> RuleState:
+        """Return the state of a snapshot."""
         since = document["since"]
         return cls(**{**document, "policy": tuple(document["policy"]), "since": since and tuple(since)})
 
 
-def _armed(trial: Trial, mode: str, step: int, _note: dict[str, Any]) -> Trial:
-    return Trial(began=step if mode == "shadow" else None, promoted=trial.promoted, promotions=trial.promotions)
+def _armed(state: RuleState, mode: str, step: int, _note: dict[str, Any]) -> RuleState:
+    return RuleState(began=step if mode == "shadow" else None, promoted=state.promoted, promotions=state.promotions)
 
 
-def _candidate(trial: Trial, _mode: str, step: int, note: dict[str, Any]) -> Trial:
-    last, policy = note.get("evidence", trial.last), tuple(note["policy"])
-    after = replace(trial, candidates=trial.candidates + 1, anchor=step, policy=policy, looks=0, since=None, last=last)
-    return after if trial.began is not None else replace(after, began=step)
+def _candidate(state: RuleState, _mode: str, step: int, note: dict[str, Any]) -> RuleState:
+    last, policy = note.get("evidence", state.last), tuple(note["policy"])
+    after = replace(state, candidates=state.candidates + 1, anchor=step, policy=policy, looks=0, since=None, last=last)
+    return after if state.began is not None else replace(after, began=step)
 
 
-def _look(trial: Trial, _mode: str, _step: int, note: dict[str, Any]) -> Trial:
+def _look(state: RuleState, _mode: str, _step: int, note: dict[str, Any]) -> RuleState:
     since = note.get("since")
-    return replace(trial, looks=trial.looks + 1, since=since and tuple(since), last=note["evidence"])
+    return replace(state, looks=state.looks + 1, since=since and tuple(since), last=note["evidence"])
 
 
-def _promoted(trial: Trial, _mode: str, step: int, note: dict[str, Any]) -> Trial:
-    evidence, count = note["evidence"], trial.promotions + 1
-    cleared = replace(trial, policy=(), began=None, anchor=step, looks=0, since=None, last=evidence)
+def _promoted(state: RuleState, _mode: str, step: int, note: dict[str, Any]) -> RuleState:
+    evidence, count = note["evidence"], state.promotions + 1
+    cleared = replace(state, policy=(), began=None, anchor=step, looks=0, since=None, last=evidence)
     return replace(cleared, promoted={**evidence, "step": step}, promotions=count, in_control=True)
 
 
-def _demoted(trial: Trial, _mode: str, step: int, note: dict[str, Any]) -> Trial:
-    last = note.get("evidence", trial.last)
+def _demoted(state: RuleState, _mode: str, step: int, note: dict[str, Any]) -> RuleState:
+    last = note.get("evidence", state.last)
     by = "the rule" if "evidence" in note else "an operator"
     demoted = {"step": step, "by": by, "reason": note.get("reason", by)}
-    after = Trial(armed=False, began=step, last=last, demoted=demoted)
-    return replace(after, promoted=trial.promoted, promotions=trial.promotions)
+    after = RuleState(armed=False, began=step, last=last, demoted=demoted)
+    return replace(after, promoted=state.promoted, promotions=state.promotions)
 
 
 _EVENTS = {"armed": _armed, "candidate": _candidate, "look": _look, "promoted": _promoted, "demoted": _demoted}

@@ -77,23 +77,23 @@ def inspect(core: Core) -> dict[str, Any]:
 
 def promotion(core: Core) -> dict[str, Any] | None:
     """Return what the promotion rule is and knows; None if there never was one."""
-    trial, rule = core.trial, core.setup.promotion
-    if rule is None and not trial.promotions:
+    state, rule = core.rule_state, core.setup.promotion
+    if rule is None and not state.promotions:
         return None
-    since = None if trial.since is None else {"step": trial.since[0], "at": moment(trial.since[1])}
+    since = None if state.since is None else {"step": state.since[0], "at": moment(state.since[1])}
     return {
         "rule": None if rule is None else rule.document(),
-        "armed": rule is not None and trial.armed,
-        "in_control": trial.in_control,
-        "candidates": trial.candidates,
-        "candidate_step": trial.anchor if trial.policy else None,
-        "looks": trial.looks,
+        "armed": rule is not None and state.armed,
+        "in_control": state.in_control,
+        "candidates": state.candidates,
+        "candidate_step": state.anchor if state.policy else None,
+        "looks": state.looks,
         "next_look": None if core.look_at == NEVER else core.look_at,
         "exceeded_since": since,
-        "last_look": trial.last,
-        "promotions": trial.promotions,
-        "promoted": trial.promoted,
-        "demoted": trial.demoted,
+        "last_look": state.last,
+        "promotions": state.promotions,
+        "promoted": state.promoted,
+        "demoted": state.demoted,
     }
 
 
@@ -110,8 +110,8 @@ def gauges(core: Core) -> dict[str, float]:
         "drift_statistic": gauge.report()["statistic"],
         **(_prices(core) or {}),
         "shadow": core.mode == "shadow",
-        "promotions": core.trial.promotions,
-        "gain_lower_bound": (core.trial.last or {}).get("lower"),
+        "promotions": core.rule_state.promotions,
+        "gain_lower_bound": (core.rule_state.last or {}).get("lower"),
     }
     return {name: float(value) for name, value in numbers.items() if value is not None}
 

@@ -26,7 +26,7 @@ WIDE = 20
 """The axis of scores is logarithmic if the greatest is more than this many times the least."""
 
 
-class Trial(NamedTuple):
+class Evaluated(NamedTuple):
     """A candidate: its settings, its score, and the rung that it reached, from 1."""
 
     settings: Mapping[str, Any]
@@ -35,7 +35,7 @@ class Trial(NamedTuple):
 
 
 def tried(
-    trials: Sequence[Trial], marked: Mapping[str, Trial], logarithmic: Collection[str] = (), measure: str = "loss"
+    trials: Sequence[Evaluated], marked: Mapping[str, Evaluated], logarithmic: Collection[str] = (), measure: str = "loss"
 ) -> Figure:
     """Draw every candidate; those that came further are darker and have other shapes.  Less is better.
 
@@ -43,7 +43,7 @@ def tried(
 
     Examples
     --------
-    >>> trials = [Trial({"schedule.horizon_scale": scale}, 1 / scale, 1 + (scale > 2)) for scale in (1.5, 3.0, 6.0)]
+    >>> trials = [Evaluated({"schedule.horizon_scale": scale}, 1 / scale, 1 + (scale > 2)) for scale in (1.5, 3.0, 6.0)]
     >>> figure = tried(trials, {"default": trials[0], "chosen": trials[2]})
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['rung 1', 'rung 2', 'default, fresh runs', 'chosen, fresh runs']
@@ -65,7 +65,7 @@ def tried(
 
 
 def _draw(
-    axes: Axes, name: str, trials: Sequence[Trial], marked: Mapping[str, Trial], logarithmic: bool
+    axes: Axes, name: str, trials: Sequence[Evaluated], marked: Mapping[str, Evaluated], logarithmic: bool
 ) -> dict[str, Artist]:
     """Draw a panel, and return the handles of its legend."""
     place = _prepare_axis(axes, [trial.settings[name] for trial in trials], logarithmic)

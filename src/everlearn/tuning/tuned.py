@@ -119,14 +119,14 @@ class Tuned:
     def plot(self, out: str | Path | None = None, *, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
         """Draw what was tried, with one panel per parameter, and return the paths of the figures."""
         from everlearn.figures.saving import save_figure
-        from everlearn.figures.tried import Trial, tried
+        from everlearn.figures.tried import Evaluated, tried
 
         check_figure_formats(formats)
         last = {standing.candidate.number: standing for standing in self.standings if standing.rung > 0}
-        trials = [Trial(each.candidate.settings, self._score(each), each.rung) for each in last.values()]
+        trials = [Evaluated(each.candidate.settings, self._score(each), each.rung) for each in last.values()]
         marked = {
-            "default": Trial(self.default.settings, self.default_score.mean, self.rungs),
-            "chosen": Trial(self.best.settings, self.score.mean, self.rungs),
+            "default": Evaluated(self.default.settings, self.default_score.mean, self.rungs),
+            "chosen": Evaluated(self.best.settings, self.score.mean, self.rungs),
         }
         ranges = {name: values for name, values in self.spec.search.items() if isinstance(values, Range)}
         logarithmic = [name for name, values in ranges.items() if values.scale == "log"]
