@@ -58,7 +58,7 @@ class Shadowed:
         """Return whether the agent is promoted within a number of steps."""
         for _ in range(steps):
             self.step()
-            if self.core.trial.promotions:
+            if self.core.rule_state.promotions:
                 return True
         return False
 

@@ -77,7 +77,7 @@ def promoted_in_chaos(runner: Runner, directory: Path, kills: int, seed: int) ->
         killed_shadow.advance(steady, last)
         first, second = (timeless(each) for each in (agent, steady))
         assert first == second
-        assert agent.core.trial.promotions == 1
+        assert agent.core.rule_state.promotions == 1
         rows, others = ([row["promotion"] for row in each.journal() if "promotion" in row] for each in (agent, steady))
         assert [row["event"] for row in rows] == [row["event"] for row in others]
         assert [row.get("evidence") for row in rows] == [row.get("evidence") for row in others]

@@ -224,11 +224,11 @@ def test_the_rule_can_be_changed_while_the_agent_runs_and_survives(tmp_path):
 def test_steps_with_another_reward_are_no_evidence_any_more(tmp_path):
     rule = {"every": 50, "gain": 0.9}
     agent, machine = shadowed(tmp_path, 220, promotion=rule)
-    before = agent.core.trial
+    before = agent.core.rule_state
     assert before.looks > 0
     agent.close()
     with el.live(tmp_path, snapshot_every=77, accept_changes=True) as agent:  # this matters to no evidence
-        assert agent.core.trial == before
+        assert agent.core.rule_state == before
     with el.live(tmp_path, reward=lambda s, action, o: float(action == "service"), accept_changes=True) as agent:
         for _ in range(100):
             agent.act()
@@ -245,7 +245,7 @@ def test_a_warm_start_is_no_evidence(tmp_path):
     agent.set_promotion({**RULE, "gain": 0.9})
     for _ in range(60):
         machine.step(agent)
-    assert agent.core.trial.policy
+    assert agent.core.rule_state.policy
     agent.warm_start([("worn", "run", 0.0)] * 500)
     for _ in range(3):
         machine.step(agent)
@@ -306,10 +306,10 @@ def test_a_full_disk_delays_a_look_and_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(Store, "append_one", full)
     for _ in range(3):
         machine.step(agent)
-    assert (agent.step, agent.core.trial.candidates) == (52, 0)
+    assert (agent.step, agent.core.rule_state.candidates) == (52, 0)
     monkeypatch.setattr(Store, "append_one", append)
     machine.step(agent)
-    assert (agent.step, agent.core.trial.candidates, agent.core.trial.anchor) == (53, 1, 53)
+    assert (agent.step, agent.core.rule_state.candidates, agent.core.rule_state.anchor) == (53, 1, 53)
     agent.close()
 
 
@@ -323,7 +323,7 @@ def test_recovery_is_exact_at_every_row(tmp_path):
             agent.close()
             agent = el.live(tmp_path)
             assert agent.core.snapshot() == before
-            assert agent.core.look_at == agent.core.trial.next_look(agent.core.setup.promotion, agent.mode)
+            assert agent.core.look_at == agent.core.rule_state.next_look(agent.core.setup.promotion, agent.mode)
     assert "candidate" in events(agent)
     agent.close()
 
@@ -335,7 +335,7 @@ def test_without_support_the_rule_waits(tmp_path):
     assert agent.mode == "shadow"
     last = agent.inspect()["promotion"]["last_look"]
     assert last is not None
-    assert agent.core.trial.since is None
+    assert agent.core.rule_state.since is None
     agent.close()
 
 

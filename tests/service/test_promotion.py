@@ -177,5 +177,5 @@ def test_a_look_of_a_rule_that_was_set_again_meanwhile_is_not_recorded(tmp_path)
     look = answer(agents.store, core.agent.task, asked)
     management.arm(agents, "north", RULE)
     assert _record(agents, "north", asked, look) is None
-    assert core.trial.looks == 0
+    assert core.rule_state.looks == 0
     agents.close()

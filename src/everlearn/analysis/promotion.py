@@ -53,17 +53,17 @@ class Look(NamedTuple):
 
 def question(core: Core) -> Question | None:
     """Return what the rule of an agent is to look at; None if a first candidate is to be fixed, or nothing is due."""
-    trial, rule = core.trial, core.setup.promotion
-    if rule is None or core.step < core.look_at or (core.mode == "shadow" and not trial.policy):
+    state, rule = core.rule_state, core.setup.promotion
+    if rule is None or core.step < core.look_at or (core.mode == "shadow" and not state.policy):
         return None
-    look, controller = trial.looks + 1, None
-    if trial.in_control and trial.promoted is not None:
-        known = trial.promoted
+    look, controller = state.looks + 1, None
+    if state.in_control and state.promoted is not None:
+        known = state.promoted
         controller = Earned(known["controller"], known["controller_error"], known["freedom"])
-    which = max(trial.candidates, 1)
+    which = max(state.candidates, 1)
     level = rule.level(which if controller is None else 1, look)
-    after = max(trial.anchor, core.look_at - MOST_EVIDENCE)
-    return Question(core.number, after, core.look_at, which, look, trial.policy, level, controller)
+    after = max(state.anchor, core.look_at - MOST_EVIDENCE)
+    return Question(core.number, after, core.look_at, which, look, state.policy, level, controller)
 
 
 def answer(reader: Reader, task: Task, asked: Question) -> Look:
@@ -139,20 +139,20 @@ def entry_of(core: Core, look: Look | None = None) -> Entry:
     if look is None:
         return core.change_mode(core.mode, {"event": "candidate", "policy": greedy_actions(core)})
     evidence = look.evidence
-    if core.trial.in_control:
+    if core.rule_state.in_control:
         worse = evidence["supported"] and evidence["upper"] < 0
         event = "demoted" if worse else "look"
         why = {"reason": _worse(evidence)} if worse else {}
         return core.change_mode("shadow" if worse else core.mode, {"event": event, **why, "evidence": evidence})
     now = greedy_actions(core)
-    changed = float(look.shares[np.array(now) != np.array(core.trial.policy)].sum())
+    changed = float(look.shares[np.array(now) != np.array(core.rule_state.policy)].sum())
     note = {"event": "look", "evidence": {**evidence, "changed": changed}, "since": _since(core, rule, evidence)}
     if changed <= MOST_CHANGED:
         if note["since"] is None or not _held(rule, evidence["last"], *note["since"]):
             return core.change_mode(core.mode, note)
         return core.change_mode(rule.to, {**note, "event": "promoted"})
-    trial = core.trial
-    if evidence["last"] - trial.anchor < trial.anchor - (trial.began or 0):  # it deserves as many steps as came before
+    state = core.rule_state
+    if evidence["last"] - state.anchor < state.anchor - (state.began or 0):  # it deserves as many steps as came before
         return core.change_mode(core.mode, note)
     return core.change_mode(core.mode, {**note, "event": "candidate", "policy": now})
 
@@ -168,7 +168,7 @@ def _since(core: Core, rule: Rule, evidence: dict[str, Any]) -> tuple[int, float
     """Return the step and the time since which the lower bound has exceeded the gain at every look."""
     if not evidence["supported"] or evidence["lower"] <= rule.gain:
         return None
-    return core.trial.since or (evidence["last"], time.time())
+    return core.rule_state.since or (evidence["last"], time.time())
 
 
 def _held(rule: Rule, last: int, step: int, at: float) -> bool:

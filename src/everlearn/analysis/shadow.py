@@ -186,9 +186,9 @@ def _period(reader: Reader, core: Core, first: int | None, last: int | None) -> 
 
 def _policy(core: Core, period: tuple[int, int]) -> tuple[list[int], int | None]:
     """Return the policy to judge, and the step at which it was fixed, if only later steps judge it."""
-    trial = core.trial
-    if trial.policy and trial.anchor < period[1]:
-        return list(trial.policy), trial.anchor
+    state = core.rule_state
+    if state.policy and state.anchor < period[1]:
+        return list(state.policy), state.anchor
     return greedy_actions(core), None
 
 

@@ -10,8 +10,8 @@ probability at most
 and these add up to no more than ``error`` over all looks at all candidates.  So a wrong promotion has at most that
 probability, however long the rule waits, and whatever decides when candidates are replaced.
 
-Every event is a row of the journal of kind mode with a note, and changes the :class:`RuleState`, which is a part of every
-snapshot.  Nothing is looked at twice: after a crash, the same look has the same number.
+Every event is a row of the journal of kind mode with a note, and changes the :class:`RuleState`, which is a part of
+every snapshot.  Nothing is looked at twice: after a crash, the same look has the same number.
 """
 
 from __future__ import annotations

@@ -35,7 +35,10 @@ class Evaluated(NamedTuple):
 
 
 def tried(
-    trials: Sequence[Evaluated], marked: Mapping[str, Evaluated], logarithmic: Collection[str] = (), measure: str = "loss"
+    trials: Sequence[Evaluated],
+    marked: Mapping[str, Evaluated],
+    logarithmic: Collection[str] = (),
+    measure: str = "loss",
 ) -> Figure:
     """Draw every candidate; those that came further are darker and have other shapes.  Less is better.
 

@@ -26,7 +26,7 @@ def list_agents(agents: Agents) -> dict[str, Any]:
 def _listed(core: Core | None) -> dict[str, Any]:
     if core is None:
         return {"step": None, "mode": None, "quarantined": None, "promoted": None}
-    promoted = core.trial.in_control
+    promoted = core.rule_state.in_control
     return {"step": core.step, "mode": core.mode, "quarantined": core.failure is not None, "promoted": promoted}
 
 

@@ -108,5 +108,5 @@ def _record(agents: Agents, name: str, asked: Question | None, look: Look | None
 
 
 def _tell(name: str, core: Core) -> None:
-    event = "agent promoted" if core.trial.in_control else "agent demoted"
-    log(logging.WARNING, event, agent=name, step=core.step, mode=core.mode, evidence=core.trial.last)
+    event = "agent promoted" if core.rule_state.in_control else "agent demoted"
+    log(logging.WARNING, event, agent=name, step=core.step, mode=core.mode, evidence=core.rule_state.last)
