@@ -102,7 +102,7 @@ class Tsde:
 def policy_iteration(P: np.ndarray, R: np.ndarray) -> np.ndarray:
     """r + P h for the bias h of an optimal policy, where every chain has one recurrent class (Howard, 1960)."""
     states = np.arange(len(R))
-    policy = np.zeros(len(R), dtype=int)
+    policy = R.argmax(axis=1)
     while True:
         system = np.eye(len(R)) - P[states, policy]
         system[:, 0] = 1  # the unknown in the place of h(0), which is 0, is the gain

@@ -13,6 +13,8 @@ AGENTS: dict[str, str] = {
     "q-learning": "everlearn.agents.q_learning:q_learning",
     "ucrl2": "everlearn.agents.ucrl2:ucrl2",
     "tsde": "everlearn.agents.tsde:tsde",
+    "imed-rl": "everlearn.agents.imed_rl:imed_rl",
+    "med-rl": "everlearn.agents.med_rl:med_rl",
     "static": "everlearn.agents.static:static",
     "gradient": "everlearn.agents.gradient:gradient",
     "curvature": "everlearn.agents.curvature:curvature",
