@@ -117,6 +117,42 @@ class Crafted:
         return bytes(data[: self.draw.choice([None, None, self.draw.randrange(len(data))])])
 
 
+WORDS = ("pump", "pump", "pump", "pump", "x", "arrival", "%00", "..%2f..", "\u00fc".encode().hex(), "a" * 200)
+JUNK = (b"", b"{", b"[]", b"null", b"\xff\xfe", b"1" * 5000, b"[" * 3000, b'{"step": 1, "step": 2}')
+
+
+class Anything:
+    """Makes up requests to any route of a service: extreme numbers, missing and unknown keys, wrong types and bytes.
+
+    ``routes`` are pairs of a method and a path of the OpenAPI document.  One request in a hundred is a crafted setup or
+    agent state, for which the service starts a process.
+    """
+
+    def __init__(self, crafted: Crafted, routes: list[tuple[str, str]], keys: list[str]) -> None:
+        self.crafted, self.draw, self.routes, self.keys = crafted, crafted.draw, routes, keys
+
+    def request(self) -> Request:
+        luck = self.draw.random()
+        if luck < 0.01:
+            return self.crafted.request()
+        if luck < 0.4:
+            return self.crafted.observe()
+        method, path = self.draw.choice(self.routes)
+        while "{" in path:
+            before, _, rest = path.partition("{")
+            path = before + self.draw.choice(WORDS) + rest.partition("}")[2]
+        for _ in range(self.draw.choice([0, 0, 1, 2])):
+            number = self.draw.choice(NUMBERS).replace(" ", "")[:40].replace('"', "%22")
+            path += f"{'&' if '?' in path else '?'}{self.draw.choice(self.keys)}={number}"
+        return method, path, self._body()
+
+    def _body(self) -> bytes:
+        if self.draw.random() < 0.3:
+            return self.draw.choice(JUNK)
+        names = self.draw.sample(self.keys, self.draw.randrange(4))
+        return ("{" + ", ".join(f'"{name}": {self.draw.choice(NUMBERS)}' for name in names) + "}").encode()
+
+
 def saved(arrays: dict[str, Any]) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)
