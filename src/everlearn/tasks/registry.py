@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from everlearn.errors import InputError
@@ -20,7 +21,7 @@ from everlearn.tasks.define import Definition
 from everlearn.tasks.names import PREFIXES as PREFIXES
 from everlearn.tasks.names import TASKS as TASKS
 from everlearn.tasks.task import Task
-from everlearn.tasks.views import seen_through
+from everlearn.tasks.views import WAYS, seen_through
 from everlearn.windows import is_view
 
 IS_AGENT = "is an agent; the task comes first, as in el.run(task, agent)"
@@ -76,13 +77,13 @@ def _build(given: object, source: object, chosen: dict[str, Any], adapted: tuple
         source = source.finish()
     if isinstance(source, Task):
         if chosen:
-            remedy = f"the task {source.name!r} has no parameters; define it by a function that takes them"
+            remedy = f"the task {source.name!r} takes task.aleatoric alone; to set others, define it by a function"
             raise InputError("parameter", f"task.{next(iter(chosen))}", remedy)
         return source
     factory = functools.partial(source, *adapted) if callable(source) and adapted else source
     if inspect.isclass(factory) or not callable(factory) or needed(factory) != []:
         raise InputError("task", given, _what_else(given, source))
-    values = settings(factory, chosen, "task")
+    values = settings(factory, chosen, "task", also={"aleatoric": WAYS})
     returned = call_factory(factory, values, given, "task")
     task = returned.finish() if isinstance(returned, Definition) else returned
     if not isinstance(task, Task):
@@ -122,4 +123,15 @@ def _located(name: str) -> tuple[Any, tuple[str, ...]]:
         return locate(prefix, PREFIXES, "task"), (rest,)
     if GYMNASIUM.fullmatch(name):
         raise InputError("task", name, f"did you mean gymnasium:{name}?")
+    if name not in TASKS and _is_pomdp_file(name):
+        raise InputError("task", name, f"is a file; did you mean pomdp:{name}?")
     return locate(name, TASKS, "task"), ()
+
+
+def _is_pomdp_file(name: str) -> bool:
+    """Return whether a name is that of a file which may describe a task; code and specs do not."""
+    path = Path(name)
+    try:
+        return path.is_file() and path.suffix.lower() not in (".py", ".toml")
+    except (OSError, ValueError):  # no file has such a name
+        return False
