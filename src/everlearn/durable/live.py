@@ -139,7 +139,7 @@ def live(
 
 
 class Live:
-    """A durable agent.  Create or open one with :func:`everlearn.live`, which explains the parameters.
+    """A durable agent.  Create or open one with ``everlearn.live``, which explains the parameters.
 
     It is thread-safe: concurrent calls are serialised.  Close it with :meth:`close`, or use it in a ``with`` statement.
 
