@@ -235,7 +235,6 @@ def test_a_shard_that_cannot_start_concerns_its_own_agents_alone(start):
     assert service.stop() == 0
 
 
-@pytest.mark.soak
 def test_agents_are_found_when_the_number_of_shards_changes(start, tmp_path, runner):
     service = start("--shards", "2")
     for name in NAMES:
@@ -301,7 +300,6 @@ def test_a_directory_is_its_owners_and_is_restored_from_a_backup(start, tmp_path
     assert start("--shards", "2").call("GET", "/v1/agents/a").json["step"] == 1
 
 
-@pytest.mark.soak
 def test_a_shard_that_is_gone_is_noticed(start, tmp_path, runner):
     service = start("--shards", "2")
     service.stop()
