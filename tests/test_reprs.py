@@ -140,4 +140,4 @@ def test_rows_are_a_table():
 
 
 def test_a_named_tuple_of_arrays_is_printed_in_a_line():
-    assert repr(Regret(*([result().per_run[0]] * 2), result().per_run)).startswith("Regret(2 runs at ")
+    assert repr(Regret(result().times, *([result().per_run[0]] * 2), result().per_run)).startswith("Regret(2 runs at ")

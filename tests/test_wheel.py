@@ -47,6 +47,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert {"everlearn/play/screen.js", "everlearn/play/style.css"} <= set(names)
 
 
+@pytest.mark.soak
 def test_the_wheel_runs_elsewhere_with_what_it_says_it_needs(wheel, tmp_path):
     """Installed into an environment of its own, with links to the packages that it requires and to no others."""
     venv.create(tmp_path / "venv")

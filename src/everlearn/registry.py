@@ -95,19 +95,27 @@ def _kind_of_default(default: Any) -> Any:
 
 
 def settings(
-    factory: Callable[..., Any], given: Mapping[str, Any], prefix: str, unlisted: Collection[str] = ()
+    factory: Callable[..., Any],
+    given: Mapping[str, Any],
+    prefix: str,
+    unlisted: Collection[str] = (),
+    also: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return every parameter with its given or default value; raise if a name is unknown.
 
-    ``unlisted`` are parameters that messages do not suggest.
+    ``unlisted`` are parameters that messages do not suggest.  ``also`` are parameters that the factory does not take
+    but its caller does, which messages suggest, each with what it takes.
     """
     known = parameters(factory)
     for name in given:
         if name not in known:
-            listed = [f"{prefix}.{known_name}" for known_name in known if known_name not in unlisted]
+            names = dict.fromkeys([*(each for each in known if each not in unlisted), *(also or {})])
+            listed = [f"{prefix}.{known_name}" for known_name in names]
             positional = name in inspect.signature(factory).parameters
             header = f"def {getattr(factory, '__name__', 'agent')}(*, {name}=...)"
             hint = f"; make it keyword-only, as in {header}" if positional else ""
+            if also and not known:
+                hint += "".join(f"; {prefix}.{other} takes {what}" for other, what in also.items())
             raise UnknownName("parameter", f"{prefix}.{name}", listed, hint)
     chosen = {name: parameter.default for name, parameter in known.items()}
     for name, value in given.items():

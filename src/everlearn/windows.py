@@ -26,9 +26,6 @@ class Window(NamedTuple):
         return cls(int(parts[1][:9]), parts[2] is not None)  # more digits would be too long as well
 
 
-KEPT = ("actions", "last-change", "trace", "belief")
-"""The kinds of aleatoric states with a name, besides windows."""
-
 _KEPT = re.compile(r"(actions)(?::(\d{1,9}))?|(last-change|belief):(\d{1,9})|(trace):(\d(?:\.\d{1,9})?):(\d{1,9})")
 
 

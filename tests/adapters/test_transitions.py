@@ -131,6 +131,7 @@ def test_nothing_is_to_be_gained_along_the_cliff_without_a_reward_for_arriving()
     assert el.Theory(el.from_gymnasium("CliffWalking-v1")).optimal_average_reward == pytest.approx(-1, abs=1e-9)
 
 
+@pytest.mark.soak
 def test_the_best_taxi_takes_the_shortest_ways():
     """An episode of L steps pays 21 - L, and begins afresh: E[21 - L] / E[L], the distances found breadth first."""
     bare = gymnasium.make("Taxi-v4").unwrapped

@@ -16,6 +16,7 @@ from everlearn.tasks.define import Definition
 from tests.agents import rivals
 from tests.agents.learned import learned
 from tests.agents.side_by_side import compare
+from tests.few import few
 from tests.refusal import refusal
 from tests.worlds import corridor, random_mdp
 
@@ -47,15 +48,18 @@ def queue() -> Definition:
 
 @pytest.mark.parametrize(
     ("eta", "step_size", "published"),
-    [
-        (0.125, 0.0015625, 2.350),
-        (0.125, 0.00625, 2.499),
-        (0.5, 0.025, 2.580),
-        (2, 0.025, 2.571),
-        (2, 0.1, 2.465),
-        (0.125, 0.4, 2.444),
-        (2, 0.4, 2.283),
-    ],
+    few(
+        [
+            (0.125, 0.0015625, 2.350),
+            (0.125, 0.00625, 2.499),
+            (0.5, 0.025, 2.580),
+            (2, 0.025, 2.571),
+            (2, 0.1, 2.465),
+            (0.125, 0.4, 2.444),
+            (2, 0.4, 2.283),
+        ],
+        [(0.5, 0.025, 2.580), (2, 0.4, 2.283)],
+    ),
 )
 def test_it_earns_what_its_authors_report_on_the_access_control_queue(eta, step_size, published):
     # Printed in learning_planning_exps.ipynb of github.com/abhisheknaik96/average-reward-methods, which accompanies the

@@ -38,6 +38,7 @@ def test_it_converges_to_the_best_values():
         assert known["N"].sum() == 2_000_000
 
 
+@pytest.mark.soak
 def test_it_solves_a_deterministic_world_exactly():
     # From 0 to 1 for nothing, and back for 1, gamma = 1/2: Q(1) = 1 + Q(0) / 2 and Q(0) = Q(1) / 2 give 4/3 and 2/3.
     parameters = {"agent.horizon": 2, "agent.step_size": 0.5, "agent.epsilon": 0.5}

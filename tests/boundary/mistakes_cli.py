@@ -336,8 +336,8 @@ SPECS = [
         "a family over a parameter that does not exist",
         TASK + "family = { sead = 3 }\n",
         (
-            "task[1], parameter: 'task.sead'; known: task.actions, task.branching, task.distortion, task.group, "
-            "task.seed, task.states (did you mean task.seed?)"
+            "task[1], parameter: 'task.sead'; known: task.actions, task.aleatoric, task.branching, task.distortion, "
+            "task.group, task.seed, task.states (did you mean task.seed?)"
         ),
     ),
     (

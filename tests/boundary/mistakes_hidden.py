@@ -57,6 +57,33 @@ MISTAKES = [
         answer="decay of the trace: 1.0; give a number of at least 0 and below 1",
     ),
     Mistake(
+        group="states",
+        title="a trace without levels",
+        files={},
+        call="everlearn run tiger --steps 100 --set task.aleatoric=trace:0.5",
+        answer=(
+            "task.aleatoric: 'trace:0.5'; the number of levels is missing; write trace:DECAY:LEVELS, as in trace:0.5:4"
+        ),
+    ),
+    Mistake(
+        group="states",
+        title="a view that is written wrongly",
+        files={},
+        call="everlearn run tiger --steps 100 --set task.aleatoric=last-change",
+        answer="task.aleatoric: 'last-change'; write last-change:K, as in last-change:3",
+    ),
+    Mistake(
+        group="states",
+        title="a window as a parameter of a task that has none",
+        files={},
+        call="everlearn run cheese-maze --steps 100 --set task.window=4",
+        answer=(
+            "parameter: 'task.window'; known: task.aleatoric; task.aleatoric takes natural, memory, window:K, "
+            "window:K+actions, actions:K, last-change:K, trace:DECAY:LEVELS, belief:LEVELS, or your own as "
+            "module:attribute"
+        ),
+    ),
+    Mistake(
         group="tasks",
         title="an action in a POMDP file that was not declared",
         files={"pond.pomdp": FILE.format(action="swim")},
@@ -69,9 +96,33 @@ MISTAKES = [
         files={"pond.pomdp": FILE.format(action="go") + "T: go : wet 0.5 0.4\n"},
         call="everlearn theory pomdp:pond.pomdp",
         answer=(
-            "pond.pomdp, line 10, column 1: 'T: go : wet'; the probabilities of states must be at least 0 and sum to "
+            "pond.pomdp, line 10, column 13: 'T: go : wet'; the probabilities of states must be at least 0 and sum to "
             "one, and sum to 0.9"
         ),
+    ),
+    Mistake(
+        group="tasks",
+        title="a row of a matrix in a POMDP file that does not sum to one",
+        files={"pond.pomdp": FILE.format(action="go") + "T: wait\n0.5 0.5\n  0.5 0.6\n"},
+        call="everlearn theory pomdp:pond.pomdp",
+        answer=(
+            "pond.pomdp, line 12, column 3: 'T: wait : wet'; the probabilities of states must be at least 0 and sum to "
+            "one, and sum to 1.1"
+        ),
+    ),
+    Mistake(
+        group="tasks",
+        title="a row of a matrix in a POMDP file that is too short",
+        files={"pond.pomdp": FILE.format(action="go") + "T: wait\n0.5 0.5\n0.5\n"},
+        call="everlearn theory pomdp:pond.pomdp",
+        answer="pond.pomdp, line 12, column 1: '0.5'; a row of 2 numbers is expected here, not of 1",
+    ),
+    Mistake(
+        group="tasks",
+        title="a POMDP file without its prefix",
+        files={"pond.pomdp": FILE.format(action="go")},
+        call="everlearn run pond.pomdp --steps 100",
+        answer="task: 'pond.pomdp'; is a file; did you mean pomdp:pond.pomdp?",
     ),
     Mistake(
         group="tasks",

@@ -441,7 +441,9 @@ def shop(memory, action):
         title="a parameter that the task does not have",
         files=shop(),
         call="everlearn run shop:shop --set task.size=3 --steps 100",
-        answer="parameter: 'task.size'; the task 'shop' has no parameters; define it by a function that takes them",
+        answer=(
+            "parameter: 'task.size'; the task 'shop' takes task.aleatoric alone; to set others, define it by a function"
+        ),
     ),
     Mistake(
         group="tasks",

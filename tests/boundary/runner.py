@@ -17,6 +17,9 @@ from typing import NamedTuple
 SECONDS = 240
 """How long a call may take; far longer than it does, on any machine."""
 
+LONGEST = 6 * 3600
+"""How long a call in the background may last, such as a service in the soak; then it is ended by a signal."""
+
 PROGRAMS = {"everlearn": str(Path(sys.executable).with_name("everlearn")), "python": sys.executable}
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -62,7 +65,7 @@ class Runner:
         request = {"directory": str(directory), "call": command, "seconds": seconds, "environment": environment}
         return Done(self._ask(request), read(directory / ".stdout"), read(directory / ".stderr"))
 
-    def start(self, call: str, directory: Path, before: str = "", seconds: int = 600, **environment: str) -> int:
+    def start(self, call: str, directory: Path, before: str = "", seconds: int = LONGEST, **environment: str) -> int:
         """Begin a call after some Python was executed, and return the number of its process; see :meth:`wait`."""
         request = {"directory": str(directory), "call": shlex.split(call), "seconds": seconds, "before": before}
         return self._ask({**request, "environment": environment, "background": True})

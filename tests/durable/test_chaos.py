@@ -62,8 +62,8 @@ def test_killed_a_few_times(runner, tmp_path):
 
 
 @pytest.mark.soak
-def test_killed_a_hundred_times(runner, tmp_path):
-    chaos(runner, tmp_path / "killed", 100, seed=2)
+def test_killed_hundreds_of_times(runner, tmp_path):
+    chaos(runner, tmp_path / "killed", 250, seed=2)
 
 
 def promoted_in_chaos(runner: Runner, directory: Path, kills: int, seed: int) -> None:

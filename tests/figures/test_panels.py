@@ -7,6 +7,7 @@ from matplotlib import pyplot as plt
 
 from everlearn.figures.panels import entitle, explain, name_axes, panels
 from everlearn.figures.style import house_style
+from tests.few import few
 from tests.figures.clipping import check_readable
 
 
@@ -30,7 +31,7 @@ def test_the_lowest_of_each_column_shows_the_shared_axis():
 
 
 @pytest.mark.parametrize("count", [1, 7])
-@pytest.mark.parametrize("length", [5, pytest.param(40, marks=pytest.mark.soak), 150])
+@pytest.mark.parametrize("length", few([5, 40, 150], (150,)))
 def test_whatever_is_written_can_be_read(count, length):
     words = ("a name of many words " * 10)[:length]
     with house_style():

@@ -176,6 +176,7 @@ def test_nonsense_in_the_address_is_refused_and_the_default_is_shown(tab, page, 
     assert tab.evaluate("document.querySelectorAll('script').length > 0 && !document.querySelector('.alert script')")
 
 
+@pytest.mark.soak
 def test_nonsense_in_a_field_is_refused_and_what_was_there_stays(tab, page):
     tab.open(f"{page}?schedule=smooth")
     unfold(tab, "Change the task")
@@ -288,6 +289,7 @@ def test_motion_is_left_out_for_those_who_ask(tab, page):
     assert tab.evaluate("getComputedStyle(document.querySelector('.rose')).animationName") == "none"
 
 
+@pytest.mark.soak
 def test_everything_that_is_seen_can_be_heard(tab, page):
     tab.open(f"{page}?2.agent=always")
     mute = tab.evaluate(

@@ -45,6 +45,7 @@ def workshop():
     return Workshop()
 
 
+@pytest.mark.soak
 def test_it_runs_pauses_steps_and_ends_up_where_a_run_of_that_length_does(workshop):
     async def scenario():
         watcher = Watcher(workshop)

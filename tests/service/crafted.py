@@ -66,10 +66,11 @@ class Crafted:
         setup = json.dumps({name: part for name, part in PUMP.items() if name != key})
         return "POST", "/v1/agents", f'{{"name": "x", "setup": {setup[:-1]}, "{key}": {value}}}}}'.encode()
 
-    def observe(self) -> Request:
-        """An observation with an extreme number."""
-        sent: dict[str, Any] = {"step": "1", "observation": '"low"', "executed": '"on"', "reward": "0"}
-        sent[self.draw.choice(list(sent))] = self.draw.choice(NUMBERS)
+    def observe(self, step: int = 1, extreme: bool = True) -> Request:
+        """An observation, with an extreme number unless told."""
+        sent: dict[str, Any] = {"step": str(step), "observation": '"low"', "executed": '"on"', "reward": "0"}
+        if extreme:
+            sent[self.draw.choice(list(sent))] = self.draw.choice(NUMBERS)
         what = self.draw.choice(["observe", "step"])
         body = ", ".join(f'"{name}": {value}' for name, value in sent.items())
         return "POST", f"/v1/agents/pump/{what}", f"{{{body}}}".encode()
@@ -115,6 +116,45 @@ class Crafted:
         for _ in range(self.draw.choice([1, 2, 8])):
             data[self.draw.randrange(len(data))] = self.draw.randrange(256)
         return bytes(data[: self.draw.choice([None, None, self.draw.randrange(len(data))])])
+
+
+WORDS = ("pump", "pump", "pump", "pump", "x", "arrival", "%00", "..%2f..", "\u00fc".encode().hex(), "a" * 200)
+JUNK = (b"", b"{", b"[]", b"null", b"\xff\xfe", b"1" * 5000, b"[" * 3000, b'{"step": 1, "step": 2}')
+
+
+class Anything:
+    """Makes up requests to any route of a service: extreme numbers, missing and unknown keys, wrong types and bytes.
+
+    ``routes`` are pairs of a method and a path of the OpenAPI document, and ``keys`` the names that it knows.  One
+    request in a hundred is a crafted setup or agent state, which the service tries in a process of its own.  A quarter
+    of the requests are good observations for ``step``, so that the agent learns meanwhile.
+    """
+
+    step = 1
+
+    def __init__(self, crafted: Crafted, routes: list[tuple[str, str]], keys: list[str]) -> None:
+        self.crafted, self.draw, self.routes, self.keys = crafted, crafted.draw, routes, keys
+
+    def request(self) -> Request:
+        luck = self.draw.random()
+        if luck < 0.01:
+            return self.draw.choice([self.crafted.create, self.crafted.declare, self.crafted.put])()
+        if luck < 0.5:
+            return self.crafted.observe(self.step, extreme=luck < 0.25)
+        method, path = self.draw.choice(self.routes)
+        while "{" in path:
+            before, _, rest = path.partition("{")
+            path = before + self.draw.choice(WORDS) + rest.partition("}")[2]
+        for _ in range(self.draw.choice([0, 0, 1, 2])):
+            number = self.draw.choice(NUMBERS).replace(" ", "")[:40].replace('"', "%22")
+            path += f"{'&' if '?' in path else '?'}{self.draw.choice(self.keys)}={number}"
+        return method, path, self._body()
+
+    def _body(self) -> bytes:
+        if self.draw.random() < 0.3:
+            return self.draw.choice(JUNK)
+        names = self.draw.sample(self.keys, self.draw.randrange(4))
+        return ("{" + ", ".join(f'"{name}": {self.draw.choice(NUMBERS)}' for name in names) + "}").encode()
 
 
 def saved(arrays: dict[str, Any]) -> bytes:

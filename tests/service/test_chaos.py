@@ -7,6 +7,9 @@ import random
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -52,40 +55,52 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def endure(runner: Runner, directory: Path, kills: int, seed: int) -> None:
-    """Step through kills; then see that all that was acknowledged is there, and that the agent is as if nothing was."""
+def endure(runner: Runner, directory: Path, kills: int, seed: int, agents: int = 1) -> None:
+    """Step through kills; then see that all that was acknowledged is there, and that agents are as if nothing was."""
     killer = Killer(runner, directory / "served", free_port(), kills, seed)
+    seeds = {f"station-{number}": seed + number for number in range(agents)}
     try:
-        state, steps = _endure(killer, seed)
+        states = _endure(killer, seeds)
     finally:
         if killer.service.is_running:
             killer.service.kill()
-    assert_same_state(state, undisturbed(directory / "alone", seed, steps))
+    for name, (state, steps) in states.items():
+        assert_same_state(state, undisturbed(directory / name, seeds[name], steps))
 
 
-def _endure(killer: Killer, seed: int) -> tuple[bytes, int]:
-    station, combined, acknowledged = world(seed), random.Random(seed), []
-    with Client(killer.service.url, "station", deadline=60) as client:
-        client.create(SETUP)
+def _endure(killer: Killer, seeds: dict[str, int]) -> dict[str, tuple[bytes, int]]:
+    """Return the state of each agent after the kills, and its number of steps."""
+    with ExitStack() as opened, ThreadPoolExecutor(len(seeds)) as pool:
+        clients = [opened.enter_context(Client(killer.service.url, name, deadline=60)) for name in seeds]
+        for client in clients:
+            client.create(SETUP)
         killer.start()
-        while killer.is_alive() or len(acknowledged) % 50:
-            action = client.act()
-            observation = station.step(action)
-            if combined.random() < 0.5:
-                client.step(observation)
-            else:
-                assert client.observe(observation) is not None
-            acknowledged.append((action, observation))
-        client.act()
-        assert client.waiting == client.lost == 0
+        acknowledged = dict(zip(seeds, pool.map(_drive, clients, seeds.values(), repeat(killer)), strict=True))
     assert killer.problem is None
     service = killer.service
-    state = service.call("GET", "/v1/agents/station/state").body
-    journal = service.call("GET", "/v1/agents/station/journal").body.splitlines()
-    found = [(row["executed"], row["observation"]) for row in map(json.loads, journal)]
-    assert found == acknowledged
+    states = {}
+    for name, steps in acknowledged.items():
+        journal = service.call("GET", f"/v1/agents/{name}/journal").body.splitlines()
+        assert [(row["executed"], row["observation"]) for row in map(json.loads, journal)] == steps
+        states[name] = service.call("GET", f"/v1/agents/{name}/state").body, len(steps)
     assert service.stop() == 0
-    return state, len(acknowledged)
+    return states
+
+
+def _drive(client: Client, seed: int, killer: Killer) -> list[tuple[str, str]]:
+    """Let an agent act as long as the service is killed, and return the steps that were acknowledged."""
+    station, combined, acknowledged = world(seed), random.Random(seed), []
+    while killer.is_alive() or len(acknowledged) % 50:
+        action = client.act()
+        observation = station.step(action)
+        if combined.random() < 0.5:
+            client.step(observation)
+        else:
+            assert client.observe(observation) is not None
+        acknowledged.append((action, observation))
+    client.act()
+    assert client.waiting == client.lost == 0
+    return acknowledged
 
 
 def undisturbed(directory: Path, seed: int, steps: int) -> bytes:
@@ -115,5 +130,6 @@ def test_a_few_kills_are_not_seen(runner, tmp_path):
 
 
 @pytest.mark.soak
-def test_a_hundred_kills_are_not_seen(runner, tmp_path):
-    endure(runner, tmp_path, kills=100, seed=2)
+@pytest.mark.parametrize("agents", [1, 16])
+def test_hundreds_of_kills_are_not_seen(runner, tmp_path, agents):
+    endure(runner, tmp_path, kills=250, seed=2, agents=agents)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from contextlib import asynccontextmanager
 
 import pytest
@@ -15,12 +16,13 @@ from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import Corrupt, Failed, LiveError
-from everlearn.service import management, operations
+from everlearn.service import loading, management, operations
 from everlearn.service.agents import Loaded, Missing, Stale
 from everlearn.service.committer import Busy
-from everlearn.service.loading import THREADS, LoadingCommitter, load
+from everlearn.service.loading import PLACES, Loading, LoadingCommitter, load
 from everlearn.service.metrics import Metrics
 from everlearn.service.models import ActIn, ObserveIn
+from everlearn.service.problems import answer_to
 from everlearn.service.settings import Limits
 from tests.durable.failing import observe
 from tests.service.conftest import tmp_path
@@ -152,17 +154,80 @@ def test_others_continue_while_an_agent_is_loaded(directory, openings):
     asyncio.run(ask())
 
 
-def test_few_agents_are_loaded_at_a_time(directory, openings):
+def test_few_agents_are_loaded_at_a_time(directory, openings, monkeypatch):
     gate = openings.hold("one", "two", "three")
+    monkeypatch.setattr(loading, "SLOW", 1e9)
 
     async def ask():
         async with running(directory) as committer:
             waiting = [act(committer, name) for name in ("one", "two", "three")]
-            await until(lambda: committer.waiting == 3 and len(openings.names) == THREADS)
+            await until(lambda: committer.waiting == 3 and len(openings.names) == PLACES)
             await asyncio.sleep(0.01)
-            assert len(openings.names) == THREADS
+            assert len(openings.names) == PLACES
             gate.set()
             assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [2, 3, 4]
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_agents_that_load_slowly_do_not_keep_others_from_being_loaded(directory, openings, monkeypatch, most):
+    """They lose their places, up to a number of them; however many there are, all are loaded in the end."""
+    gate = openings.hold("one", "two", "three")
+    monkeypatch.setattr(loading, "SLOW", 0.001)
+    monkeypatch.setattr(loading, "MOST_SLOW", most)
+
+    async def ask():
+        async with running(directory) as committer:
+            waiting = [act(committer, name) for name in ("one", "two", "three")]
+            assert (await act(committer, "none"))["step"] == 1
+            assert not any(request.done() for request in waiting)
+            gate.set()
+            assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [2, 3, 4]
+            await until(lambda: not committer._loader._slow)
+
+    asyncio.run(ask())
+
+
+def test_rows_of_agents_that_load_slowly_are_replayed_one_at_a_time(directory, openings, monkeypatch):
+    gate = openings.hold("one", "two", "three")
+    monkeypatch.setattr(loading, "SLOW", 0.0)
+    at_once, most, learn = [], [], Core.apply
+
+    def apply(core, entry):
+        at_once.append(core)
+        time.sleep(0.005)  # so that another thread would come between
+        most.append(len(at_once))
+        at_once.remove(core)
+        return learn(core, entry)
+
+    async def ask():
+        async with running(directory) as committer:
+            waiting = [act(committer, name) for name in ("one", "two", "three")]
+            await until(lambda: len(committer._loader._slow) == 3)
+            gate.set()
+            await asyncio.gather(*waiting)
+
+    monkeypatch.setattr(Core, "apply", apply)
+    asyncio.run(ask())
+    assert most == [1] * 7
+
+
+def test_nobody_waits_for_ever_for_an_agent(directory, openings, monkeypatch):
+    gate = openings.hold("one")
+    monkeypatch.setattr(loading, "LONGEST", 0.01)
+
+    async def ask():
+        async with running(directory) as committer:
+            with pytest.raises(Loading) as refused:
+                await act(committer, "one")
+            assert committer.waiting == 0
+            answer = answer_to({}, refused.value)
+            assert (answer.status_code, dict(answer.raw_headers)[b"retry-after"]) == (503, b"1")
+            gate.set()
+            await until(lambda: not committer._loads)
+            assert (await act(committer, "one"))["step"] == 2
+            assert openings.names == ["one"]
 
     asyncio.run(ask())
 

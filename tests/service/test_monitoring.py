@@ -103,6 +103,7 @@ SERIES = {  # values of a service that is well, and of one on which everything f
 }
 
 
+@pytest.mark.soak
 @needs_promtool
 @pytest.mark.parametrize("fails", [False, True])
 def test_every_alert_is_raised_where_it_should_be_and_only_there(tmp_path, fails):

@@ -70,6 +70,7 @@ class TestStart:
         assert line == f"--port: {port}; 127.0.0.1 cannot be used: Address already in use; give another"
         assert not (tmp_path / "data").exists()
 
+    @pytest.mark.soak
     def test_a_directory_that_is_held(self, start, refused):
         service = start()
         line = refused("--data", str(service.directory), "--port", "0")
@@ -255,6 +256,7 @@ class TestFullDisk:
         rows = again.call("GET", "/v1/agents/station/journal").body.splitlines()
         assert [json.loads(row)["step"] for row in rows] == list(range(1, step + 1))
 
+    @pytest.mark.soak
     def test_the_same_where_the_database_may_not_grow(self, start):
         """Needs no mount: SQLite says of its own bound what it says of a full disk."""
         before = """

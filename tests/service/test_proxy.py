@@ -39,6 +39,7 @@ def proxied(start, tmp_path):
         process.terminate()
 
 
+@pytest.mark.soak
 def test_agents_are_routed_by_name_and_wait_for_their_service(proxied, start):
     services, url, process = proxied
     until(lambda: process.poll() is not None or reachable(url))

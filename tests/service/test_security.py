@@ -226,6 +226,45 @@ class TestLimits:
         assert sent[0]["status"] == 408
         assert (b"connection", b"close") in sent[0]["headers"]
 
+    @pytest.mark.parametrize(
+        ("slow", "fast", "most"),
+        [
+            (b"transfer-encoding: chunked", b"transfer-encoding: chunked", 1 << 20),
+            (b"content-length: 20000", b"content-length: 10000", 1 << 20),
+            (b"transfer-encoding: chunked", b"content-length: 10000", 1 << 30),
+            (b"content-length: 20000", b"transfer-encoding: chunked", 1 << 30),
+        ],
+    )
+    def test_bodies_that_come_slowly_keep_nobody_else_waiting(self, slow, fast, most):
+        """Many are read at a time; and if few, those that do not say how long they are have their own places."""
+        served = []
+
+        async def app(_scope, receive, _send):
+            served.append((await receive())["body"])
+
+        def request(head, receive):
+            headers = [(b"host", b"localhost"), tuple(head.split(b": "))]
+            return guard({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, None)
+
+        async def never():
+            await asyncio.Event().wait()
+
+        async def at_once():
+            return {"type": "http.request", "body": b"[]", "more_body": False}
+
+        async def ask():
+            waiting = [asyncio.create_task(request(slow, never)) for _ in range(5)]
+            await asyncio.sleep(0)
+            await asyncio.wait_for(request(fast, at_once), 60)
+            for each in waiting:
+                each.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+        limits = Limits(body=most, patience=1e6)
+        guard = Guard(app, Settings(limits=limits), Metrics(), lambda _method, _path: (None, None))
+        asyncio.run(ask())
+        assert served == [b"[]"]
+
     @pytest.mark.parametrize("depth", [17, 1000])
     def test_deep_json_is_refused(self, guarded, depth):
         body = b'{"name":"deep","setup":{"actions":' + b"[" * depth + b"]" * depth + b"}}"

@@ -64,8 +64,8 @@ def nothing() -> None:
 
 
 STATION = (
-    "task.arrival_decay, task.arrival_floor, task.arrival_height, task.cap, task.fast_cost, task.raw, task.revenue, "
-    "task.slow_completion, task.slow_cost, task.window"
+    "task.aleatoric, task.arrival_decay, task.arrival_floor, task.arrival_height, task.cap, task.fast_cost, task.raw, "
+    "task.revenue, task.slow_completion, task.slow_cost, task.window"
 )
 
 
@@ -102,7 +102,8 @@ STATION = (
         (
             lambda: make_task(random_mdp(1), {"window": 3}),
             InputError,
-            "parameter: 'task.window'; the task 'random-1' has no parameters; define it by a function that takes them",
+            "parameter: 'task.window'; the task 'random-1' takes task.aleatoric alone; "
+            "to set others, define it by a function",
         ),
         (lambda: make_task(7), InputError, "task: 7; is neither a task nor a function that makes one"),
         (lambda: make_task("math:pi"), InputError, "task: 'math:pi'; is neither a task nor a function that makes one"),

@@ -103,6 +103,7 @@ def test_a_search_of_few_pairs_is_not_cut_short(monkeypatch):
     assert best_randomised(pairs, best_deterministic(pairs)).average_reward == within.average_reward
 
 
+@pytest.mark.soak
 def test_thousands_of_aleatoric_states_are_no_obstacle():
     theory = el.Theory("service-station", {"aleatoric": "memory", "cap": 4})
     assert len(theory.task.states) > 2_000

@@ -21,7 +21,13 @@ def nothing_is_known(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    [("riverswim", {}), ("t-maze", {"window": 1}), ("alternating", {}), ("queueing-network", {}), ("garnet", {})],
+    [
+        ("riverswim", {}),
+        ("alternating", {}),
+        ("garnet", {}),
+        pytest.param("t-maze", {"window": 1}, marks=pytest.mark.soak),
+        pytest.param("queueing-network", {}, marks=pytest.mark.soak),
+    ],
 )
 def test_it_is_what_theory_computes(name, parameters):
     task = make_task(name, parameters)

@@ -81,6 +81,7 @@ def test_its_policy_has_the_gain_and_the_bias_it_claims(world, seed):
     assert found.average_reward == found.gain[pairs.start]
 
 
+@pytest.mark.soak
 @given(st.integers(0, 10**5), st.sampled_from(sorted(WORLDS)), st.integers(0, 10**5))
 @settings(max_examples=40)
 def test_no_policy_exceeds_the_upper_bound(seed, world, other):

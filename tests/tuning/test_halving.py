@@ -104,6 +104,7 @@ def watched(path, **changes):
     return watcher
 
 
+@pytest.mark.soak
 def test_runs_are_extended_and_nothing_is_done_twice(tmp_path):
     """Four candidates and factor 2: 4 x 2 runs, then 2 x 2 new ones; then 5 of each finalist and of the default."""
     first = watched(tmp_path, factor=2)

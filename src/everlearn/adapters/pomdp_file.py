@@ -212,7 +212,7 @@ class _Reader:
 
     def _fill(self, array: Table, kinds: tuple[str, ...]) -> None:
         """Fill what a statement names with what follows it."""
-        token = self._peek(-1)
+        kind = self._peek(-1).text
         named = self._place(kinds)
         shape = array.shape[len(named) :]
         words: dict[str, Callable[[], Table]] = {}
@@ -222,16 +222,31 @@ class _Reader:
             words["identity"] = lambda: np.eye(shape[0])
         if shape and kinds[-1] == "states" and len(self.process.start):
             words["reset"] = lambda: np.broadcast_to(self.process.start, shape)
-        word = self._peek().text
-        if word in words:
+        begins, word = self.place, self._peek()
+        if word.text in words:
             self._next()
-            values = words[word]()
+            values = words[word.text]()
         else:
+            self._check_widths(shape)
             values = self._row(int(np.prod(shape))).reshape(shape)
         place = tuple(slice(None) if index < 0 else index for index in named)
         array[place] = values
+        width = shape[-1] if len(shape) == 2 and word.text not in words else 0  # of a matrix of numbers, row by row
         for action, state in np.argwhere(self._rows(array.shape, place)).tolist():
-            self.given[token.text, action, state] = token
+            self.given[kind, action, state] = self.tokens[begins + state * width]
+
+    def _check_widths(self, shape: tuple[int, ...]) -> None:
+        """Raise if a matrix has the right number of lines, but not of numbers; the first wrong line is named."""
+        begins, lines = self.place, dict[int, list[Token]]()
+        while not self._at_statement():
+            token = self._next()
+            lines.setdefault(token.line, []).append(token)
+        total, self.place = self.place - begins, begins
+        if len(shape) != 2 or len(lines) != shape[0] or total == np.prod(shape):
+            return
+        for row in lines.values():
+            if len(row) != shape[1]:
+                self._fail(row[0], f"a row of {shape[1]} numbers is expected here, not of {len(row)}")
 
     @staticmethod
     def _rows(shape: tuple[int, ...], place: tuple[slice | int, ...]) -> NDArray[np.bool_]:

@@ -72,6 +72,7 @@ def learn(knowledge: Empirical, experience: Experience, now: ScheduleValues, str
     pairs = knowledge.pairs
     states = pairs.shape[0]
     s = experience.aleatoric_state
+    clear_work(knowledge.judged)
     count_step(pairs, experience)
     update_row(knowledge, experience)
     most = 1.0
@@ -90,6 +91,13 @@ def learn(knowledge: Empirical, experience: Experience, now: ScheduleValues, str
         knowledge.precision,
         knowledge.sweeps,
     )
+
+
+def clear_work(judged: Table) -> None:
+    """Forget what was computed for the last action, so that knowledge depends on what happened and not on questions."""
+    for a in range(judged.shape[1]):
+        judged[MEAN, a] = 0.0
+        judged[DIVERGENCE, a] = 0.0
 
 
 def update_row(knowledge: Empirical, experience: Experience) -> None:

@@ -14,6 +14,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.environments.pure import as_number
 from everlearn.errors import InputError, UnknownName
@@ -29,10 +30,13 @@ from everlearn.theory.pairs import Pairs
 class Regret(NamedTuple):
     """Realized regret at each recording time: the mean over runs, its standard error, and every run.
 
+    ``result.plot("regret")`` draws it.
+
     If bounds of the optimum are all that is known, these are against the lower one, and ``mean_upper`` is the mean
     against the upper one: the regret lies between them.
     """
 
+    times: NDArray[np.int64]
     mean: Table
     standard_error: Table
     per_run: Table
@@ -63,6 +67,9 @@ def regret(result: Result, reference: float | str = "optimum") -> Regret:
     >>> result = el.run("service-station", "always", parameters={"agent.policy": "fast"}, steps=1000, runs=2)
     >>> regret(result)
     Regret(2 runs at 50 times, at the end -0.5, standard error 0)
+    >>> found = regret(result)
+    >>> [round(float(mean), 2) for t, mean in zip(found.times, found.mean) if t in (1, 10, 1000)]
+    [-0.5, -0.5, -0.5]
     >>> regret(result, "always slow").mean[-1] == regret(result, result.references["always slow"]).mean[-1]
     np.True_
 
@@ -73,7 +80,7 @@ def regret(result: Result, reference: float | str = "optimum") -> Regret:
     per_run = _average(result, AT_LEAST if bounded else reference) * result.times - result.total_reward
     mean = per_run.mean(axis=0)
     width = (result.references[AT_MOST] - result.references[AT_LEAST]) * result.times if bounded else None
-    return Regret(mean, standard_error(per_run), per_run, None if width is None else mean + width)
+    return Regret(result.times, mean, standard_error(per_run), per_run, None if width is None else mean + width)
 
 
 def _average(result: Result, reference: object) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from everlearn._version import __version__
 from everlearn.durable.choice import best_of, weights
@@ -13,6 +14,24 @@ from everlearn.durable.core import Core
 from everlearn.durable.entry import moment
 from everlearn.durable.promotion import NEVER
 from everlearn.labels import show
+from everlearn.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """A table of an agent by state and action, whose rows are labelled when they are asked for.
+
+    A table of a million values takes seconds to label, so the service does that elsewhere, and in parts.
+    """
+
+    task: Task
+    array: npt.NDArray[np.float64]
+
+    def rows(self, start: int = 0, stop: int | None = None) -> list[dict[str, Any]]:
+        """Return the rows of some states as JSON documents."""
+        actions = [show(label) for label in self.task.actions]
+        rows = zip(self.task.states[start:stop], _finite(self.array[start:stop]), strict=True)
+        return [{"state": state, "actions": dict(zip(actions, row, strict=True))} for state, row in rows]
 
 
 def policy_table(core: Core) -> dict[str, Any]:
@@ -20,13 +39,11 @@ def policy_table(core: Core) -> dict[str, Any]:
 
     ``actions`` has a row per aleatoric state, with the first of the best actions that the setup allows there.
     """
-    agent = core.agent
-    table, values, counts = weights(agent).tolist(), _table(core, "Q"), _table(core, "N")
-    rows = []
-    for index, state in enumerate(agent.task.states):
-        action = best_of(table[index], core.may(index))
-        value, count = (known and known[index][action] for known in (values, counts))
-        rows.append({"state": state, "action": agent.task.actions[action], "value": value, "count": count})
+    agent, actions = core.agent, greedy_actions(core)
+    values, counts = (_best(_table(core, name), actions) for name in ("Q", "N"))
+    labels = [agent.task.actions[action] for action in actions]
+    columns = zip(agent.task.states, labels, values, counts, strict=True)
+    rows = [dict(zip(("state", "action", "value", "count"), row, strict=True)) for row in columns]
     return {
         "step": core.step,
         "t": core.t,
@@ -49,6 +66,12 @@ def greedy_actions(core: Core) -> list[int]:
 
 def inspect(core: Core) -> dict[str, Any]:
     """Return where an agent stands, and what it knows, by labels."""
+    seen = glance(core)
+    return {key: part.rows() if isinstance(part, Tabulated) else part for key, part in seen.items()}
+
+
+def glance(core: Core) -> dict[str, Any]:
+    """Return the same as :func:`inspect`, with tables that are not yet labelled."""
     agent, gauge = core.agent, core.gauge
     now, scheduled = agent.now, agent.design.schedule is not None
     return {
@@ -61,8 +84,8 @@ def inspect(core: Core) -> dict[str, Any]:
         "horizon": now.horizon if scheduled else None,
         "discount": now.discount if scheduled else None,
         "optimism": now.optimism if scheduled else None,
-        "values": _by_label(core, "Q"),
-        "counts": _by_label(core, "N"),
+        "values": _tabulated(core, "Q"),
+        "counts": _tabulated(core, "N"),
         "explanation": agent.explain(),
         "average_reward": gauge.average,
         "recent_average": gauge.recent,
@@ -125,18 +148,23 @@ def _prices(core: Core) -> dict[str, float | None] | None:
     return {**prices.report(), "average_cost": core.gauge.average_cost if limited else None}
 
 
-def _by_label(core: Core, name: str) -> list[dict[str, Any]] | None:
-    task, table = core.agent.task, _table(core, name)
-    if table is None:
-        return None
-    actions = [show(label) for label in task.actions]
-    rows = zip(task.states, table, strict=True)
-    return [{"state": state, "actions": dict(zip(actions, row, strict=True))} for state, row in rows]
+def _tabulated(core: Core, name: str) -> Tabulated | None:
+    table = _table(core, name)
+    return None if table is None else Tabulated(core.agent.task, table)
 
 
-def _table(core: Core, name: str) -> list[list[float | None]] | None:
-    """Return what the agent knows by state and action; None is for infinity, as of a forbidden action."""
+def _table(core: Core, name: str) -> npt.NDArray[np.float64] | None:
+    """Return what the agent knows by state and action."""
     table, indexed = core.agent.inspect().get(name), core.agent.indexed
-    if table is None or np.shape(table) != (indexed.states, indexed.actions):
-        return None
-    return [[value if math.isfinite(value) else None for value in row] for row in table.tolist()]
+    return table if table is not None and np.shape(table) == (indexed.states, indexed.actions) else None
+
+
+def _best(table: npt.NDArray[np.float64] | None, actions: list[int]) -> list[float | None]:
+    """Return the entry of an action in each state."""
+    return [None] * len(actions) if table is None else _finite(table[np.arange(len(actions)), actions])
+
+
+def _finite(table: npt.NDArray[np.float64]) -> Any:
+    """Return an array as lists, with None for infinity, as of a forbidden action."""
+    finite = np.isfinite(table)
+    return (table if finite.all() else np.where(finite, table, np.array(None))).tolist()

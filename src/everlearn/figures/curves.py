@@ -52,7 +52,7 @@ def thumbnail(result: Result) -> bytes:
     return file.getvalue()
 
 
-def learning_curve(result: Result, *, reference: str | None = None, axes: Axes | None = None) -> Axes:
+def learning_curve(result: Result, *, reference: object = None, axes: Axes | None = None) -> Axes:
     """Draw one result with all lines known for its task, or only the named one.
 
     The band is the mean over runs, plus and minus two standard errors.  On axes that already have curves, the curve
@@ -62,13 +62,13 @@ def learning_curve(result: Result, *, reference: str | None = None, axes: Axes |
 
     lines = dict(result.references)
     if reference is not None:
-        if reference not in result.references:
+        if not isinstance(reference, str) or reference not in result.references:
             raise UnknownName("reference", reference, lines)
         lines = {name: value for name, value in lines.items() if called(name, reference)}
     with house_style():
         given, axes = axes, axes or plt.figure().add_subplot()
         drawn = axes.get_legend_handles_labels()[1]
-        colour = PALETTE[sum(line.get_color() in PALETTE for line in axes.get_lines()) % len(PALETTE)]
+        colour = next_colour(axes)
         mean, error = result.average_reward, result.standard_error
         axes.plot(result.times, mean, color=colour, label=result.label, linewidth=1.8)
         if result.runs > 1:
@@ -79,14 +79,25 @@ def learning_curve(result: Result, *, reference: str | None = None, axes: Axes |
         axes.set_xscale("log")
         axes.set_xlabel("time step")
         axes.set_ylabel("cumulative average reward")
-        legends = figure_of(axes).legends
-        if given is None or legends:
-            for legend in list(legends):
-                legend.remove()
-            _put_legend_below(axes)
-        else:
-            axes.legend(loc="best")
+        put_legend(axes, below=given is None)
     return axes
+
+
+def next_colour(axes: Axes) -> str:
+    """Return the colour of the next curve on these axes."""
+    curves = sum(line.get_color() in PALETTE and line.get_linestyle() == "-" for line in axes.get_lines())
+    return PALETTE[curves % len(PALETTE)]
+
+
+def put_legend(axes: Axes, *, below: bool, note: str = "") -> None:
+    """Put the legend below the axes if asked, or if there is one already; otherwise where there is room on them."""
+    legends = figure_of(axes).legends
+    if not below and not legends:
+        axes.legend(loc="best")
+        return
+    for legend in list(legends):
+        legend.remove()
+    _put_legend_below(axes, note)
 
 
 def _merge(lines: Mapping[str, float]) -> dict[str, float]:
@@ -98,8 +109,8 @@ def _merge(lines: Mapping[str, float]) -> dict[str, float]:
     return {f"{' = '.join(names)}: {height:.4g}": height for height, names in groups.items()}
 
 
-def _put_legend_below(axes: Axes) -> None:
+def _put_legend_below(axes: Axes, note: str = "") -> None:
     """Put the legend below the axes, so that no curve crosses it."""
     handles, labels = axes.get_legend_handles_labels()
-    note = "bands: two standard errors" if axes.collections else "one run, so no band"
+    note = note or ("bands: two standard errors" if axes.collections else "one run, so no band")
     explain(figure_of(axes), list(zip(labels, handles, strict=True)), note)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from everlearn import notebook
 from everlearn._version import __version__
-from everlearn.errors import InputError
+from everlearn.errors import InputError, require
 from everlearn.protocol import Table
 from everlearn.results.arm import Arm, finite, standard_error
 from everlearn.results.platform import Platform
@@ -207,8 +207,27 @@ class Result:
 
         return save(self, path)
 
-    def plot(self, reference: str | None = None, axes: Axes | None = None) -> Axes:
-        """Draw the average reward over time with its uncertainty, and all references or the one named."""
-        from everlearn.figures.curves import learning_curve
+    def plot(
+        self, measure: str = "average reward", *, reference: float | str | None = None, axes: Axes | None = None
+    ) -> Axes:
+        """Draw a measure over time with its uncertainty.
 
+        Parameters
+        ----------
+        measure:
+            ``average reward``, with lines for all references or the one named; or ``regret`` against the optimum over
+            all policies or the reference given, with its interval (:func:`everlearn.regret` returns the numbers)
+        reference:
+            the name of a reference; for regret also an average reward
+        axes:
+            draw on these axes instead of a new figure
+
+        """
+        from everlearn.figures.curves import learning_curve
+        from everlearn.figures.regret import regret_curve
+
+        if measure == "regret":
+            return regret_curve(self, reference=reference, axes=axes)
+        remedy = "draw 'average reward' or 'regret'; name a line with reference=..."
+        require(measure == "average reward", "measure", measure, remedy)
         return learning_curve(self, reference=reference, axes=axes)

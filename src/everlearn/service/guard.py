@@ -6,6 +6,7 @@ Refusing a request here costs next to nothing.
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import math
@@ -35,7 +36,14 @@ MOST_KNOWN = 64
 """How many hosts and origins are remembered, so that they are not looked at with every request."""
 
 MOST_LARGE = 4
-"""How many other large bodies are read, and worked on, at the same time."""
+"""How many other large bodies are worked on at the same time."""
+
+READING = 32 << 20
+"""Bytes of other large bodies that are read at the same time: of those that say how long they are, and of the others.
+
+Far more can be read than worked on, and those that do not say have places of their own, so that a client that sends
+slowly keeps nobody else waiting.
+"""
 
 _HEADERS = [
     (b"cache-control", b"no-store"),
@@ -84,7 +92,9 @@ class Guard:
         self._foreign = lru_cache(MOST_KNOWN)(self._foreign_header)
         limits = settings.limits
         self._rates = Rates(limits.rate, limits.burst) if limits.rate else None
-        self._room = {True: asyncio.Semaphore(MOST_STATES), False: asyncio.Semaphore(MOST_LARGE)}
+        self._states, self._large = asyncio.Semaphore(MOST_STATES), asyncio.Semaphore(MOST_LARGE)
+        places = max(MOST_LARGE, READING // limits.body)
+        self._reading = {chunked: asyncio.Semaphore(places) for chunked in (False, True)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; anything but HTTP is refused."""
@@ -100,9 +110,14 @@ class Guard:
         try:
             self._admit(scope, headers)
             is_state = scope["route"] is not None and scope["route"].body is bytes
-            if is_state or _is_large(headers):
-                async with self._room[is_state]:
+            if is_state:
+                async with self._states:
                     body = await self._body(scope, headers, receive, is_state)
+                    await self.app(scope, _again(body, receive), answer)
+            elif _is_large(headers):
+                async with self._reading[b"transfer-encoding" in headers]:
+                    body = await self._body(scope, headers, receive, is_state)
+                async with self._large:
                     await self.app(scope, _again(body, receive), answer)
             else:
                 body = await self._body(scope, headers, receive, is_state)
@@ -208,17 +223,16 @@ def _too_long(most: int) -> Refused:
 
 
 async def _read(receive: Receive, most: int) -> bytes:
-    parts, length = [], 0
+    body = io.BytesIO()  # which becomes bytes without a copy
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Refused(400, "disconnected", "the connection ended within the body")
-        parts.append(message.get("body", b""))
-        length += len(parts[-1])
-        if length > most:
+        body.write(message.get("body", b""))
+        if body.tell() > most:
             raise _too_long(most)
         if not message.get("more_body", False):
-            return b"".join(parts)
+            return body.getvalue()
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

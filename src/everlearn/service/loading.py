@@ -2,19 +2,25 @@
 
 To load an agent is to make its task and to replay its journal.  Nobody writes to an agent that is not loaded, so a
 thread with a connection of its own reads what is final.  Requests for the agent wait meanwhile.
+
+Few agents are loaded at a time, each in a place.  One that takes long loses its place to the next, and from then on
+replays its rows in turn with the others that take long.  So it delays no other agent, and all that take long
+together need little more of the processor than one of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from everlearn.durable import database
 from everlearn.durable.changes import refusal, reopen
+from everlearn.durable.entry import Entry
 from everlearn.durable.reader import Reader
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.service.agents import Agents, Loaded, Unloaded
@@ -23,18 +29,47 @@ from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import Limits
 
-THREADS = 2
-"""The number of agents that are loaded at a time: one that takes long does not delay all the others."""
+PLACES = 2
+"""The number of agents that are loaded at a time, apart from those that take long."""
+
+SLOW = 0.5
+"""After how many seconds an agent loses its place to the next."""
+
+MOST_SLOW = 256
+"""How many agents that take long are loaded at a time; each has a thread, and what it knows is in memory."""
+
+LONGEST = 60.0
+"""Seconds that a request waits for an agent; then it is told to come again, and the agent is still being loaded."""
+
+Turn = Callable[[], AbstractContextManager[object]]
+"""Returns what is held while a row is replayed."""
 
 
-def load(directory: Path, name: str) -> Loaded:
+class Loading(LiveError):  # noqa: N818 - reads as what it is
+    """The agent is still being loaded."""
+
+
+class _Reader(Reader):
+    """A reader whose rows are replayed in turn with those of others."""
+
+    turn: Turn = nullcontext
+
+    def rows(self, agent: int, after: int = -1, check: int | None = None) -> Iterator[Entry]:
+        """Yield the rows of a journal, as any reader does."""
+        for row in super().rows(agent, after, check):
+            with self.turn():
+                yield row
+
+
+def load(directory: Path, name: str, turn: Turn = nullcontext) -> Loaded:
     """Recover an agent from the disk, through a connection of its own; nothing is written."""
     path = directory / database.FILE
     with (
         database.errors(path),
-        Reader.on(database.connect_to_read(path), path) as reader,
+        _Reader.on(database.connect_to_read(path), path) as reader,
         reader.at_one_moment(),
     ):
+        reader.turn = turn
         record = reader.enrolled(name)
         reopened = reopen(record.setup, record.face, {})
         if reopened.changes:
@@ -43,40 +78,40 @@ def load(directory: Path, name: str) -> Loaded:
 
 
 class Loader:
-    """Threads that load agents.  They do not delay the end of the process, however long an agent takes."""
+    """Loads agents, each in a thread of its own.  They do not delay the end of the process, however long they take."""
 
-    def __init__(self, directory: Path, threads: int = THREADS) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._queue: queue.SimpleQueue[tuple[str, Future[Loaded]] | None] = queue.SimpleQueue()
-        self._threads = [threading.Thread(target=self._run, name="loader", daemon=True) for _ in range(threads)]
-
-    def start(self) -> None:
-        """Start the threads."""
-        for thread in self._threads:
-            thread.start()
+        self._slow: set[Future[Loaded]] = set()
+        self._turn = threading.Lock()  # held while a row of an agent that takes long is replayed
 
     def load(self, name: str) -> Future[Loaded]:
-        """Load an agent, after those that were asked for before it."""
+        """Load an agent."""
         future: Future[Loaded] = Future()
-        self._queue.put((name, future))
+        try:
+            threading.Thread(target=self._run, args=(name, future), name="loader", daemon=True).start()
+        except RuntimeError as error:
+            raise LiveError(f"agent {name}: it cannot be loaded now: {error}") from None
         return future
 
-    def close(self) -> None:
-        """Let the threads end, each after the agent that it is loading."""
-        for _ in self._threads:
-            self._queue.put(None)
+    def slow_down(self, future: Future[Loaded]) -> bool:
+        """Let an agent be loaded in turn with others that take long; return False if there are too many of them."""
+        if len(self._slow) >= MOST_SLOW:
+            return False
+        self._slow.add(future)
+        future.add_done_callback(self._slow.discard)
+        return True
 
-    def _run(self) -> None:
-        while (job := self._queue.get()) is not None:
-            name, future = job
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                future.set_result(load(self._directory, name))
-            except Exception as error:
-                future.set_exception(error)
-            except BaseException as error:  # what would end a thread must not end the event loop
-                future.set_exception(LiveError(f"agent {name}: loading it ended with {error!r}"))
+    def _run(self, name: str, future: Future[Loaded]) -> None:
+        def turn() -> AbstractContextManager[object]:
+            return self._turn if future in self._slow else nullcontext()
+
+        try:
+            future.set_result(load(self._directory, name, turn))
+        except Exception as error:
+            future.set_exception(error)
+        except BaseException as error:  # what would end a thread must not end the event loop
+            future.set_exception(LiveError(f"agent {name}: loading it ended with {error!r}"))
 
 
 class LoadingCommitter(Committer[Agents]):
@@ -87,16 +122,7 @@ class LoadingCommitter(Committer[Agents]):
         self._loader = Loader(directory)
         self._loads: dict[str, asyncio.Task[None]] = {}
         self._held = 0  # the number of requests that wait for agents
-
-    def start(self) -> None:
-        """Start the threads and open the directory; an error there is raised here."""
-        super().start()
-        self._loader.start()
-
-    def close(self) -> None:
-        """Finish the waiting requests, then release everything."""
-        super().close()
-        self._loader.close()
+        self._places = asyncio.Semaphore(PLACES)
 
     @property
     def waiting(self) -> int:
@@ -123,12 +149,21 @@ class LoadingCommitter(Committer[Agents]):
             task.add_done_callback(lambda done: self._end(name, done))
         self._held += 1
         try:
-            await asyncio.shield(self._loads[name])  # whoever leaves does not undo it for others
+            load = self._loads[name]
+            await asyncio.wait([load], timeout=LONGEST)  # whoever leaves does not undo it for others
         finally:
             self._held -= 1
+        if not load.done():
+            raise Loading(f"the agent {name} is still being loaded; come again")
+        load.result()
 
     async def _bring(self, name: str) -> None:
-        loaded = await asyncio.wrap_future(self._loader.load(name))
+        async with self._places:
+            future = self._loader.load(name)
+            load = asyncio.wrap_future(future)
+            while not (await asyncio.wait([load], timeout=SLOW))[0] and not self._loader.slow_down(future):
+                pass  # it keeps its place
+        loaded = await load
         if self.keeper is not None and name in self.keeper.names and name not in self.keeper.cores:
             self.keeper.loaded[name] = loaded
 

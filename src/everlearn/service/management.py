@@ -46,9 +46,9 @@ def add_standings(listed: list[dict[str, Any]], path: Path) -> None:
 
 
 def inspect(agents: Agents, name: str) -> dict[str, Any]:
-    """Return what an agent is and what it knows."""
+    """Return what an agent is and what it knows; its tables are yet to be labelled."""
     core = agents.core(name)
-    return {"name": name, "version": version(core), **views.inspect(core)}
+    return {"name": name, "version": version(core), **views.glance(core)}
 
 
 def version(core: Core) -> str:

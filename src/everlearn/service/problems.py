@@ -29,6 +29,7 @@ from everlearn.errors import (
 )
 from everlearn.service.agents import Missing, Moved, Moving, Stale, Taken
 from everlearn.service.committer import Busy
+from everlearn.service.loading import Loading
 from everlearn.service.logs import LOG
 from everlearn.service.models import known_keys
 from everlearn.service.operations import Asked
@@ -109,6 +110,8 @@ def answer_to(scope: Scope, error: Exception) -> Answer:
         )
     if isinstance(error, Busy):
         return problem(503, "busy", "too many requests wait; come again", {"Retry-After": "1"})
+    if isinstance(error, Loading):
+        return problem(503, "loading", str(error), {"Retry-After": "1"})
     if isinstance(error, Untried):
         return problem(503, "sandbox", str(error), {"Retry-After": "1"})
     if isinstance(error, Conflict | Stale | Missing | Taken):
@@ -147,7 +150,7 @@ def _elsewhere(scope: Scope, error: Moving | Moved) -> Answer:
     """Return the answer to a request for an agent that was moved; one that would move it again is not passed on."""
     if isinstance(error, Moving):
         return problem(503, "moving", str(error), {"Retry-After": "1"})
-    if scope["path"].endswith(("/move", "/moved")):
+    if scope["path"].split("/")[4:] in (["move"], ["moved"]):
         return problem(409, "moved", str(error), to=error.to)
     query = scope["query_string"].decode("latin-1")
     path = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")

@@ -15,6 +15,7 @@ from everlearn.service import management, operations
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer
 from everlearn.service.grants import Scope
+from everlearn.service.large import large_answer
 from everlearn.service.logs import log
 from everlearn.service.metrics import CONTENT_TYPE
 from everlearn.service.models import (
@@ -205,7 +206,7 @@ class Routes:
 
         The header ETag has its version, for the header If-Match of a request that changes it.
         """
-        return _tagged(await self.committer.do(call.name, lambda agents: management.inspect(agents, call.name)))
+        return await _tagged(await self.committer.do(call.name, lambda agents: management.inspect(agents, call.name)))
 
     async def delete(self, call: Call) -> Response:
         """Delete an agent and everything that it learned, for ever. Pass its name again as `confirm`."""
@@ -256,7 +257,8 @@ class Routes:
 
     async def policy(self, call: Call) -> Response:
         """Return the greedy action, value and count of each state, for a controller that runs without the service."""
-        return Answer(await self.committer.do(call.name, lambda agents: management.policy(agents, call.name)))
+        policy = await self.committer.do(call.name, lambda agents: management.policy(agents, call.name))
+        return await large_answer(policy)
 
     async def export(self, call: Call) -> Response:
         """Return everything that the agent knows, as an npz file without pickle, which can be imported elsewhere."""
@@ -313,7 +315,7 @@ class Routes:
     ) -> Response:
         changed = await self.committer.do(call.name, work)
         log(logging.INFO, event, agent=call.name, step=changed["step"], mode=changed["mode"], **fields)
-        return _tagged(changed)
+        return await _tagged(changed)
 
     async def _pages(self, name: str, first: int, last: int | None) -> AsyncIterator[bytes]:
         seq = 0
@@ -335,8 +337,8 @@ class Routes:
             yield "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows).encode()
 
 
-def _tagged(agent: dict[str, Any]) -> Response:
-    return Answer(agent, headers={"ETag": f'"{agent["version"]}"'})
+async def _tagged(agent: dict[str, Any]) -> Response:
+    return await large_answer(agent, {"ETag": f'"{agent["version"]}"'})
 
 
 async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

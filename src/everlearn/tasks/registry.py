@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from everlearn.errors import InputError
@@ -20,7 +21,7 @@ from everlearn.tasks.define import Definition
 from everlearn.tasks.names import PREFIXES as PREFIXES
 from everlearn.tasks.names import TASKS as TASKS
 from everlearn.tasks.task import Task
-from everlearn.tasks.views import seen_through
+from everlearn.tasks.views import WAYS, seen_through
 from everlearn.windows import is_view
 
 IS_AGENT = "is an agent; the task comes first, as in el.run(task, agent)"
@@ -44,11 +45,11 @@ def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Tas
     """
     task = _made(given, dict(parameters or {}))
     if isinstance(given, str) and TASKS.get(given, "").startswith("everlearn."):
-        object.__setattr__(task, "identity", _identity(given, task.parameters))
+        object.__setattr__(task, "identity", _identity(TASKS[given], task.parameters))
     return task
 
 
-def _identity(name: str, parameters: Mapping[str, Any]) -> str | None:
+def _identity(path: str, parameters: Mapping[str, Any]) -> str | None:
     """Return a text that only equal tasks have, or None if a user's code may be part of the task.
 
     A user may define its aleatoric state by a function, and change it later.
@@ -56,7 +57,7 @@ def _identity(name: str, parameters: Mapping[str, Any]) -> str | None:
     if not is_view(parameters.get("aleatoric", "natural")):
         return None
     try:
-        return f"{name} {json.dumps(parameters, sort_keys=True)}"
+        return f"{path} {json.dumps(parameters, sort_keys=True)}"
     except TypeError:  # a parameter that is an object
         return None
 
@@ -76,13 +77,13 @@ def _build(given: object, source: object, chosen: dict[str, Any], adapted: tuple
         source = source.finish()
     if isinstance(source, Task):
         if chosen:
-            remedy = f"the task {source.name!r} has no parameters; define it by a function that takes them"
+            remedy = f"the task {source.name!r} takes task.aleatoric alone; to set others, define it by a function"
             raise InputError("parameter", f"task.{next(iter(chosen))}", remedy)
         return source
     factory = functools.partial(source, *adapted) if callable(source) and adapted else source
     if inspect.isclass(factory) or not callable(factory) or needed(factory) != []:
         raise InputError("task", given, _what_else(given, source))
-    values = settings(factory, chosen, "task")
+    values = settings(factory, chosen, "task", also={"aleatoric": WAYS})
     returned = call_factory(factory, values, given, "task")
     task = returned.finish() if isinstance(returned, Definition) else returned
     if not isinstance(task, Task):
@@ -122,4 +123,15 @@ def _located(name: str) -> tuple[Any, tuple[str, ...]]:
         return locate(prefix, PREFIXES, "task"), (rest,)
     if GYMNASIUM.fullmatch(name):
         raise InputError("task", name, f"did you mean gymnasium:{name}?")
+    if name not in TASKS and _is_pomdp_file(name):
+        raise InputError("task", name, f"is a file; did you mean pomdp:{name}?")
     return locate(name, TASKS, "task"), ()
+
+
+def _is_pomdp_file(name: str) -> bool:
+    """Return whether a name is that of a file which may describe a task; code and specs do not."""
+    path = Path(name)
+    try:
+        return path.is_file() and path.suffix.lower() not in (".py", ".toml")
+    except (OSError, ValueError):  # no file has such a name
+        return False

@@ -27,12 +27,21 @@ from everlearn.labels import check_label
 from everlearn.protocol import Label
 from everlearn.registry import locate
 from everlearn.tasks.task import Task
-from everlearn.windows import KEPT, LONGEST_WINDOW, Kept, Window
+from everlearn.windows import LONGEST_WINDOW, Kept, Window
 
 WAYS = (
     "natural, memory, window:K, window:K+actions, actions:K, last-change:K, trace:DECAY:LEVELS, belief:LEVELS, or your "
     "own as module:attribute"
 )
+
+SHAPES = {
+    "window": ("window:K", "window:3"),
+    "actions": ("actions:K", "actions:3"),
+    "last-change": ("last-change:K", "last-change:3"),
+    "trace": ("trace:DECAY:LEVELS", "trace:0.5:4"),
+    "belief": ("belief:LEVELS", "belief:4"),
+}
+"""How each kind of view is written, and an example."""
 
 HIDDEN = "keep something of observations and actions instead, such as window:3, or belief:4"
 
@@ -104,9 +113,20 @@ def _named(name: str, task: Task) -> object:
         return window(kept.length, actions=kept.actions)
     if (what := Kept.read(name)) is not None:
         return _kept(what, task)
-    if ":" in name and name.partition(":")[0] not in ("window", *KEPT):
+    kind = name.partition(":")[0]
+    if ":" in name and kind not in SHAPES:
         return locate(name, {}, "task.aleatoric")
-    raise InputError("task.aleatoric", name, f"give {WAYS}")
+    if kind not in SHAPES:
+        raise InputError("task.aleatoric", name, f"give {WAYS}")
+    raise InputError("task.aleatoric", name, _written(kind, name))
+
+
+def _written(kind: str, name: str) -> str:
+    """Return how a kind of view is written, and what is missing of a name, if that can be said."""
+    shape, example = SHAPES[kind]
+    if kind in ("trace", "belief") and Kept.read(completed := f"{name}:4") is not None:
+        return f"the number of levels is missing; write {shape}, as in {completed}"
+    return f"write {shape}, as in {example}"
 
 
 def _kept(what: Kept, task: Task) -> AleatoricState:
