@@ -175,6 +175,7 @@ def test_the_first_page_can_be_done_without(closed, truth, tmp_path):
     damage(place / "everlearn.db", 0, length=4096)
     assert opened(place) is None
     assert repair(place)["agents"] == [{"name": "agent", "step": STEPS, "rows": STEPS, "lost_rows": 0}]
+    assert not list(place.glob("*.part*"))
     assert opened(place) == truth[STEPS]
 
 

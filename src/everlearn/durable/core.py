@@ -301,6 +301,7 @@ class Core:
 
     def arm(self, rule: Rule | None) -> Entry:
         """Return the entry of a promotion rule that is set, or set again."""
+        self.setup.check_evidence(rule)
         if self.setup.check_promotion(rule) is not None:
             weights(self.agent)  # raises if the design has no policy to judge
         note = {"event": "armed", "rule": None if rule is None else rule.document()}

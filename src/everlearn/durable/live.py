@@ -156,6 +156,8 @@ class Live:
     def __init__(self, directory: str | os.PathLike[str], *, accept_changes: bool = False, **setup: Any) -> None:
         self._turn = _Turn(self)
         self._given, self._current, self._closed = setup, True, False
+        self._look_again, self._pause = 0, 1  # when a look that failed is tried again, and how long after that
+        self._said = ""  # why it failed
         _check_directory(directory, setup.get("task"))
         require(isinstance(accept_changes, bool), "accept_changes", accept_changes, "give True or False")
         fresh = None if is_begun(Path(directory)) else _first_setup(directory, setup)
@@ -291,7 +293,7 @@ class Live:
 
     def _look(self) -> None:
         """Let the promotion rule look at its evidence, if that is due; what was observed is safe in any case."""
-        if self.core.step < self.core.look_at:
+        if self.core.step < max(self.core.look_at, self._look_again):
             return
         from everlearn.analysis.promotion import answer, entry_of, question
 
@@ -300,8 +302,13 @@ class Live:
                 asked = question(self.core)
                 look = None if asked is None else answer(self.store, self.core.agent.task, asked)
                 self._commit(entry_of(self.core, look))
-        except Exception as error:  # the observation is safe, and the next one tries again
-            LOG.warning("the promotion rule could not look at step %d: %s", self.core.step, error)
+                self._said, self._pause = "", 1
+        except Exception as error:  # the observation is safe; it is tried again after 1, 2, 4, ... steps
+            self._look_again = self.core.step + self._pause
+            self._pause = min(2 * self._pause, (self.core.setup.promotion or Rule()).every)
+            if str(error) != self._said:
+                LOG.warning("the promotion rule could not look at step %d: %s", self.core.step, error)
+            self._said = str(error)
 
     @property
     def step(self) -> int:
