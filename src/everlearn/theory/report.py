@@ -124,6 +124,7 @@ class Theory:
         """lambda_* over all policies, with its bounds and a policy that attains the lower one.
 
         If the memory is hidden, policies depend on observations and actions alone, and bounds are what is computed.
+        Where they have not met, they may be narrower than those that a result shows, for which less is computed.
         """
         if not self.task.hidden:
             return self.clairvoyant
