@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
-from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -38,6 +37,7 @@ INSTALLED = (sys.prefix, sys.base_prefix)
 """Where Python's own modules and those of packages are."""
 
 settings.register_profile("everlearn", max_examples=40, deadline=None, derandomize=True, database=None)
+settings.register_profile("soak", settings.get_profile("everlearn"), max_examples=200)
 settings.load_profile("everlearn")
 # One cache for all workers and all processes that they start; it is kept, since what was edited is never served stale.
 os.environ.setdefault("EVERLEARN_CACHE_DIR", str(ROOT / "build" / "cache"))
@@ -45,8 +45,18 @@ os.environ.setdefault("EVERLEARN_CACHE_DIR", str(ROOT / "build" / "cache"))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the slowest files first."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Let laws be tried with more examples in the soak, unless they say how many themselves."""
+    if config.option.markexpr == "soak":
+        settings.load_profile("soak")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the slowest files first; let the soak have every law that is tried with examples."""
+    for item in items if config.option.markexpr == "soak" else ():
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.soak)
     if gone := [name for name in SLOWEST if not (ROOT / name).exists()]:
         raise pytest.UsageError(f"tests/conftest.py lists {', '.join(gone)}, which there is not")
     order = {ROOT / name: number for number, name in enumerate(SLOWEST)}
@@ -75,9 +85,16 @@ def runner() -> Iterator[Runner]:
 @pytest.fixture(autouse=True)
 def _forgotten_modules() -> Iterator[None]:
     """Forget what a test imported from a folder of its own, since another test may give the name to another module."""
-    last = next(reversed(sys.modules))
     yield
-    for name in list(takewhile(lambda name: name != last, reversed(sys.modules))):
+    if (len(sys.modules), next(reversed(sys.modules))) == (len(_KNOWN), _KNOWN and next(reversed(_KNOWN))):
+        return  # nothing was imported, which is so after most tests
+    for name in [name for name in sys.modules if name not in _KNOWN]:
         file = getattr(sys.modules[name], "__file__", None)
         if file is not None and not Path(file).is_relative_to(ROOT) and not file.startswith(INSTALLED):
             del sys.modules[name]
+    _KNOWN.clear()
+    _KNOWN.update(dict.fromkeys(sys.modules))
+
+
+_KNOWN: dict[str, None] = {}
+"""The modules after the last test, in the order in which they were imported."""

@@ -10,5 +10,10 @@ import pytest
 
 def few(cases: Iterable[Any], chosen: Container[Any]) -> list[Any]:
     """Return cases as parameters, of which those not chosen are left to the soak; a tuple is several arguments."""
-    arguments = {case: case if isinstance(case, tuple) else (case,) for case in cases}
-    return [pytest.param(*given, marks=[pytest.mark.soak] * (case not in chosen)) for case, given in arguments.items()]
+    given = list(cases)
+    assert any(case in chosen for case in given), "every case would be left to the soak"
+    marks = [[] if case in chosen else [pytest.mark.soak] for case in given]
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=mark)
+        for case, mark in zip(given, marks, strict=True)
+    ]

@@ -15,7 +15,7 @@ from everlearn import tables
 from everlearn.agents.registry import make_design
 from everlearn.engine.compiled import CompiledBatch
 from everlearn.engine.plan import Plan
-from everlearn.errors import InputError, RewardError, TableFull
+from everlearn.errors import InputError, LabelError, RewardError, TableFull
 from everlearn.tables import UNSEEN, ArrayTable, PairTable, make_table, settled_table
 from everlearn.tasks.registry import make_task
 from tests.refusal import refusal
@@ -163,13 +163,24 @@ def test_a_changed_copy_of_a_named_task_shares_none(monkeypatch):
     assert made_by(monkeypatch, lambda: make_table(task), lambda: make_table(changed)) == 2
 
 
-@pytest.mark.parametrize(
-    "other",
-    [{"parameters": {"task.window": 1}}, {"max_pairs": 500}, {"steps": 100, "runs": 1}],
-    ids=["parameters", "bound", "shorter"],
-)
-def test_runs_that_differ_in_what_a_table_is_made_of_share_none(monkeypatch, other):
-    assert made_by(monkeypatch, run, lambda: run(**other)) == 2
+def test_other_parameters_have_another_table(monkeypatch):
+    assert made_by(monkeypatch, run, lambda: run(parameters={"task.window": 1})) == 2
+
+
+def test_a_table_that_would_not_be_complete_is_not_the_shared_one(monkeypatch):
+    task = make_task("t-maze")
+    assert made_by(monkeypatch, *[lambda: make_table(task, max_pairs=500), lambda: make_table(task, eager=500)]) == 1
+    few = [lambda: make_table(task, max_pairs=4), lambda: make_table(task, eager=4)]
+    assert made_by(monkeypatch, lambda: make_table(task), *few) == 3
+    assert make_table(task, eager=4).expanded == 4
+
+
+def test_a_shared_table_cannot_be_extended():
+    table = make_table(make_task("t-maze"))
+    with pytest.raises(
+        LabelError, check=refusal("pair of memory and aleatoric state", ("nowhere", table.labels[0][1]))
+    ):
+        table.pair(["nowhere", table.labels[0][1]])
 
 
 def test_a_process_keeps_few_tables(monkeypatch):

@@ -8,6 +8,7 @@ not expanded, Python expands it, and the compiled code resumes.  So a task may h
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.environments.model import Outcome, cumulative
-from everlearn.errors import InputError, TableFull
+from everlearn.errors import InputError, LabelError, TableFull
 from everlearn.labels import as_label
 from everlearn.machine import available, shown
 from everlearn.protocol import Label, Table
@@ -56,8 +57,9 @@ REMEMBERED = 1 << 14
 MOST_SHARED = 8
 """How many complete tables a process keeps for further runs."""
 
-_SHARED: dict[tuple[str, bool, int, int], PairTable] = {}
+_SHARED: dict[tuple[str, bool], PairTable] = {}
 _SHARING = threading.Lock()
+os.register_at_fork(after_in_child=_SHARING._at_fork_reinit)  # type: ignore[attr-defined]
 
 SMALL = 1 << 24
 """Up to this many bytes are allocated without asking how much memory is available."""
@@ -101,6 +103,16 @@ class PairTable:
             self._expand(list(range(done, end)))
             done = end
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every pair that can be reached is expanded."""
+        return self.expanded >= len(self.labels)
+
+    def forget(self) -> None:
+        """Give back what is needed only to expand further pairs."""
+        self._model_rows.clear()
+        self.indexed = IndexedTask(self.task)
+
     def expand(self, pair: int) -> None:
         """Expand a pair, unless another thread has."""
         with self._lock:
@@ -136,7 +148,7 @@ class PairTable:
 
     def fixed(self) -> FixedTable | None:
         """Return this table as one that cannot be expanded, or None if it is not complete."""
-        if self.expanded < len(self.labels):
+        if not self.is_complete:
             return None
         kept = len(self.labels) * self.actions * self.width
         return FixedTable(self.indexed, self.rows[:kept], self.probabilities[:kept], self.width, self.start)
@@ -149,7 +161,10 @@ class PairTable:
         """Return the pair with a name, which :meth:`name` returned or JSON read."""
         memory, aleatoric_state = (as_label(part) for part in name)
         with self._lock:
-            pair = self._pair(memory, self.indexed.state(aleatoric_state))
+            key = memory, self.indexed.state(aleatoric_state)
+            if self.is_complete and key not in self._index:
+                raise LabelError("pair of memory and aleatoric state", (memory, aleatoric_state), "cannot be reached")
+            pair = self._pair(*key)
             self._make_room(len(self.labels), self.width)
             return pair
 
@@ -327,17 +342,19 @@ def make_table(task: Task, max_pairs: int = MOST_PAIRS, eager: int = EAGER) -> P
 
 
 def _shared(task: Task, identity: str, max_pairs: int, eager: int) -> PairTable:
-    """Return the table of a task that has an identity; if it is complete, it is made once per process."""
-    key = identity, task.reward.raw, max_pairs, eager
-    with _SHARING:
-        if key not in _SHARED:
-            table = PairTable(task, max_pairs, eager)
-            if table.expanded < len(table.labels):
-                return table
+    """Return the table of a task that has an identity; if it is complete and not large, it is made once per process."""
+    key = identity, task.reward.raw
+    table = _SHARED.get(key)
+    if table is not None and table.expanded <= min(max_pairs, eager):
+        return table
+    table = PairTable(task, max_pairs, eager)  # two threads may do so at once, which does no harm
+    if table.is_complete and table.expanded <= EAGER:
+        table.forget()
+        with _SHARING:
             while len(_SHARED) >= MOST_SHARED:
                 del _SHARED[next(iter(_SHARED))]
             _SHARED[key] = table
-        return _SHARED[key]
+    return table
 
 
 def settled_table(task: Task, max_pairs: int = MOST_PAIRS) -> AnyTable:

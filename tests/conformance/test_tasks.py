@@ -14,8 +14,11 @@ from everlearn.tasks.indexed import IndexedTask
 from tests.chains import arrows, reachable
 from tests.worlds import environment_stream
 
-MOST = 600
-"""How many pairs of a memory and an aleatoric state are looked at."""
+
+@pytest.fixture(params=[600, pytest.param(10_000, marks=pytest.mark.soak)])
+def most(request) -> int:
+    """How many pairs of a memory and an aleatoric state are looked at."""
+    return request.param
 
 
 def test_it_says_what_it_is_and_where_it_comes_from(task_name, task):
@@ -39,9 +42,9 @@ def test_it_begins_in_one_of_its_states(task):
     assert IndexedTask(task).start == task.states.index(task.aleatoric.start)
 
 
-def test_probabilities_are_distributions_over_declared_observations(task):
+def test_probabilities_are_distributions_over_declared_observations(task, most):
     declared = set(task.observations)
-    for memory in dict.fromkeys(memory for memory, _ in reachable(task, MOST)):
+    for memory in dict.fromkeys(memory for memory, _ in reachable(task, most)):
         for action in task.actions:
             outcomes = task.model.outcomes(memory, action)
             assert all(outcome.probability > 0 for outcome in outcomes)
@@ -49,9 +52,9 @@ def test_probabilities_are_distributions_over_declared_observations(task):
             assert all(outcome.observation in declared for outcome in outcomes)
 
 
-def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task):
+def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task, most):
     world = IndexedTask(task)
-    for pair in reachable(task, MOST):
+    for pair in reachable(task, most):
         for arrow in arrows(task, pair):
             action, observation = world.action(arrow.action), world.observation(arrow.observation)
             following, reward = world.step(world.state(pair[1]), action, observation)
@@ -59,10 +62,10 @@ def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task):
             assert task.reward.low <= reward <= task.reward.high
 
 
-def test_rewards_use_their_whole_range(task):
+def test_rewards_use_their_whole_range(task, most):
     found = {
         task.reward(pair[1], arrow.action, arrow.observation)
-        for pair in reachable(task, MOST)
+        for pair in reachable(task, most)
         for arrow in arrows(task, pair)
     }
     width = task.reward.high - task.reward.low

@@ -18,6 +18,7 @@ from everlearn.durable.database import errors
 from everlearn.durable.repair import PAGE, repair
 from everlearn.errors import Corrupt, EverlearnError, LiveError
 from tests.durable.worlds import advance, whole
+from tests.few import few
 
 STEPS = 300
 LAST = 307
@@ -121,15 +122,41 @@ def test_every_flipped_byte(closed, truth, tmp_path):
         if found is None:
             saved = repair(place)["agents"]
             assert check(place).sound
-            assert is_some_truth(opened(place), truth) if saved else where // PAGE == page_of_agents(closed), where
+            assert is_some_truth(opened(place), truth) if saved else where // PAGE == page_of(closed, "agents"), where
         shutil.rmtree(place)
 
 
-def page_of_agents(place: Path) -> int:
-    """Return the number of the page, from 0, on which the table of agents begins."""
+def page_of(place: Path, table: str) -> int:
+    """Return the number of the page, from 0, on which a table begins."""
     with closing(sqlite3.connect(place / "everlearn.db")) as connection:
-        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'agents'").fetchone()
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     return int(page) - 1
+
+
+def test_a_store_whose_tables_lie_elsewhere(closed, truth, tmp_path):
+    """As SQLite dumps and restores it: it is refused, and what repair makes of it has lost nothing."""
+    place = copy(closed, tmp_path)
+    path = place / "everlearn.db"
+    with closing(sqlite3.connect(path)) as connection:
+        script = "".join(line for line in connection.iterdump())
+    path.unlink()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("CREATE TABLE other (x); " + script)
+    assert opened(place) is None
+    assert repair(place)["agents"] == [{"name": "agent", "step": STEPS, "rows": STEPS, "lost_rows": 0}]
+    assert opened(place) == truth[STEPS]
+
+
+@pytest.mark.parametrize("table", ["meta", "heads", "agents"])
+@pytest.mark.parametrize("byte", few(range(12), (0, 3, 5, 8)))
+def test_the_header_of_a_page_that_tells_of_all_agents(closed, truth, tmp_path, table, byte):
+    """A bit in it may hide every entry of the page; the rows of the journal tell where the agent is."""
+    place = copy(closed, tmp_path)
+    damage(place / "everlearn.db", PAGE * page_of(closed, table) + byte, bits=1 << byte % 8)
+    if opened(copy(place, tmp_path, "opened")) is None:
+        saved = repair(place)["agents"]
+        assert check(place).sound
+        assert is_some_truth(opened(place), truth) if saved else table == "agents"
 
 
 @pytest.mark.parametrize("column", [b"setup TEXT", b"more TEXT", b"following INTEGER"])
@@ -148,6 +175,7 @@ def test_the_first_page_can_be_done_without(closed, truth, tmp_path):
     damage(place / "everlearn.db", 0, length=4096)
     assert opened(place) is None
     assert repair(place)["agents"] == [{"name": "agent", "step": STEPS, "rows": STEPS, "lost_rows": 0}]
+    assert not list(place.glob("*.part*"))
     assert opened(place) == truth[STEPS]
 
 

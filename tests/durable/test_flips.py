@@ -49,7 +49,6 @@ def _entry(data: bytes, page: int, number: int, length: int) -> range:
     return range(cell(data, page, number), cell(data, page, number) + length)
 
 
-@pytest.mark.soak
 def test_a_bit_that_decides_what_is_read(in_one_file, tmp_path):
     flips = [(byte, (byte + byte // 8) % 8) for byte in chosen(in_one_file / "everlearn.db")]
     found = outcomes(in_one_file, tmp_path / "copy", "everlearn.db", flips)

@@ -12,6 +12,7 @@ from everlearn.cli.main import app
 from everlearn.durable.entry import Kind
 from everlearn.durable.promotion import NEVER, Rule, pack_mode, unpack_mode
 from everlearn.durable.reader import Reader
+from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
 from everlearn.errors import Changed, Corrupt, InputError, StoreFull
 from everlearn.protocol import Experience
@@ -386,3 +387,41 @@ def test_notes_are_read_as_they_were_written_and_damage_is_noticed():
     for damaged in (b"learn\n{", b'learn\n{"event":"other"}', b"learn\n[]", b"\xff"):
         with pytest.raises(Corrupt, match="row 7"):
             unpack_mode(damaged, 7)
+
+
+def test_a_look_that_fails_is_tried_seldom_and_reported_once(tmp_path, monkeypatch, caplog):
+    """As without SciPy: the observations are safe, and the look is taken when it can be."""
+    tried = []
+
+    def missing(*_arguments):
+        tried.append(agent.step)
+        raise ModuleNotFoundError("No module named 'scipy'")
+
+    agent, machine = shadowed(tmp_path, promotion=RULE)
+    with monkeypatch.context() as broken:
+        broken.setattr("everlearn.analysis.promotion.answer", missing)
+        for _ in range(310):
+            agent.act()
+            machine.step(agent)
+    assert tried == [100, 101, 103, 107, 115, 131, 163, 213, 263]
+    assert caplog.text.count("No module named 'scipy'") == 1
+    assert events(agent) == ["candidate"]
+    until_promoted(agent, machine)
+    agent.close()
+
+
+def test_a_rule_cannot_be_set_that_needs_more_steps_than_are_retained(tmp_path):
+    agent, _ = shadowed(tmp_path, retain=400)
+    with pytest.raises(InputError, match="retain: 400; the promotion rule looks at 500 steps or more"):
+        agent.set_promotion({"every": 100, "steps": 350})
+    assert events(agent) == []
+    agent.set_promotion({"every": 100, "steps": 300})
+    agent.close()
+
+
+def test_a_directory_with_such_a_rule_opens(tmp_path, monkeypatch):
+    with monkeypatch.context() as before:
+        before.setattr(Setup, "check_evidence", lambda *_arguments: None)
+        shadowed(tmp_path, 10, retain=20, promotion={"every": 100})[0].close()
+    with el.live(tmp_path) as agent:
+        assert agent.step == 10

@@ -90,7 +90,6 @@ def test_a_task_with_endless_memories():
     assert one.pairs is not None
 
 
-@pytest.mark.soak
 def test_endless_memories_expanded_by_several_threads_at_once(monkeypatch):
     import uncapped_station
 
@@ -129,7 +128,6 @@ def test_a_longer_run_begins_like_a_shorter_one():
     assert short.total_reward.tolist() == long.total_reward[:, kept].tolist()
 
 
-@pytest.mark.soak
 def test_calls_from_several_threads():
     def one(seed: int) -> list:
         return el.run("service-station", steps=2000, runs=2, seed=seed, engine="compiled").total_reward.tolist()

@@ -43,7 +43,6 @@ def run(runner, tmp_path):
     return lambda directory: runner(f"everlearn experiment run spec.toml --out {directory}", tmp_path)
 
 
-@pytest.mark.soak
 def test_it_is_said_and_nothing_is_lost(small_disk, tmp_path, run):
     directory: Path = small_disk / "out"
     full = run(directory)

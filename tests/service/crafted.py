@@ -66,10 +66,11 @@ class Crafted:
         setup = json.dumps({name: part for name, part in PUMP.items() if name != key})
         return "POST", "/v1/agents", f'{{"name": "x", "setup": {setup[:-1]}, "{key}": {value}}}}}'.encode()
 
-    def observe(self) -> Request:
-        """An observation with an extreme number."""
-        sent: dict[str, Any] = {"step": "1", "observation": '"low"', "executed": '"on"', "reward": "0"}
-        sent[self.draw.choice(list(sent))] = self.draw.choice(NUMBERS)
+    def observe(self, step: int = 1, extreme: bool = True) -> Request:
+        """An observation, with an extreme number unless told."""
+        sent: dict[str, Any] = {"step": str(step), "observation": '"low"', "executed": '"on"', "reward": "0"}
+        if extreme:
+            sent[self.draw.choice(list(sent))] = self.draw.choice(NUMBERS)
         what = self.draw.choice(["observe", "step"])
         body = ", ".join(f'"{name}": {value}' for name, value in sent.items())
         return "POST", f"/v1/agents/pump/{what}", f"{{{body}}}".encode()
@@ -124,9 +125,12 @@ JUNK = (b"", b"{", b"[]", b"null", b"\xff\xfe", b"1" * 5000, b"[" * 3000, b'{"st
 class Anything:
     """Makes up requests to any route of a service: extreme numbers, missing and unknown keys, wrong types and bytes.
 
-    ``routes`` are pairs of a method and a path of the OpenAPI document.  One request in a hundred is a crafted setup or
-    agent state, for which the service starts a process.
+    ``routes`` are pairs of a method and a path of the OpenAPI document, and ``keys`` the names that it knows.  One
+    request in a hundred is a crafted setup or agent state, which the service tries in a process of its own.  A quarter
+    of the requests are good observations for ``step``, so that the agent learns meanwhile.
     """
+
+    step = 1
 
     def __init__(self, crafted: Crafted, routes: list[tuple[str, str]], keys: list[str]) -> None:
         self.crafted, self.draw, self.routes, self.keys = crafted, crafted.draw, routes, keys
@@ -134,9 +138,9 @@ class Anything:
     def request(self) -> Request:
         luck = self.draw.random()
         if luck < 0.01:
-            return self.crafted.request()
-        if luck < 0.4:
-            return self.crafted.observe()
+            return self.draw.choice([self.crafted.create, self.crafted.declare, self.crafted.put])()
+        if luck < 0.5:
+            return self.crafted.observe(self.step, extreme=luck < 0.25)
         method, path = self.draw.choice(self.routes)
         while "{" in path:
             before, _, rest = path.partition("{")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -12,14 +13,13 @@ import pytest
 
 from everlearn.client import Client, ServiceError
 from everlearn.client.operator import Operator
-from everlearn.durable import moving
+from everlearn.durable import layout, moving
 from everlearn.durable.checking import check
-from everlearn.durable.layout import stores_of
+from everlearn.durable.layout import shard_directory, stores_of
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import LiveError
-from everlearn.service.placement import Placement
-from tests.few import few
+from everlearn.service.placement import Placement, lay_out
 from tests.service.conftest import STATION, Service, until
 from tests.service.test_chaos import SETUP, assert_same_state, undisturbed, world
 from tests.service.test_shards import names_in, processes, shard_of
@@ -99,7 +99,7 @@ def arrive(service: Service, name: str, luggage: bytes):
     return service.call("PUT", f"/v1/agents/{name}/arrival", luggage, Content_Type=OCTETS)
 
 
-@pytest.mark.parametrize("killed", few(range(4), (2,)))
+@pytest.mark.parametrize("killed", range(4))
 def test_a_kill_at_any_moment_leaves_one_owner(start, tmp_path, killed):
     """Kill both services after each part of a move; the same call then completes it."""
     first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
@@ -128,7 +128,6 @@ def test_a_kill_at_any_moment_leaves_one_owner(start, tmp_path, killed):
     assert names_in(first.directory) == []
 
 
-@pytest.mark.soak
 def test_a_late_duplicate_brings_nothing_back(start, tmp_path):
     first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
     first.create("a", STATION)
@@ -172,7 +171,6 @@ def test_a_refused_move_leaves_the_agent_where_it_is(start, tmp_path):
     assert first.post("/v1/agents/a/act")["step"] == 1
 
 
-@pytest.mark.soak
 def test_crafted_luggage_is_refused_in_one_line(start, tmp_path):
     first, second = start(directory=tmp_path / "first"), start("--max-agents", "1", directory=tmp_path / "second")
     first.create("a", STATION)
@@ -278,19 +276,28 @@ class TestBetweenShards:
             assert service.call("GET", f"/v1/agents/{second}").status == 404
         service.create(second, STATION)
 
-    @pytest.mark.soak
-    def test_a_shard_that_there_is_not_does_no_harm(self, start):
+    def test_a_shard_that_there_is_not_is_refused(self, start):
         service = start("--shards", "2")
-        for name in "ab":
-            service.create(name, STATION)
-        luggage = json.loads(begin(service, "a", "shard-77"))
-        begin(service, "b", "shard-77")
-        service.post("/v1/agents/a/moved", {"move": luggage["move"]})
-        assert service.call("POST", "/v1/agents/a/act").status == 308
-        service.stop()
-        service = start("--shards", "2")
-        assert service.call("POST", "/v1/agents/a/act").status == 404
-        assert service.call("POST", "/v1/agents/b/act").status == 200
+        service.create("a", STATION)
+        for shard in ("shard-2", "shard-77", "shard-01"):
+            assert service.call("POST", "/v1/agents/a/move", {"to": shard}).status == 422
+        refused = service.call("POST", "/v1/agents/a/move", {"to": "shard-77"}).json["message"]
+        assert refused == "to: 'shard-77'; there are shard-0 to shard-1"
+        assert service.call("POST", "/v1/agents/a/act").status == 200
+
+    def test_an_agent_may_be_called_like_a_part_of_a_path(self, start):
+        """A shard that has not heard of the move asks the former one, which passes the request on."""
+        service, name = start("--shards", "3"), "arrival"
+        service.create(name, STATION)
+        move(service, name, (Placement(3).owner(name) + 1) % 3)
+        for _ in range(6):  # whichever shard is asked
+            connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+            with closing(connection):
+                for path in ("/readyz", f"/v1/agents/{name}", f"/v1/agents/{name}/policy"):
+                    connection.request("GET", path)
+                    answer = connection.getresponse()
+                    assert (answer.status, bool(answer.read())) == (200, True)
+        assert service.post(f"/v1/agents/{name}/act")["step"] == 1
 
     def test_a_repeated_move_that_is_refused_does_not_bring_the_agent_back(self, start):
         """A move has arrived, the answer was lost, and the agent has moved on before the move is repeated."""
@@ -326,6 +333,45 @@ def test_a_repeated_move_that_is_refused_leaves_one_owner(start, tmp_path):
         move(first, "a", second.url)
     assert first.call("POST", "/v1/agents/a/act").json["error"] == "moving"
     assert third.post("/v1/agents/a/act")["step"] == 1
+
+
+def test_a_move_that_has_arrived_is_not_refused_though_the_agent_came_again(start, tmp_path):
+    """It moved on and came back by another move; if the first were refused now, the agent would have two owners."""
+    first, second, third = (start(directory=tmp_path / name) for name in ("first", "second", "third"))
+    first.create("a", STATION)
+    assert arrive(second, "a", begin(first, "a", second.url)).json["new"]
+    move(second, "a", third.url)
+    move(third, "a", second.url)
+    with pytest.raises(ServiceError):
+        move(first, "a", second.url)
+    assert first.call("POST", "/v1/agents/a/act").json["error"] == "moving"
+    assert second.post("/v1/agents/a/act")["step"] == 1
+    refused = first.call("POST", "/v1/agents/a/move", {"to": "shard-0"})
+    assert (refused.status, refused.json["message"]) == (422, "to: 'shard-0'; this service has no shards")
+
+
+def test_a_start_undoes_a_move_that_was_refused(tmp_path):
+    """It is as unfinished as one that never arrived: if it counted as complete, the agent would be lost."""
+    for number in (0, 1):
+        with Store(shard_directory(tmp_path, number)) as store:
+            if number == 0:
+                store.create("a", make_setup(**STATION))
+                note = moving.begin(store, "a", "shard-1")
+            else:
+                moving.refuse(store, "a", note["move"])
+                moving.refuse(store, "a", note["move"])
+    layout.record(tmp_path, 2)
+    assert lay_out(tmp_path, 2).owner("a") == 0
+    assert names_in(shard_directory(tmp_path, 0)) == ["a"]
+
+
+def test_few_moves_are_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr(moving, "MOST_SPENT", 3)
+    with Store(tmp_path) as store:
+        for move in "abcdef":
+            moving.refuse(store, "agent", move)
+            assert not moving.Arrivals.of(store, "agent").has_taken(move)
+        assert moving.Arrivals.of(store, "agent") == (None, ("d", "e", "f"), ("d", "e", "f"))
 
 
 def test_a_move_without_a_token_for_the_other_service_is_not_begun(start, tmp_path):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import everlearn as el
-from everlearn.analysis.promotion import answer
+from everlearn.analysis.promotion import Question, answer
 from everlearn.client.connection import ServiceError
 from everlearn.durable.setup import make_setup
 from everlearn.service import management
+from everlearn.service import promotion as looks
 from everlearn.service.agents import Agents
-from everlearn.service.promotion import _due, _record
-from everlearn.service.sandbox import Refused, Sandbox
+from everlearn.service.promotion import Promoter, _due, _record
+from everlearn.service.sandbox import Refused, Sandbox, Untried
 from everlearn.service.settings import Limits
 from tests.service.conftest import until
 
@@ -179,3 +183,31 @@ def test_a_look_of_a_rule_that_was_set_again_meanwhile_is_not_recorded(tmp_path)
     assert _record(agents, "north", asked, look) is None
     assert core.rule_state.looks == 0
     agents.close()
+
+
+@pytest.mark.parametrize(("rest", "tries"), [(1e9, 1), (0.0, 20)])
+def test_a_look_that_fails_is_tried_seldom_and_reported_once(caplog, monkeypatch, rest, tries):
+    tried = []
+
+    class Broken:
+        """A committer whose rule is due at twenty glances, and a sandbox that cannot look."""
+
+        keeper = SimpleNamespace(looking={1}, store=SimpleNamespace(path=Path()))
+        glances = 0
+
+        async def do(self, _agent, _work):
+            self.glances += 1
+            if self.glances > 20:
+                raise EOFError
+            return [("a", Question(1, 0, 10, 1, 1, (0,), 0.05))]
+
+        def compute(self, *arguments):
+            tried.append(arguments)
+            raise Untried("a process of the sandbox has ended")
+
+    monkeypatch.setattr(looks, "PERIOD", 0.0)
+    monkeypatch.setattr(looks, "REST", rest)
+    with pytest.raises(EOFError):
+        asyncio.run(Promoter(Broken(), Broken()).run())
+    assert len(tried) == tries
+    assert caplog.text.count("the promotion rule could not look") == 1

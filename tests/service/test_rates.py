@@ -56,8 +56,22 @@ def test_senders_do_not_disturb_each_other_and_are_forgotten(monkeypatch):
     clock.now = 1.5
     assert [rates.take(sender) for sender in range(5, 10)] == [0.0] * 5
     assert len(rates._full_at) == 5
-    rates.take(99)  # nobody's bucket is full
-    assert len(rates._full_at) == 1
+    assert rates.take(9) > 0  # one that is known needs no room
+    assert len(rates._full_at) == 5
+    rates.take(99)  # nobody's bucket is full: half of them are kept, those that will be full last
+    assert list(rates._full_at) == [8, 9, 99]
+
+
+def test_the_buckets_are_searched_seldom(monkeypatch):
+    """Although with every request but one bucket becomes full, so that there is hardly room for another."""
+    monkeypatch.setattr(module, "MOST_KEPT", 100)
+    clock, searches, forget = Clock(), [], Rates._forget
+    rates = Rates(1, 1, clock)
+    monkeypatch.setattr(Rates, "_forget", lambda self, now: (searches.append(now), forget(self, now)))
+    for sender in range(1_000):
+        clock.now += 1 / 99.5
+        rates.take(sender)
+    assert len(searches) <= 20
 
 
 def test_by_default_there_is_no_limit(service):

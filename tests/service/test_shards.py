@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import os
@@ -9,15 +10,21 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 from contextlib import closing
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 import everlearn as el
 from everlearn.durable.layout import shards_of
 from everlearn.errors import LiveError
+from everlearn.service import front
 from everlearn.service.placement import Placement
+from everlearn.service.settings import Limits
+from everlearn.service.shard import Place
+from everlearn.service.supervisor import Shard
 from tests.service.conftest import STATION, Service, until
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -228,7 +235,6 @@ def test_a_shard_that_cannot_start_concerns_its_own_agents_alone(start):
     assert service.stop() == 0
 
 
-@pytest.mark.soak
 def test_agents_are_found_when_the_number_of_shards_changes(start, tmp_path, runner):
     service = start("--shards", "2")
     for name in NAMES:
@@ -294,7 +300,6 @@ def test_a_directory_is_its_owners_and_is_restored_from_a_backup(start, tmp_path
     assert start("--shards", "2").call("GET", "/v1/agents/a").json["step"] == 1
 
 
-@pytest.mark.soak
 def test_a_shard_that_is_gone_is_noticed(start, tmp_path, runner):
     service = start("--shards", "2")
     service.stop()
@@ -359,3 +364,43 @@ def test_silent_connections_do_not_keep_others_out(start):
     for connection in silent:
         connection.close()
     assert service.stop() == 0
+
+
+def test_a_front_without_open_files_rests(monkeypatch, caplog):
+    """It does not keep the processor busy, and says why once, until it can accept again."""
+    rests, short = [], OSError(errno.EMFILE, "Too many open files")
+
+    class Listener:
+        answers: ClassVar = [short, short, BlockingIOError(), short]
+
+        def accept(self):
+            raise self.answers.pop(0)
+
+    monkeypatch.setattr(front.time, "sleep", rests.append)
+    facing = front.Front(Listener(), Placement(1), Limits(), lambda _connection, _shard: True)
+    for _ in range(4):
+        facing._accept()
+    assert rests == [front.REST] * 3
+    assert caplog.text.count("connections cannot be accepted now") == 1
+    facing.selector.close()
+
+
+def test_a_report_arrives_whole_though_the_front_is_behind(tmp_path):
+    shard = Shard(0)
+    shard.inbox.setblocking(False)
+    place = Place(0, tmp_path, shard.inbox, (), 0)
+
+    def report():
+        for number in range(200):
+            place.report(placed={"x" * 5_000: number})
+        place.report(ready=True)
+
+    thread = threading.Thread(target=report)
+    thread.start()
+    reports = []
+    while not any(each.get("ready") for each in reports):
+        reports += shard.reports()
+    thread.join()
+    assert len(reports) == 201
+    for end in (shard.channel, shard.inbox):
+        end.close()

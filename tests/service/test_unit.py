@@ -70,7 +70,6 @@ def test_it_allows_what_a_service_needs_and_no_more():
     assert not {"mount", "reboot", "init_module", "ptrace", "chroot", "setuid", "bpf"} & calls
 
 
-@pytest.mark.soak
 @needs_systemd
 @needs_seccomp
 def test_the_service_runs_under_its_filter(tmp_path):

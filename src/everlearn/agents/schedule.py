@@ -33,35 +33,47 @@ Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
 
 @dataclass(frozen=True)
 class Schedule:
-    """A schedule: the paper's functions foo1 to foo4. Each takes an integer t >= 1 and returns a number.
+    """A schedule: how the parameters of the agent ``growing-horizon`` (the paper's Algorithm 2) change with time.
+
+    These are the paper's functions foo1 to foo4.  Each takes the time step, an integer t >= 1, and returns a number.
+    Below, tau is foo1(t), and N counts how often the agent has taken an action in a state.
 
     Parameters
     ----------
-    horizon, optimism, value_shift, count_scale:
-        foo1 to foo4
+    horizon:
+        foo1: the planning horizon, in steps
+    optimism:
+        foo2: the size of the bonus for actions that were seldom taken
+    value_shift:
+        foo3: the amount that is added to all action values at each step
+    count_scale:
+        foo4: the factor by which all counts N are multiplied at each step
     ceiling:
-        the value of foo1(t) - (1 + foo3(1) + ... + foo3(t)), if it does not depend on t; None to compute the sum step
-        by step.  A constant avoids rounding errors: values clipped at different times are then exactly equal.
+        the value of foo1(t) - (1 + foo3(1) + ... + foo3(t)), if it does not depend on t.  A constant avoids rounding
+        errors: values clipped at different times are then exactly equal.  If it is None, the sum is computed step by
+        step
     scales_counts:
-        whether foo4 ever differs from 1; if it does not, set this to False, and agents need less memory
+        whether foo4 ever differs from 1; if not, set this to False, and agents need less memory
     formula, constants:
         ``formula(t, constants)`` returns foo1, foo2 and foo4 together.  With it, compiled code can evaluate the
         schedule.  It requires ``ceiling``
     steady:
-        ``steady(t)`` is a number n of steps: foo1 and foo2 are constant in the steps t to t + n - 1, and foo4 is 1
-        after t.  It requires ``formula``
+        ``steady(t)`` is a number n of steps for which compiled code need not evaluate the schedule again: foo1 and foo2
+        are constant in the steps t to t + n - 1, and foo4 is 1 in the steps t + 1 to t + n - 1.  It requires
+        ``formula``
     step_weight:
-        w in the step size (1 + w tau) / (N + w tau); Line 11 has 2
+        w in the step size (1 + w tau) / (N + w tau); Line 11 of Algorithm 2 has w = 2
     doubt, rarity:
         if ``doubt`` is None, the bonus is that of the paper, foo2 / sqrt(N), and ``rarity`` is ignored; otherwise it is
-        foo2 * ((doubt + sigma) / sqrt(N) + rarity * tau / N), where sigma is the standard deviation of the targets of
-        an action value
+        foo2 * ((doubt + sigma) / sqrt(N) + rarity * tau / N), where sigma is the standard deviation of the update
+        targets of an action value
     persistence, persistence_most:
         after choosing an action in a state, the agent repeats it for the next min(persistence * N, persistence_most)
         visits to that state, where N is the count of that action there; with ``persistence=0``, as in the paper, it
         chooses again at every visit
     unit:
-        whether rewards are scaled to [0, 1] by their declared range even if the task is raw
+        whether rewards are scaled to [0, 1] by their declared range even if the task declares raw rewards, which are
+        otherwise not scaled
 
     Examples
     --------

@@ -30,12 +30,12 @@ class Reward:
     Parameters
     ----------
     function:
-        r(s, a, o), a function of the aleatoric state, the action and the observation.  It must be pure; its results are
-        cached
+        r(s, a, o), a function of the aleatoric state, the action and the observation.  It must be pure (the same
+        arguments always give the same result, without side effects), because its results are cached
     low, high:
         the range: the smallest and the largest reward
     raw:
-        whether the agent learns from rewards as they are; otherwise they are scaled to [0, 1]
+        if true, the agent learns from the rewards without scaling; by default, it learns from rewards scaled to [0, 1]
 
     Examples
     --------

@@ -31,10 +31,11 @@ class AleatoricState:
     start:
         S0, the aleatoric state of the empty history
     update:
-        f(s, a, o), which returns the next aleatoric state.  It must be pure; its results are cached
+        f(s, a, o), which returns the next aleatoric state.  It must be pure (the same arguments always give the same
+        result, without side effects), because its results are cached
     states:
-        the set of aleatoric states, or a function of the sets of actions and observations that returns it; default: all
-        states that f reaches from S0
+        the set of aleatoric states, or a function that takes the actions and the observations and returns this set; by
+        default, all states that f reaches from S0
 
     Examples
     --------

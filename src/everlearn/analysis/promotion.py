@@ -17,7 +17,7 @@ from everlearn.analysis.evaluation import reasons_against
 from everlearn.analysis.gain import Earned, estimate_earned, estimate_gain
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry
-from everlearn.durable.promotion import MOST_CHANGED, Rule
+from everlearn.durable.promotion import MOST_CHANGED, MOST_EVIDENCE, Rule
 from everlearn.durable.reader import Reader
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import greedy_actions
@@ -26,9 +26,6 @@ from everlearn.protocol import Table
 from everlearn.tasks.task import Task
 
 HOUR = 3600.0
-
-MOST_EVIDENCE = 1_000_000
-"""How many steps are looked at, the last ones, so that no look takes longer than about ten seconds."""
 
 
 class Question(NamedTuple):

@@ -301,6 +301,7 @@ class Core:
 
     def arm(self, rule: Rule | None) -> Entry:
         """Return the entry of a promotion rule that is set, or set again."""
+        self.setup.check_evidence(rule)
         if self.setup.check_promotion(rule) is not None:
             weights(self.agent)  # raises if the design has no policy to judge
         note = {"event": "armed", "rule": None if rule is None else rule.document()}
@@ -332,9 +333,9 @@ class Core:
 
     def import_state(self, state: bytes) -> Entry:
         """Return the entry of an import of an agent state, its aleatoric state included."""
-        copy = self.copy()
-        copy.agent.from_bytes(state, "agent state")
-        return self.entry(Kind.IMPORT, self.step, following=copy.agent.situation, payload=state)
+        other = Core(self.setup).agent
+        other.from_bytes(state, "agent state")
+        return self.entry(Kind.IMPORT, self.step, following=other.situation, payload=state)
 
     def change(self, changes: list[str], relearned_since: int | None) -> Entry:
         """Return the entry of an accepted change of something that the agent depends on."""

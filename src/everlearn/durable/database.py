@@ -218,6 +218,7 @@ def new_file(directory: Path, check: Callable[[Path], None] | None = None) -> It
         check(part)
     sync(part)
     part.replace(directory / NEW)
+    remove(part)  # what SQLite put beside it when it was checked
 
 
 def put_in_place(directory: Path) -> Path | None:

@@ -139,12 +139,15 @@ def live(
 
 
 class Live:
-    """A durable agent, created by ``everlearn.live``. It is thread-safe: concurrent calls are serialised.
+    """A durable agent.  Create or open one with ``everlearn.live``, which explains the parameters.
+
+    It is thread-safe: concurrent calls are serialised.  Close it with :meth:`close`, or use it in a ``with`` statement.
 
     Examples
     --------
     >>> import tempfile
-    >>> with Live(tempfile.mkdtemp(), task="service-station", seed=1) as agent:
+    >>> import everlearn as el
+    >>> with el.live(tempfile.mkdtemp(), "service-station", seed=1) as agent:
     ...     agent.act(), agent.observe("arrival"), agent.observe("nothing", executed="slow")
     ('fast', 1.0, 0.0)
 
@@ -153,6 +156,8 @@ class Live:
     def __init__(self, directory: str | os.PathLike[str], *, accept_changes: bool = False, **setup: Any) -> None:
         self._turn = _Turn(self)
         self._given, self._current, self._closed = setup, True, False
+        self._look_again, self._pause = 0, 1  # when a look that failed is tried again, and how long after that
+        self._said = ""  # why it failed
         _check_directory(directory, setup.get("task"))
         require(isinstance(accept_changes, bool), "accept_changes", accept_changes, "give True or False")
         fresh = None if is_begun(Path(directory)) else _first_setup(directory, setup)
@@ -252,7 +257,7 @@ class Live:
         """Pass the reward of an earlier step, and learn from that step.  The reward is on disk when this returns.
 
         If you pass the same reward again, nothing changes.  A different reward for the same step raises
-        :exc:`everlearn.errors.Conflict`, and so does a reward that arrives after ``reward_delay`` steps.
+        :exc:`everlearn.errors.Conflict`, and so does a reward that arrives more than ``reward_delay`` steps later.
         """
         with self._turn:
             entry = self.core.pay(whole(step, "step", least=1), reward, self.store.reward_of)
@@ -288,7 +293,7 @@ class Live:
 
     def _look(self) -> None:
         """Let the promotion rule look at its evidence, if that is due; what was observed is safe in any case."""
-        if self.core.step < self.core.look_at:
+        if self.core.step < max(self.core.look_at, self._look_again):
             return
         from everlearn.analysis.promotion import answer, entry_of, question
 
@@ -297,8 +302,13 @@ class Live:
                 asked = question(self.core)
                 look = None if asked is None else answer(self.store, self.core.agent.task, asked)
                 self._commit(entry_of(self.core, look))
-        except Exception as error:  # the observation is safe, and the next one tries again
-            LOG.warning("the promotion rule could not look at step %d: %s", self.core.step, error)
+                self._said, self._pause = "", 1
+        except Exception as error:  # the observation is safe; it is tried again after 1, 2, 4, ... steps
+            self._look_again = self.core.step + self._pause
+            self._pause = min(2 * self._pause, (self.core.setup.promotion or Rule()).every)
+            if str(error) != self._said:
+                LOG.warning("the promotion rule could not look at step %d: %s", self.core.step, error)
+            self._said = str(error)
 
     @property
     def step(self) -> int:
@@ -336,17 +346,18 @@ class Live:
         self._change_mode("shadow")
 
     def demote(self) -> None:
-        """Return to shadow mode after a promotion; the promotion rule rests until it is set again.
+        """Return to shadow mode after a promotion, and disarm the promotion rule until it is set again.
 
-        An agent that was never promoted is refused: use ``shadow``.
+        Raises an error if the agent was never promoted; use :meth:`shadow` then.
         """
         with self._turn:
             self._commit(self.core.demote())
 
     def set_promotion(self, rule: Mapping[str, Any] | None) -> None:
-        """Set the promotion rule, or the same one again, so that it begins anew; None removes it.
+        """Set the promotion rule and start it.  None removes the rule.
 
-        If the agent is not in shadow mode, the rule begins when it changes to shadow mode, and a warning is logged.
+        To restart a rule, set the same rule again.  If the agent is not in shadow mode, the rule starts when the agent
+        changes to shadow mode, and a warning is logged.
         """
         with self._turn:
             known = Rule.read(rule)
@@ -365,7 +376,7 @@ class Live:
     def report(self, confidence: float = 0.95) -> ShadowReport:
         """Return how the agent in shadow mode compares with the controller in charge.
 
-        It is what :func:`everlearn.shadow_report` returns for the directory.
+        :func:`everlearn.shadow_report` returns the same report for the directory.
         """
         from everlearn.analysis.shadow import report_of
 
@@ -380,7 +391,7 @@ class Live:
     def warm_start(self, log: Iterable[Any] | str | os.PathLike[str], start: Label | None = None) -> int:
         """Learn from a log of past steps, and return the number of its rows.  If a row is wrong, nothing is learned.
 
-        The log is in order of time, and ends now: its last aleatoric state becomes that of the agent.
+        The rows must be in order of time.  The aleatoric state after the last row becomes that of the agent.
 
         Parameters
         ----------
@@ -415,8 +426,8 @@ class Live:
         """Roll back what the agent knows to the snapshot of a step.
 
         The aleatoric state does not change, because the environment is not rolled back, and the step count continues.
-        A step can have several snapshots, as after an import: ``seq`` says which one is meant, as in
-        :meth:`snapshots`; by default it is the latest.
+        A step can have several snapshots, for example after an import.  ``seq`` selects one of them, as in
+        :meth:`snapshots`; by default, it is the latest.
         """
         row = None if seq is None else whole(seq, "seq", most=MOST_STEPS)
         with self._turn:

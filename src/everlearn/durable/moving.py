@@ -5,6 +5,7 @@
 3. The first store deletes the agent and keeps where it went, in one transaction.
 
 Each part can be repeated: a move has a number, and a store knows the numbers of those that it has taken or refused.
+Of each agent it keeps the last thousand, so that a request which is late by fewer moves than that changes nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from everlearn.durable import database, heads, notes
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Checkpoint, Entry, checksum, first_check
 from everlearn.durable.notes import ARRIVALS, LEAVING, MOVED
+from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Execute, Store
@@ -29,6 +31,32 @@ from everlearn.tasks.task import Task
 FORMAT = 1
 ROWS, BYTES = 1_000, 8 << 20
 """How many of the last rows of a journal move with an agent, and how many bytes of them."""
+MOST_SPENT = 1_000
+"""How many moves of an agent are remembered that were taken or refused."""
+
+
+class Arrivals(NamedTuple):
+    """The moves by which an agent came to a store, and those that the store refused."""
+
+    origin: str | None = None  # the last one by which it came
+    spent: tuple[str, ...] = ()  # those that came or were refused, the oldest first
+    refused: tuple[str, ...] = ()  # those of them that were refused
+
+    @classmethod
+    def of(cls, reader: Reader, name: str) -> Arrivals:
+        """Return those of an agent."""
+        note = notes.of(reader, ARRIVALS, name) or {}
+        return cls(note.get("origin"), tuple(note.get("spent", ())), tuple(note.get("refused", ())))
+
+    def has_taken(self, move: str) -> bool:
+        """Return whether the agent came by a move, wherever it is now."""
+        return move in self.spent and move not in self.refused
+
+    def after(self, move: str, taken: bool) -> dict[str, Any]:
+        """Return the note after one more move was taken or refused."""
+        spent = (*self.spent, move)[-MOST_SPENT:]
+        refused = [each for each in self.refused if each in spent] + ([] if taken else [move])
+        return {"origin": move if taken else self.origin, "spent": spent, "refused": refused}
 
 
 class Luggage(NamedTuple):
@@ -140,8 +168,8 @@ def _last_rows(store: Store, core: Core) -> Iterator[Entry]:
 
 def arrive(store: Store, setup: Setup, luggage: Luggage) -> Core:
     """Create an agent that comes from another store; it is on disk, and this store's own, when this returns."""
-    arrivals = notes.of(store, ARRIVALS, luggage.name) or {"spent": []}
-    if luggage.move in arrivals["spent"]:
+    arrivals = Arrivals.of(store, luggage.name)
+    if luggage.move in arrivals.spent:
         raise LiveError(f"the move {luggage.move} of the agent {luggage.name} was made already, or cancelled")
     with store.transaction() as run:
         number = store.new_number(run)
@@ -159,19 +187,19 @@ def arrive(store: Store, setup: Setup, luggage: Luggage) -> Core:
         heads.write(store.connection, {number: seq})
         if seq and not rows:
             run("INSERT INTO meta VALUES (?, ?)", (f"{heads.WITHOUT}{number}", str(seq)))
-        notes.write(run, ARRIVALS, luggage.name, {"origin": luggage.move, "spent": [*arrivals["spent"], luggage.move]})
+        notes.write(run, ARRIVALS, luggage.name, arrivals.after(luggage.move, taken=True))
         notes.write(run, MOVED, luggage.name, None)
     return core
 
 
 def refuse(store: Store, name: str, move: str) -> None:
     """Refuse a move that has not arrived, for ever."""
-    arrivals = notes.of(store, ARRIVALS, name) or {"origin": None, "spent": []}
-    if move not in arrivals["spent"]:
+    arrivals = Arrivals.of(store, name)
+    if arrivals.has_taken(move):
+        raise InputError("move", move, "the agent has arrived by it; move it back, if that is what you want")
+    if move not in arrivals.spent:
         with store.transaction() as run:
-            notes.write(run, ARRIVALS, name, {**arrivals, "spent": [*arrivals["spent"], move]})
-    elif arrivals["origin"] == move:
-        raise InputError("move", move, "the agent has arrived; move it back, if that is what you want")
+            notes.write(run, ARRIVALS, name, arrivals.after(move, taken=False))
 
 
 def complete(store: Store, name: str) -> dict[str, Any]:

@@ -26,6 +26,9 @@ from everlearn.environments.pure import as_number
 from everlearn.errors import Corrupt, InputError, require
 from everlearn.registry import MOST_STEPS, whole
 
+MOST_EVIDENCE = 1_000_000
+"""How many steps are looked at, the last ones, so that no look takes longer than about ten seconds."""
+
 NEVER = 2**62
 """The step of a look that does not come."""
 
@@ -103,6 +106,21 @@ class Rule:
         for _ in range(look - GROWTH):
             steps += steps // GROWTH
         return steps
+
+    @property
+    def needs(self) -> int:
+        """The number of steps that it looks at, if it promotes as early as it can.
+
+        Examples
+        --------
+        >>> Rule(every=100).needs, Rule(every=100, steps=250).needs, Rule(steps=10**9).needs
+        (100, 400, 1000000)
+
+        """
+        look = 1
+        while (evidence := self.evidence_at(look)) < min(self.every + self.steps, MOST_EVIDENCE):
+            look += 1
+        return min(evidence, MOST_EVIDENCE)
 
     def level(self, candidate: int, look: int) -> float:
         """Return the probability with which the lower bound at a look at a candidate may be wrong."""

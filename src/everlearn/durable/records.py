@@ -87,7 +87,8 @@ def digest(*parts: object) -> str:
     sha256 = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else repr(part).encode()
-        sha256.update(len(data).to_bytes(8, "little") + data)
+        sha256.update(len(data).to_bytes(8, "little"))
+        sha256.update(data)
     return sha256.hexdigest()
 
 

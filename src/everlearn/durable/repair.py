@@ -82,33 +82,41 @@ def _refuse_unsound(path: Path) -> None:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a damaged file without changing it; if its first page cannot be trusted, a copy with a new first page."""
+    """Open a damaged file without changing it; or a copy with a new first page, if more can be read of that.
+
+    The first page declares the tables and says where they lie.  One flipped bit there can make every row unreadable.
+    """
     work = path.with_name(f"{database.NEW}.work")
     with ExitStack() as opened:
         connection = opened.enter_context(database.viewed(path))
-        if not _can_be_read(connection):
+        if not _is_declared(connection):
             opened.callback(database.remove, work)
             _copy_with_first_page(path, work)
-            connection = opened.enter_context(closing(database.connect_to_read(work)))
+            copy = opened.enter_context(closing(database.connect_to_read(work)))
+            connection = max(copy, connection, key=_undamaged_records)
         yield connection
 
 
-def _can_be_read(connection: sqlite3.Connection) -> bool:
-    """Return whether the tables are declared as they were, so that what is read is what was written."""
+def _is_declared(connection: sqlite3.Connection) -> bool:
+    """Return whether the tables are declared as they are in a new store."""
     try:
-        for table in ("agents", "snapshots", "journal"):
-            connection.execute(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1)").fetchone()  # noqa: S608
-        found = database.shape(connection)
-        return found in (database.read_meta(connection, "shape"), _fresh_shape())
+        with closing(sqlite3.connect(":memory:")) as fresh:
+            database.create_tables(fresh)
+            return database.shape(connection) == database.shape(fresh)
     except UNREADABLE:
         return False
 
 
-def _fresh_shape() -> str:
-    """Return the shape of a new store, for a note of it that cannot be read."""
-    with closing(sqlite3.connect(":memory:")) as fresh:
-        database.create_tables(fresh)
-        return database.shape(fresh)
+def _undamaged_records(source: sqlite3.Connection) -> tuple[int, int]:
+    """Return how many agents can be read, and how many of their rows and snapshots are undamaged."""
+    try:
+        agents = _agent_records(source)
+        scanned = [
+            scan(source, agent.number) for agent in agents for scan in (records.scan_rows, records.scan_snapshots)
+        ]
+        return len(agents), sum(each.row is not None and each.damage is None for part in scanned for each in part)
+    except UNREADABLE:
+        return 0, 0
 
 
 def _copy_with_first_page(path: Path, work: Path) -> None:

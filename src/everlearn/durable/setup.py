@@ -176,6 +176,12 @@ class Setup:
         require(fine, "promotion", rule and rule.document(), remedy)
         return rule
 
+    def check_evidence(self, rule: Rule | None) -> None:
+        """Raise if so few rows are retained that a promotion rule could never see the evidence that it needs."""
+        if rule is not None and self.retain is not None:
+            remedy = f"the promotion rule looks at {rule.needs:,} steps or more; retain as many"
+            require(self.retain >= rule.needs, "retain", self.retain, remedy)
+
     def with_promotion(self, rule: Rule | None) -> Setup:
         """Return the same setup with another promotion rule."""
         other = copy.copy(self)
@@ -229,7 +235,7 @@ def make_setup(**given: Any) -> Setup:
         for key in (key for key in KEYS if KEYS[key].of_task):
             value = simple(values.get(key))
             require(value in (None, "task"), key, value, "comes from the task; leave it out")
-        return Setup(values)
+        return _judged(Setup(values))
     remedy = "a function alone has no state to begin in; give el.AleatoricState(start, function)"
     require(not callable(kind), "aleatoric", simple(kind), remedy)
     unread = "states" in values and not (isinstance(kind, str) and kind == GIVEN)
@@ -241,7 +247,13 @@ def make_setup(**given: Any) -> Setup:
     made = Setup(values)
     if isinstance(made.document["reward"], list):
         check_rewards(made.document["reward"], made.task.reward)
-    return made
+    return _judged(made)
+
+
+def _judged(setup: Setup) -> Setup:
+    """Return a setup if its promotion rule can see its evidence; one that is on disk is not asked."""
+    setup.check_evidence(setup.promotion)
+    return setup
 
 
 def simple(value: object) -> object:

@@ -121,9 +121,12 @@ class _Columns:
         self.rewards.extend(rewards)
 
     def _note(self, entry: Entry, place: int) -> None:
-        """Add the named numbers of a row; a propensity counts if the proposal decided what was executed."""
+        """Add the named numbers of a row; a propensity counts if the proposal decided what was executed.
+
+        One of a frozen agent does not count: other actions could not be taken there, which weights cannot make up for.
+        """
         for name, value in entry.numbers.items():
-            if name == PROPENSITY and (entry.mode == Mode.SHADOW or entry.executed != entry.proposed):
+            if name == PROPENSITY and (entry.mode != Mode.LEARN or entry.executed != entry.proposed):
                 continue
             column = self.numbers.setdefault(name, array("d"))
             column.extend(math.nan for _ in range(place - len(column)))

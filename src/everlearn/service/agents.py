@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from everlearn.durable import notes
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry
-from everlearn.durable.moving import Luggage, arrive
+from everlearn.durable.moving import Arrivals, Luggage, arrive
 from everlearn.durable.records import AgentRecord
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
@@ -78,6 +78,7 @@ class Agents:
         self._changed: set[Core] = set()
         self.leaving = notes.read(self.store, notes.LEAVING)  # where agents are to go
         self.moved = notes.read(self.store, notes.MOVED)  # where agents went
+        self.shards = 0  # how many shards the service has, if it has any
         self.placed: Callable[[str, str], None] = lambda _name, _to: None  # called when an agent was moved
 
     def core(self, name: str, leaving: bool = False) -> Core:
@@ -101,12 +102,12 @@ class Agents:
 
     def is_from(self, name: str, move: str) -> bool:
         """Return whether an agent has come here by a move; raise if another one is here, or the move is past."""
-        arrivals = notes.of(self.store, notes.ARRIVALS, name) or {"origin": None, "spent": []}
+        arrivals = Arrivals.of(self.store, name)
         if name in self.names:
-            if arrivals["origin"] != move:
+            if arrivals.origin != move:
                 raise Taken(f"there is an agent {name} already")
             return True
-        if move in arrivals["spent"]:
+        if move in arrivals.spent:
             raise Taken(f"the agent {name} came by this move before, or the move was refused")
         return False
 

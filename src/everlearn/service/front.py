@@ -6,18 +6,25 @@ shard, with everything that the client has sent and will send.
 
 from __future__ import annotations
 
+import errno
+import logging
 import selectors
 import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from everlearn.service.logs import log
 from everlearn.service.placement import Placement, named
 from everlearn.service.protocol import MOST_ADDRESS, RESERVE
 from everlearn.service.settings import Limits
 
 BACKLOG = 2_048
 """Connections that may wait to be accepted."""
+
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+REST = 0.05
+"""Seconds before another connection is accepted, if there were too many open files or too little memory for one."""
 
 _BODY = b'{"error":"shard","message":"the shard of this agent is being started again; repeat the request"}'
 _REFUSAL = (
@@ -51,6 +58,7 @@ class Front:
     ) -> None:
         self.selector = selectors.DefaultSelector()
         self._listener, self._placement, self._limits, self._give = listener, placement, limits, give
+        self._tired = False  # whether the last connection could not be accepted
         self._silent: dict[socket.socket, float] = {}  # until when the first line of each must be there; oldest first
 
     def listen(self) -> None:
@@ -88,11 +96,21 @@ class Front:
         for _ in range(64):
             try:
                 connection, _ = self._listener.accept()
-            except OSError:  # nobody waits, or whoever did has gone, or there are too many open files
+            except OSError as error:  # nobody waits, or whoever did has gone, or there are too many open files
+                if error.errno in _SHORT:
+                    self._rest(error)
                 return
+            self._tired = False
             connection.setblocking(False)
             if not self._pass(connection):
                 self._wait(connection)
+
+    def _rest(self, error: OSError) -> None:
+        """Wait a little: whoever waits to be accepted would otherwise keep the processor busy."""
+        if not self._tired:
+            log(logging.ERROR, "connections cannot be accepted now", error=error.strerror)
+        self._tired = True
+        time.sleep(REST)
 
     def _wait(self, connection: socket.socket) -> None:
         if len(self._silent) >= self._limits.connections + RESERVE:

@@ -6,6 +6,7 @@ Refusing a request here costs next to nothing.
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import math
@@ -222,17 +223,16 @@ def _too_long(most: int) -> Refused:
 
 
 async def _read(receive: Receive, most: int) -> bytes:
-    parts, length = [], 0
+    body = io.BytesIO()  # which becomes bytes without a copy
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Refused(400, "disconnected", "the connection ended within the body")
-        parts.append(message.get("body", b""))
-        length += len(parts[-1])
-        if length > most:
+        body.write(message.get("body", b""))
+        if body.tell() > most:
             raise _too_long(most)
         if not message.get("more_body", False):
-            return b"".join(parts)
+            return body.getvalue()
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

@@ -71,12 +71,16 @@ class RefuseQuery(BaseModel):
     move: Move = Field(description="The number of the move.")
 
 
+_PLACE = r"^(https?://[^\s?#]+|shard-(0|[1-9][0-9]{0,8}))$"
+
+
 class MoveIn(Body):
     """Where an agent is to go: to another service, or to another shard of this one."""
 
-    to: Annotated[str, StringConstraints(pattern=r"^(https?://[^\s?#]+|shard-[0-9]+)$", max_length=1000)] | None = (
-        Field(None, description="The address of the other service.", examples=["http://10.0.0.2:8321"])
-    )
+    to: (
+        Annotated[str, StringConstraints(pattern=r"^(https?://[^\s?#]+|shard-(0|[1-9][0-9]{0,8}))$", max_length=1000)]
+        | None
+    ) = Field(None, description="The address of the other service.", examples=["http://10.0.0.2:8321"])
     shard: Annotated[int, Field(strict=True, ge=0, le=2**53 - 1)] | None = Field(None, description="The other shard.")
 
 

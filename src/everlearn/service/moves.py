@@ -115,6 +115,9 @@ def _changes(luggage: Luggage) -> list[str]:
 
 def begin(agents: Agents, name: str, to: str) -> bytes:
     """Let nobody use an agent any more, and return what moves of it."""
+    if to.startswith("shard-"):
+        remedy = f"there are shard-0 to shard-{agents.shards - 1}" if agents.shards else "this service has no shards"
+        require(int(to.removeprefix("shard-")) < agents.shards, "to", to, remedy)
     core = agents.core(name, leaving=True)
     core.require_working()
     note = moving.begin(agents.store, name, to)

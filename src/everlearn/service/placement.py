@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from everlearn.durable import database, layout, notes
-from everlearn.durable.moving import cancel, complete
+from everlearn.durable.moving import Arrivals, cancel, complete
 from everlearn.durable.reader import Reader
 from everlearn.durable.store import Store
 from everlearn.errors import LiveError
@@ -138,7 +138,7 @@ def _names(store: Path) -> tuple[list[str], list[str]]:
 def _finish_moves(stores: list[Path]) -> None:
     """Complete or undo the moves between shards that were under way when all shards ended.
 
-    A move is complete if the other shard knows its number.
+    A move is complete if the agent came to the other shard by it.
     """
     for store in stores:
         with Reader(store) as reader:
@@ -146,9 +146,9 @@ def _finish_moves(stores: list[Path]) -> None:
                 n: note for n, note in notes.read(reader, notes.LEAVING).items() if note["to"].startswith("shard-")
             }
         for name, note in leaving.items():
-            arrivals = None
-            if (other := store.with_name(note["to"])) in stores:  # whoever began the move may have named any
+            taken = False
+            if (other := store.with_name(note["to"])) in stores:  # there may have been more shards
                 with Reader(other) as reader:
-                    arrivals = notes.of(reader, notes.ARRIVALS, name)
+                    taken = Arrivals.of(reader, name).has_taken(note["move"])
             with Store(store) as opened:
-                (complete if arrivals and note["move"] in arrivals["spent"] else cancel)(opened, name)
+                (complete if taken else cancel)(opened, name)

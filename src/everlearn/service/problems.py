@@ -150,7 +150,7 @@ def _elsewhere(scope: Scope, error: Moving | Moved) -> Answer:
     """Return the answer to a request for an agent that was moved; one that would move it again is not passed on."""
     if isinstance(error, Moving):
         return problem(503, "moving", str(error), {"Retry-After": "1"})
-    if scope["path"].endswith(("/move", "/moved")):
+    if scope["path"].split("/")[4:] in (["move"], ["moved"]):
         return problem(409, "moved", str(error), to=error.to)
     query = scope["query_string"].decode("latin-1")
     path = scope["raw_path"].decode("latin-1") + (f"?{query}" if query else "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,16 @@ from everlearn.service.sandbox import Refused, Sandbox
 PERIOD = 0.1
 """Seconds between two glances at which rules are due."""
 
+REST = 10.0
+"""Seconds before a look is tried again that failed."""
+
 
 class Promoter:
     """Takes the looks that are due, one after another, while the service runs."""
 
     def __init__(self, committer: Committer[Agents], sandbox: Sandbox) -> None:
         self.committer, self.sandbox = committer, sandbox
+        self._rests: dict[str, tuple[float, str]] = {}  # until when an agent is let be after an error, and that error
 
     async def run(self) -> None:
         """Take looks for ever; an error in one is logged, and concerns that one alone."""
@@ -46,15 +51,19 @@ class Promoter:
             except Busy:
                 continue
             for name, asked in due:
-                await self._take(name, asked)
+                if time.monotonic() >= self._rests.get(name, (0.0, ""))[0]:
+                    await self._take(name, asked)
 
     async def _take(self, name: str, asked: Question | None) -> None:
         try:
             look = None if asked is None else await self._look(name, asked)
             await self.committer.do(name, lambda agents: _record(agents, name, asked, look))
-        except Exception as error:  # the next observation asks for it again
+            self._rests.pop(name, None)
+        except Exception as error:  # a later observation asks for it again
             line = str(error) if isinstance(error, EverlearnError) else repr(error)
-            log(logging.ERROR, "the promotion rule could not look", agent=name, error=line)
+            if self._rests.get(name, (0.0, ""))[1] != line:
+                log(logging.ERROR, "the promotion rule could not look", agent=name, error=line)
+            self._rests[name] = time.monotonic() + REST, line
 
     async def _look(self, name: str, asked: Question) -> Look:
         keeper = self.committer.keeper

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable
+from operator import itemgetter
 
 MOST_KEPT = 10_000
 """After how many entries those of full buckets are removed."""
@@ -42,12 +43,15 @@ class Rates:
         wait = full_at - now - self._slack
         if wait > 1e-9:  # rounding must not make anyone wait
             return wait
-        if len(self._full_at) >= MOST_KEPT:
+        if len(self._full_at) >= MOST_KEPT and sender not in self._full_at:
             self._forget(now)
         self._full_at[sender] = full_at + self._interval
         return 0.0
 
     def _forget(self, now: float) -> None:
-        """Remove full buckets; if there are none, all of them, rather than grow without end."""
-        kept = {sender: full_at for sender, full_at in self._full_at.items() if full_at > now}
-        self._full_at = kept if len(kept) < MOST_KEPT else {}
+        """Remove full buckets, and if more than half are left, those that will be full first.
+
+        So this is not done again before half as many others have sent something.
+        """
+        left = [bucket for bucket in self._full_at.items() if bucket[1] > now]
+        self._full_at = dict(sorted(left, key=itemgetter(1))[-(MOST_KEPT // 2) :])

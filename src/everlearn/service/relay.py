@@ -84,7 +84,7 @@ class Relay:
         """Return the shard that serves a request; one that was passed on is passed on again after a move."""
         found = _PATH.match(scope["path"])
         name = found[1] if found else _created(scope, body)
-        if name is None or (relayed and scope["path"].endswith("/arrival")):
+        if name is None or (relayed and _is_about(scope, "arrival")):
             return self.number
         return self.placement.owner(name)
 
@@ -178,6 +178,12 @@ async def _nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
+def _is_about(scope: Scope, word: str) -> bool:
+    """Return whether a path ends with a word after the name of an agent, which may be the same word."""
+    found = _PATH.match(scope["path"])
+    return found is not None and scope["path"][found.end() :] == f"/{word}"
+
+
 def _again(message: Message, receive: Receive) -> Receive:
     """Return a ``receive`` that returns a message that was received, and then what else arrives."""
     given = [message]
@@ -220,7 +226,7 @@ def _request(scope: Scope, body: bytes) -> bytes:
 
 def _target(scope: Scope, body: bytes) -> int | None:
     """Return the shard to which a request moves an agent, if it does; anything wrong with it is for the application."""
-    if scope["method"] != "POST" or not scope["path"].endswith("/move"):
+    if scope["method"] != "POST" or not _is_about(scope, "move"):
         return None
     try:
         shard: Any = json.loads(body)["shard"]

@@ -301,7 +301,8 @@ def _attempt(request: bytes, limits: Limits) -> bytes:
 
 
 def _send(connection: socket.socket, data: bytes) -> None:
-    connection.sendall(_LENGTH.pack(len(data)) + data)
+    connection.sendall(_LENGTH.pack(len(data)))
+    connection.sendall(data)
 
 
 def _receive(connection: socket.socket) -> bytes:

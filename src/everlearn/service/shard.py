@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import select
 import signal
 import socket
 from collections.abc import Callable, Sequence
@@ -26,6 +27,9 @@ from everlearn.service.relay import Relay
 from everlearn.service.sandbox import Sandbox
 from everlearn.service.serve import Server, attend
 from everlearn.service.settings import Settings
+
+UNREAD = 10.0
+"""Seconds that a shard waits for the front to read what it reports."""
 
 TOGETHER = 64
 """How many connections are taken over before the event loop has its turn."""
@@ -57,9 +61,16 @@ class Place:
     lifeline: int
 
     def report(self, **what: object) -> None:
-        """Tell the front something, in one line; if it has ended, nobody needs to know."""
+        """Tell the front something, in one line; if it has ended, nobody needs to know.
+
+        The whole line is sent, even if the front has not yet read what was sent before.
+        """
+        line = json.dumps(what).encode() + b"\n"
+        room = select.poll()
+        room.register(self.inbox, select.POLLOUT)
         with suppress(OSError):
-            self.inbox.send(json.dumps(what).encode() + b"\n")
+            while line and room.poll(UNREAD * 1_000):
+                line = line[self.inbox.send(line) :]
 
 
 class ShardServer(Server):
@@ -132,7 +143,7 @@ def serve_shard(place: Place, placement: Placement, settings: Settings) -> None:
             placement.put(name, place.number)
         for name, note in agents.moved.items():
             put(name, note["to"])
-        agents.placed = put
+        agents.placed, agents.shards = put, placement.shards
         return Relay(app, place.number, placement, place.channels)
 
     def make(config: uvicorn.Config) -> Server:

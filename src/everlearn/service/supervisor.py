@@ -56,7 +56,8 @@ class Shard:
     def reports(self) -> list[dict[str, Any]]:
         """Return what it has reported since the last call."""
         with suppress(BlockingIOError):
-            self._unread += self.channel.recv(1 << 16)
+            while True:
+                self._unread += self.channel.recv(1 << 16)
         *lines, self._unread = self._unread.split(b"\n")
         return [json.loads(line) for line in lines]
 

@@ -45,11 +45,11 @@ def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Tas
     """
     task = _made(given, dict(parameters or {}))
     if isinstance(given, str) and TASKS.get(given, "").startswith("everlearn."):
-        object.__setattr__(task, "identity", _identity(given, task.parameters))
+        object.__setattr__(task, "identity", _identity(TASKS[given], task.parameters))
     return task
 
 
-def _identity(name: str, parameters: Mapping[str, Any]) -> str | None:
+def _identity(path: str, parameters: Mapping[str, Any]) -> str | None:
     """Return a text that only equal tasks have, or None if a user's code may be part of the task.
 
     A user may define its aleatoric state by a function, and change it later.
@@ -57,7 +57,7 @@ def _identity(name: str, parameters: Mapping[str, Any]) -> str | None:
     if not is_view(parameters.get("aleatoric", "natural")):
         return None
     try:
-        return f"{name} {json.dumps(parameters, sort_keys=True)}"
+        return f"{path} {json.dumps(parameters, sort_keys=True)}"
     except TypeError:  # a parameter that is an object
         return None
 

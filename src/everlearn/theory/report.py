@@ -59,6 +59,9 @@ class PolicyTheory:
 class Theory:
     """Exact quantities of a task with a model.  Each is computed on first use.
 
+    A *pair* is a memory of the environment together with an aleatoric state of the agent.  A policy over aleatoric
+    states makes the pairs a Markov chain, from which everything else is computed.
+
     Parameters
     ----------
     task:
@@ -66,7 +69,7 @@ class Theory:
     parameters:
         parameters of the task, as in ``{"window": 6}``
     max_pairs:
-        maximum number of pairs (memory, aleatoric state) to enumerate
+        the maximum number of pairs; a task with more raises an error
 
     Examples
     --------
@@ -108,23 +111,25 @@ class Theory:
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The reachable pairs of a memory and an aleatoric state, and P_a and rbar_a on them."""
+        """The reachable pairs, with their transition matrix P_a and expected rewards rbar_a for each action a."""
         return tabulate(self.task, self._max_pairs)
 
     @cached_property
     def clairvoyant(self) -> Optimum:
-        """The optimum over policies that see the memory, with its bounds, a policy that attains it, its bias and span.
+        """The optimum over policies that see the memory.
 
-        Unless the memory is hidden, that is the optimum over all policies.
+        It has certified bounds, an optimal policy, and the bias of this policy with its span.  Unless the memory is
+        hidden, it is the optimum over all policies.
         """
         return optimum(self.pairs)
 
     @cached_property
     def optimum(self) -> Optimum | Bracket:
-        """lambda_* over all policies, with its bounds and a policy that attains the lower one.
+        """The optimum over all policies, lambda_*, with certified bounds and a policy that attains the lower bound.
 
-        If the memory is hidden, policies depend on observations and actions alone, and bounds are what is computed.
-        Where they have not met, they may be narrower than those that a result shows, for which less is computed.
+        If the memory is hidden, these are the policies that depend on observations and actions alone, and only the
+        bounds are known.  Where they have not met, they may be narrower than those that a result shows, for which less
+        is computed.
         """
         if not self.task.hidden:
             return self.clairvoyant
@@ -138,8 +143,8 @@ class Theory:
     def optimal_average_reward(self) -> float:
         """The optimal average reward over all policies, lambda_*.
 
-        It raises :class:`everlearn.errors.InputError` if the memory is hidden and the bounds of the optimum have not
-        met; :attr:`optimal_bounds` has them.
+        Raises :class:`everlearn.errors.InputError` if the memory is hidden and the bounds of the optimum have not met;
+        use :attr:`optimal_bounds` then.
         """
         best = self.optimum
         if isinstance(best, Bracket) and not best.certified:
@@ -149,7 +154,7 @@ class Theory:
 
     @property
     def optimal_bounds(self) -> Interval:
-        """Certified bounds of the optimal average reward over all policies; a policy attains the lower one."""
+        """Certified bounds of the optimal average reward over all policies; a known policy attains the lower bound."""
         return Interval(self.optimum.lower, self.optimum.upper)
 
     def constrained(
@@ -157,8 +162,9 @@ class Theory:
     ) -> Constrained:
         """Return the best average reward of policies whose average cost is at most a limit.
 
-        ``cost`` and ``duration`` are functions of (aleatoric state, action, observation).  With durations, reward, cost
-        and limit count per unit of time; without a cost, this is the optimum per unit of time.
+        ``cost`` and ``duration`` are functions of (aleatoric state, action, observation).  With ``duration``, the
+        average reward, the average cost and the limit are per unit of time.  With ``duration`` alone, the result is the
+        optimum per unit of time, without a limit.
         """
         return constrained(self.pairs, cost, limit, duration)
 
@@ -166,23 +172,29 @@ class Theory:
     def gaps(self) -> Table:
         """The loss from taking an action once and then acting optimally: one row per action, one column per pair.
 
-        If the memory is hidden, it is the clairvoyant who acts optimally.
+        If the memory is hidden, "optimally" means with a policy that sees the memory (:attr:`clairvoyant`).
         """
         return gaps(self.pairs, self.clairvoyant)
 
     @cached_property
     def diameter(self) -> float:
-        """The diameter over pairs; raises :class:`everlearn.errors.InputError` if there are more than 500 pairs."""
+        """The diameter: the greatest expected number of steps from a pair to another, with the fastest policy.
+
+        Raises :class:`everlearn.errors.InputError` if there are more than 500 pairs.
+        """
         return diameter(self.pairs)
 
     @cached_property
     def best_deterministic(self) -> Best:
-        """The best deterministic policy over aleatoric states."""
+        """The best deterministic policy over aleatoric states; if ``exact`` is false, the best that a search found."""
         return best_deterministic(self.pairs, self.clairvoyant)
 
     @cached_property
     def best_aleatoric(self) -> Best:
-        """The best policy found over aleatoric states, deterministic or randomised; it earns lambda_pi~."""
+        """The best policy over aleatoric states that a search found, deterministic or randomised; it earns lambda_pi~.
+
+        Among randomised policies, there may be a better one.
+        """
         return best_randomised(self.pairs, self.best_deterministic, self.clairvoyant)
 
     @property
@@ -191,7 +203,7 @@ class Theory:
         return policy_text(self.task, self.best_aleatoric.policy)
 
     def policy(self, given: Any) -> PolicyTheory:
-        """Return the theory of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
+        """Return the exact quantities of a policy over aleatoric states, written as in ``0=slow,1=fast:0.5``."""
         table = policy_table(self.task, given)
         key = table.tobytes()
         if key not in self._policies:
@@ -237,7 +249,10 @@ class Theory:
         return self._suprema[tau]
 
     def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
-        """Return the deterministic policies over aleatoric states in P_tau; an empty dict if there are too many."""
+        """Return the deterministic policies over aleatoric states whose averaging time is at most ``horizon``: P_tau.
+
+        If there are more than 256 deterministic policies, the result is an empty dict.
+        """
         actions = [label_text(action, self.task.actions) for action in self.task.actions]
         states = [label_text(state, self.task.states) for state in self.task.states]
         if count_policies(len(states), len(actions)) > FEW:
@@ -250,11 +265,11 @@ class Theory:
         return {name: policy for name, policy in policies.items() if policy.averaging_time.value <= horizon}
 
     def bounds(self, steps: float, horizon: float | None = None) -> dict[str, Bound]:
-        """Return the paper's bounds after a number of steps, by their labels, in the task's own units.
+        """Return the paper's bounds on regret after a number of steps, as a dict with the labels of the bounds as keys.
 
-        The averaging time in the bounds is that of :attr:`best_aleatoric`.  The bounds at a fixed horizon use
-        ``horizon``, and so does the reference class, as its tau.  By default it is that averaging time, with rewards
-        scaled to [0, 1].
+        Rewards are in the units of the task.  The averaging time in the bounds is that of :attr:`best_aleatoric`.
+        ``horizon`` is the horizon of the bounds for a fixed horizon, and the tau of the reference class.  By default,
+        it is the averaging time of :attr:`best_aleatoric` for rewards scaled to [0, 1].
         """
         size = len(self.task.states) * len(self.task.actions)
         tau = self.averaging_time(self.best_aleatoric.policy).value
