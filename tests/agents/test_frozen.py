@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import everlearn as el
-from everlearn.agents.frozen import Kept, needed
+from everlearn.agents.frozen import REST, Kept, needed, settled_policy
 from everlearn.agents.learned import leaf
 from everlearn.agents.past import update
+from everlearn.agents.tabular import greedy_policy, records
 from everlearn.errors import InputError
 from tests.refusal import refusal
 from tests.worlds import environment_stream, random_mdp
@@ -54,7 +55,55 @@ def test_every_feature_follows_from_what_it_needs():
             assert part[feature] == past[feature]
 
 
-def test_the_policy_is_greedy_in_the_leaf():
+def leaf_of(values: list[float], counts: list[float]) -> np.ndarray:
+    cells = records(1, value=len(values), count=len(values), stamp=0)
+    cells["value"], cells["count"] = values, counts
+    return cells
+
+
+def test_an_action_that_is_just_being_tried_is_not_frozen():
+    (policy,) = settled_policy(leaf_of([0.52, 0.5, 0.3], [20, 900, 80]))
+    assert policy.argmax() == 1
+
+
+def test_what_was_done_before_a_better_action_was_found_is_not_frozen():
+    (policy,) = settled_policy(leaf_of([0.8, 0.5, 0.3], [200, 900, 80]))
+    assert policy.argmax() == 0
+
+
+def test_it_does_not_repeat_one_action_for_ever_where_the_agent_did_not():
+    (policy,) = settled_policy(leaf_of([0.5, 0.5, 0.4], [500, 300, 0]))
+    assert policy.tolist() == pytest.approx([1 - REST * 3 / 8, REST * 3 / 8, 0])
+
+
+def test_a_leaf_that_was_never_visited_is_greedy():
+    assert settled_policy(leaf_of([0.5, 0.5, 0.4], [0, 0, 0])).tolist() == [[0.5, 0.5, 0]]
+
+
+def test_an_action_that_is_not_allowed_is_never_taken():
+    (policy,) = settled_policy(leaf_of([-np.inf, 0.5, 0.4], [0, 1, 9]))
+    assert policy.tolist() == pytest.approx([0, 1 - REST * 0.9, REST * 0.9])
+
+
+def test_counts_that_a_schedule_has_scaled_are_compared_at_one_time():
+    cells = records(2, value=2, count=2, stamp=2)
+    cells["count"], cells["stamp"] = [[100, 60], [100, 60]], [[0, -1], [0, -(2.0**26)]]
+    best = settled_policy(cells).argmax(axis=1)
+    assert best.tolist() == [1, 1]  # 100 visits long ago count half, or nothing
+
+
+def test_what_is_frozen_earns_what_the_run_earns():
+    """In its first leaf the agent tries both actions; greedy at one moment, the policy never leaves that leaf."""
+    agents: list[el.Agent] = []
+    run = el.run("alternating", "learned", steps=30_000, seed=1, finished=agents.append)
+    task, policy = el.freeze(agents[0])
+    knowledge, kept, theory = agents[0].knowledge, Kept(agents[0].knowledge), el.Theory(task)
+    rows = [leaf(knowledge._replace(past=kept.past(memory)), 0) for _, memory in task.states]
+    assert theory.average_reward(greedy_policy(knowledge.cells["value"][rows])) < 0.5
+    assert theory.average_reward(policy) > 0.98 > run.final["mean"] > 0.9
+
+
+def test_the_policy_is_one_of_the_frozen_state():
     agent = grown("alternating", 500)
     task, policy = el.freeze(agent)
     assert policy.shape == (len(task.states), len(task.actions))

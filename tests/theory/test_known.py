@@ -104,3 +104,12 @@ def test_what_cannot_be_tabulated_is_not_known():
 
     broken.reward(lambda s, action, observation: 0.5)
     assert known(broken.finish()) == Known()
+
+
+def test_bounds_from_less_work_contain_those_of_theory(monkeypatch):
+    monkeypatch.setattr("everlearn.theory.known.MOST_WORK", 1)
+    task = make_task("tiger")
+    found, theory = known(task, "tiger, from little work"), el.Theory(task)
+    assert found.optimum is None
+    assert found.lower <= theory.optimal_bounds.lower
+    assert theory.optimal_bounds.upper < found.upper <= theory.clairvoyant.upper

@@ -3,6 +3,11 @@
 To answer the questions of a tree, only some numbers of the past are needed (:mod:`everlearn.agents.past`), and these
 can be updated from themselves: the observation three steps ago needs the two after it, and a clock need not count
 beyond the greatest age that is asked about.  They are the state that the agent has learned.
+
+The policy is not greedy in the values of one moment.  The agent explores by optimism and holds an action for some
+visits, so the greatest value of a leaf may belong to an action that it is just trying; and where its state says too
+little, it gets on because each action loses value while it does not help, which a frozen greedy policy never does.
+Both are left out by what the agent has done most (:func:`settled_policy`).
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.agent import Agent
+from everlearn.agents.growing_horizon import VANISHED
 from everlearn.agents.knowledge import copied
 from everlearn.agents.learned import FEATURE, VALUE, Tree, leaf
 from everlearn.agents.past import AGES, Sizes, update
@@ -23,9 +29,15 @@ from everlearn.protocol import Label, Table
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import seen_through
 
+NEAR = 0.05
+"""The difference of values, in rewards from 0 to 1, up to which an action may be the best of a leaf."""
+
+REST = 0.02
+"""How often the frozen policy acts as the agent has acted in the leaf so far, instead of by its best action."""
+
 
 class Frozen(NamedTuple):
-    """A task seen through the state that an agent has learned, and the agent's greedy policy over it.
+    """A task seen through the state that an agent has learned, and the agent's policy over it.
 
     An aleatoric state of ``task`` is a pair: that of the agent's task, and the numbers that the agent remembers.
     ``policy`` has a row for each pair, as :meth:`everlearn.Theory.average_reward` takes it.
@@ -79,13 +91,47 @@ def freeze(agent: Agent) -> Frozen:
 
 
 def _policy(agent: Agent, kept: Kept, task: Task) -> Table:
-    """Return the greedy policy over the states of the frozen task."""
+    """Return the policy over the states of the frozen task."""
     knowledge, rows = copied(agent.knowledge), []
     pairs: Any = task.states
     for natural, memory in pairs:
         knowledge.past[:] = kept.past(memory)
         rows.append(leaf(knowledge, agent.indexed.state(natural)))
-    return greedy_policy(knowledge.cells["value"][rows])
+    return settled_policy(knowledge.cells[rows])
+
+
+def settled_policy(cells: NDArray[Any]) -> Table:
+    """Return what an agent has settled on in each of some leaves, given as records.
+
+    That is, with probability 1 - ``REST``, the action that was taken most often, among those whose value is within
+    ``NEAR`` of the greatest; otherwise any action, as often as it was taken.
+
+    Examples
+    --------
+    The first action is better by a little at this moment; the second was taken a hundred times as often:
+
+    >>> from everlearn.agents.tabular import records
+    >>> leaves = records(1, value=3, count=3, stamp=0)
+    >>> leaves["value"], leaves["count"] = [0.51, 0.5, 0.1], [9, 900, 91]
+    >>> settled_policy(leaves).round(5).tolist()
+    [[0.00018, 0.998, 0.00182]]
+
+    """
+    values: Table = cells["value"]
+    counts = _counts(cells)
+    total = counts.sum(axis=1, keepdims=True)
+    best = greedy_policy(np.where(values >= values.max(axis=1, keepdims=True) - NEAR, counts, -1.0))
+    taken = np.divide(counts, total, out=greedy_policy(values), where=total > 0)
+    return np.asarray(np.where(total > 0, (1.0 - REST) * best + REST * taken, taken))
+
+
+def _counts(cells: NDArray[Any]) -> Table:
+    """Return the counts of each leaf, relative to each other: without the factor that all of its actions share."""
+    stamps = cells["stamp"]
+    if stamps.shape[1] == 0:
+        return cells["count"].copy()
+    powers = np.maximum(stamps.min(axis=1, keepdims=True) - stamps, VANISHED)
+    return np.asarray(np.ldexp(cells["count"], powers.astype(np.int64)))
 
 
 class Kept:

@@ -29,7 +29,7 @@ class Optimum(TypedDict):
 
 
 def reference_lines(task: Task, identity: str | None = None) -> dict[str, float]:
-    """Return the average rewards of the best policies, if they can be computed in a second or two.
+    """Return the average rewards of the best policies, if they can be computed in a few seconds.
 
     ``identity`` is a text that no other task has, as in :func:`everlearn.theory.known.known`.
     """

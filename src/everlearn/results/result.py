@@ -74,7 +74,8 @@ class Result:
     """The number of pairs of a memory and an aleatoric state that the compiled engine expanded."""
     references: Mapping[str, float]
     """Known average rewards by name: those in ``Task.references``, and those of the best policies if they can be
-    computed in a second or two (see :mod:`everlearn.theory.known`).  They are computed on first use."""
+    computed in a few seconds (see :mod:`everlearn.theory.known`).  They are computed on first use.  Bounds of a hidden
+    task that have not met may be wider than those of :class:`everlearn.Theory`, which works on them for longer."""
     seconds: float
     version: str = field(default=__version__)
     platform: Platform = field(default_factory=Platform.here)

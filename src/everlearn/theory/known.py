@@ -1,9 +1,12 @@
-"""Compute the optima of a task automatically, if this takes at most a second or two.
+"""Compute the optima of a task automatically, if this takes at most a few seconds.
+
+It takes a second or two, and about five seconds for a task that hides its memory and whose bounds do not meet.
 
 Counts decide whether a task is small enough, never the clock, so that the result is the same on every machine:
 
 - lambda_*, the optimum over all policies, is computed for up to ``MOST_PAIRS`` pairs and ``MOST_OUTCOMES`` outcomes;
-  if the memory is hidden, its bounds are, from a set of beliefs that takes up to ``MOST_WORK``;
+  if the memory is hidden, its bounds are, from a set of beliefs that takes up to ``MOST_WORK``.  That is a twentieth of
+  what :class:`everlearn.Theory` spends, so bounds that have not met may be narrower there: both are certified;
 - lambda_pi~, the best over aleatoric states, is known if a policy over aleatoric states attains lambda_*.  Otherwise it
   is computed if there are few deterministic policies (``MOST_TRIED``, times the number of pairs), or by a search for up
   to ``MOST_SEARCHED`` pairs.
@@ -63,7 +66,7 @@ _KNOWN: dict[object, Known] = {}
 
 
 def known(task: Task, identity: str | None = None) -> Known:
-    """Return the optima of a task that can be computed in a second or two; results are cached per task.
+    """Return the optima of a task that can be computed in a few seconds; results are cached per task.
 
     Parameters
     ----------
@@ -103,7 +106,8 @@ def _solved(task: Task) -> Known:
         return Known()
     if isinstance(found, Bracket):
         lower = found.lower if best is None else max(found.lower, best)
-        return Known(lower if found.certified else None, lower, max(found.upper, lower), best, proved)
+        upper = max(lower, min(found.upper, seeing.upper))
+        return Known(lower if found.certified else None, lower, upper, best, proved)
     if not found.certified:
         return Known(best=best, proved=proved)
     return Known(found.average_reward, found.lower, found.upper, best, proved)

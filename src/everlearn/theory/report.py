@@ -128,7 +128,8 @@ class Theory:
         """The optimum over all policies, lambda_*, with certified bounds and a policy that attains the lower bound.
 
         If the memory is hidden, these are the policies that depend on observations and actions alone, and only the
-        bounds are known.
+        bounds are known.  Where they have not met, they may be narrower than those that a result shows, for which less
+        is computed.
         """
         if not self.task.hidden:
             return self.clairvoyant
