@@ -166,6 +166,13 @@ MISTAKES = [
     ),
     Mistake(
         group="command line",
+        title="a line in place of the measure of a figure",
+        files={"mine.py": RUN + "result.plot('optimum')\n"},
+        call="python mine.py",
+        answer="measure: 'optimum'; draw 'average reward' or 'regret'; name a line with reference=...",
+    ),
+    Mistake(
+        group="command line",
         title="an unknown line in a figure",
         files={"mine.py": RUN + "result.plot(reference='best')\n"},
         call="python mine.py",
