@@ -282,7 +282,7 @@ def test_people_see_no_standard_error_of_one_run(call):
         (["--set", "window"], "--set: 'window'; write KEY=VALUE, as in task.window=6"),
         (["--set", "=6"], "--set: '=6'; write KEY=VALUE, as in task.window=6"),
         (["--set", "window=6"], "parameter: 'window'; write task.NAME, agent.NAME or schedule.NAME"),
-        (["--set", "task.windows=6"], "parameter: 'task.windows'; known: task.arrival_decay, "),
+        (["--set", "task.windows=6"], "parameter: 'task.windows'; known: task.aleatoric, task.arrival_decay, "),
         (["--set", "task.window=six"], "task.window: 'six'; give a whole number"),
         (["--set", "task.window=0"], "window: 0; give at least 1 customer"),
         (["--set", "task.raw=perhaps"], "task.raw: 'perhaps'; give true or false"),

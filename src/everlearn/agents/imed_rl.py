@@ -15,7 +15,8 @@ one is drawn.
 The authors' package (statisticalrl_learners 2.2507) maximises E[log(M - x (R + phi(S') - mu))] from 0 to M / (M - mu),
 which is K + log M.  So it adds N log M to the index of every action that does not have the greatest potential, and
 tries such actions less often than the lower bound on the regret of a consistent agent allows.  The default here is the
-published definition; ``index="package"`` is the package's.
+definition without it; ``index="package"`` is the package's.  The full text of the paper was not available when this was
+written, only its abstract: the definitions are those of the literature on IMED, read beside the package's code.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def imed_rl(
     Parameters
     ----------
     index:
-        "source", as published, or "package", which adds N log M, as the authors' package does
+        "source", the definition above, or "package", which adds N log M, as the authors' package does
     prior:
         the weight of one observation of a uniform next state and a reward of 1/2, for each pair before the first step
     levels:
