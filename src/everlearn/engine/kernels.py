@@ -17,6 +17,7 @@ from numba import types
 from numba.extending import NativeValue, intrinsic, models, overload, register_model, typeof_impl, unbox
 
 from everlearn.engine.copies import copied
+from everlearn.engine.linking import LINKED
 from everlearn.engine.parts import by_field, first_part, part_of
 from everlearn.randomness import stream_of, uniform
 from everlearn.sources import callees, fingerprint
@@ -84,7 +85,7 @@ def make_callable(function: Callable[..., Any], options: Mapping[str, Any] = INL
     """Let compiled code call a plain Python function."""
     if function not in _MADE_CALLABLE:
         _MADE_CALLABLE.add(function)
-        overload(function, jit_options=dict(options), strict=False)(lambda *_arguments, **_named: function)
+        overload(function, jit_options={**options, **LINKED}, strict=False)(lambda *_arguments, **_named: function)
 
 
 def by_type(implement: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,7 +94,7 @@ def by_type(implement: Callable[..., Any]) -> Callable[..., Any]:
     def stub(*_arguments: Any) -> Any:
         raise NotImplementedError  # Numba compiles the implementation in its place
 
-    overload(stub, jit_options=INLINE, strict=False)(implement)
+    overload(stub, jit_options={**INLINE, **LINKED}, strict=False)(implement)
     return functools.update_wrapper(stub, implement)
 
 

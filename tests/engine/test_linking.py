@@ -1,0 +1,40 @@
+"""Functions that are only linked into the driver: the same results, in half the time to compile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numba
+import pytest
+
+from everlearn.engine.linking import LINKED, TRIED
+from tests.few import few
+
+SCRIPT = """
+import sys
+from everlearn.engine.linking import LINKED
+if sys.argv[1] == "plain":
+    LINKED.clear()
+import everlearn as el
+result = el.run("riverswim", agent=sys.argv[2], steps=3000, runs=2, seed=5, engine="compiled")
+print(result.total_reward[:, -1].tolist())
+"""
+
+
+def test_it_was_tried_with_the_version_that_is_installed():
+    """After an upgrade of Numba: try it (`make test TESTS=tests/engine`, and the soak), then change TRIED."""
+    assert TRIED[0] <= numba.version_info.short <= TRIED[1]
+    assert LINKED
+
+
+@pytest.mark.parametrize("agent", few(("q-learning", "growing-horizon", "tsde", "ucrl2"), ("q-learning",)))
+def test_results_are_those_of_numba_alone(agent, tmp_path, monkeypatch):
+
+    def printed(how: str) -> str:
+        # Neither reads what the other compiled.
+        monkeypatch.setenv("EVERLEARN_CACHE_DIR", str(tmp_path / how))
+        run = subprocess.run([sys.executable, "-c", SCRIPT, how, agent], capture_output=True, text=True, check=True)
+        return run.stdout
+
+    assert printed("plain") == printed("linked") != ""
