@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everlearn as el
-from everlearn.agents.clock import BLOCK, PORTION, Carry, Clock, evaluate
+from everlearn.agents.clock import BLOCK, PORTION, ROWS, Carry, Clock, evaluate
 from everlearn.agents.schedule import change_points, fixed, practical, smooth
 from everlearn.errors import ScheduleError
 from everlearn.protocol import ScheduleValues
@@ -252,7 +252,7 @@ def counted(monkeypatch):
         return formula(t, constants)
 
     monkeypatch.setattr("everlearn.agents.clock.is_ours", lambda _formula: True)
-    return replace(schedule, formula=counting), evaluated
+    return replace(schedule, formula=counting, monotone=False), evaluated
 
 
 def test_no_step_waits_for_a_block(counted):
@@ -263,7 +263,28 @@ def test_no_step_waits_for_a_block(counted):
     for t in range(2, 3 * BLOCK):
         evaluated.clear()
         clock.at(t)
-        assert len(evaluated) <= 1 + PORTION
+        assert len(evaluated) <= ROWS + PORTION
+
+
+def test_a_block_of_a_monotone_schedule_is_checked_by_its_ends(counted):
+    schedule, evaluated = counted
+    clock = Clock(replace(schedule, monotone=True))
+    for t in range(1, 2 * BLOCK + 1):
+        clock.at(t)
+    assert len(evaluated) == 2 * BLOCK + 2 * 2
+
+
+@pytest.mark.parametrize(
+    "settings_given", [{}, {"horizon_power": 0.0}, {"optimism_scale": 0.0}, {"optimism_power": 0.0}]
+)
+def test_built_in_schedules_that_say_so_are_monotone(settings_given):
+    for schedule in (smooth(**settings_given), fixed(horizon=9.0, optimism=0.5)):
+        assert schedule.monotone
+        values = np.array([schedule.formula(t, schedule.constants) for t in (*range(1, 3000), 10**6, 10**9, 2**53)])
+        changes = np.diff(values[:, :2], axis=0)
+        assert ((changes >= -1e-12).all(axis=0) | (changes <= 1e-12).all(axis=0)).all()
+        assert (values[:, 2] == 1.0).all()
+    assert not smooth(optimism_power=-0.1).monotone
 
 
 def test_agents_that_start_with_equal_schedules_check_a_block_once(counted):
@@ -271,7 +292,7 @@ def test_agents_that_start_with_equal_schedules_check_a_block_once(counted):
     Clock(schedule).at(1)
     evaluated.clear()
     Clock(replace(schedule, name="again")).at(1)
-    assert len(evaluated) == 1
+    assert len(evaluated) == ROWS
     Clock(replace(schedule, constants=(1.5, *schedule.constants[1:]))).at(1)
     assert len(evaluated) > BLOCK
 
@@ -282,7 +303,7 @@ def test_a_clock_of_a_built_in_schedule_stores_no_rows():
     tracemalloc.start()
     try:
         for clock in clocks:
-            for t in range(1, BLOCK + 2 * BLOCK // PORTION):
+            for t in range(1, BLOCK + 2 * ROWS * BLOCK // PORTION):
                 clock.at(t)
         held = tracemalloc.get_traced_memory()[0] / len(clocks)
     finally:

@@ -28,8 +28,11 @@ from everlearn.protocol import ScheduleValues, Table
 BLOCK = 4096
 """Steps in a block."""
 
-PORTION = 16
-"""Steps of the next block that are checked at each step: little work, and done long before the block begins.
+ROWS = 16
+"""Steps whose values a clock keeps: it computes them together, which is faster than one at a time."""
+
+PORTION = 64
+"""Steps of the next block that are checked with each set of rows: little work, and done long before the block begins.
 
 It divides ``BLOCK``."""
 
@@ -198,9 +201,18 @@ class Clock:
         self._last_carry: Carry | None = None
         self._block: _Stored | _Computed | None = None
         self._ahead: _Ahead | None = None
+        self._rows: list[ScheduleValues] = []
+        self._first_row = 1
 
     def at(self, t: int) -> ScheduleValues:
         """Return the values at step t."""
+        place = t - self._first_row
+        if 0 <= place < len(self._rows):
+            return self._rows[place]
+        return self._find(t)
+
+    def _find(self, t: int) -> ScheduleValues:
+        """Return the values at a step that is not among the rows; keep a few rows from there, which are asked next."""
         if self.schedule is None:
             return ScheduleValues(t, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
         index = (t - 1) // BLOCK
@@ -212,7 +224,9 @@ class Clock:
             self._advance(self.schedule)
         if self._ahead is not None:
             self._ahead.check_portion()
-        return self._block.at(t)
+        end = min(t + ROWS, (self._index + 1) * BLOCK + 1)
+        self._rows, self._first_row = [self._block.at(step) for step in range(t, end)], t
+        return self._rows[0]
 
     def _at_last_of_before(self, schedule: Schedule, t: int) -> ScheduleValues:
         """Return the values at the last step before the current block; what accumulated until then is its carry."""
@@ -234,6 +248,7 @@ class Clock:
     def start_at(self, index: int, carry: Carry) -> None:
         """Set the clock to the beginning of a block."""
         self._index, self._next_carry, self._block, self._ahead = index - 1, carry, None, None
+        self._rows = []
         if self.schedule is not None:
             self._advance(self.schedule)
 
@@ -243,7 +258,7 @@ class Clock:
         if _is_computed(schedule):
             scalings = None if self._ahead is None else self._ahead.scalings
             self._block = _Computed(schedule, first, carry, scalings)
-            self._ahead = _Ahead(schedule, first + BLOCK)
+            self._ahead = None if schedule.monotone else _Ahead(schedule, first + BLOCK)
         else:
             self._block = _Stored(schedule, first, carry)
         self._last_carry, self._carry, self._next_carry = last_carry, carry, self._block.following
@@ -327,7 +342,8 @@ def _is_computed(schedule: Schedule) -> bool:
 
 def _whole_block(schedule: Schedule, first: int) -> list[Scaling]:
     """Check a block at once, and return its scalings."""
-    scalings = _block_scalings(schedule.formula, tuple(schedule.constants), first)
+    stride = BLOCK - 1 if schedule.monotone else 1
+    scalings = _block_scalings(schedule.formula, tuple(schedule.constants), first, stride)
     if scalings is None:
         samples = sample(schedule, range(first, first + BLOCK))  # raises, with the reason
         scalings = [(first + place, factor) for place, factor in enumerate(samples.count_scale) if factor != 1.0]
@@ -335,9 +351,9 @@ def _whole_block(schedule: Schedule, first: int) -> list[Scaling]:
 
 
 @lru_cache(maxsize=64)
-def _block_scalings(formula: Any, constants: tuple[float, ...], first: int) -> list[Scaling] | None:
+def _block_scalings(formula: Any, constants: tuple[float, ...], first: int, stride: int) -> list[Scaling] | None:
     """Return the scalings of a block; agents with equal schedules that start together check it once."""
-    return _scalings(formula, constants, range(first, first + BLOCK))
+    return _scalings(formula, constants, range(first, first + BLOCK, stride))
 
 
 @lru_cache(maxsize=64)

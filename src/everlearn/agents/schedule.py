@@ -61,6 +61,9 @@ class Schedule:
         ``steady(t)`` is a number n of steps for which compiled code need not evaluate the schedule again: foo1 and foo2
         are constant in the steps t to t + n - 1, and foo4 is 1 in the steps t + 1 to t + n - 1.  It requires
         ``formula``
+    monotone:
+        whether foo1 and foo2 each only rise or only fall with t, and foo4 is always 1; then a range of steps is checked
+        by its ends
     step_weight:
         w in the step size (1 + w tau) / (N + w tau); Line 11 of Algorithm 2 has w = 2
     doubt, rarity:
@@ -92,6 +95,7 @@ class Schedule:
     formula: Formula | None = None
     constants: tuple[float, ...] = ()
     steady: Callable[[int], int] | None = None
+    monotone: bool = False
     step_weight: float = 2.0
     doubt: float | None = None
     rarity: float = 0.0
@@ -132,7 +136,8 @@ def smooth(
         return horizon_scale * (math.pow(t, horizon_power) - math.pow(t - 1, horizon_power))
 
     ceiling = -1.0 if horizon_power != 0 else horizon_scale - 1.0  # 0^0 = 1: a constant horizon is never added
-    return _from_formula(smooth_formula, constants, value_shift, ceiling, scales_counts=False)
+    plain = _from_formula(smooth_formula, constants, value_shift, ceiling, scales_counts=False)
+    return replace(plain, monotone=optimism_power >= 0)
 
 
 def practical(
@@ -270,7 +275,7 @@ def fixed(*, horizon: float = 10.0, optimism: float = 1.0) -> Schedule:
         return horizon - 1 if t == 1 else 0.0
 
     plain = _from_formula(fixed_formula, (horizon, optimism), value_shift, ceiling=0.0, scales_counts=False)
-    return replace(plain, steady=lambda _t: FOREVER)
+    return replace(plain, steady=lambda _t: FOREVER, monotone=True)
 
 
 def fixed_formula(t: int, constants: Table) -> tuple[float, float, float]:  # noqa: ARG001
