@@ -12,8 +12,8 @@ WORKERS ?= 2
 # Each test file runs on one worker. tests/conftest.py puts the slowest files first, so that the workers finish together.
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-DOCS := $(BIN)/sphinx-build -q -W -n -b html docs build/docs
-LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(DOCS)
+DOCS := $(BIN)/sphinx-build -q -W -n
+LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(DOCS) -b dummy docs build/docs-check
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce test lint soak portable browser bench docs clean python chromium
@@ -56,7 +56,7 @@ bench: $(VENV)/.development chromium  ## Measure speed, as ratios within one run
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.development  ## Build the documentation, strictly
-	$(DOCS)
+	$(DOCS) -b html docs build/docs
 	@echo "documentation: build/docs/index.html"
 
 clean:  ## Remove all generated files

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import sys
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 
 import everlearn as el
 from everlearn.analysis.promotion import Question, answer
+from everlearn.cli.main import main
 from everlearn.client.connection import ServiceError
 from everlearn.durable.setup import make_setup
 from everlearn.service import management
@@ -211,3 +213,22 @@ def test_a_look_that_fails_is_tried_seldom_and_reported_once(caplog, monkeypatch
         asyncio.run(Promoter(Broken(), Broken()).run())
     assert len(tried) == tries
     assert caplog.text.count("the promotion rule could not look") == 1
+
+
+def test_the_commands_set_a_rule_and_undo_a_promotion(service, capsys, monkeypatch):
+    service.create("pump", {**SETUP, "reward": "given"})
+
+    def call(*arguments: str) -> dict:
+        monkeypatch.setattr(sys, "argv", ["everlearn", *arguments, "--agent", "pump", "--json"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        return json.loads(capsys.readouterr().out)
+
+    url = service.url
+    assert call("mode", url, "shadow")["mode"] == "shadow"
+    assert call("promotion", url, "--set", "every=60", "--set", "error=0.5")["promotion"]["rule"]["every"] == 60
+    promoted(service, "pump", 1)
+    after = call("promotion", url, "--demote")
+    assert (after["mode"], after["promotion"]["armed"]) == ("shadow", False)
+    assert call("promotion", url, "--remove")["promotion"]["rule"] is None

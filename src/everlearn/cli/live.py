@@ -26,7 +26,7 @@ def accept(directory: Directory, agent: AgentName = None, as_json: AsJson = Fals
     """Accept that the setup of a durable agent has changed, so that it can resume; record the change in its journal."""
     from everlearn.durable.store import Store
 
-    place, name = _find_agent(directory, agent)
+    place, name = find_agent(directory, agent)
     with Store(place) as store:
         before = store.enrolled(name).changed
         core = store.open(name, accept=True)
@@ -140,7 +140,7 @@ def journal(
     """Print what a durable agent did and observed, one line per step; --json prints JSON lines."""
     from everlearn.durable.audit import export
 
-    for row in export(*_find_agent(directory, agent), first, last):
+    for row in export(*find_agent(directory, agent), first, last):
         documents().write((json.dumps(row) if as_json else _journal_line(row)) + "\n")
 
 
@@ -167,7 +167,7 @@ def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = Fals
     from everlearn.durable.views import policy_table
     from everlearn.labels import show
 
-    place, name = _find_agent(directory, agent)
+    place, name = find_agent(directory, agent)
     with Reader(place) as reader:
         table = policy_table(reader.look(name))
     if as_json:
@@ -191,7 +191,7 @@ def warm(
     from everlearn.durable.logs import read_log, warmed
     from everlearn.durable.store import Store
 
-    place, name = _find_agent(directory, agent)
+    place, name = find_agent(directory, agent)
     with Store(place) as store:
         core = store.open(name)
         copy, entries = warmed(core, read_log(file, core))
@@ -202,7 +202,7 @@ def warm(
         typer.echo(f"learned from {len(entries):,} rows; step {copy.step:,}")
 
 
-def _find_agent(directory: str, agent: str | None) -> tuple[Path, str]:
+def find_agent(directory: str, agent: str | None) -> tuple[Path, str]:
     """Return the directory of the agent that was passed, or of the only one there is, and its name."""
     from everlearn.durable.reader import Reader, store_of
 

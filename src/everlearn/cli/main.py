@@ -26,6 +26,7 @@ COMMANDS = {
     "claims": ("claims",),
     "evaluate": ("evaluate",),
     "shadow": ("shadow",),
+    "control": ("mode", "promotion"),
     "replay": ("replay",),
     "live": ("accept", "backup", "check", "journal", "policy", "warm"),
 }

@@ -31,9 +31,9 @@ def move(
     from everlearn.client.operator import Operator
 
     require((to is None) != (to_shard is None), "--to", to, "name a service with --to, or a shard with --shard")
-    token = _token(token_file)
+    token = read_token(token_file)
     operator = Operator(url, agent, token=token, deadline=deadline)
-    other = token if to_token_file is None else _token(to_token_file)
+    other = token if to_token_file is None else read_token(to_token_file)
     if cancel:
         require(to is not None, "--cancel", True, "name the service with --to; a move to a shard completes if repeated")
         operator.stay(str(to), token=other)
@@ -47,7 +47,8 @@ def move(
         typer.echo(f"agent {agent}: stays" if moved["to"] is None else f"agent {agent}: moved to {moved['to']}")
 
 
-def _token(path: str | None) -> str | None:
+def read_token(path: str | None) -> str | None:
+    """Return the token in the first line of a file."""
     if path is None:
         return None
     try:

@@ -50,7 +50,7 @@ def _print(report: ShadowReport) -> None:
         more = "which it never does" if row["steps"] is None else f"about {row['steps']:,} more steps like these"
         needed = f"{row['needed']} more executions of {show(row['action'])} would help: {more}"
         say(f"in state {show(row['state'])} the controller hardly ever does what the agent would do; {needed}")
-    _print_rule(report.promotion)
+    print_rule(report.promotion)
     rows: list[list[Cell]] = []
     for row in report.states[:LISTED]:
         agreed = "" if row["agreement"] is None else f"{row['agreement']:.1%}"
@@ -73,7 +73,8 @@ def _print_gain(gain: dict[str, Any]) -> None:
         say(f"about {gain['more_steps']:,} more steps could show whether there is a gain")
 
 
-def _print_rule(promotion: dict[str, Any] | None) -> None:
+def print_rule(promotion: dict[str, Any] | None) -> None:
+    """Print the promotion rule of an agent and what it knows, if there is one."""
     if promotion is None or promotion["rule"] is None:
         return
     rule, last = promotion["rule"], promotion["last_look"]

@@ -1,0 +1,171 @@
+"""``everlearn mode`` and ``everlearn promotion``: what an agent is in charge of, in a directory or in a service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from everlearn.cli.live import AgentName, find_agent
+from everlearn.cli.move import read_token
+from everlearn.cli.options import AsJson, parse_settings
+from everlearn.cli.output import print_json, say
+from everlearn.cli.shadow import print_rule
+from everlearn.errors import InputError, require
+
+if TYPE_CHECKING:
+    from everlearn.durable.core import Core
+    from everlearn.durable.entry import Entry
+    from everlearn.durable.store import Store
+
+DEADLINE = 10.0
+"""Seconds that a request to a service may take."""
+
+MODES = ("learn", "frozen", "shadow")
+
+Place = Annotated[
+    str, typer.Argument(metavar="DIR|URL", help="A directory of durable agents, or the address of a service.")
+]
+TokenFile = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A file with a token of the service, in its first line.")
+]
+
+
+class Control(Protocol):
+    """An agent in a directory or in a service."""
+
+    def inspect(self) -> dict[str, Any]:
+        """Return the document of the agent."""
+
+    def learn(self) -> None:
+        """Switch to learn mode."""
+
+    def freeze(self) -> None:
+        """Switch to frozen mode."""
+
+    def shadow(self) -> None:
+        """Switch to shadow mode."""
+
+    def promotion(self, rule: Mapping[str, Any] | None) -> object:
+        """Set the promotion rule, or remove it."""
+
+    def demote(self) -> object:
+        """Return to shadow mode after a promotion."""
+
+
+def mode(
+    place: Place,
+    to: Annotated[str | None, typer.Argument(metavar="MODE", help="learn, frozen or shadow.")] = None,
+    agent: AgentName = None,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the mode of a durable agent, or change it. A directory must not be in use; name its service then."""
+    require(to is None or to in MODES, "MODE", to, f"known: {', '.join(MODES)}")
+    with _control(place, agent, token_file) as control:
+        if to is not None:
+            {"learn": control.learn, "frozen": control.freeze, "shadow": control.shadow}[to]()
+        _print(control.inspect(), as_json)
+
+
+def promotion(
+    place: Place,
+    agent: AgentName = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a rule, as in gain=0.05; may be repeated."),
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the rule.")] = False,
+    demote: Annotated[
+        bool, typer.Option("--demote", help="Undo a promotion: return to shadow mode, and disarm the rule.")
+    ] = False,
+    token_file: TokenFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the promotion rule of a durable agent, set it, remove it, or undo a promotion."""
+    asked = [name for name, given in (("--set", settings), ("--remove", remove), ("--demote", demote)) if given]
+    require(len(asked) <= 1, asked[-1] if asked else "--set", True, f"give one of {', '.join(asked)}")
+    rule = {key: _value(text) for key, text in parse_settings(settings).items()}
+    with _control(place, agent, token_file) as control:
+        if demote:
+            control.demote()
+        elif rule or remove:
+            control.promotion(rule or None)
+        _print(control.inspect(), as_json)
+
+
+def _value(text: str) -> object:
+    """Return the number, the truth value or the text that is written."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _print(document: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json({name: document[name] for name in ("name", "step", "mode", "promotion")})
+        return
+    say(f"agent {document['name']}: {document['mode']}, at step {document['step']:,}")
+    print_rule(document["promotion"])
+
+
+@contextmanager
+def _control(place: str, agent: str | None, token_file: str | None) -> Iterator[Control]:
+    if place.startswith(("http://", "https://")):
+        from everlearn.client.operator import Operator
+
+        if agent is None:
+            raise InputError("--agent", "", "name the agent of the service")
+        yield Operator(place, agent, token=read_token(token_file), deadline=DEADLINE)
+        return
+    from everlearn.durable.store import Store
+
+    directory, name = find_agent(place, agent)
+    with Store(directory) as store:
+        yield _Local(store, name)
+
+
+class _Local:
+    """An agent in a directory, of which this process is the only user."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store, self._name = store, name
+        self._core: Core = store.open(name)
+
+    def inspect(self) -> dict[str, Any]:
+        from everlearn.durable.views import promotion
+
+        core = self._core
+        return {"name": self._name, "step": core.step, "mode": core.mode, "promotion": promotion(core)}
+
+    def learn(self) -> None:
+        self._change("learn")
+
+    def freeze(self) -> None:
+        self._change("frozen")
+
+    def shadow(self) -> None:
+        self._change("shadow")
+
+    def _change(self, mode: str) -> None:
+        if mode != self._core.mode:
+            self._write(self._core.change_mode(mode))
+
+    def demote(self) -> None:
+        self._write(self._core.demote())
+
+    def promotion(self, rule: Mapping[str, Any] | None) -> None:
+        from everlearn.durable.promotion import Rule
+
+        known = Rule.read(rule)
+        entry = self._core.arm(known)
+        self._store.arm(self._name, self._core, entry, known)
+        self._core.apply(entry)
+
+    def _write(self, entry: Entry) -> None:
+        self._store.append_one(self._core.number, entry)
+        self._core.apply(entry)

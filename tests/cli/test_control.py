@@ -1,0 +1,68 @@
+"""``everlearn mode`` and ``everlearn promotion``, on a directory; tests/service has them on a service."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+import everlearn as el
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A directory with one agent, which has learned for a few steps."""
+    given = {"actions": ["slow", "fast"], "observations": ["idle", "busy"], "reward_range": (0, 1), "reward": "given"}
+    with el.live(tmp_path / "machine", **given, seed=1) as agent:
+        for _ in range(3):
+            agent.act()
+            agent.observe("idle", reward=0.5)
+    return str(tmp_path / "machine")
+
+
+def test_a_mode_is_printed_and_changed_once(call, call_json, machine):
+    assert call("mode", machine) == "agent agent: learn, at step 3\n"
+    for _ in range(2):
+        assert call("mode", machine, "shadow") == "agent agent: shadow, at step 3\n"
+    with el.live(machine) as agent:
+        assert agent.mode == "shadow"
+    rows = [
+        row["to"] for row in map(json.loads, call("journal", machine, "--json").splitlines()) if row["kind"] == "mode"
+    ]
+    assert rows == ["shadow"]
+    assert call_json("mode", machine, "frozen") == {"name": "agent", "step": 3, "mode": "frozen", "promotion": None}
+
+
+def test_a_rule_is_set_and_removed(call_json, machine):
+    set_ = call_json("promotion", machine, "--set", "gain=0.05", "--set", "to=learn", "--set", "demote=false")
+    rule = set_["promotion"]["rule"]
+    assert (rule["gain"], rule["to"], rule["demote"]) == (0.05, "learn", False)
+    assert call_json("promotion", machine) == set_
+    assert call_json("promotion", machine, "--remove")["promotion"] is None
+
+
+def test_a_promotion_is_undone(call, call_json, machine):
+    call("mode", machine, "shadow")
+    call("promotion", machine, "--set", "every=60", "--set", "error=0.5")
+    draw = random.Random(1)
+    with el.live(machine) as agent:
+        while agent.mode == "shadow" and agent.step < 2000:
+            action = draw.choice(["slow", "fast"])
+            agent.act()
+            agent.observe(draw.choice(["idle", "busy"]), executed=action, reward=0.75 if action == "fast" else 0.25)
+        assert agent.mode == "frozen"
+    assert call_json("promotion", machine)["promotion"]["in_control"]
+    assert "demoted by an operator" in call("promotion", machine, "--demote")
+    after = call_json("mode", machine)
+    assert (after["mode"], after["promotion"]["armed"]) == ("shadow", False)
+
+
+def test_mistakes(refused, machine):
+    assert refused("mode", machine, "fast") == "MODE: 'fast'; known: learn, frozen, shadow"
+    assert refused("promotion", machine, "--set", "gain=much") == "promotion.gain: 'much'; give a number"
+    assert refused("promotion", machine, "--set", "gain=1", "--remove").startswith("--remove: True; give one of --set,")
+    assert "the agent was never promoted" in refused("promotion", machine, "--demote")
+    assert refused("mode", "http://127.0.0.1:9", "shadow") == "--agent: ''; name the agent of the service"
+    with el.live(machine):
+        assert "has it open" in refused("mode", machine, "shadow")
