@@ -1,4 +1,4 @@
-"""UCRL2 and TSDE written down again from their papers, in plain NumPy, without regard to time or memory."""
+"""UCRL2, TSDE and PSRL written down again from their papers, in plain NumPy, without regard to time or memory."""
 
 from __future__ import annotations
 
@@ -87,9 +87,12 @@ class Tsde:
         if self.k > 1:
             self.q = policy_iteration(*self.draw(self.k, self.counts, self.earned))
 
+    def is_over(self) -> bool:
+        return self.t > self.t_k + self.T or bool((self.counts.sum(axis=2) > 2 * self.before).any())
+
     def best_actions(self, s: int) -> list[int]:
         """All that are optimal: with mean rewards, what was never tried is often equally good."""
-        if self.t > self.t_k + self.T or (self.counts.sum(axis=2) > 2 * self.before).any():
+        if self.is_over():
             self.begin()
         return [self.first] if self.k == 1 else [int(a) for a in np.flatnonzero(self.q[s] > self.q[s].max() - 1e-5)]
 
@@ -97,6 +100,14 @@ class Tsde:
         self.counts[s, a, following] += 1
         self.earned[s, a] += r
         self.t += 1
+
+
+class Psrl(Tsde):
+    """Posterior sampling of Osband, Russo and Van Roy (2013) with the episodes of UCRL2, ended by the last visit."""
+
+    def is_over(self) -> bool:
+        visits = self.counts.sum(axis=2)
+        return bool((visits - self.before >= np.maximum(1, self.before)).any())
 
 
 def policy_iteration(P: np.ndarray, R: np.ndarray) -> np.ndarray:

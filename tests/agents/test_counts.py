@@ -19,7 +19,7 @@ def ring(states: int) -> el.Task:
     return el.mdp([step, step], np.linspace(0, 1, 2 * states).reshape(states, 2), name="ring")
 
 
-@pytest.mark.parametrize("agent", ["ucrl2", "tsde", "imed-rl", "med-rl"])
+@pytest.mark.parametrize("agent", ["ucrl2", "tsde", "psrl", "imed-rl", "med-rl"])
 def test_a_task_too_large_is_refused(agent):
     with pytest.raises(InputError) as caught:
         el.Agent(ring(2739), agent)
@@ -38,7 +38,7 @@ def test_the_largest_fits(agent, tables):
     assert MOST_ENTRIES * 8 * tables < 256e6
 
 
-@pytest.mark.parametrize("agent", ["ucrl2", "tsde", "imed-rl", "med-rl"])
+@pytest.mark.parametrize("agent", ["ucrl2", "tsde", "psrl", "imed-rl", "med-rl"])
 @pytest.mark.parametrize("task", [random_mdp(3, scale=4e6, low=-1e6), "service-station"], ids=["mdp", "raw"])
 def test_counts_are_those_of_what_happened(agent, task):
     one = el.Agent(task, agent, seed=2)

@@ -1,7 +1,8 @@
-"""TSDE against its literal transcription, episodes worked out by hand, and a published regret."""
+"""TSDE and PSRL against their literal transcriptions, episodes worked out by hand, and a published regret."""
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -12,7 +13,8 @@ from everlearn.agents.counts import REWARD
 from everlearn.agents.sampling import fill_log_gamma, normalise
 from everlearn.errors import InputError
 from everlearn.randomness import KEY, WORDS, draw_key, seed_words, stream_of
-from tests.agents.episodic import Tsde
+from tests.agents.episodic import Psrl, Tsde
+from tests.few import few
 from tests.worlds import agent_stream, environment_stream, random_mdp
 
 PRIOR = 1.0
@@ -39,16 +41,17 @@ def model_drawer(seed: int, mean: bool):
     return draw
 
 
+@pytest.mark.parametrize(("name", "form", "episodes"), [("tsde", Tsde, 30), ("psrl", Psrl, 10)])
 @pytest.mark.parametrize("rewards", ["beta", "mean"])
 @pytest.mark.parametrize("task", [random_mdp(1), "riverswim", "service-station"], ids=["mdp", "river", "station"])
-def test_it_is_the_literal_form(task, rewards):
+def test_it_is_the_literal_form(task, rewards, name, form, episodes):
     seed, steps = 3, 600
     given = {"agent.prior": PRIOR, "agent.rewards": rewards, "agent.precision": 1e-7, "agent.sweeps": 100_000}
-    agent = el.Agent(task, "tsde", parameters=given, seed=seed)
+    agent = el.Agent(task, name, parameters=given, seed=seed)
     environment, reward_range = agent.task.start(environment_stream(seed)), agent.task.reward
     states, actions = agent.indexed.states, agent.indexed.actions
     first = agent.task.actions.index(agent.act())
-    literal = Tsde(states, actions, model_drawer(seed, rewards == "mean"), first)
+    literal = form(states, actions, model_drawer(seed, rewards == "mean"), first)
     for t in range(1, steps + 1):
         s = agent.task.states.index(agent.aleatoric_state)
         action = agent.task.actions.index(agent.act())
@@ -57,7 +60,7 @@ def test_it_is_the_literal_form(task, rewards):
         reward = agent.observe(environment.step(agent.task.actions[action]))
         scaled = (reward - reward_range.low) / (reward_range.high - reward_range.low)
         literal.learn(s, action, scaled, agent.task.states.index(agent.aleatoric_state))
-    assert literal.k > 30
+    assert literal.k > episodes
 
 
 def test_episodes_of_a_single_pair_grow_by_one():
@@ -129,6 +132,27 @@ def test_regret_on_riverswim_is_that_of_posterior_sampling():
     result = el.run("riverswim", "tsde", steps=10_000, runs=100, seed=1, parameters={"agent.prior": 1 / 6})
     regret = 10_000 * el.Theory("riverswim").optimal_average_reward - float(np.mean(result.total_reward[:, -1]))
     assert 106 / 2 < regret < 2 * 106
+
+
+def test_episodes_of_psrl_double():
+    # By hand: one step, since the first visit ends it; then a pair that had n visits gets n more.
+    agent = el.Agent(random_mdp(12, states=1, actions=1), "psrl")
+    begun = {1: 1}
+    for t in range(1, 70):
+        agent.observe(0, executed=0)
+        begun.setdefault(int(agent.inspect()["episode"][0]), t + 1)
+    assert list(begun.values()) == [1, 2, 3, 5, 9, 17, 33, 65]
+
+
+@pytest.mark.parametrize("runs", few([40, 200], [40]))
+def test_regret_of_psrl_is_that_of_the_package(runs):
+    # PSRL of statisticalrl_learners 2.2507, with its defaults, on our RiverSwim: 149 +- 15, 40 runs of 10,000 steps.
+    # Its prior counts each next state once.
+    given = {"agent.prior": 1.0}
+    result = el.run("riverswim", "psrl", steps=10_000, runs=runs, seed=1, parameters=given)
+    regret = 10_000 * el.Theory("riverswim").optimal_average_reward - result.total_reward[:, -1]
+    error = math.hypot(15, float(np.std(regret, ddof=1)) / math.sqrt(runs))
+    assert abs(float(np.mean(regret)) - 149) < 3 * error
 
 
 @pytest.mark.parametrize(

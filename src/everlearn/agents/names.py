@@ -13,6 +13,7 @@ AGENTS: dict[str, str] = {
     "q-learning": "everlearn.agents.q_learning:q_learning",
     "ucrl2": "everlearn.agents.ucrl2:ucrl2",
     "tsde": "everlearn.agents.tsde:tsde",
+    "psrl": "everlearn.agents.psrl:psrl",
     "imed-rl": "everlearn.agents.imed_rl:imed_rl",
     "med-rl": "everlearn.agents.med_rl:med_rl",
     "static": "everlearn.agents.static:static",

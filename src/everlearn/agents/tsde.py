@@ -21,6 +21,7 @@ Episode k draws from a separate stream, numbered k.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,6 +177,19 @@ def tsde(
     ([[0.0, 20.0], [0.0, 0.0]], [6.0])
 
     """
+    return posterior_design("tsde", learn, prior, rewards, reward_prior, precision, sweeps)
+
+
+def posterior_design(
+    name: str,
+    learn: Callable[..., None],
+    prior: float,
+    rewards: str,
+    reward_prior: float,
+    precision: float,
+    sweeps: int,
+) -> Design:
+    """Return a design that follows the best policy of a drawn model; ``learn`` decides when an episode ends."""
     check_shape(prior, "agent.prior")
     require(rewards in ("beta", "mean"), "agent.rewards", rewards, "give beta or mean")
     check_shape(reward_prior, "agent.reward_prior")
@@ -183,7 +197,7 @@ def tsde(
     check_sweeps(sweeps)
 
     def build(indexed: IndexedTask) -> Posterior:
-        check_model_size(indexed, "tsde")
+        check_model_size(indexed, name)
         states, actions = indexed.states, indexed.actions
         return Posterior(
             np.zeros((states, actions, 2 * states + NUMBERS)),
@@ -197,4 +211,4 @@ def tsde(
             sweeps,
         )
 
-    return Design(build, act, learn, policy, inspect=inspect, unit=True, plans=True, name="tsde")
+    return Design(build, act, learn, policy, inspect=inspect, unit=True, plans=True, name=name)
