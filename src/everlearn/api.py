@@ -1,4 +1,4 @@
-"""What most people call: run an agent on a task, run an experiment, search for parameters."""
+"""The functions that most users need: run an agent on a task, run an experiment, search for parameters."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def run(
     progress:
         function that is called repeatedly with the number of steps since the last call
     finished:
-        function that is called at the end with an agent that knows what the first run knows, to be inspected; as in
+        function that is called once at the end.  Its argument is an agent with the knowledge of the first run, as in
         ``finished=lambda agent: print(agent.explain())``
 
     Examples
@@ -155,8 +155,8 @@ def experiment(
     Parameters
     ----------
     tasks, agents:
-        one or a list of: names, ``module:attribute``, objects, or mappings with the keys of a spec, as in
-        ``{"name": "growing-horizon", "schedule": ["smooth", "change-points"], "label": "ours"}``
+        one item or a list; an item is a name, ``module:attribute``, an object, or a mapping with the keys of a spec, as
+        in ``{"name": "growing-horizon", "schedule": ["smooth", "change-points"], "label": "ours"}``
     steps, runs, seed:
         number of steps per run, number of independent runs of each agent on each task, and the random seed
     out:

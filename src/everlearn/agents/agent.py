@@ -40,7 +40,7 @@ class Agent:
     agent:
         a design, or the name of one
     schedule:
-        for designs that take one
+        the schedule, for designs that take one
     seed, run:
         random seed and run index; with the same two values, the agent draws the same random numbers as in run ``run``
         of :func:`everlearn.run`
@@ -120,7 +120,7 @@ class Agent:
         return reward
 
     def learned(self, reward: float) -> float:
-        """Return a reward scaled as the design learns from it."""
+        """Return the reward after scaling, as the design learns from it."""
         return self._reward.learned(reward)
 
     def choose(self) -> int:
@@ -134,12 +134,12 @@ class Agent:
         self.t += 1
 
     def remember(self, experience: Experience) -> None:
-        """Update what the design keeps of the past, if it does, without learning; the time stays the same."""
+        """Update the design's own record of the past, if it has one, without learning; t does not change."""
         if self.design.remember is not None:
             self._functions.remember(self.knowledge, experience)
 
     def exchange_memory(self, memory: NDArray[Any] | None = None) -> NDArray[Any] | None:
-        """Return a copy of what the design keeps of the past, if it does, and replace it by another that was kept."""
+        """Return a copy of the design's own record of the past, or None; replace it by ``memory`` if that is passed."""
         if self.design.memory is None:
             return None
         array = stored_arrays(self.knowledge)[self.design.memory]

@@ -1,8 +1,8 @@
 """The design of an agent: data and pure functions.
 
 An agent's knowledge is a NamedTuple of arrays; ``act`` and ``learn`` are functions of it, written in the subset of
-Python that Numba compiles: indices, arithmetic, loops and calls of functions like themselves.  One source serves the
-reference engine, the agent that is driven step by step, and compilation.
+Python that Numba compiles: indices, arithmetic, loops, and calls of functions written in the same subset.  The same
+source is used by the reference engine, by the agent that is driven step by step, and by the compiler.
 """
 
 from __future__ import annotations
@@ -57,10 +57,11 @@ class Design:
     plans:
         whether a step may take long, because it plans over all aleatoric states
     remember, memory:
-        for a design that keeps something of the past besides the aleatoric state.  ``memory`` is the name of the array
-        of its knowledge that holds it, and ``remember(knowledge, experience)`` updates this array as ``learn`` does,
-        without learning.  A durable agent calls it for steps from which nothing is learned, as when it is frozen; it
-        learns from a reward that comes late with the memory of that time, and a rollback does not change the memory
+        for a design that stores something of the past besides the aleatoric state.  ``memory`` is the name of the array
+        in its knowledge that stores it, and ``remember(knowledge, experience)`` updates this array as ``learn`` does,
+        without learning.  A durable agent calls ``remember`` at steps that it does not learn from, for example in
+        frozen mode.  When a late reward arrives, ``learn`` gets the memory of the step that the reward belongs to.  A
+        rollback does not change the memory
     explain:
         ``explain(knowledge, task)`` returns what it has learned as text for a person
     duration:

@@ -1,13 +1,13 @@
 """Freeze what an agent has learned to remember: an aleatoric state with a policy, which theory evaluates exactly.
 
-To answer the questions of a tree, only some numbers of the past are needed (:mod:`everlearn.agents.past`), and these
-can be updated from themselves: the observation three steps ago needs the two after it, and a clock need not count
-beyond the greatest age that is asked about.  They are the state that the agent has learned.
+The questions of a tree need only some of the features (:mod:`everlearn.agents.past`).  These features, with what is
+needed to update them, are the learned state: the observation three steps ago needs the two after it, and a clock need
+not count beyond the greatest age that a question asks about.
 
-The policy is not greedy in the values of one moment.  The agent explores by optimism and holds an action for some
-visits, so the greatest value of a leaf may belong to an action that it is just trying; and where its state says too
-little, it gets on because each action loses value while it does not help, which a frozen greedy policy never does.
-Both are left out by what the agent has done most (:func:`settled_policy`).
+The policy is not the greedy policy of the moment, for two reasons.  The agent explores by optimism and repeats an
+action for some visits, so the greatest value of a leaf may belong to an action that it is only trying.  And where the
+learned state says too little, the agent gets unstuck because an action that does not help loses value; a frozen greedy
+policy repeats it forever.  So :func:`settled_policy` uses the actions that the agent has taken most often.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from everlearn.tasks.task import Task
 from everlearn.tasks.views import seen_through
 
 NEAR = 0.05
-"""The difference of values, in rewards from 0 to 1, up to which an action may be the best of a leaf."""
+"""An action is a candidate for the best of a leaf if its value is within this of the greatest (rewards in [0, 1])."""
 
 REST = 0.02
-"""How often the frozen policy acts as the agent has acted in the leaf so far, instead of by its best action."""
+"""The probability with which the frozen policy draws an action by its past frequency instead of the best action."""
 
 
 class Frozen(NamedTuple):
     """A task seen through the state that an agent has learned, and the agent's policy over it.
 
-    An aleatoric state of ``task`` is a pair: that of the agent's task, and the numbers that the agent remembers.
-    ``policy`` has a row for each pair, as :meth:`everlearn.Theory.average_reward` takes it.
+    An aleatoric state of ``task`` has two parts: that of the agent's task, and the numbers that the agent remembers.
+    ``policy`` has one row per aleatoric state, as :meth:`everlearn.Theory.average_reward` takes it.
     """
 
     task: Task
@@ -48,12 +48,12 @@ class Frozen(NamedTuple):
 
 
 def freeze(agent: Agent) -> Frozen:
-    """Return what an agent ``learned`` has learned as an aleatoric state with a policy.
+    """Return a task whose aleatoric state is what an agent has learned to remember, and the agent's policy over it.
 
     Parameters
     ----------
     agent:
-        an agent ``learned``; it is not changed
+        an agent with the design ``learned``; it is not changed
 
     Examples
     --------
@@ -64,7 +64,7 @@ def freeze(agent: Agent) -> Frozen:
     >>> round(el.Theory(el.freeze(agent).task).distortion(10).value, 6)
     1.0
 
-    After it has learned, its state distorts nothing, and the best policy over it is optimal:
+    After it has learned, the distortion of its state is 0, and the best policy over the state is optimal:
 
     >>> environment = agent.task.start(np.random.default_rng(1))
     >>> for _ in range(8000):
@@ -103,8 +103,8 @@ def _policy(agent: Agent, kept: Kept, task: Task) -> Table:
 def settled_policy(cells: NDArray[Any]) -> Table:
     """Return what an agent has settled on in each of some leaves, given as records.
 
-    That is, with probability 1 - ``REST``, the action that was taken most often, among those whose value is within
-    ``NEAR`` of the greatest; otherwise any action, as often as it was taken.
+    With probability 1 - ``REST``, that is the action taken most often among those whose value is within ``NEAR`` of the
+    greatest; otherwise it is drawn with the frequencies with which the actions were taken.
 
     Examples
     --------

@@ -450,7 +450,7 @@ def learned(
     effect: float = 0.02,
     window: float = 40.0,
 ) -> Design:
-    """Learn what to remember of the past: a tree of questions whose leaves are rows of growing-horizon.
+    """Learn what to remember of the past with decision trees; each leaf is a state of growing-horizon.
 
     Parameters
     ----------

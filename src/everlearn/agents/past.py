@@ -10,13 +10,14 @@ actions         the last ``lags`` actions                                   is i
 changes         the last ``changes`` observations that differ from the      is it v?
                 observation after them: repetitions are skipped
 clocks          for each label, how long ago it was last seen or done       at least n steps ago?
-leads           for each observation, by how much it leads every other      by at least n?
-                since another action was last taken
+leads           for each observation, how much more often it was seen       at least n?
+                than every other, since the last change of action
 ==============  ==========================================================  ==================================
 
-The changes find a cue however long ago it was; clocks find wear and rhythm; leads are the belief of somebody who asks
-the same question again and again.  A task with more than ``MOST_TIMED`` labels has no clocks and no leads, so that a
-step takes a bounded time.  Before the first step, the past consists of the task's first observation and action.
+Changes detect a cue that was seen long ago; clocks detect wear and rhythm; leads approximate the belief of an agent
+that repeats one action to collect evidence.  A task with more than ``MOST_TIMED`` labels has no clocks and no leads, so
+that a step takes a bounded time.  Before the first step, observations, actions and changes have the first label of the
+task, clocks are at their maximum, and leads are 0.
 """
 
 from __future__ import annotations

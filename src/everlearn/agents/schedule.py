@@ -28,7 +28,7 @@ FOREVER = 1 << 62
 """More steps than any run can have."""
 
 Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
-"""A function of t and constants that returns foo1, foo2 and foo4.  Like an agent's functions, Numba must compile it."""
+"""A function of t and constants that returns foo1, foo2 and foo4.  Numba must be able to compile it."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Schedule:
         are constant in the steps t to t + n - 1, and foo4 is 1 in the steps t + 1 to t + n - 1.  It requires
         ``formula``
     monotone:
-        whether foo1 and foo2 each only rise or only fall with t, and foo4 is always 1; then a range of steps is checked
-        by its ends
+        whether foo1 and foo2 are each monotone in t, and foo4 is always 1; only the first and the last step of a range
+        are then checked
     step_weight:
         w in the step size (1 + w tau) / (N + w tau); Line 11 of Algorithm 2 has w = 2
     doubt, rarity:
@@ -121,7 +121,8 @@ def smooth(
     """Grow the horizon at every step and never forget (Section 4.3).
 
     foo1 = horizon_scale t^horizon_power, foo2 = optimism_scale t^optimism_power sqrt(log(2 t^2)), foo3 the growth of
-    foo1, foo4 = 1.  Since foo3(1) = foo1(1), values begin 1 above the clip; unvisited pairs stay there.
+    foo1, foo4 = 1.  Since foo3(1) = foo1(1), values start 1 above the clip; those of unvisited
+    state-action pairs stay there.
 
     Examples
     --------
@@ -216,8 +217,8 @@ def change_points(
 
     The change points are T_0 = 1 and T_k = first growth^(k - 1).  With T the most recent, foo1 = horizon_scale
     T^horizon_power, foo2 = optimism_scale T^optimism_power sqrt(log(2 T^2)), foo3 the growth of foo1, and foo4 is 0 at
-    a change point and 1 elsewhere.  k_0 = 0, so t = 1 is no change point, except that a horizon_scale above 1 is added
-    to the values there.
+    a change point and 1 elsewhere.  In the paper k_0 = 0, so t = 1 is not a change point; but foo3(1) =
+    horizon_scale - 1 is added to the values there.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """``evaluate(DIR, policy)``: what another policy would have earned, from the journal of a durable agent.
 
 Agents act almost deterministically, so importance weights say little: most of them are zero.  The estimate is that of
-:mod:`everlearn.analysis.off_policy`.  It needs each action of the policy to have been tried in the states that matter,
-for whatever reason.  Where one was not, the result is a reason instead of a number.
+:mod:`everlearn.analysis.off_policy`.  It requires that each action of the policy was tried in the states that matter,
+no matter why.  If one was not, there is no estimate, and the result says why.
 """
 
 from __future__ import annotations
@@ -116,8 +116,9 @@ def evaluate(
         a text such as ``0=slow,1=fast:0.5``, a mapping or a table of probabilities; or ``greedy``, the greedy policy of
         the agent as it is now
     setup:
-        instead of a policy: what differs in another setup, such as ``{"schedule": "smooth"}``.  It learns from the
-        first half of the steps, as in ``everlearn.replay``, and its greedy policy is evaluated on the second half
+        changes to the recorded setup, such as ``{"schedule": "smooth"}``, instead of a policy.  An agent with this
+        setup learns from the first half of the steps, as in ``everlearn.replay``, and its greedy policy is evaluated on
+        the second half
     agent:
         the name of the agent, if there are several
     confidence:

@@ -1,4 +1,4 @@
-"""What happened, retold for another setup: the steps of a journal or a log, in the aleatoric states of that setup."""
+"""The steps of a journal or a log, converted to the aleatoric states and rewards of another setup."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A look is a function of the journal between two steps and of the candidate, so that it can be taken by any thread or
 process with a connection of its own, and taken again after a crash.  ``question`` says what is to be looked at,
-``answer`` computes the evidence, and ``entry_of`` returns the row that records it, and what follows from it.
+``answer`` computes the evidence, and ``entry_of`` returns the journal row that records the evidence and its
+consequence: a new candidate, a promotion or a demotion.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Regret_pi(T) = E[sum_{t<T} (lambda_pi - R_{t+1})].  A run gives one value of T l
 each recording time; their mean over runs estimates the regret.  Nothing is smoothed, clipped or replaced by a
 stationary value.
 
-A different quantity, which is not regret: the exact average reward of the policy that was recorded at a time.  It says
+:func:`policy_averages` returns something else: the exact average reward of the policy recorded at each time.  It says
 how well the agent would do if it stopped learning then.
 """
 
@@ -32,8 +32,8 @@ class Regret(NamedTuple):
 
     ``result.plot("regret")`` draws it.
 
-    If bounds of the optimum are all that is known, these are against the lower one, and ``mean_upper`` is the mean
-    against the upper one: the regret lies between them.
+    If only bounds of the optimum are known, these numbers are the regret against the lower bound, and ``mean_upper`` is
+    the mean against the upper bound.  The regret lies between the two.
     """
 
     times: NDArray[np.int64]

@@ -54,7 +54,7 @@ class Replay:
     learned: int  # those that it learned from
     unrewarded: int  # those whose reward has not come
     forbidden: int  # those with an action that the setup does not allow
-    states_changed: int  # in how many steps the aleatoric state is another than the recorded one
+    states_changed: int  # the number of steps whose aleatoric state differs from the recorded one
     rewards: str  # recorded, or computed by the setup
     evaluated: int  # the distinct (state, action, observation), for each of which f and r were evaluated once
     states_seen: int
@@ -96,11 +96,11 @@ def replay(
     out:
         a new directory for the trained agent, from which ``everlearn.live`` resumes; it appears when it is complete
     name:
-        the name of the agent in the journal, if there are several
+        the name of the agent, if the directory has several
     first, last:
         the first and the last step to use; by default all
     progress:
-        called now and then with the number of rows learned from since the last call
+        function that is called repeatedly with the number of rows learned from since the last call
     setup:
         arguments of ``everlearn.live`` that differ from the setup of the journal, such as ``schedule``, ``agent``,
         ``aleatoric`` or ``reward``; for a log, the whole setup
@@ -198,7 +198,7 @@ def _report(source: str, out: Path | None, past: Past, retold: Transitions, core
 
 
 def _states_changed(past: Past, retold: Transitions, task: Task) -> int:
-    """Return in how many steps the state is another than the recorded one."""
+    """Return the number of steps whose aleatoric state differs from the recorded one."""
     codes, sizes = np.unique(retold.states * len(past.task.states) + past.data.states, return_counts=True)
     pairs = zip(*(part.tolist() for part in np.divmod(codes, len(past.task.states))), sizes.tolist(), strict=True)
     return sum(size for new, old, size in pairs if task.states[new] != past.task.states[old])

@@ -1,6 +1,6 @@
-"""The client of the service: it answers in time, retries safely, and acts alone while the service is away.
+"""The client of the service: calls return within a deadline, retries are safe, and a fallback bridges outages.
 
-Every request carries the number of its step, so that it can be repeated without effect.  If the service cannot be
+Every request has the number of its step, so the service recognises a repeated request.  If the service cannot be
 reached within the deadline, ``act`` returns the fallback's action.  Observations made meanwhile are kept in order, and
 sent when the service is back, with the actions that were executed, so that the agent learns from them.
 """
@@ -91,7 +91,7 @@ class Client(Operator):
 
     @property
     def waiting(self) -> int:
-        """The number of buffered observations; ``lost`` is the number of those that will never be sent."""
+        """The number of buffered observations.  ``lost`` is the number of observations that were dropped or refused."""
         return len(self._unsent)
 
     def act(self, *, allowed: Iterable[Label] | None = None) -> Label:
@@ -113,7 +113,7 @@ class Client(Operator):
         duration: float | None = None,
         cost: float | None = None,
     ) -> float | None:
-        """Send an observation; return the reward once it is on the service's disk, or None if it is kept for later.
+        """Send an observation and return its reward; None if the observation was buffered or has no reward yet.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from everlearn.errors import InputError, require
 
 
 class Mode(str):
-    """The mode of an agent, a string; in 0.1 ``mode`` was a method, and a call says what to call now."""
+    """The mode of an agent, a string.  In version 0.1 ``mode`` was a method; calling it raises an error with a hint."""
 
     __slots__ = ()
 
@@ -25,8 +25,8 @@ class Mode(str):
 class Operator:
     """The requests of an operator.
 
-    Rollback, import and deletion carry the version that the agent has when they are called, so that an attempt that is
-    repeated cannot act twice.
+    Requests that roll back, import, delete, demote or set a promotion rule carry the version that the agent has when
+    they are called, so that a repeated request has no second effect.
     """
 
     def __init__(self, url: str, agent: str, *, token: str | None = None, deadline: float = 1.0) -> None:
@@ -50,9 +50,9 @@ class Operator:
 
     @property
     def mode(self) -> str:
-        """The mode of the agent as last heard: ``learn``, ``frozen`` or ``shadow``.  It is requested if it is unknown.
+        """The mode in the last response of the service: ``learn``, ``frozen`` or ``shadow``.
 
-        Every answer to ``act`` and ``step`` has the mode at that step.
+        If there was no response yet, it is requested.  Every response to ``act`` and ``step`` has the mode.
         """
         return Mode(self.inspect()["mode"] if self._mode is None else self._mode)
 
@@ -72,15 +72,15 @@ class Operator:
         self._change_mode("shadow")
 
     def promotion(self, rule: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Set the rule by which the agent in shadow mode takes control, or the same one again; None removes it."""
+        """Set the promotion rule and start it; to restart a rule, set it again.  None removes the rule."""
         return self._change("PUT", "/promotion", {"rule": None if rule is None else dict(rule)})
 
     def demote(self) -> dict[str, Any]:
-        """Return to shadow mode after a promotion; the promotion rule rests until it is set again."""
+        """Return to shadow mode after a promotion, and disarm the promotion rule until it is set again."""
         return self._hear(self._change("POST", "/demote", None))
 
     def report(self) -> dict[str, Any]:
-        """Return how the agent in shadow mode compares with the controller in charge; allow some seconds for it."""
+        """Return how the agent in shadow mode compares with the controller in charge; set a ``deadline`` of seconds."""
         return self._document("GET", "/report")
 
     def reward(self, step: int, reward: float) -> None:
@@ -140,7 +140,7 @@ class Operator:
                 raise
 
     def stay(self, to: str, *, token: str | None = None) -> None:
-        """Cancel a move to another service that was interrupted; that service refuses the move from now on."""
+        """Cancel an interrupted move to another service; that service then refuses the move for good."""
         luggage = bytes(self._request("POST", self._path("/move"), {"to": to}))
         other = Operator(to, self.agent, token=token, deadline=self.deadline)
         try:

@@ -294,7 +294,7 @@ class Core:
         return self.entry(Kind.MODE, self.step, payload=pack_mode(mode, note))
 
     def demote(self) -> Entry:
-        """Return the entry that undoes a promotion: back to shadow mode; the rule rests until it is set again."""
+        """Return the entry that undoes a promotion: back to shadow mode; the rule is disarmed until it is set again."""
         remedy = "the agent was never promoted, so there is nothing to undo; set the mode to shadow, or remove the rule"
         require(self.rule_state.promotions > 0, "mode", self.mode, remedy)
         return self.change_mode("shadow", {"event": "demoted", "reason": "an operator"})

@@ -85,9 +85,9 @@ def live(
     states:
         for ``aleatoric="given"``: the set of states
     start:
-        the aleatoric state before the first observation: for ``last``, an observation or any other label, which is
-        then a state of its own that means that nothing was observed yet; for ``given`` and a table, one of their
-        states, by default the first; a window begins empty
+        the aleatoric state before the first observation.  With ``last``: an observation, or any other label, which is
+        then an additional state for "nothing observed yet".  With ``given`` or a table: one of its states, by default
+        the first.  A window starts empty
     reward:
         ``given`` (the default without a task): you pass the reward to ``observe``; or a table like that of the
         aleatoric state; or a function of (aleatoric state, action, observation)
@@ -100,8 +100,8 @@ def live(
         the least and the greatest duration of a decision, if decisions take different times: you pass the duration to
         ``observe``, and the agent maximises the reward per unit of time
     cost_range, limit:
-        the least and the greatest cost of a decision, and what the average cost may be at most, per step, or per unit
-        of time if there are durations: you pass the cost to ``observe``, and the agent learns to keep the limit
+        the least and the greatest cost of a decision, and the maximum average cost: per step, or per unit of time with
+        ``durations``.  You pass the cost to ``observe``, and the agent learns to stay within the limit
     agent, schedule, parameters, seed:
         as in :class:`everlearn.Agent`
     explore:
@@ -371,7 +371,9 @@ class Live:
                 raise
             self._current = True
             if known is not None and self.core.mode != "shadow":
-                LOG.warning("the promotion rule rests: it begins when the agent changes to shadow mode, by shadow()")
+                LOG.warning(
+                    "the promotion rule is set, and starts when the agent changes to shadow mode, with shadow()"
+                )
 
     def report(self, confidence: float = 0.95) -> ShadowReport:
         """Return how the agent in shadow mode compares with the controller in charge.
@@ -396,8 +398,8 @@ class Live:
         Parameters
         ----------
         log:
-            rows (observation, action) or (observation, action, reward), or a file of such rows: CSV with a header, or
-            JSON lines
+            rows (observation, action) or (observation, action, reward), where the action led to the observation; or a
+            file of such rows, CSV with a header or JSON lines
         start:
             the aleatoric state in which the log begins; by default the present one
 

@@ -1,17 +1,17 @@
 """The promotion rule of an agent in shadow mode: what it demands, when it looks at the evidence, and what it knows.
 
-The agent learns, so its policy changes, and a policy that was chosen by some steps looks better on these than it is.
-Therefore a *candidate* is fixed, the greedy policy of the agent at some step, and only later steps count as evidence
+The agent learns, so its policy changes.  A policy looks better than it is on the steps that it was learned from.  So
+the rule fixes a *candidate*, the greedy policy of the agent at one step, and only later steps count as evidence
 for it.  The rule looks at the evidence again and again.  Look i at candidate j uses a lower bound that is wrong with
 probability at most
 
-    error / (j (j + 1) i (i + 1)),
+    error / (j (j + 1) i (i + 1)).
 
-and these add up to no more than ``error`` over all looks at all candidates.  So a wrong promotion has at most that
-probability, however long the rule waits, and whatever decides when candidates are replaced.
+The sum over all looks at all candidates is at most ``error``.  So the probability of a wrong promotion is at most
+``error``, no matter how long the rule waits and when candidates are replaced.
 
-Every event is a row of the journal of kind mode with a note, and changes the :class:`RuleState`, which is a part of
-every snapshot.  Nothing is looked at twice: after a crash, the same look has the same number.
+Every event is a journal row of kind mode with a note.  It changes the :class:`RuleState`, which is part of every
+snapshot.  If a crash interrupts a look, the look is taken again with the same number, so it counts only once.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Rule:
     gain:
         the lower bound of the gain per step over the controller in charge must exceed this
     steps, hours:
-        for so many steps, and for so long, at every look
+        the lower bound must have exceeded ``gain`` at every look for at least this many steps and this many hours
     every:
-        the number of steps between looks; from the eleventh on, the evidence grows by a tenth from look to look
+        the number of steps between looks; after the tenth look, each look waits for 10 percent more steps of evidence
     error:
-        the probability of a wrong promotion, over all looks together
+        the largest acceptable probability of a wrong promotion, over all looks together
     to:
-        the mode that the agent changes to: ``frozen`` (the policy that was judged) or ``learn`` (it explores)
+        the mode after the promotion: ``frozen`` (act greedily, do not learn) or ``learn`` (explore and learn)
     demote:
         whether the agent returns to shadow mode if it turns out to earn less than the controller did
 

@@ -74,8 +74,8 @@ class Result:
     """The number of pairs of a memory and an aleatoric state that the compiled engine expanded."""
     references: Mapping[str, float]
     """Known average rewards by name: those in ``Task.references``, and those of the best policies if they can be
-    computed in a few seconds (see :mod:`everlearn.theory.known`).  They are computed on first use.  Bounds of a hidden
-    task that have not met may be wider than those of :class:`everlearn.Theory`, which works on them for longer."""
+    computed in a few seconds (see :mod:`everlearn.theory.known`).  They are computed on first use.  If the memory is
+    hidden and the bounds have not met, :class:`everlearn.Theory` may find narrower ones, because it computes longer."""
     seconds: float
     version: str = field(default=__version__)
     platform: Platform = field(default_factory=Platform.here)
@@ -216,8 +216,9 @@ class Result:
         Parameters
         ----------
         measure:
-            ``average reward``, with lines for all references or the one named; or ``regret`` against the optimum over
-            all policies or the reference given, with its interval (:func:`everlearn.regret` returns the numbers)
+            ``average reward``, with a line for each reference, or for ``reference`` only; or ``regret`` with its
+            interval, against ``reference``, by default the optimum over all policies (:func:`everlearn.regret` returns
+            the numbers)
         reference:
             the name of a reference; for regret also an average reward
         axes:

@@ -1,7 +1,7 @@
 """Save and load results: one npz file of arrays and a JSON text, with a schema version and no pickle.
 
 The entry ``result.json`` (as bytes) holds ``schema`` and every field that is not an array; each array has an entry.
-Floats in the JSON read back to the last bit.
+Floats in the JSON are restored exactly.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def change_mode(agents: Agents, name: str, mode: str, expected: str | None = Non
 
 
 def demote(agents: Agents, name: str, expected: str | None = None) -> dict[str, Any]:
-    """Undo a promotion: back to shadow mode, and the rule rests until it is set again."""
+    """Undo a promotion: back to shadow mode, and the rule is disarmed until it is set again."""
     core = agents.core(name)
     _write(agents, core, core.demote(), expected)
     return inspect(agents, name)

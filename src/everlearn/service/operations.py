@@ -157,7 +157,7 @@ def _entry(agents: Agents, core: Core, body: ObserveIn) -> Entry:
     """Return the entry of the step that is due; nothing of it is done yet."""
     pending = core.agent.pending is not None
     if pending and (None if body.allowed is None else mask_of(core.agent, as_label(body.allowed))) != core.asked:
-        raise Asked(core, "give the same with observe")
+        raise Asked(core, "pass the same set with observe")
     _propose(agents, core, body.allowed)
     return core.prepare(*_outcome(body))
 

@@ -1,8 +1,8 @@
 """Promotion rules in the service: looks at the evidence, and reports, are computed outside the committer's thread.
 
 A look or a report reads the journal through a connection of its own, in a process of the sandbox, with its limits on
-time and memory.  So no other agent waits for it.  The row that records a look is written by the committer, if the
-agent's rule still asks the same question.
+time and memory.  So no other agent waits for it.  The committer writes the row that records a look, unless the rule
+or the mode of the agent has changed meanwhile.
 """
 
 from __future__ import annotations

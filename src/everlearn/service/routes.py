@@ -228,7 +228,7 @@ class Routes:
         return await self._change("promotion rule set", call, lambda agents: management.arm(agents, *given))
 
     async def demote(self, call: Call) -> Response:
-        """Return to shadow mode; the promotion rule rests until it is set again."""
+        """Return to shadow mode; the promotion rule is disarmed until it is set again."""
         given = (call.name, call.expected)
         return await self._change("agent demoted", call, lambda agents: management.demote(agents, *given))
 

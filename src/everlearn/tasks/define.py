@@ -72,12 +72,12 @@ class Definition:
 
     @property
     def reward(self) -> Part:
-        """A decorator for the reward, a function of (aleatoric state, action, observation); afterwards r itself."""
+        """The reward function r(s, action, observation).  To define it, use this as a decorator: ``@name.reward``."""
         return Part(self, "reward", self._take_reward)
 
     @property
     def aleatoric(self) -> Part:
-        """A decorator of f, as in ``@name.aleatoric(start)``; afterwards the aleatoric state itself."""
+        """The aleatoric state.  To define it, use this as a decorator of f: ``@name.aleatoric(start)``."""
         return Part(self, "aleatoric", self._take_aleatoric)
 
     def _take_reward(self, *given: Any) -> Any:
@@ -123,7 +123,7 @@ class Definition:
 
 
 class Part:
-    """The reward or the aleatoric state of a definition: first a decorator, afterwards what was decorated."""
+    """The reward or the aleatoric state of a definition: a decorator that sets it, and a proxy for its value."""
 
     def __init__(self, definition: Definition, name: str, take: Callable[..., Any]) -> None:
         self._definition, self._name, self._take = definition, name, take

@@ -140,7 +140,7 @@ def _nothing(_maze: Maze, _place: Place) -> str:
 
 
 def cheese_maze() -> Task:
-    """Find the cheese in a maze of which only the walls at hand are seen; many places look alike (McCallum).
+    """Find the cheese in a maze where only the adjacent walls are visible; many places look alike (McCallum).
 
     A step costs 1, running into a wall 10, and the cheese is worth 10.  Then the agent is put at another place, each
     equally likely, and sees the walls there.
@@ -156,7 +156,7 @@ def cheese_maze() -> Task:
         {"cheese": 10.0, "bump": -10.0},
         -1.0,
         name="cheese-maze",
-        summary="find the cheese in a maze of which only the walls at hand are seen",
+        summary="find the cheese in a maze where only the adjacent walls are visible",
         source="McCallum (1993), with the rewards of Veness et al. (2011)",
     )
 

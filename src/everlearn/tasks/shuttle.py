@@ -62,7 +62,7 @@ REWARDS = {DELIVERED: 10.0, CRASHED: -3.0}
 
 
 def shuttle() -> Task:
-    """Carry supplies between two space stations: back into the one that was not visited last, and do not run into one.
+    """Carry supplies between two space stations: dock backwards at the one not visited last, and do not crash into one.
 
     A delivery earns 10 and running into a station costs 3.  A station ahead is seen from outside it, and from space
     with probability 0.7; the dock is seen from within.  Whether a station is the one that was visited last is seen

@@ -1,4 +1,4 @@
-"""The task: an environment, the aleatoric state through which it is seen, and the reward (Section 1.3)."""
+"""The task: an environment, an aleatoric state and a reward (Section 1.3)."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Task:
     model:
         the environment, if its transition probabilities are known
     environment:
-        a function that returns an environment, if they are not known. A task with neither can be used only with an
-        agent that you drive yourself
+        a function that returns an environment, if the probabilities are not known. A task with neither a model nor an
+        environment can be used only with an agent that you drive yourself
     name, summary, source:
         its name, a one-line summary, and where it comes from
     arrays:
@@ -87,7 +87,7 @@ class Task:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     references: Mapping[str, float] = field(default_factory=dict)
     identity: str | None = field(default=None, init=False, repr=False, compare=False)
-    """A text that only equal tasks have, if everlearn made the whole task from a name; a changed copy has none."""
+    """Identifies a task that everlearn made from a name: equal only for equal tasks, None for a changed copy."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "actions", check_labels(self.actions, "actions"))
@@ -115,7 +115,7 @@ class Task:
 
     @property
     def hidden(self) -> bool:
-        """Whether the environment has a memory that observations leave open."""
+        """Whether the environment has a memory that actions and observations do not determine."""
         return self.model is not None and self.model.hidden
 
     @property

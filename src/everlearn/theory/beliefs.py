@@ -1,23 +1,25 @@
-"""The optimum over histories if the memory is hidden: a certified interval, and a policy that attains its lower end.
+"""The optimum over all policies if the memory is hidden: a certified interval, and a policy that attains its lower end.
 
 After a history the memory is not known; what is known is the *belief*, its distribution.  Beliefs are a Markov state,
 but there may be infinitely many.  Three quantities are computed instead:
 
-- The *clairvoyant* optimum: the best average reward of who sees the memory.  It is a first upper bound.
-- A better one from a finite set of beliefs (Lovejoy, 1991; for average rewards Yu and Bertsekas, 2004).  If a step
-  leads to a belief outside the set, it is a mean of beliefs of the set: b = sum_i w_i b_i.  Suppose that somebody
-  then draws i with probability w_i, the memory from b_i, and tells i.  The memory has distribution b as before, and the
-  agent knows more, so that the best average reward cannot be less.  Now only beliefs of the set occur: it is a finite
-  Markov decision process, solved like any other.  With the beliefs of certainty alone it is the clairvoyant's.
-- A lower bound: a *controller*, whose state is a belief of the set.  It does what is best there in that process, and
-  after each observation moves to the belief of the set that is nearest.  That is a policy that can be run, and its
-  average reward is exact: it is a chain on pairs of a memory and a state of the controller.
+- The *clairvoyant* optimum: the best average reward of a policy that sees the memory.  It is a first upper bound.
+- A tighter upper bound from a finite set of beliefs (Lovejoy, 1991; for average rewards Yu and Bertsekas, 2004).  A
+  belief b outside the set is written as a mixture of beliefs in the set: b = sum_i w_i b_i.  Suppose that i is drawn
+  with probability w_i, the memory is drawn from b_i, and the agent is told i.  The memory still has distribution b, but
+  the agent knows more, so its best average reward cannot be lower.  In this relaxed problem only beliefs in the set
+  occur, so it is a finite Markov decision process, and is solved like any other.  If the set has only the beliefs that
+  are certain of one memory, the bound is the clairvoyant optimum.
+- A lower bound: the average reward of a *controller*, whose state is a belief in the set.  It takes the best action of
+  the relaxed problem there, and after each observation moves to the nearest belief in the set.  This policy can be run.
+  The memory and the state of the controller form a Markov chain, so its average reward is exact.
 
-The set grows by the beliefs outside it to which the best policy leads most often.  If there are none, the bounds meet.
-How far it grows is decided by counts and never by the clock, so that the answer is the same everywhere.
+The beliefs outside the set that the best policy reaches most often are added to it.  If there are none, the bounds
+meet.  The number of operations limits the size of the set, and time does not, so the result is the same everywhere.
 
-The mean that is used has one belief c of the set as large a share as possible, and the beliefs of certainty the rest;
-of all c, that which makes the mean least.  Pairs of the same memory whose rewards and successors are alike are one.
+Of all mixtures, the one used gives one belief c in the set the largest possible weight, and the certain beliefs the
+rest; c is the belief that makes the resulting value lowest.  Pairs with the same memory, equal rewards and equivalent
+successors are merged.
 """
 
 from __future__ import annotations

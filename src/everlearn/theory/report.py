@@ -127,9 +127,8 @@ class Theory:
     def optimum(self) -> Optimum | Bracket:
         """The optimum over all policies, lambda_*, with certified bounds and a policy that attains the lower bound.
 
-        If the memory is hidden, these are the policies that depend on observations and actions alone, and only the
-        bounds are known.  Where they have not met, they may be narrower than those that a result shows, for which less
-        is computed.
+        If the memory is hidden, only policies that depend on observations and actions count, and only bounds are known.
+        Bounds that have not met may be narrower than those in ``Result.references``, which stop earlier.
         """
         if not self.task.hidden:
             return self.clairvoyant
@@ -211,7 +210,7 @@ class Theory:
         return self._policies[key]
 
     def policy_over_pairs(self, table: Table) -> PolicyTheory:
-        """Return the theory of a policy over pairs: ``table`` has one row of action probabilities per pair."""
+        """Return the exact quantities of a policy over pairs; ``table`` has a row of action probabilities per pair."""
         shape = (self.pairs.size, len(self.task.actions))
         fits = np.shape(table) == shape and np.allclose(np.sum(table, axis=1), 1, rtol=0, atol=1e-9)
         require(fits, "policy", np.shape(table), f"give probabilities of shape {shape}, each row summing to one")
@@ -330,7 +329,7 @@ class Theory:
     def optimum_to_dict(self) -> dict[str, Any]:
         """Return a JSON document of the optimum over all policies only, for large tasks.
 
-        If the memory is hidden, it is a mapping with ``lower`` and ``upper``.
+        If the memory is hidden, ``optimal_average_reward`` in it is a mapping with ``lower`` and ``upper``.
         """
         best = self.optimum
         size = {"task": self.task.name, "memory_states": self.pairs.memories, "pairs": self.pairs.size}

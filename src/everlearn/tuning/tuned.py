@@ -3,7 +3,7 @@
 ::
 
     tuned.toml    the agent with the best settings, for the spec of an experiment
-    tried.parquet every candidate at the end of every rung, and in the final, by task
+    tried.parquet every candidate at the end of every rung (round of the search) and in the final, by task
     tried.png     the same as a figure; also tried.svg
     rungs/        one experiment per rung, with the new runs of that rung
     final/        the experiment whose runs were not used to choose
