@@ -128,6 +128,56 @@ def test_a_kill_at_any_moment_leaves_one_owner(start, tmp_path, killed):
     assert names_in(first.directory) == []
 
 
+def assert_moving(service: Service, name: str) -> None:
+    """Whatever would use an agent is refused: another service may own it already."""
+    for path, body in (("act", None), ("observe", {"step": 1, "observation": "arrival"})):
+        reply = service.call("POST", f"/v1/agents/{name}/{path}", body)
+        assert (reply.status, reply.json["error"]) == (503, "moving"), reply
+    assert service.call("GET", "/v1/agents").json["agents"][0]["quarantined"] is None  # it is not even kept
+
+
+FAILING = """
+import everlearn.durable.moving as m
+from everlearn.durable.core import Core
+from everlearn.errors import LiveError
+def fail(*given): raise LiveError("it fails")
+"""
+FAILURES = {"none": "", "pack": f"{FAILING}m.pack = fail\n", "work": f"{FAILING}Core.require_working = fail\n"}
+"""Python with which a repeated move fails at another moment."""
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_no_request_serves_an_agent_again_whose_move_was_interrupted(start, tmp_path, failure):
+    first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
+    first.create("a", STATION)
+    luggage = begin(first, "a", second.url)
+    assert arrive(second, "a", luggage).json["new"]
+    if failure != "none":
+        first.stop()
+        first = start(directory=tmp_path / "first", before=FAILURES[failure])
+    others = ["http://127.0.0.1:9", f"{second.url}/", "shard-0", *([] if failure == "none" else [second.url])]
+    for to in others:
+        assert first.call("POST", "/v1/agents/a/move", {"to": to}).status in (422, 503)
+        assert_moving(first, "a")
+    for method, path in (("DELETE", "?confirm=a"), ("GET", ""), ("GET", "/state"), ("POST", "/freeze")):
+        first.call(method, f"/v1/agents/a{path}")
+        assert_moving(first, "a")
+    assert first.call("POST", "/v1/agents", {"name": "a", "setup": STATION}).status >= 400
+    assert_moving(first, "a")
+    first.post("/v1/agents/a/moved", {"move": json.loads(luggage)["move"]})
+    assert second.post("/v1/agents/a/act")["step"] == 1
+
+
+def test_a_move_that_fails_after_it_was_noted_is_begun(start, tmp_path):
+    """What is on disk counts: else the agent would be used until the next start, and then no more."""
+    first = start(directory=tmp_path / "first", before=FAILURES["pack"])
+    first.create("a", STATION)
+    assert first.call("POST", "/v1/agents/a/move", {"to": "http://127.0.0.1:9"}).status == 503
+    assert_moving(first, "a")
+    first.call("DELETE", "/v1/agents/a/move")
+    assert first.post("/v1/agents/a/act")["step"] == 1
+
+
 def test_a_late_duplicate_brings_nothing_back(start, tmp_path):
     first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
     first.create("a", STATION)
@@ -275,6 +325,17 @@ class TestBetweenShards:
             assert service.call("GET", f"/v1/agents/{first}").status == 200
             assert service.call("GET", f"/v1/agents/{second}").status == 404
         service.create(second, STATION)
+
+    def test_another_shard_does_not_bring_back_an_agent_that_is_moving(self, start):
+        service = start("--shards", "3")
+        service.create("a", STATION)
+        here = shard_of(service, "a")
+        begin(service, "a", f"shard-{(here + 1) % 3}")
+        assert service.call("POST", "/v1/agents/a/move", {"shard": (here + 2) % 3}).status == 422
+        assert_moving(service, "a")
+        assert service.call("POST", "/v1/agents/a/move", {"shard": here}).json["error"] == "moving"
+        move(service, "a", (here + 1) % 3)
+        assert service.post("/v1/agents/a/act")["step"] == 1
 
     def test_a_shard_that_there_is_not_is_refused(self, start):
         service = start("--shards", "2")

@@ -86,10 +86,10 @@ class Agents:
 
         One that is being moved is returned only if ``leaving`` is set.
         """
+        if name in self.leaving and not leaving:
+            raise Moving(f"the agent {name} is being moved to {self.leaving[name]['to']}; come again")
         if name not in self.cores:
             self.require_here(name)
-            if name in self.leaving and not leaving:
-                raise Moving(f"the agent {name} is being moved to {self.leaving[name]['to']}; come again")
             self._take(name)
         return self.cores[name]
 
@@ -123,10 +123,10 @@ class Agents:
         self.placed(luggage.name, "")
         return True
 
-    def leave(self, name: str, note: dict[str, Any]) -> None:
-        """Let nobody use an agent that is to move."""
-        self.leaving[name] = note
-        self._changed.discard(self.cores.pop(name))
+    def drop_leaving(self, name: str) -> None:
+        """Keep no agent that is being moved: another store may own it already."""
+        if name in self.leaving and (core := self.cores.pop(name, None)) is not None:
+            self._changed.discard(core)
 
     def _require_room(self) -> None:
         if len(self.names) >= self.limits.agents:

@@ -118,12 +118,13 @@ def begin(agents: Agents, name: str, to: str) -> bytes:
     if to.startswith("shard-"):
         remedy = f"there are shard-0 to shard-{agents.shards - 1}" if agents.shards else "this service has no shards"
         require(int(to.removeprefix("shard-")) < agents.shards, "to", to, remedy)
-    core = agents.core(name, leaving=True)
-    core.require_working()
-    note = moving.begin(agents.store, name, to)
-    luggage = moving.pack(agents.store, name, core, note["move"])
-    agents.leave(name, note)
-    return luggage.to_bytes()
+    try:
+        core = agents.core(name, leaving=True)
+        core.require_working()
+        note = agents.leaving[name] = moving.begin(agents.store, name, to)
+        return moving.pack(agents.store, name, core, note["move"]).to_bytes()
+    finally:
+        agents.drop_leaving(name)
 
 
 def cancel(agents: Agents, name: str) -> None:
