@@ -13,10 +13,13 @@ from typing import Any
 import pytest
 
 import everlearn as el
+from everlearn.durable import moving, notes
 from everlearn.durable.checking import check
 from everlearn.durable.database import errors
 from everlearn.durable.repair import PAGE, repair
-from everlearn.errors import Corrupt, EverlearnError, LiveError
+from everlearn.durable.setup import make_setup
+from everlearn.durable.store import Store
+from everlearn.errors import Corrupt, EverlearnError, InputError, LiveError
 from tests.durable.worlds import advance, whole
 from tests.few import few
 
@@ -374,9 +377,6 @@ def test_a_database_that_is_gone_is_not_begun_anew_beside_its_log(crashed, tmp_p
 
 
 def test_one_damaged_agent_does_not_take_others_along(tmp_path):
-    from everlearn.durable.setup import make_setup
-    from everlearn.durable.store import Store
-
     with Store(tmp_path) as store:
         for name in ("one", "other"):
             core = store.create(name, make_setup(**SETUP))
@@ -390,6 +390,56 @@ def test_one_damaged_agent_does_not_take_others_along(tmp_path):
         with pytest.raises(Corrupt):
             store.open("one")
     assert [agent["step"] for agent in repair(tmp_path)["agents"]] == [0, 1]
+
+
+DAMAGED_NOTES = {
+    "value": "value = replace(value, '9', '8')",
+    "type of the value": "value = CAST(value AS BLOB)",
+    "text of the value": "value = CAST(value || x'ff' AS TEXT)",
+    "type of the key": "key = CAST(key AS BLOB)",
+    "name in the key": "key = 'leaving agent onf'",
+    "kind in the key": "key = 'lfaving agent one'",
+    "text of the key": "key = CAST(key || x'ff' AS TEXT)",
+}
+
+
+@pytest.mark.parametrize("part", DAMAGED_NOTES)
+def test_a_damaged_note_concerns_its_agent_alone_which_stays_unused(tmp_path, part):
+    """The agent may belong to another store already: neither the damage nor a repair may give it back."""
+    with Store(tmp_path) as store:
+        for name in ("one", "other"):
+            store.create(name, make_setup(**SETUP))
+        note = moving.begin(store, "one", "http://127.0.0.1:9999")
+    assert check(tmp_path).sound
+    execute(tmp_path, f"UPDATE meta SET {DAMAGED_NOTES[part]} WHERE key = 'leaving agent one'")
+    found = check(tmp_path)
+    assert [damage.table for damage in found.findings if "is damaged" in damage.what] == ["meta"]
+    for _ in range(2):
+        with Store(tmp_path) as store:
+            assert store.open("other").step == 0
+            with pytest.raises(LiveError, match="is being moved"):
+                store.open("one")
+            with pytest.raises(InputError, match="is being moved"):
+                moving.begin(store, "one", "http://127.0.0.1:1")
+            kept = notes.read(store, notes.LEAVING)["one"]
+        lost = part in ("value", "text of the value")
+        assert kept == (notes.LOST if lost else note)
+        if not check(tmp_path).sound:
+            assert repair(tmp_path)["damaged_notes"] == (["leaving agent one"] if lost else [])
+    assert check(tmp_path).sound
+    with Store(tmp_path) as store:
+        moving.cancel(store, "one")
+        assert store.open("one").step == 0
+
+
+@pytest.mark.parametrize("part", ["value", "type of the value"])
+def test_a_damaged_note_that_must_be_read_is_refused(tmp_path, part):
+    with Store(tmp_path) as store:
+        moving.refuse(store, "one", "9" * 32)
+    execute(tmp_path, f"UPDATE meta SET {DAMAGED_NOTES[part]} WHERE key = 'arrivals agent one'")
+    with Store(tmp_path) as store, pytest.raises(Corrupt, match="arrivals agent one"):
+        moving.Arrivals.of(store, "one")
+    assert repair(tmp_path)["damaged_notes"] == (["arrivals agent one"] if part == "value" else [])
 
 
 @pytest.mark.parametrize("change", ["seq = 'x'", "\"check\" = 'x'", "payload = 'x'", "at = 'x'"])
@@ -427,9 +477,6 @@ def test_a_damaged_change_is_damage(tmp_path, payload):
 
 
 def test_every_agent_is_checked_whatever_is_found_at_others(tmp_path):
-    from everlearn.durable.setup import make_setup
-    from everlearn.durable.store import Store
-
     with Store(tmp_path) as store:
         for name in ("one", "other"):
             core = store.create(name, make_setup(**SETUP))

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from everlearn.client.operator import Operator
 from everlearn.durable import layout, moving
 from everlearn.durable.checking import check
 from everlearn.durable.layout import shard_directory, stores_of
+from everlearn.durable.repair import repair
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import LiveError
@@ -176,6 +178,42 @@ def test_a_move_that_fails_after_it_was_noted_is_begun(start, tmp_path):
     assert_moving(first, "a")
     first.call("DELETE", "/v1/agents/a/move")
     assert first.post("/v1/agents/a/act")["step"] == 1
+
+
+def damage_note(service: Service, key: str) -> None:
+    """Change one character of a note, in whichever shard it is."""
+    for store in stores_of(service.directory):
+        with closing(sqlite3.connect(store / "everlearn.db", isolation_level=None)) as connection:
+            connection.execute("UPDATE meta SET value = replace(value, 'http', 'hftp') WHERE key = ?", (key,))
+
+
+@pytest.mark.parametrize("options", [(), ("--shards", "2")])
+def test_a_damaged_note_about_one_agent_leaves_the_others_served(start, tmp_path, options):
+    other = start(directory=tmp_path / "other")
+    service = start(*options, directory=tmp_path / "first")
+    for name in ("a", "b", "c"):
+        service.create(name, STATION)
+    begin(service, "a", other.url)
+    move(service, "b", other.url)
+    service.stop()
+    for key in ("leaving agent a", "moved agent b"):
+        damage_note(service, key)
+    assert [finding.agent for finding in check(service.directory).findings] in (["a", "b"], ["b", "a"])
+    for damaged in (2, 0):  # the second time after a repair
+        service = start(*options, directory=service.directory)
+        assert service.call("GET", "/readyz").json.get("damaged_notes", 0) == damaged
+        assert_moving(service, "a")
+        assert service.call("POST", "/v1/agents/b/act").json["error"] == "moving"
+        assert service.call("POST", "/v1/agents", {"name": "b", "setup": STATION}).json["error"] == "moving"
+        assert service.call("POST", "/v1/agents/a/move", {"to": other.url}).status == 422  # a new move might make two
+        assert service.post("/v1/agents/c/act")["step"] == 1
+        if damaged:
+            service.stop()
+            for store in stores_of(service.directory):
+                repair(store)
+            assert sound(service)
+    service.call("DELETE", "/v1/agents/a/move")
+    assert service.post("/v1/agents/a/act")["step"] == 1
 
 
 def test_a_late_duplicate_brings_nothing_back(start, tmp_path):

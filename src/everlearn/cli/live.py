@@ -118,6 +118,8 @@ def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
             typer.echo(f"agent {agent['name']}: saved up to step {agent['step']:,}{lost}")
         for name in repaired["lost_agents"]:
             typer.echo(f"agent {name}: lost")
+        for key in repaired["damaged_notes"]:
+            typer.echo(f"note {key!r}: lost; an agent that was leaving stays unused until its move is cancelled")
 
 
 def _print_agents(agents: list[dict[str, Any]]) -> None:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from everlearn.durable import heads
+from everlearn.durable import heads, notes
 from everlearn.durable.database import (
     FILE,
     PATIENCE,
@@ -142,6 +142,7 @@ def _report(path: Path, connection: sqlite3.Connection, in_use: bool, replay: bo
     connection.execute("BEGIN")  # everything is read as of one moment, though another process may be writing
     try:
         checker.check_structure()
+        checker.check_notes()
         checker.check_agents()
     except UNREADABLE as error:
         checker.note(f"cannot be read ({_line(error)})")
@@ -184,6 +185,14 @@ class Checker:
             self.note(f"schema version {version}, this everlearn reads {SCHEMA}", "meta")
         elif version >= heads.SINCE and read_meta(self.connection, "shape") != shape(self.connection):
             self.note("the declaration of a table is damaged")
+
+    def check_notes(self) -> None:
+        """Check the notes about agents that come and go."""
+        found, unreadable = notes.scan(self.connection)
+        for note in [note for note in found if not note.whole][:MOST_LISTED]:
+            self.note(f"the row {note.key!r} is damaged", "meta", note.name or None)
+        if unreadable is not None:
+            self.note(f"cannot be read ({_line(unreadable)})", "meta")
 
     def check_agents(self) -> None:
         """Check each agent, whatever is found at others."""

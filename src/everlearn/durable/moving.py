@@ -131,7 +131,7 @@ def _row(values: list[Any]) -> Entry:
 
 def begin(store: Store, name: str, to: str) -> dict[str, Any]:
     """Write down where an agent is to go; return the note, the same if it was written already."""
-    leaving = notes.of(store, LEAVING, name)
+    leaving = notes.read(store, LEAVING).get(name)
     if leaving is None:
         store.enrolled(name)
         leaving = {"to": to, "move": secrets.token_hex(16)}

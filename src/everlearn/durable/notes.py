@@ -6,11 +6,13 @@ See :mod:`everlearn.durable.moving`.
 from __future__ import annotations
 
 import json
+import sqlite3
 import zlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from everlearn.durable import database
+from everlearn.durable import database, heads
+from everlearn.durable.records import read_rows
 from everlearn.errors import Corrupt
 
 if TYPE_CHECKING:
@@ -20,24 +22,72 @@ LEAVING, MOVED, ARRIVALS = KINDS = ("leaving", "moved", "arrivals")
 """Where an agent is to go, where it went, and the numbers of the moves that have arrived or were refused."""
 
 
+UNKNOWN = "an unknown place, since the note of it is damaged"
+LOST: dict[str, Any] = {"to": UNKNOWN, "move": ""}
+"""What stands for a damaged note of where an agent goes or went: it is not here, and nobody can complete its move."""
+
+_OTHERS = ("schema", "everlearn", "shape", heads.WITHOUT)
+"""How the keys of all other rows of the table begin."""
+
+_ROWS = "SELECT typeof(key), typeof(value), CAST(key AS BLOB), CAST(value AS BLOB) FROM meta"
+
+
+class Note(NamedTuple):
+    """A note as it was found."""
+
+    key: str
+    kind: str  # empty if it cannot be known
+    name: str
+    document: dict[str, Any] | None  # None if it is damaged
+    whole: bool  # whether the row is as it was written
+
+
+def scan(connection: sqlite3.Connection) -> tuple[list[Note], Exception | None]:
+    """Return all notes, damaged or not, and the error if not all rows could be read.
+
+    A row whose key is damaged is a note as well.  The seal tells of which agent, if its value is undamaged.
+    """
+    rows, unreadable = read_rows(connection, _ROWS)
+    found = []
+    for *types, key, value in rows:
+        key, value = (str(part or b"", errors="replace") for part in (key, value))
+        if not key.startswith(_OTHERS):
+            found.append(_note(connection, key, value, types == ["text", "text"]))
+    return found, unreadable
+
+
+def _note(connection: sqlite3.Connection, key: str, value: str, typed: bool) -> Note:
+    seal, _, text = value.partition(" ")
+    kind, _, name = key.partition(" agent ")
+    kind = kind if kind in KINDS else ""
+    if kind and seal == _seal(key, text):
+        return Note(key, kind, name, json.loads(text), typed)
+    for (other,) in read_rows(connection, "SELECT name FROM agents")[0]:
+        for each in KINDS:
+            if seal == _seal(f"{each} agent {other}", text):
+                return Note(key, each, other, json.loads(text), False)
+    return Note(key, kind, name, None, False)
+
+
 def read(reader: Reader, kind: str) -> dict[str, dict[str, Any]]:
-    """Return all notes of a kind, by the names of agents."""
-    query = "SELECT key, value FROM meta WHERE key >= ? AND key < ?"
-    with database.errors(reader.path):
-        rows = reader.connection.execute(query, (f"{kind} agent ", f"{kind} agent!")).fetchall()
-    return {key.removeprefix(f"{kind} agent "): _opened(reader, key, value) for key, value in rows}
+    """Return all notes of where agents go or went, by the names of agents; :data:`LOST` where one is damaged."""
+    found, unreadable = scan(reader.connection)
+    if unreadable is not None:
+        with database.errors(reader.path):
+            raise unreadable
+    return {note.name: note.document or LOST for note in found if note.kind == kind}
 
 
 def of(reader: Reader, kind: str, name: str) -> dict[str, Any] | None:
-    """Return the note of a kind about an agent, if there is one."""
+    """Return the note of a kind about an agent, if there is one; raise if it is damaged."""
     key = f"{kind} agent {name}"
     with database.errors(reader.path):
-        value = database.read_meta(reader.connection, key)
-    return None if value is None else _opened(reader, key, value)
+        row = reader.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return None if row is None else _opened(reader, key, row[0])
 
 
-def _opened(reader: Reader, key: str, value: str) -> dict[str, Any]:
-    seal, _, text = value.partition(" ")
+def _opened(reader: Reader, key: str, value: object) -> dict[str, Any]:
+    seal, _, text = value.partition(" ") if isinstance(value, str) else ("", "", "")
     if seal != _seal(key, text):
         remedy = database.how_to_repair(reader.path)
         raise Corrupt(f"{reader.path}: table meta: the row {key!r} is damaged; {remedy}")

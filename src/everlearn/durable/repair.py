@@ -62,16 +62,25 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
                     lost.append(str(record.name))
                 else:
                     saved.append(_write(target, rescued))
-            target.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", _notes(source))
+            damaged_notes = _write_notes(source, target)
             target.execute("COMMIT")
         before = database.put_in_place(place)
-    return {"agents": saved, "lost_agents": lost, "damaged_file": str(before)}
+    return {"agents": saved, "lost_agents": lost, "damaged_notes": damaged_notes, "damaged_file": str(before)}
 
 
-def _notes(source: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Return the notes about agents that come and go, as far as they can be read."""
-    rows, _ = records.read_rows(source, "SELECT key, value FROM meta WHERE key LIKE '% agent %'")
-    return [row for row in rows if row[0].startswith(tuple(f"{kind} agent " for kind in notes.KINDS))]
+def _write_notes(source: sqlite3.Connection, target: sqlite3.Connection) -> list[str]:
+    """Copy the notes about agents that come and go; return the keys of those that are damaged.
+
+    An agent whose note says that it is leaving may belong to another store already.  So it stays unused, whatever is
+    left of the note, until an operator cancels the move.
+    """
+    found, unreadable = notes.scan(source)
+    for note in found:
+        document = note.document or (None if note.kind == notes.ARRIVALS else notes.LOST)
+        if note.kind and document is not None:
+            notes.write(target.execute, note.kind, note.name, document)
+    lost = [note.key for note in found if note.document is None]
+    return lost if unreadable is None else [*lost, "those that cannot be read"]
 
 
 def _refuse_unsound(path: Path) -> None:

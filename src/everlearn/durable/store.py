@@ -143,7 +143,7 @@ class Store(Reader):
         to compare.  A change raises an error that ends with ``remedy``; if it is accepted, it is a row of the journal.
         """
         record = self.enrolled(name)
-        if (leaving := notes.of(self, notes.LEAVING, name)) is not None:
+        if (leaving := notes.read(self, notes.LEAVING).get(name)) is not None:
             raise LiveError(
                 f"{self.directory}: the agent {name!r} is being moved to {leaving['to']}; complete that first"
             )

@@ -41,7 +41,7 @@ class Moved(LiveError):  # noqa: N818 - reads as what it is
 
 
 class Moving(LiveError):  # noqa: N818 - reads as what it is
-    """The agent is being moved, and nobody may use it meanwhile."""
+    """The agent is being moved, and nobody may use it meanwhile; or nobody knows where it was moved."""
 
 
 class Unloaded(Unready):
@@ -76,8 +76,12 @@ class Agents:
         self._failed: dict[str, tuple[int, Failed]] = {}  # those that must be loaded again, with their numbers
         self.looking: set[Core] = set()  # those whose promotion rules are to look at their evidence
         self._changed: set[Core] = set()
-        self.leaving = notes.read(self.store, notes.LEAVING)  # where agents are to go
+        leaving = notes.read(self.store, notes.LEAVING)
+        self.leaving = {name: leaving[name] for name in self.names & leaving.keys()}  # where agents are to go
         self.moved = notes.read(self.store, notes.MOVED)  # where agents went
+        self.damaged_notes = [note.key for note in notes.scan(self.store.connection)[0] if not note.whole]
+        for key in self.damaged_notes:
+            log(logging.ERROR, "a note about an agent that moves is damaged", note=key)
         self.shards = 0  # how many shards the service has, if it has any
         self.placed: Callable[[str, str], None] = lambda _name, _to: None  # called when an agent was moved
 
@@ -96,9 +100,15 @@ class Agents:
     def require_here(self, name: str) -> None:
         """Raise if there is no agent of a name."""
         if name not in self.names:
-            if name in self.moved:
-                raise Moved(name, self.moved[name]["to"])
+            self._refuse_moved(name)
             raise Missing(f"there is no agent {name}")
+
+    def _refuse_moved(self, name: str) -> None:
+        """Raise if an agent was moved from here."""
+        if name in self.moved:
+            if (to := self.moved[name]["to"]) == notes.UNKNOWN:
+                raise Moving(f"the agent {name} was moved to {to}")
+            raise Moved(name, to)
 
     def is_from(self, name: str, move: str) -> bool:
         """Return whether an agent has come here by a move; raise if another one is here, or the move is past."""
@@ -163,8 +173,7 @@ class Agents:
             if _lasting(self.core(name).setup) != _lasting(setup):
                 raise Taken(f"there is an agent {name} already, with another setup")
             return False
-        if name in self.moved:
-            raise Moved(name, self.moved[name]["to"])
+        self._refuse_moved(name)
         self._require_room()
         self.loaded.pop(name, None)
         self.cores[name] = self.store.create(name, setup)

@@ -422,6 +422,7 @@ class Alive(BaseModel):
 
     status: str
     quarantined: int = Field(0, description="How many agents do not work because their designs failed.")
+    damaged_notes: int = Field(0, description="How many notes about agents that move are damaged, if any are.")
 
 
 def known_keys(title: str, location: Sequence[int | str]) -> list[str]:

@@ -291,7 +291,10 @@ class Routes:
     async def readyz(self, _call: Call) -> Response:
         """Say whether observations can be recorded: the last commit succeeded. No token is needed."""
         if self.committer.ready:
-            return Answer({"status": "ready", "quarantined": self._quarantined()})
+            keeper = self.committer.keeper
+            damaged = 0 if keeper is None else len(keeper.damaged_notes)
+            more = {"damaged_notes": damaged} if damaged else {}
+            return Answer({"status": "ready", "quarantined": self._quarantined(), **more})
         return problem(503, "unready", "not ready: starting, ending, or the last commit failed", {"Retry-After": "1"})
 
     def _quarantined(self) -> int:
