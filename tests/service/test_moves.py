@@ -20,8 +20,11 @@ from everlearn.durable.layout import shard_directory, stores_of
 from everlearn.durable.repair import repair
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
-from everlearn.errors import LiveError
+from everlearn.errors import LiveError, Unsynced
+from everlearn.service import moves
+from everlearn.service.agents import Agents, Moved
 from everlearn.service.placement import Placement, lay_out
+from everlearn.service.settings import Limits
 from tests.service.conftest import STATION, Service, until
 from tests.service.test_chaos import SETUP, assert_same_state, undisturbed, world
 from tests.service.test_shards import names_in, processes, shard_of
@@ -462,6 +465,28 @@ def test_a_start_undoes_a_move_that_was_refused(tmp_path):
     layout.record(tmp_path, 2)
     assert lay_out(tmp_path, 2).owner("a") == 0
     assert names_in(shard_directory(tmp_path, 0)) == ["a"]
+
+
+def test_a_move_that_was_completed_though_the_answer_said_otherwise(tmp_path, monkeypatch):
+    """The same request again completes it in memory, too."""
+    agents = Agents(tmp_path, Limits())
+    agents.create("a", make_setup(**STATION))
+    number = json.loads(moves.begin(agents, "a", "http://127.0.0.1:9"))["move"]
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "_note", lambda *_: raise_unsynced())
+        with pytest.raises(Unsynced):
+            moves.complete(agents, "a", number)
+    for _ in range(2):
+        assert moves.complete(agents, "a", number) == "http://127.0.0.1:9"
+    with pytest.raises(Moved):
+        agents.core("a")
+    with pytest.raises(LiveError, match="not being moved"):
+        moving.complete(agents.store, "b")
+    agents.close()
+
+
+def raise_unsynced() -> None:
+    raise Unsynced("the disk could not be synchronised")
 
 
 def test_few_moves_are_remembered(tmp_path, monkeypatch):

@@ -385,6 +385,25 @@ def test_a_front_without_open_files_rests(monkeypatch, caplog):
     facing.selector.close()
 
 
+def test_a_report_that_cannot_be_read_is_logged_and_passed_over(tmp_path, caplog):
+    """A process that is killed may leave half a line, which the next process must not continue."""
+    shard = Shard(0)
+    place = Place(0, tmp_path, shard.inbox, (), 0)
+    for line in (b"no report\n", b"7\n", b"\xff\n"):
+        shard.inbox.send(line)
+    place.report(ready=True)
+    shard.inbox.send(b'{"placed": {"a"')
+    assert shard.reports() == [{"ready": True}]
+    assert caplog.text.count("a report of a shard cannot be read") == 3
+    shard.process, shard.ready = 7, True
+    shard.end()
+    assert (shard.process, shard.ready) == (0, False)
+    place.report(ready=True)
+    assert shard.reports() == [{"ready": True}]
+    for end in (shard.channel, shard.inbox):
+        end.close()
+
+
 def test_a_report_arrives_whole_though_the_front_is_behind(tmp_path):
     shard = Shard(0)
     shard.inbox.setblocking(False)

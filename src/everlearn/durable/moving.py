@@ -203,8 +203,17 @@ def refuse(store: Store, name: str, move: str) -> None:
 
 
 def complete(store: Store, name: str) -> dict[str, Any]:
-    """Delete an agent that another store has taken, and keep where it went; return that note."""
-    leaving = notes.read(store, LEAVING)[name]
+    """Delete an agent that another store has taken, and keep where it went; return that note.
+
+    If that was done before, and only the answer said otherwise, the note is written once more.
+    """
+    leaving = notes.read(store, LEAVING).get(name)
+    if leaving is None and (leaving := notes.of(store, MOVED, name)) is not None:
+        with store.transaction() as run:
+            notes.write(run, MOVED, name, leaving)
+        return leaving
+    if leaving is None:
+        raise LiveError(f"{store.directory}: the agent {name!r} is not being moved")
 
     def note(run: Execute) -> None:
         notes.write(run, LEAVING, name, None)

@@ -54,12 +54,22 @@ class Shard:
         return self.failures > 1
 
     def reports(self) -> list[dict[str, Any]]:
-        """Return what it has reported since the last call."""
+        """Return what it has reported since the last call; what cannot be read must not end the front."""
         with suppress(BlockingIOError):
             while True:
                 self._unread += self.channel.recv(1 << 16)
         *lines, self._unread = self._unread.split(b"\n")
-        return [json.loads(line) for line in lines]
+        reports = []
+        for line in lines:
+            try:
+                reports.append(dict(json.loads(line)))
+            except (TypeError, ValueError):
+                log(logging.ERROR, "a report of a shard cannot be read", shard=self.number, report=repr(line[:200]))
+        return reports
+
+    def end(self) -> None:
+        """Note that its process has ended; what the next one reports does not continue an unfinished line."""
+        self.process, self.ready, self._unread = 0, False, b""
 
     def give(self, connection: socket.socket) -> bool:
         """Hand a connection over, unless too many wait already."""
@@ -195,7 +205,8 @@ class Supervisor:
     def _ended(self, shard: Shard, status: int) -> None:
         shard.error = ""
         self._read(shard)
-        process, shard.process, shard.ready = shard.process, 0, False
+        process = shard.process
+        shard.end()
         if self._stopping:
             return
         if not self._serving:
