@@ -322,7 +322,7 @@ def test_a_built_in_schedule_is_refused_in_the_block_in_which_it_goes_wrong():
 
 
 def test_after_a_jump_that_failed_the_carry_is_that_of_the_rows():
-    clock, fresh = Clock(smooth(horizon_power=82.0)), Clock(smooth(horizon_power=82.0))
+    clock, fresh = Clock(smooth(horizon_power=75.0)), Clock(smooth(horizon_power=75.0))
     clock.at(5)
     with pytest.raises(ScheduleError):
         clock.at(6 * BLOCK)
