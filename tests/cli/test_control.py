@@ -7,7 +7,10 @@ import random
 
 import pytest
 
+from typer.testing import CliRunner
+
 import everlearn as el
+from everlearn.cli.main import app
 
 
 @pytest.fixture
@@ -51,7 +54,7 @@ def decide(agent: el.Live, going_on) -> None:
         agent.observe(draw.choice(["idle", "busy"]), executed=action, reward=0.75 if action == "fast" else 0.25)
 
 
-def test_a_controller_that_does_not_look_at_the_mode_is_noticed(call, machine, caplog, capsys):
+def test_a_controller_that_does_not_look_at_the_mode_is_noticed(call, machine, caplog):
     call("mode", machine, "shadow")
     call("promotion", machine, "--set", "every=60", "--set", "error=0.5")
     with el.live(machine) as agent:
@@ -60,9 +63,9 @@ def test_a_controller_that_does_not_look_at_the_mode_is_noticed(call, machine, c
         end = agent.step + 130
         decide(agent, lambda: agent.step < end)
     assert "does the controller look at the mode?" in caplog.text
-    capsys.readouterr()
-    shown = call("promotion", machine)
-    assert "it is demoted if the upper end is below 0" in shown
+    shown = CliRunner().invoke(app, ["promotion", machine])
+    assert "it is demoted if the upper end is below 0" in shown.stdout
+    assert "does the controller look at the mode?" in shown.stderr
 
 
 def test_a_promotion_is_undone(call, call_json, machine):
