@@ -6,7 +6,6 @@ import json
 import random
 
 import pytest
-
 from typer.testing import CliRunner
 
 import everlearn as el
