@@ -319,3 +319,17 @@ def test_a_built_in_schedule_is_refused_in_the_block_in_which_it_goes_wrong():
             clock.at(BLOCK + 1)
     assert clock.at(BLOCK) == rows[-1]
     assert clock.carry(BLOCK) == (0, Carry())
+
+
+def test_after_a_jump_that_failed_the_carry_is_that_of_the_rows():
+    clock, fresh = Clock(smooth(horizon_power=75.0)), Clock(smooth(horizon_power=75.0))
+    clock.at(5)
+    with pytest.raises(ScheduleError):
+        clock.at(6 * BLOCK)
+    assert clock.at(6) == fresh.at(6)
+    assert clock.carry(6) == fresh.carry(6)
+
+
+def test_a_horizon_that_no_float_holds_is_refused():
+    with pytest.raises(ScheduleError):
+        Clock(fixed(horizon=10**400)).at(1)

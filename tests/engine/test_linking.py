@@ -38,3 +38,35 @@ def test_results_are_those_of_numba_alone(agent, tmp_path, monkeypatch):
         return run.stdout
 
     assert printed("plain") == printed("linked") != ""
+
+
+PRINTS = """
+import faulthandler
+import numpy as np
+from typing import NamedTuple
+import everlearn as el
+
+faulthandler.dump_traceback_later(900, exit=True)
+
+class Knowledge(NamedTuple):
+    q: np.ndarray
+
+def act(knowledge, aleatoric_state, now, stream):
+    print(knowledge.q[aleatoric_state])
+    return 0
+
+def learn(knowledge, experience, now, stream):
+    knowledge.q[experience.aleatoric_state, experience.action] += 1.0
+
+design = el.Design(lambda indexed: Knowledge(np.zeros((indexed.states, indexed.actions))), act, learn, name="prints")
+el.run("service-station", design, steps=5, runs=1, engine="compiled")
+"""
+
+
+def test_a_users_agent_may_print_an_array(tmp_path):
+    """That needs an environment of Numba, which linked functions do not have: it would wait for ever."""
+    script = tmp_path / "prints.py"
+    script.write_text(PRINTS)
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "[1. 0.]" in run.stdout

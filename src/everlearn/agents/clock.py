@@ -120,7 +120,8 @@ def _call_formula(schedule: Schedule, formula: Formula, t: int) -> tuple[float, 
     constants: Any = schedule.constants
     with blame(f"schedule {schedule.name!r}: formula", f"t = {t}"):
         try:
-            return formula(t, constants)
+            horizon, optimism, count_scale = formula(t, constants)
+            return float(horizon), float(optimism), float(count_scale)
         except OverflowError:  # compiled code has infinity here; check raises for both
             return math.inf, math.inf, math.inf
 
@@ -254,6 +255,7 @@ class Clock:
 
     def _advance(self, schedule: Schedule) -> None:
         first, carry = (self._index + 1) * BLOCK + 1, self._next_carry
+        self._rows = []
         last_carry = None if self._block is None else self._carry
         if _is_computed(schedule):
             scalings = None if self._ahead is None else self._ahead.scalings
@@ -367,11 +369,11 @@ def _scalings(formula: Any, constants: Any, steps: range) -> list[Scaling] | Non
     scalings = []
     try:
         for t in steps:
-            horizon, optimism, factor = formula(t, constants)
+            horizon, optimism, factor = map(float, formula(t, constants))
             if not (1.0 <= horizon < math.inf and 0.0 <= optimism < math.inf and 0.0 <= factor < math.inf):
                 return None
             if factor != 1.0:
-                scalings.append((t, float(factor)))
+                scalings.append((t, factor))
     except Exception:  # the caller evaluates the block again, and reports it
         return None
     return scalings

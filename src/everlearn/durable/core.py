@@ -126,7 +126,8 @@ class Core:
 
     def choose(self, mask: int | None) -> int:
         """Choose a new action, from a mask if there is one, and return its index."""
-        self.require_working()
+        if self.failure is not None:
+            self.require_working()
         agent = self.agent
         may = self.may(agent.situation)
         if mask is not None:

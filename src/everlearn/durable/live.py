@@ -155,6 +155,7 @@ class Live:
 
     def __init__(self, directory: str | os.PathLike[str], *, accept_changes: bool = False, **setup: Any) -> None:
         self._turn = _Turn(self)
+        self._lock = self._turn.lock
         self._given, self._current, self._closed = setup, True, False
         self._look_again, self._pause = 0, 1  # when a look that failed is tried again, and how long after that
         self._said = ""  # why it failed
@@ -194,7 +195,9 @@ class Live:
         ``allowed`` restricts the actions for this call only.  To choose again with other allowed actions, pass
         ``again=True``: the pending action is withdrawn, and the journal records this.
         """
-        with self._turn:
+        with self._lock:  # here and in observe without _Turn, whose two calls are a part of a step that can be measured
+            if not self._current:
+                self._recover()
             if again:
                 allowed = self._withdraw(allowed)
             try:
@@ -241,13 +244,15 @@ class Live:
             nothing changes; with different values, :exc:`everlearn.errors.Conflict` is raised
 
         """
-        with self._turn:
-            outcome = Outcome(observation, executed, reward, state, duration, cost)
+        with self._lock:
+            if not self._current:
+                self._recover()
             entry = None
             if step is not None:
+                outcome = Outcome(observation, executed, reward, state, duration, cost)
                 entry = self.core.recall(whole(step, "step", least=1), outcome, self.store.recorded)
             if entry is None:
-                entry = self.core.prepare(*outcome)
+                entry = self.core.prepare(observation, executed, reward, state, duration, cost)
                 self._commit(entry)
                 if self.core.step >= self.core.look_at:
                     self._look()

@@ -85,7 +85,8 @@ def make_callable(function: Callable[..., Any], options: Mapping[str, Any] = INL
     """Let compiled code call a plain Python function."""
     if function not in _MADE_CALLABLE:
         _MADE_CALLABLE.add(function)
-        overload(function, jit_options={**options, **LINKED}, strict=False)(lambda *_arguments, **_named: function)
+        linked = LINKED if options is INLINE else {}
+        overload(function, jit_options={**options, **linked}, strict=False)(lambda *_arguments, **_named: function)
 
 
 def by_type(implement: Callable[..., Any]) -> Callable[..., Any]:

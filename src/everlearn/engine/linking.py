@@ -3,6 +3,9 @@
 Numba optimises each compiled function and translates it to machine code, and then does the same again with every
 function that calls it.  The driver inlines all that it calls, so only its own machine code ever runs.  Here the
 functions below it are left to be optimised once, inside the driver: compiling takes about half as long.
+
+This is for functions of this package only.  A user's function may need an environment of Numba's, as ``print`` of an
+array does, and linked code has none.
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ TRIED = ((0, 62), (0, 68))
 """The first and the last version of Numba with which this was tried: its documentation promises none of it."""
 
 LINKED: dict[str, Any] = {}
-"""Numba's options for functions that the driver calls; empty with versions that were not tried."""
+"""Numba's options for our functions that the driver calls; empty with versions that were not tried."""
 
 if TRIED[0] <= version_info.short <= TRIED[1]:
     LINKED = {"no_cfunc_wrapper": True, "pipeline_class": LinkedCompiler}
