@@ -171,25 +171,29 @@ def test_a_repair_for_which_there_is_too_little_room_changes_nothing(small_disk,
         assert whole(agent.core) == found
 
 
+def make_new_file(directory, before_it_is_completed) -> None:
+    with database.errors(directory / database.FILE), database.new_file(directory) as connection:
+        connection.execute("INSERT INTO meta VALUES ('long', ?)", ("x" * 100_000,))
+        before_it_is_completed()
+
+
 def test_a_new_file_whose_log_cannot_be_copied_to_it_is_not_taken(tmp_path):
     with ExitStack() as limited:
-        with (
-            pytest.raises(StoreFull, match="the disk is full"),
-            database.errors(tmp_path / database.FILE),
-            database.new_file(tmp_path) as connection,
-        ):
-            connection.execute("INSERT INTO meta VALUES ('long', ?)", ("x" * 100_000,))
-            limited.enter_context(no_larger_files(60_000))
+        with pytest.raises(StoreFull, match="the disk is full"):
+            make_new_file(tmp_path, lambda: limited.enter_context(no_larger_files(60_000)))
         assert list(tmp_path.iterdir()) == []
 
 
 def test_a_new_file_that_is_read_while_it_is_completed_is_not_taken(tmp_path, monkeypatch):
-    """The reader keeps the end of its log from being copied, for which SQLite raises nothing."""
+    """The reader keeps the log, for which SQLite raises nothing."""
     monkeypatch.setattr(database, "PATIENCE", 0.0)
     with ExitStack() as reading:
-        with pytest.raises(LiveError, match="could not be copied"), database.new_file(tmp_path) as connection:
+
+        def read() -> None:
             reader = reading.enter_context(closing(database.connect_to_read(tmp_path / f"{database.NEW}.part")))
             reader.execute("BEGIN")
             reader.execute("SELECT * FROM meta").fetchall()
-            connection.execute("INSERT INTO meta VALUES ('more', '1')")
+
+        with pytest.raises(LiveError, match="could not be copied"):
+            make_new_file(tmp_path, read)
         assert list(tmp_path.iterdir()) == []

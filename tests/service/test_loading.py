@@ -217,7 +217,7 @@ def test_rows_of_agents_that_load_slowly_are_replayed_one_at_a_time(directory, o
 
 @pytest.fixture
 def making(monkeypatch):
-    """The seeds of the agents whose tasks are being made, which is done when the gate is set; seed 0 is made at once."""
+    """The seeds of the agents whose tasks are being made, until the gate is set; with seed 0 it is made at once."""
     seeds, gate, reopen = [], threading.Event(), loading.reopen
 
     def reopening(stored, *arguments):
