@@ -6,8 +6,10 @@ import json
 import random
 
 import pytest
+from typer.testing import CliRunner
 
 import everlearn as el
+from everlearn.cli.main import app
 
 
 @pytest.fixture
@@ -22,9 +24,9 @@ def machine(tmp_path):
 
 
 def test_a_mode_is_printed_and_changed_once(call, call_json, machine):
-    assert call("mode", machine) == "agent agent: learn, at step 3\n"
+    assert call("mode", machine) == "agent agent: learn, at step 3\nno promotion rule\n"
     for _ in range(2):
-        assert call("mode", machine, "shadow") == "agent agent: shadow, at step 3\n"
+        assert call("mode", machine, "shadow").startswith("agent agent: shadow, at step 3\n")
     with el.live(machine) as agent:
         assert agent.mode == "shadow"
     rows = [
@@ -42,17 +44,37 @@ def test_a_rule_is_set_and_removed(call_json, machine):
     assert call_json("promotion", machine, "--remove")["promotion"] is None
 
 
+def decide(agent: el.Live, going_on) -> None:
+    """Let a controller decide that does not look at the mode; fast earns more."""
+    draw = random.Random(1)
+    while going_on() and agent.step < 2000:
+        action = draw.choice(["slow", "fast"])
+        agent.act()
+        agent.observe(draw.choice(["idle", "busy"]), executed=action, reward=0.75 if action == "fast" else 0.25)
+
+
+def test_a_controller_that_does_not_look_at_the_mode_is_noticed(call, machine, caplog):
+    call("mode", machine, "shadow")
+    call("promotion", machine, "--set", "every=60", "--set", "error=0.5")
+    with el.live(machine) as agent:
+        decide(agent, lambda: agent.mode == "shadow")
+        assert caplog.text == ""
+        end = agent.step + 130
+        decide(agent, lambda: agent.step < end)
+    assert "does the controller look at the mode?" in caplog.text
+    shown = CliRunner().invoke(app, ["promotion", machine])
+    assert "it is demoted if the upper end is below 0" in shown.stdout
+    assert "does the controller look at the mode?" in shown.stderr
+
+
 def test_a_promotion_is_undone(call, call_json, machine):
     call("mode", machine, "shadow")
     call("promotion", machine, "--set", "every=60", "--set", "error=0.5")
-    draw = random.Random(1)
     with el.live(machine) as agent:
-        while agent.mode == "shadow" and agent.step < 2000:
-            action = draw.choice(["slow", "fast"])
-            agent.act()
-            agent.observe(draw.choice(["idle", "busy"]), executed=action, reward=0.75 if action == "fast" else 0.25)
+        decide(agent, lambda: agent.mode == "shadow")
         assert agent.mode == "frozen"
     assert call_json("promotion", machine)["promotion"]["in_control"]
+    assert "rule: gain above 0 for 0 steps and 0 hours, a look every 60 steps, error 0.5" in call("promotion", machine)
     assert "demoted by an operator" in call("promotion", machine, "--demote")
     after = call_json("mode", machine)
     assert (after["mode"], after["promotion"]["armed"]) == ("shadow", False)

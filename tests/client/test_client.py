@@ -16,6 +16,7 @@ import pytest
 
 import everlearn as el
 from everlearn.client import Client, ServiceError, Unreachable
+from everlearn.client.connection import Connection
 from everlearn.client.fallback import TablePolicy, make_fallback
 from everlearn.client.operator import Operator
 from everlearn.errors import InputError
@@ -440,3 +441,10 @@ def test_a_deletion_whose_answer_was_lost_with_a_reused_connection_succeeds():
         operator.delete()
         operator._connection.close()
         thread.join()
+
+
+def test_a_token_may_be_read_from_a_file_and_is_never_shown():
+    assert Connection("http://127.0.0.1:1", "abc\n")._headers == {"Authorization": "Bearer abc"}
+    with pytest.raises(InputError, match="token") as caught:
+        Connection("http://127.0.0.1:1", "sec\nret")
+    assert "sec" not in str(caught.value)

@@ -16,8 +16,9 @@ import numpy as np
 
 from everlearn.analysis.evaluation import reasons_against
 from everlearn.analysis.gain import Earned, estimate_earned, estimate_gain
+from everlearn.durable import database
 from everlearn.durable.core import Core
-from everlearn.durable.entry import Entry
+from everlearn.durable.entry import Entry, Kind
 from everlearn.durable.promotion import MOST_CHANGED, MOST_EVIDENCE, Rule
 from everlearn.durable.reader import Reader
 from everlearn.durable.transitions import Transitions, read_transitions
@@ -27,6 +28,12 @@ from everlearn.protocol import Table
 from everlearn.tasks.task import Task
 
 HOUR = 3600.0
+
+OBEYED = 0.9
+"""If less than this share of the actions of an agent in control is executed, there is a warning."""
+
+_OBEYED = """SELECT count(*), coalesce(sum(proposed = executed), 0) FROM journal
+WHERE agent = ? AND kind = ? AND step BETWEEN ? AND ?"""
 
 
 class Question(NamedTuple):
@@ -68,12 +75,33 @@ def answer(reader: Reader, task: Task, asked: Question) -> Look:
     """Return the evidence of a journal.  What cannot be computed is no evidence, and the reason is recorded."""
     try:
         data = read_transitions(reader, asked.agent, asked.after + 1, asked.last, warm=False)
-        return judge(data, task, asked)
+        look = judge(data, task, asked)
+        return look if asked.controller is None else look._replace(evidence=look.evidence | _obeyed(reader, asked))
     except LiveError:  # it names files, which whoever reads the evidence need not know
         reason = "the journal cannot be read; everlearn check says why"
         return Look(nothing_known(asked, reason), np.zeros(len(task.states)))
     except (EverlearnError, ArithmeticError, ValueError, RuntimeError, MemoryError) as error:
         return Look(nothing_known(asked, f"it could not be computed ({error})"), np.zeros(len(task.states)))
+
+
+def _obeyed(reader: Reader, asked: Question) -> dict[str, Any]:
+    """Return in which share of the steps the action of the agent in control was executed."""
+    with database.errors(reader.path):
+        steps, obeyed = reader.connection.execute(
+            _OBEYED, (asked.agent, Kind.OBSERVED, asked.after + 1, asked.last)
+        ).fetchone()
+    return {"obeyed": obeyed / steps if steps else None}
+
+
+def disobeyed(evidence: dict[str, Any] | None) -> str | None:
+    """Return a warning if a look found that what the agent in control proposes is often not executed."""
+    obeyed = None if evidence is None else evidence.get("obeyed")
+    if obeyed is None or obeyed >= OBEYED:
+        return None
+    return (
+        f"the agent is in control, but what it proposed was executed in only {obeyed:.1%} of the steps; "
+        "does the controller look at the mode?"
+    )
 
 
 def nothing_known(asked: Question, reason: str) -> dict[str, Any]:

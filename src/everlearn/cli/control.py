@@ -14,7 +14,7 @@ from everlearn.cli.move import read_token
 from everlearn.cli.options import AsJson, parse_settings
 from everlearn.cli.output import print_json, say
 from everlearn.cli.shadow import print_rule
-from everlearn.errors import InputError, require
+from everlearn.errors import Held, InputError, require
 
 if TYPE_CHECKING:
     from everlearn.durable.core import Core
@@ -110,7 +110,10 @@ def _print(document: dict[str, Any], as_json: bool) -> None:
         print_json({name: document[name] for name in ("name", "step", "mode", "promotion")})
         return
     say(f"agent {document['name']}: {document['mode']}, at step {document['step']:,}")
-    print_rule(document["promotion"])
+    rule = document["promotion"]
+    if rule is None or rule["rule"] is None:
+        say("no promotion rule")
+    print_rule(rule)
 
 
 @contextmanager
@@ -125,7 +128,12 @@ def _control(place: str, agent: str | None, token_file: str | None) -> Iterator[
     from everlearn.durable.store import Store
 
     directory, name = find_agent(place, agent)
-    with Store(directory) as store:
+    try:
+        store = Store(directory)
+    except Held as error:
+        remedy = "change it in that process, or pass the address of its service instead of the directory"
+        raise Held(f"{str(error).partition(';')[0]}; {remedy}") from None
+    with store:
         yield _Local(store, name)
 
 

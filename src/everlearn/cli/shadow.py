@@ -47,9 +47,14 @@ def _print(report: ShadowReport) -> None:
         say(f"agreement: {agreement['overall']:.1%}, {recent}")
     _print_gain(report.gain)
     for row in report.missing:
-        more = "which it never does" if row["steps"] is None else f"about {row['steps']:,} more steps like these"
-        needed = f"{row['needed']} more executions of {show(row['action'])} would help: {more}"
-        say(f"in state {show(row['state'])} the controller hardly ever does what the agent would do; {needed}")
+        state, action, needed = show(row["state"]), show(row["action"]), row["needed"]
+        if row["steps"] is None:
+            say(
+                f"in state {state} the controller never does {action}; the gain is known after it did so {needed} times"
+            )
+        else:
+            more = f"{needed} more executions of {action} would help, in about {row['steps']:,} more steps like these"
+            say(f"in state {state} the controller hardly ever does what the agent would do; {more}")
     print_rule(report.promotion)
     rows: list[list[Cell]] = []
     for row in report.states[:LISTED]:
@@ -75,9 +80,13 @@ def _print_gain(gain: dict[str, Any]) -> None:
 
 def print_rule(promotion: dict[str, Any] | None) -> None:
     """Print the promotion rule of an agent and what it knows, if there is one."""
+    from everlearn.analysis.promotion import disobeyed
+
     if promotion is None or promotion["rule"] is None:
         return
     rule, last = promotion["rule"], promotion["last_look"]
+    held = f"for {rule['steps']:,} steps and {rule['hours']:g} hours"
+    say(f"rule: gain above {rule['gain']:g} {held}, a look every {rule['every']:,} steps, error {rule['error']:g}")
     waits = promotion["next_look"] is None
     armed = "disarmed" if not promotion["armed"] else "waits for shadow mode" if waits else "armed"
     armed = "in control" if promotion["in_control"] else armed
@@ -86,6 +95,14 @@ def print_rule(promotion: dict[str, Any] | None) -> None:
         why = f": {demoted['reason']}" if demoted["reason"] != demoted["by"] else ""
         say(f"demoted by {demoted['by']} at step {demoted['step']:,}{why}")
         say("the rule is disarmed until it is set again")
+    elif last is not None and last["supported"] and promotion["in_control"]:
+        interval = (
+            f"{last['gain']:.6g} more per step than the controller did ({last['lower']:.6g} to {last['upper']:.6g})"
+        )
+        say(f"last look, at step {last['last']:,}: it earns {interval}")
+        say("it is demoted if the upper end is below 0")
+        if (warning := disobeyed(last)) is not None:
+            typer.echo(f"everlearn: warning: {warning}", err=True)
     elif last is not None and last["supported"]:
         say(f"last look, at step {last['last']:,}: lower bound {last['lower']:.6g}, to exceed {rule['gain']:.6g}")
     elif last is not None:

@@ -63,6 +63,8 @@ class Connection:
         self._parts, self._prefix = parts, parts.path.rstrip("/")
         self._headers: dict[str, str] = {}
         if token is not None:
+            token = token.strip()  # as read from a file
+            require(token.isascii() and token.isprintable(), "token", "...", "must be one line of ASCII characters")
             self._headers["Authorization"] = f"Bearer {token}"
         self._socket: http.client.HTTPConnection | None = None
         self._absence, self._retry_at = 0.0, 0.0

@@ -300,7 +300,7 @@ class Live:
         """Let the promotion rule look at its evidence, if that is due; what was observed is safe in any case."""
         if self.core.step < max(self.core.look_at, self._look_again):
             return
-        from everlearn.analysis.promotion import answer, entry_of, question
+        from everlearn.analysis.promotion import answer, disobeyed, entry_of, question
 
         try:
             while self.core.step >= self.core.look_at:
@@ -308,6 +308,8 @@ class Live:
                 look = None if asked is None else answer(self.store, self.core.agent.task, asked)
                 self._commit(entry_of(self.core, look))
                 self._said, self._pause = "", 1
+                if look is not None and (warning := disobeyed(look.evidence)) is not None:
+                    LOG.warning("step %d: %s", self.core.step, warning)
         except Exception as error:  # the observation is safe; it is tried again after 1, 2, 4, ... steps
             self._look_again = self.core.step + self._pause
             self._pause = min(2 * self._pause, (self.core.setup.promotion or Rule()).every)

@@ -173,7 +173,12 @@ class Guard:
     def _granted(self, operation: Operation | None, agent: str | None, grant: Grant | None) -> Grant:
         """Return what the token of a request grants; refuse a request that it does not cover."""
         if grant is None:
-            raise Refused(401, "token", "a valid token is needed, as in Authorization: Bearer TOKEN", [_CHALLENGE])
+            raise Refused(
+                401,
+                "token",
+                "a valid token is needed, as in Authorization: Bearer TOKEN, or --token-file FILE of a command",
+                [_CHALLENGE],
+            )
         needed = None if operation is None else operation.scope
         if grant.name and (request := CURRENT.get()) is not None:
             request.token = grant.name
