@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import everlearn as el
+from everlearn.agents.growing_horizon import begin, inspect, scaled_count, scaled_counts
 from tests.agents import literal
 from tests.agents.literal import exact, fraction
 from tests.agents.side_by_side import compare
@@ -221,3 +223,39 @@ def test_policy_is_greedy_in_the_values():
     best = agent.inspect()["Q"].argmax(axis=1)
     assert (agent.policy[[0, 1], best] > 0).all()
     assert (agent.policy.sum(axis=1) == 1).all()
+
+
+POWERS = [0, 1, -1, 3, -3, 52, -53, 999, -1001, 1074, -1074, 2000, -2000, 2001, -2001, 2**26, -(2**26)]
+COUNTS = [0.0, 1.0, 2.5, 1 / 3, 5e-324, 1e-300, 1e300, 1.7976931348623157e308]
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.7316, 1.9999999999999998, 0.5])
+@pytest.mark.parametrize("exponent", [0.0, -17.0, 5.0, -(2.0**27)])
+def test_a_table_of_counts_is_scaled_as_each_of_them(scale, exponent):
+    drawn = np.random.default_rng(1).uniform(0, 1e6, 200)
+    visits = np.array([*COUNTS, *drawn])[:, None] * np.ones(len(POWERS))
+    stamps = exponent - np.array(POWERS, dtype=float) + np.zeros_like(visits)
+    pairs = zip(visits.ravel().tolist(), stamps.ravel().tolist(), strict=True)
+    each = np.array([scaled_count(count, stamp, scale, exponent) for count, stamp in pairs])
+    assert scaled_counts(visits, stamps, scale, exponent).tobytes() == each.tobytes()
+
+
+def test_counts_are_looked_at_without_a_loop_over_them():
+    """A loop over a million counts would take seconds, for which a service would answer nobody."""
+    agent = el.Agent("service-station", schedule="change-points", seed=1)
+    now, calls = agent.now, []
+
+    def profile(_frame, event, _argument):
+        calls.append(event)
+
+    def number_of_calls(rows):
+        knowledge = begin(agent.design.schedule, rows, 2)
+        calls.clear()
+        sys.setprofile(profile)
+        try:
+            inspect(knowledge, now)
+        finally:
+            sys.setprofile(None)
+        return len(calls)
+
+    assert number_of_calls(3) == number_of_calls(300)

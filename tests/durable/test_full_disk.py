@@ -5,13 +5,15 @@ from __future__ import annotations
 import resource
 import signal
 import subprocess
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 import everlearn as el
-from everlearn.errors import StoreFull
+from everlearn.durable import database
+from everlearn.durable.repair import repair
+from everlearn.errors import Corrupt, LiveError, StoreFull
 from tests.durable.worlds import advance, seen, whole
 
 
@@ -142,3 +144,56 @@ def test_the_size_of_a_database_may_be_bounded_too(tmp_path):
         advance(agent, stopped + 5)
     with el.live(tmp_path) as agent:
         assert agent.step == stopped + 5
+
+
+@pytest.mark.parametrize("room", [1.2, 2.2, 2.8])
+def test_a_repair_for_which_there_is_too_little_room_changes_nothing(small_disk, room):
+    """It needs room thrice: for a copy with another first page, and for the new file in its log and in itself."""
+    place = small_disk / "agent"
+    subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
+    with el.live(place, task="service-station", seed=1) as agent:
+        advance(agent, 1_000)
+        found = whole(agent.core)
+    path = place / database.FILE
+    with path.open("rb+") as file:
+        file.write(bytes(16))
+    damaged = {each.name: each.read_bytes() for each in place.iterdir()}
+    size = (len(damaged[path.name]) * (1 + room)) // 1024 + 8
+    subprocess.run(["mount", "-o", f"remount,size={int(size)}k", small_disk], check=True)
+    with pytest.raises(StoreFull, match="nothing was changed: make room, and try the same again"):
+        repair(place)
+    assert {each.name: each.read_bytes() for each in place.iterdir()} == damaged
+    with pytest.raises(Corrupt), el.live(place):
+        pass
+    subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
+    assert repair(place)["agents"] == [{"name": "agent", "step": 1_000, "rows": 1_000, "lost_rows": 0}]
+    with el.live(place) as agent:
+        assert whole(agent.core) == found
+
+
+def make_new_file(directory, before_it_is_completed) -> None:
+    with database.errors(directory / database.FILE), database.new_file(directory) as connection:
+        connection.execute("INSERT INTO meta VALUES ('long', ?)", ("x" * 100_000,))
+        before_it_is_completed()
+
+
+def test_a_new_file_whose_log_cannot_be_copied_to_it_is_not_taken(tmp_path):
+    with ExitStack() as limited:
+        with pytest.raises(StoreFull, match="the disk is full"):
+            make_new_file(tmp_path, lambda: limited.enter_context(no_larger_files(60_000)))
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_file_that_is_read_while_it_is_completed_is_not_taken(tmp_path, monkeypatch):
+    """The reader keeps the log, for which SQLite raises nothing."""
+    monkeypatch.setattr(database, "PATIENCE", 0.0)
+    with ExitStack() as reading:
+
+        def read() -> None:
+            reader = reading.enter_context(closing(database.connect_to_read(tmp_path / f"{database.NEW}.part")))
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM meta").fetchall()
+
+        with pytest.raises(LiveError, match="could not be copied"):
+            make_new_file(tmp_path, read)
+        assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import everlearn as el
+from everlearn.agents.agent import Agent
 from everlearn.agents.registry import AGENTS
 from everlearn.durable.core import Core
 from everlearn.durable.setup import make_setup
@@ -64,3 +65,12 @@ def test_inspect_tells_where_it_stands(tmp_path):
     assert seen["optimism"] == plain.design.schedule.optimism(100)
     assert seen["drift"]["alarms"] == 0
     assert seen["average_reward"] == seen["recent_average"]
+
+
+@pytest.mark.parametrize("view", [inspect, policy_table])
+def test_what_an_agent_knows_is_read_once(view, monkeypatch):
+    """It is computed anew with each call, while the service answers nobody."""
+    core, calls, known = Core(make_setup(task="service-station")), [], Agent.inspect
+    monkeypatch.setattr(Agent, "inspect", lambda agent: calls.append(1) or known(agent))
+    view(core)
+    assert calls == [1]

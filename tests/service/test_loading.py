@@ -19,7 +19,7 @@ from everlearn.errors import Corrupt, Failed, LiveError
 from everlearn.service import loading, management, operations
 from everlearn.service.agents import Loaded, Missing, Stale
 from everlearn.service.committer import Busy
-from everlearn.service.loading import PLACES, Loading, LoadingCommitter, load
+from everlearn.service.loading import MOST_MAKING, PLACES, Loader, Loading, LoadingCommitter, load
 from everlearn.service.metrics import Metrics
 from everlearn.service.models import ActIn, ObserveIn
 from everlearn.service.problems import answer_to
@@ -171,9 +171,10 @@ def test_few_agents_are_loaded_at_a_time(directory, openings, monkeypatch):
 
 
 @pytest.mark.parametrize("most", [2, 3])
-def test_agents_that_load_slowly_do_not_keep_others_from_being_loaded(directory, openings, monkeypatch, most):
+def test_agents_that_load_slowly_do_not_keep_others_from_being_loaded(directory, monkeypatch, most):
     """They lose their places, up to a number of them; however many there are, all are loaded in the end."""
-    gate = openings.hold("one", "two", "three")
+    gate, learn = threading.Event(), Core.apply  # which the agent without rows does not need
+    monkeypatch.setattr(Core, "apply", lambda *arguments: (gate.wait(), learn(*arguments))[1])
     monkeypatch.setattr(loading, "SLOW", 0.001)
     monkeypatch.setattr(loading, "MOST_SLOW", most)
 
@@ -192,6 +193,7 @@ def test_agents_that_load_slowly_do_not_keep_others_from_being_loaded(directory,
 def test_rows_of_agents_that_load_slowly_are_replayed_one_at_a_time(directory, openings, monkeypatch):
     gate = openings.hold("one", "two", "three")
     monkeypatch.setattr(loading, "SLOW", 0.0)
+    monkeypatch.setattr(loading, "MOST_MAKING", 3)
     at_once, most, learn = [], [], Core.apply
 
     def apply(core, entry):
@@ -211,6 +213,86 @@ def test_rows_of_agents_that_load_slowly_are_replayed_one_at_a_time(directory, o
     monkeypatch.setattr(Core, "apply", apply)
     asyncio.run(ask())
     assert most == [1] * 7
+
+
+@pytest.fixture
+def making(monkeypatch):
+    """The seeds of the agents whose tasks are being made, until the gate is set; with seed 0 it is made at once."""
+    seeds, gate, reopen = [], threading.Event(), loading.reopen
+
+    def reopening(stored, *arguments):
+        seed = json.loads(stored)["seed"]
+        if seed:
+            seeds.append(seed)
+            gate.wait()
+            seeds.remove(seed)
+        return reopen(stored, *arguments)
+
+    monkeypatch.setattr(loading, "reopen", reopening)
+    monkeypatch.setattr(loading, "SLOW", 0.001)
+    return seeds, gate
+
+
+def test_few_tasks_that_are_slow_to_make_are_made_at_a_time(tmp_path, making):
+    seeds, gate = making
+    numbers = range(1, PLACES + MOST_MAKING + 3)
+    with Store(tmp_path) as store:
+        for number in numbers:
+            store.create(f"agent-{number}", make_setup(task="service-station", seed=number, snapshot_every=number))
+
+    async def ask():
+        async with running(tmp_path) as committer:
+            waiting = [act(committer, f"agent-{number}") for number in numbers]
+            await until(lambda: len(seeds) == PLACES + MOST_MAKING)
+            await asyncio.sleep(0.05)
+            assert len(seeds) == PLACES + MOST_MAKING
+            gate.set()
+            assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [1 for _ in numbers]
+            assert not committer._loader._paces
+
+    asyncio.run(ask())
+
+
+def test_agents_whose_task_is_slow_to_make_keep_no_others_from_being_loaded(tmp_path, making):
+    """Once that is known of a task, however many have it: they wait for each other, and keep no place meanwhile."""
+    seeds, gate = making
+    numbers = range(1, 10)
+    with Store(tmp_path) as store:
+        store.create("quick", make_setup(task="service-station", schedule="smooth", seed=0))
+        for number in numbers:
+            store.create(f"slow-{number}", make_setup(task="service-station", seed=number))
+
+    async def ask():
+        async with running(tmp_path) as committer:
+            waiting = [act(committer, f"slow-{number}") for number in numbers]
+            await until(lambda: committer.waiting == len(numbers))
+            assert (await act(committer, "quick"))["step"] == 1
+            assert len(seeds) <= PLACES + MOST_MAKING
+            assert not any(request.done() for request in waiting)
+            gate.set()
+            assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [1 for _ in numbers]
+
+    asyncio.run(ask())
+
+
+def test_a_load_that_is_under_way_is_not_cancelled(directory, openings):
+    """It would otherwise end its thread with an error, as when a service stops."""
+    gate, loader = openings.hold("one"), Loader(directory)
+    future = loader.load("one")
+    asyncio.run(until(lambda: openings.names))
+    assert not future.cancel()
+    gate.set()
+    assert future.result().core.step == 1
+
+
+def test_a_load_that_is_cancelled_before_it_begins_does_nothing(directory, openings, monkeypatch):
+    begin = []
+    with monkeypatch.context() as late:
+        late.setattr(threading.Thread, "start", lambda thread: begin.append(thread))
+        future = Loader(directory).load("one")
+    assert future.cancel()
+    begin[0].run()
+    assert openings.names == []
 
 
 def test_nobody_waits_for_ever_for_an_agent(directory, openings, monkeypatch):

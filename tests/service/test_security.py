@@ -7,12 +7,13 @@ import json
 import os
 import signal
 import socket
+from types import SimpleNamespace
 
 import pytest
 from starlette.exceptions import HTTPException
 
 from everlearn.errors import InputError
-from everlearn.service.guard import Guard, is_deep
+from everlearn.service.guard import MOST_LARGE, READING, Guard, is_deep
 from everlearn.service.metrics import Metrics
 from everlearn.service.problems import answer_to
 from everlearn.service.protocol import OPEN
@@ -197,6 +198,43 @@ class TestPages:
         assert service.call("GET", "/v1/agents/forged").status == 404
 
 
+def guarding(app, most, operation):
+    """Return a guard of an application with one operation, which takes bodies of so many bytes."""
+    settings = Settings(limits=Limits(body=most, patience=1e6))
+    return Guard(app, settings, Metrics(), lambda _method, _path: (operation, None))
+
+
+def request(guard, head, receive):
+    headers = [(b"host", b"localhost"), tuple(head.split(b": "))]
+    return guard({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, None)
+
+
+def served_beside(slow, fast, most, operation):
+    """Return the bodies that are served while five others, whose header is ``slow``, never arrive."""
+    served = []
+
+    async def app(_scope, receive, _send):
+        served.append((await receive())["body"])
+
+    async def never():
+        await asyncio.Event().wait()
+
+    async def at_once():
+        return {"type": "http.request", "body": b"[]", "more_body": False}
+
+    async def ask():
+        guard = guarding(app, most, operation)
+        waiting = [asyncio.create_task(request(guard, slow, never)) for _ in range(5)]
+        await asyncio.sleep(0)
+        await asyncio.wait_for(request(guard, fast, at_once), 60)
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    asyncio.run(ask())
+    return served
+
+
 class TestLimits:
     def test_a_long_body_is_refused_before_it_is_read(self, guarded):
         reply = asked(guarded, "POST", "/v1/agents", b"x" * 5001)
@@ -237,33 +275,40 @@ class TestLimits:
     )
     def test_bodies_that_come_slowly_keep_nobody_else_waiting(self, slow, fast, most):
         """Many are read at a time; and if few, those that do not say how long they are have their own places."""
-        served = []
+        assert served_beside(slow, fast, most, None) == [b"[]"]
 
-        async def app(_scope, receive, _send):
-            served.append((await receive())["body"])
+    @pytest.mark.parametrize("slow", [b"transfer-encoding: chunked", b"content-length: 20000"])
+    @pytest.mark.parametrize("fast", [b"content-length: 10", b"content-length: 10000"])
+    def test_agent_states_that_come_slowly_keep_no_shorter_ones_waiting(self, slow, fast):
+        imported = SimpleNamespace(body=bytes, scope=None, label="import")
+        assert served_beside(slow, fast, 10_000, imported) == [b"[]"]
 
-        def request(head, receive):
-            headers = [(b"host", b"localhost"), tuple(head.split(b": "))]
-            return guard({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, None)
-
-        async def never():
-            await asyncio.Event().wait()
-
-        async def at_once():
-            return {"type": "http.request", "body": b"[]", "more_body": False}
+    @pytest.mark.parametrize("head", [b"transfer-encoding: chunked", b"content-length: 10000"])
+    def test_few_bodies_are_in_memory_however_many_are_sent(self, head):
+        """A body that waits to be worked on keeps its place, so that no other is read in its stead."""
+        most, read, served = READING // MOST_LARGE, [], []
 
         async def ask():
-            waiting = [asyncio.create_task(request(slow, never)) for _ in range(5)]
-            await asyncio.sleep(0)
-            await asyncio.wait_for(request(fast, at_once), 60)
-            for each in waiting:
-                each.cancel()
-            await asyncio.gather(*waiting, return_exceptions=True)
+            gate = asyncio.Event()
 
-        limits = Limits(body=most, patience=1e6)
-        guard = Guard(app, Settings(limits=limits), Metrics(), lambda _method, _path: (None, None))
+            async def app(_scope, receive, _send):
+                await gate.wait()
+                served.append((await receive())["body"])
+
+            async def at_once():
+                read.append(1)
+                return {"type": "http.request", "body": b"[]", "more_body": False}
+
+            guard = guarding(app, most, None)
+            requests = [asyncio.create_task(request(guard, head, at_once)) for _ in range(5 * MOST_LARGE)]
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert len(read) == 2 * MOST_LARGE  # as many are read as are worked on
+            gate.set()
+            await asyncio.gather(*requests)
+
         asyncio.run(ask())
-        assert served == [b"[]"]
+        assert served == [b"[]"] * 5 * MOST_LARGE
 
     @pytest.mark.parametrize("depth", [17, 1000])
     def test_deep_json_is_refused(self, guarded, depth):

@@ -135,6 +135,19 @@ def shifted(n: float, power: float) -> float:
     return float(n) * math.ldexp(1.0, half) * math.ldexp(1.0, int(power) - half)
 
 
+def scaled_counts(visits: Table, stamps: Table, scale: float, exponent: float) -> Table:
+    """Return a table of :func:`scaled_count`, the same to the last bit."""
+    power = exponent - stamps
+    bounded = np.clip(power, VANISHED, -VANISHED).astype(np.int32)
+    half = bounded // 2
+    with np.errstate(over="ignore", under="ignore"):
+        n = visits * scale
+        counts: Table = n * np.ldexp(1.0, half) * np.ldexp(1.0, bounded - half)
+    counts[power > -VANISHED] = math.inf
+    counts[(power < VANISHED) | (n == 0.0)] = 0.0
+    return counts
+
+
 def policy(knowledge: OffsetValues) -> Table:
     """Return the greedy policy; where an action is held, that action."""
     probabilities = greedy_policy(knowledge.cells["value"])
@@ -148,8 +161,8 @@ def inspect(knowledge: OffsetValues, now: ScheduleValues) -> dict[str, Table]:
     """Return Q and N of the algorithm at the end of step ``now.t``, and sigma if it is tracked."""
     cells = knowledge.cells
     counts = cells["count"].copy()
-    for place, stamp in np.ndenumerate(cells["stamp"]):
-        counts[place] = scaled_count(float(counts[place]), float(stamp), now.scale, now.exponent)
+    if cells["stamp"].size:
+        counts = scaled_counts(counts, cells["stamp"], now.scale, now.exponent)
     tables = {"Q": cells["value"] + (now.horizon - now.ceiling), "N": counts}
     return {**tables, "sigma": np.sqrt(cells["variance"])} if cells["variance"].size else tables
 

@@ -63,6 +63,9 @@ HEADS = "CREATE TABLE heads (agent INTEGER PRIMARY KEY, seq INTEGER NOT NULL, se
 UNKNOWN = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 """The errors after which nobody knows what is on disk: it was written, and could not be synchronised."""
 
+NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
+"""The errors of a full disk; the last is that of the index of a log."""
+
 UNTOLD = "whether this was recorded is unknown: look at the journal before you repeat it"
 UNTOLD_STEP = "whether this was recorded is unknown: repeat it with its step number, observe(..., step=N), to be safe"
 NOT_YOURS = "copy the directory, or run this as its owner"
@@ -189,7 +192,7 @@ def _translated(error: sqlite3.Error, path: Path, untold: str) -> LiveError:
     code, what = getattr(error, "sqlite_errorcode", 0), " ".join(str(error).split())
     if code in UNKNOWN:
         return Unsynced(f"{path}: the disk could not be synchronised ({what}); {untold}")
-    if code & 0xFF == sqlite3.SQLITE_FULL or code == sqlite3.SQLITE_IOERR_WRITE:
+    if code in NO_ROOM:
         return StoreFull(f"{path}: the disk is full or cannot be written ({what}); {UNCHANGED}")
     damaged = code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or what.startswith("Could not decode")
     if damaged or isinstance(error, sqlite3.DataError):
@@ -208,17 +211,25 @@ def new_file(directory: Path, check: Callable[[Path], None] | None = None) -> It
     """Yield a new database to write to; it becomes ``everlearn.db.new`` at the end, unless ``check`` raises."""
     part = directory / f"{NEW}.part"
     remove(part)
-    connection = connect(part)
     try:
-        create_tables(connection)
-        yield connection
+        with closing(connect(part)) as connection:
+            create_tables(connection)
+            yield connection
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # raises on a full disk, as close() does not
+        if check is not None:
+            check(part)
+        _refuse_log(part)
+        sync(part)
+        part.replace(directory / NEW)
     finally:
-        connection.close()
-    if check is not None:
-        check(part)
-    sync(part)
-    part.replace(directory / NEW)
-    remove(part)  # what SQLite put beside it when it was checked
+        remove(part)  # and what SQLite put beside it when it was checked
+
+
+def _refuse_log(path: Path) -> None:
+    """Raise if part of a database is still in its log, which does not move with it."""
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size > 0:
+        raise LiveError(f"{log}: it could not be copied to the database; nothing was changed: try the same again")
 
 
 def put_in_place(directory: Path) -> Path | None:

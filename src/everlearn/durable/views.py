@@ -40,7 +40,7 @@ def policy_table(core: Core) -> dict[str, Any]:
     ``actions`` has a row per aleatoric state, with the first of the best actions that the setup allows there.
     """
     agent, actions = core.agent, greedy_actions(core)
-    values, counts = (_best(_table(core, name), actions) for name in ("Q", "N"))
+    values, counts = (_best(table, actions) for table in _tables(core))
     labels = [agent.task.actions[action] for action in actions]
     columns = zip(agent.task.states, labels, values, counts, strict=True)
     rows = [dict(zip(("state", "action", "value", "count"), row, strict=True)) for row in columns]
@@ -74,6 +74,7 @@ def glance(core: Core) -> dict[str, Any]:
     """Return the same as :func:`inspect`, with tables that are not yet labelled."""
     agent, gauge = core.agent, core.gauge
     now, scheduled = agent.now, agent.design.schedule is not None
+    values, counts = (None if table is None else Tabulated(agent.task, table) for table in _tables(core))
     return {
         "step": core.step,
         "t": core.t,
@@ -84,8 +85,8 @@ def glance(core: Core) -> dict[str, Any]:
         "horizon": now.horizon if scheduled else None,
         "discount": now.discount if scheduled else None,
         "optimism": now.optimism if scheduled else None,
-        "values": _tabulated(core, "Q"),
-        "counts": _tabulated(core, "N"),
+        "values": values,
+        "counts": counts,
         "explanation": agent.explain(),
         "average_reward": gauge.average,
         "recent_average": gauge.recent,
@@ -148,15 +149,10 @@ def _prices(core: Core) -> dict[str, float | None] | None:
     return {**prices.report(), "average_cost": core.gauge.average_cost if limited else None}
 
 
-def _tabulated(core: Core, name: str) -> Tabulated | None:
-    table = _table(core, name)
-    return None if table is None else Tabulated(core.agent.task, table)
-
-
-def _table(core: Core, name: str) -> npt.NDArray[np.float64] | None:
-    """Return what the agent knows by state and action."""
-    table, indexed = core.agent.inspect().get(name), core.agent.indexed
-    return table if table is not None and np.shape(table) == (indexed.states, indexed.actions) else None
+def _tables(core: Core) -> list[npt.NDArray[np.float64] | None]:
+    """Return the values and the counts of an agent by state and action, if it has them."""
+    known, shape = core.agent.inspect(), (core.agent.indexed.states, core.agent.indexed.actions)
+    return [known[name] if name in known and np.shape(known[name]) == shape else None for name in ("Q", "N")]
 
 
 def _best(table: npt.NDArray[np.float64] | None, actions: list[int]) -> list[float | None]:

@@ -13,6 +13,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Hashable
+from contextlib import AsyncExitStack
 from functools import lru_cache
 from itertools import accumulate
 
@@ -30,16 +31,16 @@ from everlearn.service.router import Operation
 from everlearn.service.settings import MOST_DEPTH, Settings
 
 MOST_STATES = 2
-"""How many agent states, which are large, are read at the same time."""
+"""How many agent states that may be longer than any other body are read and worked on at the same time."""
 
 MOST_KNOWN = 64
 """How many hosts and origins are remembered, so that they are not looked at with every request."""
 
 MOST_LARGE = 4
-"""How many other large bodies are worked on at the same time."""
+"""How many other large bodies and agent states are worked on at the same time."""
 
 READING = 32 << 20
-"""Bytes of other large bodies that are read at the same time: of those that say how long they are, and of the others.
+"""Bytes of these that are read, or wait to be worked on, at the same time: if they say how long they are, and if not.
 
 Far more can be read than worked on, and those that do not say have places of their own, so that a client that sends
 slowly keeps nobody else waiting.
@@ -110,14 +111,15 @@ class Guard:
         try:
             self._admit(scope, headers)
             is_state = scope["route"] is not None and scope["route"].body is bytes
-            if is_state:
+            if is_state and self._may_exceed(headers):
                 async with self._states:
                     body = await self._body(scope, headers, receive, is_state)
                     await self.app(scope, _again(body, receive), answer)
-            elif _is_large(headers):
-                async with self._reading[b"transfer-encoding" in headers]:
-                    body = await self._body(scope, headers, receive, is_state)
-                async with self._large:
+            elif is_state or _is_large(headers):
+                async with AsyncExitStack() as working:
+                    async with self._reading[b"transfer-encoding" in headers]:
+                        body = await self._body(scope, headers, receive, is_state)
+                        await working.enter_async_context(self._large)  # else any number of bodies would wait here
                     await self.app(scope, _again(body, receive), answer)
             else:
                 body = await self._body(scope, headers, receive, is_state)
@@ -185,6 +187,13 @@ class Guard:
         if not grant.covers(agent):
             raise Refused(403, "scope", "this token is not for that agent")
         return grant
+
+    def _may_exceed(self, headers: dict[bytes, bytes]) -> bool:
+        """Return whether an agent state may be longer than any other body."""
+        declared = headers.get(b"content-length", b"")
+        if b"transfer-encoding" in headers or not declared.isdigit() or len(declared) > 18:
+            return True
+        return int(declared) > self.settings.limits.body
 
     async def _body(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, is_state: bool) -> bytes:
         """Read the whole body, as far as the limits go; all but an agent state may be read as JSON."""

@@ -6,14 +6,18 @@ thread with a connection of its own reads what is final.  Requests for the agent
 Few agents are loaded at a time, each in a place.  One that takes long loses its place to the next, and from then on
 replays its rows in turn with the others that take long.  So it delays no other agent, and all that take long
 together need little more of the processor than one of them.
+
+A task cannot be made in turn with others, so few of those that take long are made at a time: a further one keeps its
+place, unless a task of the same setup has taken long before; then it gives up its place, and waits until it may begin.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -38,43 +42,105 @@ SLOW = 0.5
 MOST_SLOW = 256
 """How many agents that take long are loaded at a time; each has a thread, and what it knows is in memory."""
 
+MOST_MAKING = 2
+"""How many tasks that take long are made at a time, apart from those in places."""
+
 LONGEST = 60.0
 """Seconds that a request waits for an agent; then it is told to come again, and the agent is still being loaded."""
-
-Turn = Callable[[], AbstractContextManager[object]]
-"""Returns what is held while a row is replayed."""
 
 
 class Loading(LiveError):  # noqa: N818 - reads as what it is
     """The agent is still being loaded."""
 
 
-class _Reader(Reader):
-    """A reader whose rows are replayed in turn with those of others."""
+class Pace:
+    """When the loading of an agent may proceed: at once."""
 
-    turn: Turn = nullcontext
+    def make(self, setup: str) -> None:
+        """Wait until a task may be made for a stored setup."""
+
+    def made(self) -> None:
+        """Note that it is made."""
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return what is held while a row is replayed."""
+        return nullcontext()
+
+
+class _Reader(Reader):
+    """A reader whose rows are replayed at a pace."""
+
+    pace = Pace()
 
     def rows(self, agent: int, after: int = -1, check: int | None = None) -> Iterator[Entry]:
         """Yield the rows of a journal, as any reader does."""
+        self.pace.made()
         for row in super().rows(agent, after, check):
-            with self.turn():
+            with self.pace.turn():
                 yield row
 
 
-def load(directory: Path, name: str, turn: Turn = nullcontext) -> Loaded:
+def load(directory: Path, name: str, pace: Pace | None = None) -> Loaded:
     """Recover an agent from the disk, through a connection of its own; nothing is written."""
     path = directory / database.FILE
-    with (
-        database.errors(path),
-        _Reader.on(database.connect_to_read(path), path) as reader,
-        reader.at_one_moment(),
-    ):
-        reader.turn = turn
-        record = reader.enrolled(name)
-        reopened = reopen(record.setup, record.face, {})
-        if reopened.changes:
-            raise refusal(directory, reopened.changes)
-        return Loaded(record, reader.replayed(reopened.setup, record), reopened.recorded)
+    with database.errors(path), _Reader.on(database.connect_to_read(path), path) as reader:
+        reader.pace = pace or Pace()
+        reader.pace.make(reader.enrolled(name).setup)  # not while a moment is held, which would let the log grow
+        with reader.at_one_moment():
+            record = reader.enrolled(name)
+            reopened = reopen(record.setup, record.face, {})
+            if reopened.changes:
+                raise refusal(directory, reopened.changes)
+            return Loaded(record, reader.replayed(reopened.setup, record), reopened.recorded)
+
+
+class _Shared:
+    """What all agents share that are loaded."""
+
+    def __init__(self) -> None:
+        self.turn = threading.Lock()  # held while a row of an agent that takes long is replayed
+        self.makers = threading.Semaphore(MOST_MAKING)
+        self.long: set[int] = set()  # the tasks that took long to make
+        self.lock = threading.Lock()
+
+
+class _Turns(Pace):
+    """When the loading of one of several agents may proceed: at once, and in turn with others once it takes long."""
+
+    def __init__(self, shared: _Shared) -> None:
+        self._shared = shared
+        self._making: int | None = None  # the task that is being made
+        self._is_maker = False
+        self._is_slow = False
+
+    def make(self, setup: str) -> None:
+        """Wait until a task may be made; only those that took long before have to."""
+        task = hash(json.dumps({**json.loads(setup), "seed": None}))
+        if task in self._shared.long:
+            self._shared.makers.acquire()
+            self._is_maker = True
+        self._making = task
+
+    def made(self) -> None:
+        """Let another task be made."""
+        with self._shared.lock:
+            self._making = None
+            if self._is_maker:
+                self._is_maker = False
+                self._shared.makers.release()
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return what is held while a row is replayed."""
+        return self._shared.turn if self._is_slow else nullcontext()
+
+    def slow_down(self) -> bool:
+        """Take turns from now on; return False if a task is being made, and too many others are."""
+        with self._shared.lock:
+            if self._making is not None and not self._is_maker:
+                self._shared.long.add(self._making)
+                self._is_maker = self._shared.makers.acquire(blocking=False)
+            self._is_slow = self._making is None or self._is_maker
+            return self._is_slow
 
 
 class Loader:
@@ -82,36 +148,42 @@ class Loader:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self._paces: dict[Future[Loaded], _Turns] = {}
         self._slow: set[Future[Loaded]] = set()
-        self._turn = threading.Lock()  # held while a row of an agent that takes long is replayed
+        self._shared = _Shared()
 
     def load(self, name: str) -> Future[Loaded]:
         """Load an agent."""
         future: Future[Loaded] = Future()
+        pace = self._paces[future] = _Turns(self._shared)
+        future.add_done_callback(self._paces.pop)
         try:
-            threading.Thread(target=self._run, args=(name, future), name="loader", daemon=True).start()
+            threading.Thread(target=self._run, args=(name, future, pace), name="loader", daemon=True).start()
         except RuntimeError as error:
+            future.cancel()
             raise LiveError(f"agent {name}: it cannot be loaded now: {error}") from None
         return future
 
     def slow_down(self, future: Future[Loaded]) -> bool:
         """Let an agent be loaded in turn with others that take long; return False if there are too many of them."""
-        if len(self._slow) >= MOST_SLOW:
+        pace = self._paces.get(future)
+        if pace is not None and (len(self._slow) >= MOST_SLOW or not pace.slow_down()):
             return False
         self._slow.add(future)
         future.add_done_callback(self._slow.discard)
         return True
 
-    def _run(self, name: str, future: Future[Loaded]) -> None:
-        def turn() -> AbstractContextManager[object]:
-            return self._turn if future in self._slow else nullcontext()
-
+    def _run(self, name: str, future: Future[Loaded], pace: Pace) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
         try:
-            future.set_result(load(self._directory, name, turn))
+            future.set_result(load(self._directory, name, pace))
         except Exception as error:
             future.set_exception(error)
         except BaseException as error:  # what would end a thread must not end the event loop
             future.set_exception(LiveError(f"agent {name}: loading it ended with {error!r}"))
+        finally:
+            pace.made()
 
 
 class LoadingCommitter(Committer[Agents]):
