@@ -109,6 +109,7 @@ class _Turns(Pace):
 
     def __init__(self, shared: _Shared) -> None:
         self._shared = shared
+        self._has_begun = False  # until then it is not known whether its task takes long
         self._making: int | None = None  # the task that is being made
         self._is_maker = False
         self._is_slow = False
@@ -116,10 +117,15 @@ class _Turns(Pace):
     def make(self, setup: str) -> None:
         """Wait until a task may be made; only those that took long before have to."""
         task = hash(json.dumps({**json.loads(setup), "seed": None}))
-        if task in self._shared.long:
+        with self._shared.lock:
+            self._has_begun = True
+            waits = task in self._shared.long
+            if not waits:
+                self._making = task
+        if waits:
             self._shared.makers.acquire()
-            self._is_maker = True
-        self._making = task
+            with self._shared.lock:
+                self._is_maker, self._making = True, task
 
     def made(self) -> None:
         """Let another task be made."""
@@ -134,8 +140,10 @@ class _Turns(Pace):
         return self._shared.turn if self._is_slow else nullcontext()
 
     def slow_down(self) -> bool:
-        """Take turns from now on; return False if a task is being made, and too many others are."""
+        """Take turns from now on; return False if it has not begun, or if a task is made and too many others are."""
         with self._shared.lock:
+            if not self._has_begun:
+                return False
             if self._making is not None and not self._is_maker:
                 self._shared.long.add(self._making)
                 self._is_maker = self._shared.makers.acquire(blocking=False)
