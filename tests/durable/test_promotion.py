@@ -189,7 +189,7 @@ def test_what_was_never_promoted_cannot_be_demoted(tmp_path):
 def test_a_rule_that_is_set_outside_shadow_mode_rests_and_says_so(tmp_path, caplog):
     with el.live(tmp_path, **SETUP) as agent:
         agent.set_promotion(RULE)
-        assert "begins when the agent changes to shadow mode" in caplog.text
+        assert "starts when the agent changes to shadow mode" in caplog.text
         assert agent.inspect()["promotion"]["next_look"] is None
         caplog.clear()
         agent.shadow()

@@ -123,7 +123,11 @@ def _control(place: str, agent: str | None, token_file: str | None) -> Iterator[
 
         if agent is None:
             raise InputError("--agent", "", "name the agent of the service")
-        yield Operator(place, agent, token=read_token(token_file), deadline=DEADLINE)
+        operator = Operator(place, agent, token=read_token(token_file), deadline=DEADLINE)
+        try:
+            yield operator
+        finally:
+            operator.disconnect()
         return
     from everlearn.durable.store import Store
 

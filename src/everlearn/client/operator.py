@@ -35,6 +35,10 @@ class Operator:
         self._connection = Connection(url, token)
         self._mode: str | None = None
 
+    def disconnect(self) -> None:
+        """Close the connection; the next request opens another."""
+        self._connection.close()
+
     def create(self, setup: Mapping[str, Any]) -> dict[str, Any]:
         """Create the agent; it is no error if it exists already with the same setup."""
         created: dict[str, Any] = self._request("POST", "/v1/agents", {"name": self.agent, "setup": dict(setup)})
