@@ -3,7 +3,8 @@
 An *agent* meets an *environment* E = (A, O, rho) through one endless stream of experience
 A_0, O_1, A_1, O_2, ...; there are no episodes, no resets and no known duration.  The environment yields
 observations and nothing else.  The agent's designer supplies what is kept of them, the *aleatoric state*
-S' = f(S, A, O), and what they are worth, the *reward* R = r(S, A, O).  A *task* is the two together.
+S' = f(S, A, O), and what they are worth, the *reward* R = r(S, A, O).  A *task* is an environment together
+with an aleatoric state and a reward.
 
 Four kinds of thing are named by labels, which have a canonical encoding and so can be stored: actions,
 observations, memories and aleatoric states.  Inside an agent they are indices.

@@ -123,14 +123,14 @@ def observe_often(store):
 
 @pytest.mark.parametrize("write_much", [create_many, delete_many, import_often, observe_often])
 def test_the_log_does_not_grow_for_ever(tmp_path, monkeypatch, write_much):
-    monkeypatch.setattr("everlearn.durable.database.LOG_BYTES", 10 * 4096)
+    monkeypatch.setattr("everlearn.durable.database.LOG_FRAMES", 10)
     with Store(tmp_path) as store:
         sizes = [(tmp_path / "everlearn.db-wal").stat().st_size for _ in write_much(store)]
     assert max(sizes) < (3 * EVERY if write_much is observe_often else 40) * 4096
 
 
 def test_a_reader_does_not_make_every_commit_try_a_checkpoint(tmp_path, monkeypatch):
-    monkeypatch.setattr("everlearn.durable.database.LOG_BYTES", 10 * 4096)
+    monkeypatch.setattr("everlearn.durable.database.LOG_FRAMES", 10)
     tried = []
     with Store(tmp_path) as store, Reader(tmp_path) as reader:
         store.connection.set_trace_callback(lambda text: tried.append(text) if "wal_checkpoint" in text else None)
@@ -153,7 +153,7 @@ def test_the_log_of_a_killed_process_is_copied_at_once(tmp_path, monkeypatch):
         for number in range(5):
             store.create(f"agent {number}", station())
         shutil.copytree(tmp_path / "working", tmp_path / "killed")
-    monkeypatch.setattr("everlearn.durable.database.LOG_BYTES", 10 * 4096)
+    monkeypatch.setattr("everlearn.durable.database.LOG_FRAMES", 10)
     size = (tmp_path / "killed" / "everlearn.db").stat().st_size
     with Store(tmp_path / "killed"):
         assert (tmp_path / "killed" / "everlearn.db").stat().st_size > size

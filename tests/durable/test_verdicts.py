@@ -164,7 +164,7 @@ def test_a_damaged_head_is_named(several):
 
 def test_heads_are_known_before_a_checkpoint(tmp_path, monkeypatch):
     """What is in the database and not in its log is known to the heads, while the agent is at work too."""
-    monkeypatch.setattr("everlearn.durable.database.LOG_BYTES", 10 * 4096)
+    monkeypatch.setattr("everlearn.durable.database.LOG_FRAMES", 10)
     monkeypatch.setattr("everlearn.durable.store.EVERY", 1)
     with Store(tmp_path) as store:
         core = store.create("plain", make_setup(**LABELS, agent="q-learning"))

@@ -24,15 +24,17 @@ MOST_EVENTS = 5_000_000
 def from_pomdp(path: str | Path) -> Task:
     """Make a task from a file that describes a partially observable Markov decision process, in Cassandra's format.
 
-    The state is the memory, which is hidden.  The aleatoric state is the last observation.  If the reward does not
-    follow from the action and the observation, an observation is a pair of the observation and the reward as text,
-    since an agent sees what it earns.  The discount is not used: what counts is the average over one endless stream, so
-    that a process which ends in a state that is never left earns what is earned there.
+    The states of the file are the memories, which are hidden.  The aleatoric state is the last observation.  If the
+    action and the observation do not determine the reward, the reward is added to the observation: an observation of
+    the task is then a pair, the observation in the file and the reward as text.  The discount is not used, because the
+    objective is the average reward over one endless stream.  If the process reaches a state that it never leaves, its
+    average reward is what it earns there.
 
     Parameters
     ----------
     path:
-        the file; with a relative path, it is also looked for next to a spec
+        the file; a relative path is looked up in the current directory, then in the folders of ``sys.path``, to which
+        the folder of a spec is added
 
     Examples
     --------

@@ -5,16 +5,16 @@
   reward as a text, such as ``"-1"``; and ``""``, ``"terminated"`` or ``"truncated"``.
 - *Episodes* follow each other without a break.  At the end of an episode the environment is reset within the same step:
   the point is the first of the next episode, the reward is the last of the episode that ended, and the mark says how it
-  ended.  So the reset is an ordinary transition, and visible to f.
+  ended.  So the reset is an ordinary transition, which the aleatoric state can take into account.
 - *The first action* is taken before anything was observed, since a stream begins with an action.  The aleatoric state
   is then ``"start"``, or the state in which every episode begins if the transition table has only one.
 - *The aleatoric state* is the point alone; use :func:`everlearn.seen_through` to choose another.
 - *The reward* is that of the observation, plus ``termination_reward`` if the episode is terminated.  An environment
   that pays the same at every step, such as CartPole, leaves nothing to be learned on an endless stream unless falling
   has a cost.
-- *The rewards* must be finitely many.  They are, in this order: levels to which they are rounded; those that are given;
-  those in the transition table; those of a trial, which is short and seeded, and may miss some.  A reward that was not
-  declared is an error.
+- *The rewards*: there must be finitely many.  They are taken from the first of these that is available: the levels of
+  ``reward_levels``; the argument ``rewards``; the transition table; a short seeded trial, which may miss some.  A
+  reward that is not among them raises an error.
 - *Randomness*: the environment is seeded once, from the stream of its run; later resets do not seed it again.
 - *A model* is built if there is a transition table (:mod:`everlearn.adapters.transitions`).  A task without a model
   runs in the reference engine, and cannot be stopped and resumed.
@@ -85,7 +85,8 @@ def from_gymnasium(
         number of steps after which an episode is truncated; ``own`` for the limit that the environment is registered
         with; None for no limit
     rewards:
-        every reward that the environment pays, as in ``-1,20``
+        every reward that the environment pays, as in ``-1,20``; by default those in the transition table or, without a
+        table, those seen in the trial, which may miss some
     reward_levels:
         instead of ``rewards``: number of levels within ``reward_range`` to which rewards are rounded
     reward_range:
@@ -103,7 +104,8 @@ def from_gymnasium(
     trial_steps:
         number of trial steps used to estimate rewards or quantiles that are not given
     raw:
-        whether the agent learns from rewards as they are; otherwise they are scaled to [0, 1]
+        whether the agent learns from rewards without scaling; by default they are scaled to [0, 1].  Designs and
+        schedules with ``unit=True``, such as the default schedule, scale them nevertheless
 
     Examples
     --------

@@ -17,6 +17,7 @@ from everlearn.agents.knowledge import copied, stored_arrays
 from everlearn.agents.prices import Prices, restore_prices
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, check_parts, pack, read_file, unpack
 from everlearn.agents.spec import read_specs
+from everlearn.agents.tabular import by_field
 from everlearn.errors import InputError, SnapshotError
 from everlearn.files import replacing
 from everlearn.labels import as_label, encode
@@ -45,7 +46,7 @@ class Agent:
         random seed and run index; with the same two values, the agent draws the same random numbers as in run ``run``
         of :func:`everlearn.run`
     parameters:
-        parameters of the design and the schedule, as in ``{"agent.phase": 1000, "schedule.horizon_scale": 3}``
+        parameters of the task, the design and the schedule, as in ``{"task.window": 6, "schedule.horizon_scale": 3}``
 
     Examples
     --------
@@ -100,6 +101,16 @@ class Agent:
             hint = f"; since version 0.2 it is {_RENAMED[name]!r}" if name in _RENAMED else ""
             raise AttributeError(f"an agent has no attribute {name!r}{hint}")
 
+    @property
+    def knowledge(self) -> Any:
+        """The data that the design's ``build`` returned and ``learn`` updates."""
+        return self._knowledge
+
+    @knowledge.setter
+    def knowledge(self, knowledge: Any) -> None:
+        self._knowledge = knowledge
+        self._tables = knowledge if self.design.own else by_field(knowledge)  # the same numbers, for act and learn
+
     def act(self) -> Label:
         """Return the action for the next step.  A second call before ``observe`` returns the same action."""
         if self.pending is None:
@@ -125,11 +136,11 @@ class Agent:
 
     def choose(self) -> int:
         """Return the index of an action that the design chooses now; each call chooses again."""
-        return int(self._functions.act(self.knowledge, self.situation, self.upcoming, self.stream))
+        return int(self._functions.act(self._tables, self.situation, self.upcoming, self.stream))
 
     def learn(self, experience: Experience) -> None:
         """Learn from one step in indices, for callers that evaluate f and r themselves."""
-        self._functions.learn(self.knowledge, experience, self.upcoming, self.stream)
+        self._functions.learn(self._tables, experience, self.upcoming, self.stream)
         self.situation, self.pending = experience.next_aleatoric_state, None
         self.t += 1
 

@@ -226,7 +226,7 @@ class Clock:
         if self._ahead is not None:
             self._ahead.check_portion()
         end = min(t + ROWS, (self._index + 1) * BLOCK + 1)
-        self._rows, self._first_row = [self._block.at(step) for step in range(t, end)], t
+        self._rows, self._first_row = self._block.rows(range(t, end)), t
         return self._rows[0]
 
     def _at_last_of_before(self, schedule: Schedule, t: int) -> ScheduleValues:
@@ -281,10 +281,11 @@ class _Stored:
         self._first = first
         self._columns = (block.horizon, block.optimism, block.ceiling, block.scale, block.exponent)
 
-    def at(self, t: int) -> ScheduleValues:
-        """Return the values at a step of the block."""
-        horizon, optimism, ceiling, scale, exponent = (float(column[t - self._first]) for column in self._columns)
-        return _row(t, horizon, optimism, ceiling, scale, exponent)
+    def rows(self, steps: range) -> list[ScheduleValues]:
+        """Return the values at steps of the block."""
+        first, last = steps[0] - self._first, steps[-1] + 1 - self._first
+        columns = (column[first:last].tolist() for column in self._columns)
+        return [_row(*row) for row in zip(steps, *columns, strict=True)]
 
 
 Scaling = tuple[int, float]
@@ -307,12 +308,15 @@ class _Computed:
         scale, exponent = self._products[-1]
         self.following = carry._replace(scale=scale, exponent=exponent)
 
-    def at(self, t: int) -> ScheduleValues:
-        """Return the values at a step of the block."""
-        schedule = self._schedule
-        horizon, optimism, _ = schedule.formula(t, schedule.constants)
-        scale, exponent = self._products[bisect_right(self._steps, t) if self._steps else 0]
-        return _row(t, float(horizon), float(optimism), float(schedule.ceiling), scale, exponent)
+    def rows(self, steps: range) -> list[ScheduleValues]:
+        """Return the values at steps of the block."""
+        formula, constants, ceiling = self._schedule.formula, self._schedule.constants, float(self._schedule.ceiling)
+        rows = []
+        for t in steps:
+            horizon, optimism, _ = formula(t, constants)
+            scale, exponent = self._products[bisect_right(self._steps, t)]
+            rows.append(_row(t, float(horizon), float(optimism), ceiling, scale, exponent))
+        return rows
 
 
 class _Ahead:

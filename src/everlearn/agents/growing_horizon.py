@@ -8,12 +8,12 @@ The algorithm as written adds foo3(t) to every value and multiplies every count 
 - N = visits * scale * 2 ** (exponent - stamp), where scale * 2 ** exponent is the product of foo4 so far, visits is the
   count at the last visit of the pair divided by the scale at that time, and the stamp is the exponent at that time.
 
-This form is also exact where it matters: two clipped values are equal, as on paper.  In the literal form, rounding
+In this form, two clipped values are exactly equal, as in exact arithmetic.  In the literal form, rounding
 would break such ties and change the actions.
 
-A schedule may ask for optimism that follows the variance of targets, which is then tracked with the step size of Line
-11, and for actions that are held for some visits of a state (:class:`everlearn.Schedule`).  The schedules of the paper
-ask for neither, and with them the agent is the paper's.
+A schedule can also scale the bonus by the standard deviation of the update targets, which is then estimated with the
+step size of Line 11, and can repeat a chosen action for several visits to a state (:class:`everlearn.Schedule`).  The
+paper's schedules do neither, and with them the agent is the paper's.
 """
 
 from __future__ import annotations
@@ -191,7 +191,8 @@ def growing_horizon(*, schedule: Schedule) -> Design:
     Parameters
     ----------
     schedule:
-        foo1 to foo4
+        how the horizon, the optimism, the action values and the counts change with time (foo1 to foo4), see
+        :class:`everlearn.Schedule`
 
     """
 

@@ -39,7 +39,7 @@ def psrl(
     precision: float = 1.0,
     sweeps: int = 1000,
 ) -> Design:
-    """Follow the best policy of a model drawn from the posterior, until the visits of a pair have doubled (PSRL).
+    """Follow the best policy of a model drawn from the posterior, until a state-action count has doubled (PSRL).
 
     Parameters
     ----------

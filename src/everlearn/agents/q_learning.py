@@ -1,12 +1,12 @@
-"""Q-learning with a fixed discount, epsilon-greedy: the best-known rival.
+"""Q-learning with a fixed discount, epsilon-greedy: the best-known algorithm to compare with.
 
 Christopher J. C. H. Watkins, "Learning from Delayed Rewards", PhD thesis, University of Cambridge, 1989; Watkins and
 Peter Dayan, "Q-learning", Machine Learning 8, 279-292, 1992.  If n is the number of times that a was taken in s,
 
     Q(s, a) += alpha_n (r + gamma max_a' Q(s', a') - Q(s, a)).
 
-The source leaves behaviour open; here it is epsilon-greedy.  Its convergence theorem requires decreasing step sizes,
-which the defaults are not.  :mod:`everlearn.agents` says what else differs.
+The source does not say how to choose actions; here the agent is epsilon-greedy.  The convergence theorem requires
+decreasing step sizes; by default the step size is constant.  :mod:`everlearn.agents` says what else differs.
 """
 
 from __future__ import annotations

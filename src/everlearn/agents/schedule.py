@@ -120,9 +120,9 @@ def smooth(
 ) -> Schedule:
     """Grow the horizon at every step and never forget (Section 4.3).
 
-    foo1 = horizon_scale t^horizon_power, foo2 = optimism_scale t^optimism_power sqrt(log(2 t^2)), foo3 the growth of
-    foo1, foo4 = 1.  Since foo3(1) = foo1(1), values start 1 above the clip; those of unvisited
-    state-action pairs stay there.
+    foo1 = horizon_scale t^horizon_power, foo2 = optimism_scale t^optimism_power sqrt(log(2 t^2)), foo3 is the
+    growth of foo1, and foo4 = 1.  An update limits an action value to the horizon, foo1(t).  If ``horizon_power`` is
+    positive, an action value is 1 + foo1(t), above this limit, until its state-action pair is first visited.
 
     Examples
     --------
@@ -155,12 +155,12 @@ def practical(
 ) -> Schedule:
     """Grow the horizon as in smooth, be optimistic where outcomes vary, and repeat a choice for several visits.
 
-    foo1 to foo4 are those of :func:`smooth` with other constants.  Three things that the paper fixes are different, and
-    rewards are scaled to [0, 1] in every task.
+    foo1 to foo4 are those of :func:`smooth` with other constants.  Rewards are scaled to [0, 1] in every task.
+    It differs from the paper in three ways (line numbers are those of Algorithm 2):
 
     - The bonus of Line 14 depends on the standard deviation of the targets of a state-action pair, so a pair whose
       targets hardly vary is not explored for long.
-    - The horizon has another weight in the step size of Line 11.
+    - In the step size of Line 11, the weight of the horizon is ``step_weight`` instead of 2.
     - An action that Line 8 chose in a state is repeated for several visits to that state.  If the effect of an action
       is delayed, as at the service station, whose customers take a while to come back, one trial teaches nothing.
 

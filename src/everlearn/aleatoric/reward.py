@@ -35,7 +35,8 @@ class Reward:
     low, high:
         the range: the smallest and the largest reward
     raw:
-        if true, the agent learns from the rewards without scaling; by default, it learns from rewards scaled to [0, 1]
+        if true, the agent learns from the rewards without scaling, unless its design or schedule has ``unit=True``, as
+        the default schedule has; by default, it learns from rewards scaled to [0, 1]
 
     Examples
     --------

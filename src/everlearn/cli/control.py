@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -16,15 +16,8 @@ from everlearn.cli.output import print_json, say
 from everlearn.cli.shadow import print_rule
 from everlearn.errors import Held, InputError, require
 
-if TYPE_CHECKING:
-    from everlearn.durable.core import Core
-    from everlearn.durable.entry import Entry
-    from everlearn.durable.store import Store
-
 DEADLINE = 10.0
 """Seconds that a request to a service may take."""
-
-MODES = ("learn", "frozen", "shadow")
 
 Place = Annotated[
     str, typer.Argument(metavar="DIR|URL", help="A directory of durable agents, or the address of a service.")
@@ -64,6 +57,8 @@ def mode(
     as_json: AsJson = False,
 ) -> None:
     """Print the mode of a durable agent, or change it. A directory must not be in use; name its service then."""
+    from everlearn.durable.entry import MODES
+
     require(to is None or to in MODES, "MODE", to, f"known: {', '.join(MODES)}")
     with _control(place, agent, token_file) as control:
         if to is not None:
@@ -129,6 +124,7 @@ def _control(place: str, agent: str | None, token_file: str | None) -> Iterator[
         finally:
             operator.disconnect()
         return
+    from everlearn.durable.control import StoredAgent
     from everlearn.durable.store import Store
 
     directory, name = find_agent(place, agent)
@@ -138,46 +134,4 @@ def _control(place: str, agent: str | None, token_file: str | None) -> Iterator[
         remedy = "change it in that process, or pass the address of its service instead of the directory"
         raise Held(f"{str(error).partition(';')[0]}; {remedy}") from None
     with store:
-        yield _Local(store, name)
-
-
-class _Local:
-    """An agent in a directory, of which this process is the only user."""
-
-    def __init__(self, store: Store, name: str) -> None:
-        self._store, self._name = store, name
-        self._core: Core = store.open(name)
-
-    def inspect(self) -> dict[str, Any]:
-        from everlearn.durable.views import promotion
-
-        core = self._core
-        return {"name": self._name, "step": core.step, "mode": core.mode, "promotion": promotion(core)}
-
-    def learn(self) -> None:
-        self._change("learn")
-
-    def freeze(self) -> None:
-        self._change("frozen")
-
-    def shadow(self) -> None:
-        self._change("shadow")
-
-    def _change(self, mode: str) -> None:
-        if mode != self._core.mode:
-            self._write(self._core.change_mode(mode))
-
-    def demote(self) -> None:
-        self._write(self._core.demote())
-
-    def promotion(self, rule: Mapping[str, Any] | None) -> None:
-        from everlearn.durable.promotion import Rule
-
-        known = Rule.read(rule)
-        entry = self._core.arm(known)
-        self._store.arm(self._name, self._core, entry, known)
-        self._core.apply(entry)
-
-    def _write(self, entry: Entry) -> None:
-        self._store.append_one(self._core.number, entry)
-        self._core.apply(entry)
+        yield StoredAgent(store, name)

@@ -69,7 +69,7 @@ class Core:
         self._learned = self.agent.learned
         # Most agents have none of what follows, and a step asks for each: so it is looked up once.
         self._gives_state, self._gives_reward, self._delay = setup.gives_state, setup.gives_reward, setup.reward_delay
-        self._prices = self.agent.prices
+        self._prices, self._explore = self.agent.prices, setup.explore
         self._remembers = self.agent.design.remember is not None
         self._declared = [name for name, ends in zip(MEASURES, setup.measures, strict=True) if ends is not None]
         self.look_at = NEVER  # the step at which the promotion rule looks at its evidence
@@ -138,8 +138,8 @@ class Core:
         except Exception as error:
             raise self._failed("act", self.next_step, error) from error
         self.noted = {}
-        if self.setup.explore:
-            rate = 0.0 if self._mode == Mode.FROZEN else self.setup.explore
+        if self._explore:
+            rate = 0.0 if self._mode == Mode.FROZEN else self._explore
             chosen, propensity = explored(agent, chosen, may, rate) if rate else (chosen, 1.0)
             self.noted = {PROPENSITY: propensity}
         agent.pending, self.asked = chosen, mask

@@ -32,8 +32,8 @@ PATIENCE = 10.0
 """For how many seconds to wait for a lock of SQLite, or of readers of a long log: a reader that is closing, a backup
 that starts."""
 
-LOG_BYTES = 1000 * 4096
-"""After how many bytes the write-ahead log is copied to the database, about as SQLite does by default."""
+LOG_FRAMES = 1000
+"""After how many frames (pages) the write-ahead log is copied to the database, as SQLite does by default."""
 
 SCHEMA = 4
 """The version of the tables.  Version 2 had no fingerprint of most agents and no rows of changes, version 3 had no
@@ -93,9 +93,9 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # heads are written before each checkpoint
-        connection.execute(
-            f"PRAGMA journal_size_limit = {LOG_BYTES}"
-        )  # a log that was longer is cut when it begins again
+        # A log is cut when it begins again, if a reader let it grow to twice its usual length.  It is not cut to its
+        # usual length, because to overwrite a file is faster than to let it grow.
+        connection.execute(f"PRAGMA journal_size_limit = {2 * LOG_FRAMES * 4096}")
     except BaseException:
         connection.close()
         raise

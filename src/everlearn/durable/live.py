@@ -92,7 +92,8 @@ def live(
         ``given`` (the default without a task): you pass the reward to ``observe``; or a table like that of the
         aleatoric state; or a function of (aleatoric state, action, observation)
     reward_range, raw:
-        the least and the greatest reward; whether the agent learns from rewards as they are, not scaled to [0, 1]
+        the least and the greatest reward; whether the agent learns from rewards without scaling, as in
+        :func:`everlearn.task`
     reward_delay:
         for ``reward="given"``: the maximum number of steps after which you may still pass the reward of a step, with
         ``Live.reward``
@@ -105,8 +106,9 @@ def live(
     agent, schedule, parameters, seed:
         as in :class:`everlearn.Agent`
     explore:
-        the probability with which a random allowed action is proposed; the journal then records the propensity of
-        every proposal, from which other policies can be evaluated without a model
+        the probability with which a random allowed action is proposed.  The journal (the record of all steps) then
+        contains the probability of every proposal, its propensity, from which other policies can be evaluated without
+        a model
     allowed:
         a mapping from states to allowed actions; in states that are not listed, all actions are allowed
     snapshot_every:
@@ -114,6 +116,7 @@ def live(
     retain:
         minimum number of most recent steps to retain in the journal; all by default
     drift:
+        settings of the alarm that is raised when the recent average reward is low compared with the past; by default
         ``{"batch": 1000, "rarity": 10000}``, see :mod:`everlearn.durable.drift`
     promotion:
         when an agent in shadow mode takes control, such as ``{"gain": 0, "hours": 24}``, see

@@ -26,7 +26,7 @@ from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
 from everlearn.durable.setup import Setup
-from everlearn.durable.wal import cut, refuse_damage
+from everlearn.durable.wal import cut, frames_in_use, refuse_damage
 from everlearn.errors import Changed, Corrupt, LiveError, SnapshotError
 from everlearn.files import make_folder
 from everlearn.locks import working
@@ -67,7 +67,7 @@ class Store(Reader):
             self._held.close()
             raise
         self._commits = 0  # of single rows
-        self._tried = 0  # the length of the write-ahead log when it was last copied, unless it has begun again since
+        self._tried = 0  # the frames of the write-ahead log when it was last copied, unless it has begun again since
         self._end = weakref.finalize(self, _end, self.connection, self._last, self._process)
         self._shorten()
 
@@ -90,10 +90,6 @@ class Store(Reader):
                 heads.migrate(self.connection)
                 run("UPDATE meta SET value = ? WHERE key = 'schema'", (str(database.SCHEMA),))
         return database.SCHEMA
-
-    @cached_property
-    def _log(self) -> Path:
-        return self.path.with_name(f"{database.FILE}-wal")
 
     @cached_property
     def cursor(self) -> sqlite3.Cursor:
@@ -248,13 +244,12 @@ class Store(Reader):
 
         If a reader prevents that, it is tried again when the log is longer by as much.
         """
-        with suppress(FileNotFoundError):
-            size = self._log.stat().st_size
-            if size < self._tried:  # it has begun again
-                self._tried = 0
-            if size > self._tried + database.LOG_BYTES:
-                self._tried = size
-                self._checkpoint()
+        frames = frames_in_use(self.path)
+        if frames < self._tried:  # it has begun again
+            self._tried = 0
+        if frames > self._tried + database.LOG_FRAMES:
+            self._tried = frames
+            self._checkpoint()
 
     def _checkpoint(self) -> None:
         """Copy the write-ahead log to the database, as far as readers permit; everything is on disk without that."""

@@ -84,6 +84,15 @@ def refuse_truncation(path: Path) -> None:
         raise Corrupt(f"{path}: it is {size:,} bytes long, and was longer; {how_to_repair(path)}")
 
 
+def frames_in_use(path: Path) -> int:
+    """Return the number of frames in the log of a database that is open; the file of a log may be longer."""
+    try:
+        with path.with_name(path.name + "-shm").open("rb", buffering=0) as file:
+            return _index(file.read(136))[0]
+    except FileNotFoundError:
+        return 0
+
+
 def cut(path: Path, frames: int, page: int) -> None:
     """Cut a log after some frames; no more than these may be in use."""
     log = path.with_name(path.name + "-wal")

@@ -3,8 +3,8 @@
 A *memory* is a sufficient statistic of history: rho(o | h, a) depends on h through it alone, and the next memory
 is a function of (memory, action, observation).  One definition serves sampling, exact theory and compilation.
 
-A *hidden* memory is not: the same observation may lead to several memories, as in a partially observable Markov
-decision process.  What a history says about it is then a *belief*, a probability for each memory.
+A *hidden* memory is not determined by the history: the same observation may lead to several memories, as in a partially
+observable Markov decision process.  The history then gives a *belief*, a probability for each memory.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class Model:
     rho:
         function of (memory, action) that yields every possible (observation, probability, next memory)
     hidden:
-        whether observations may leave the memory open; if not, the next memory must follow from what was observed
+        whether the same observation may lead to several memories; if not, the memory, the action and the observation
+        must determine the next memory
 
     Examples
     --------

@@ -130,7 +130,11 @@ class Experiment:
         }
 
     def table(self, measures: Sequence[str] | None = None, *, confidence: float = 0.95) -> Rows:
-        """Return a row for each agent, task and measure, with an interval over runs."""
+        """Return a row for each agent, task and measure, with a confidence interval over runs or members of a family.
+
+        ``measures`` are among ``final``, ``late``, ``anytime``, ``regret`` and ``relative regret``; by default all.  A
+        measure that needs an unknown optimum has no row.
+        """
         listed = (measures,) if isinstance(measures, str) else measures
         chosen = {} if listed is None else {"measures": tuple(listed)}
         return Rows(summary(self.arms, confidence=confidence, **chosen))
@@ -142,11 +146,11 @@ class Experiment:
     def compare(
         self, measure: str = "final", *, against: str | None = None, all_pairs: bool = False, confidence: float = 0.95
     ) -> Comparisons:
-        """Compare agents on the same task in pairs of runs with the same random numbers, and return a matrix.
+        """Compare agents on the same task and return a matrix; runs with the same random numbers are compared in pairs.
 
         By default each agent is compared with the first.  Pass the name of another agent as ``against``, or pass
-        ``all_pairs=True`` to compare every agent with every other.  The matrix has the
-        comparisons as ``rows`` of numbers and as ``sentences``.
+        ``all_pairs=True`` to compare every agent with every other.  In the matrix, ``rows`` has each comparison as a
+        dict, and ``sentences`` has each as text.
 
         Examples
         --------
@@ -166,7 +170,7 @@ class Experiment:
     def plot(
         self, out: str | Path | None = None, *, formats: Sequence[str] = ("png", "svg"), measure: str = "final"
     ) -> list[Path]:
-        """Draw average reward, regret if the optimum is known, and sweeps; return the paths of the figures."""
+        """Draw average reward, regret if the optimum is known, and heat maps of swept parameters; return the paths."""
         from everlearn.figures.gallery import draw_figures
         from everlearn.figures.saving import save_figure
 

@@ -71,11 +71,13 @@ class Result:
     """The policy at each time: run, time, aleatoric state, action; None if the design has no policy
     function or the tables would be large."""
     pairs: int | None
-    """The number of pairs of a memory and an aleatoric state that the compiled engine expanded."""
+    """The number of pairs of a memory and an aleatoric state whose outcomes the compiled engine computed; None with the
+    reference engine."""
     references: Mapping[str, float]
     """Known average rewards by name: those in ``Task.references``, and those of the best policies if they can be
     computed in a few seconds (see :mod:`everlearn.theory.known`).  They are computed on first use.  If the memory is
-    hidden and the bounds have not met, :class:`everlearn.Theory` may find narrower ones, because it computes longer."""
+    hidden and the lower and the upper bound of the optimum differ, :class:`everlearn.Theory` may find narrower bounds,
+    because it computes longer."""
     seconds: float
     version: str = field(default=__version__)
     platform: Platform = field(default_factory=Platform.here)
@@ -216,11 +218,10 @@ class Result:
         Parameters
         ----------
         measure:
-            ``average reward``, with a line for each reference, or for ``reference`` only; or ``regret`` with its
-            interval, against ``reference``, by default the optimum over all policies (:func:`everlearn.regret` returns
-            the numbers)
+            ``average reward`` or ``regret`` (:func:`everlearn.regret` returns its numbers)
         reference:
-            the name of a reference; for regret also an average reward
+            for ``average reward``, the name of the only reference to draw; by default all are drawn.  For ``regret``,
+            the name of a reference or an average reward to compare with; by default the optimum over all policies
         axes:
             draw on these axes instead of a new figure
 

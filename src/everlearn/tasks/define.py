@@ -176,11 +176,13 @@ def task(
         the initial memory, if a function is decorated; if it is hidden and drawn at random, a mapping from memories to
         probabilities
     hidden:
-        whether the agent cannot see the memory: the same observation may lead to several memories
+        whether actions and observations leave the memory undetermined: the same observation may then lead to several
+        memories
     aleatoric:
         the aleatoric state; by default the last observation. Set it here or with ``@name.aleatoric(start)``
     raw:
-        whether the agent learns from rewards as they are; otherwise they are scaled to [0, 1]
+        whether the agent learns from rewards without scaling; by default they are scaled to [0, 1].  Designs and
+        schedules with ``unit=True``, such as the default schedule, scale them nevertheless
     name, source, references:
         as in :class:`everlearn.Task`
 

@@ -24,7 +24,7 @@ PLAYED = "Veness, Ng, Hutter, Uther and Silver (2011), Section 7.1"
 
 
 def biased_rps() -> Task:
-    """Play rock, paper, scissors against one who repeats rock after winning with it, and otherwise plays at random.
+    """Play rock, paper, scissors against an opponent who repeats rock after winning with it, else plays at random.
 
     A win earns 1 and a loss costs 1.  The agent observes what the other played, and keeps it as its aleatoric state.
     Whether the other has just won with rock also depends on what the agent played: a window that keeps actions tells.

@@ -192,7 +192,7 @@ def maze_4x3(*, slip: float = 0.1) -> Task:
 
 
 def maze_1d() -> Task:
-    """Find the third of four places in a row without seeing anything but whether it is reached.
+    """Find the third of four places in a row, observing only whether it has been reached.
 
     The third place is worth 1, and the agent is put at another place, each equally likely.
 
@@ -206,13 +206,13 @@ def maze_1d() -> Task:
         {"goal": 1.0},
         0.0,
         name="maze-1d",
-        summary="find the third of four places in a row without seeing anything but whether it is reached",
+        summary="find the third of four places in a row, observing only whether it has been reached",
         source="Cassandra, Kaelbling and Littman (1994); Veness et al. (2011)",
     )
 
 
 def grid_4x4() -> Task:
-    """Find the corner of a grid of 4 by 4 places without seeing anything but whether it is reached.
+    """Find the corner of a 4 by 4 grid, observing only whether it has been reached.
 
     The corner is worth 1, and the agent is put at another place, each equally likely.
 
@@ -226,6 +226,6 @@ def grid_4x4() -> Task:
         {"goal": 1.0},
         0.0,
         name="grid-4x4",
-        summary="find the corner of a grid without seeing anything but whether it is reached",
+        summary="find the corner of a 4 by 4 grid, observing only whether it has been reached",
         source="Veness, Ng, Hutter, Uther and Silver (2011), Section 7.1",
     )

@@ -1,8 +1,8 @@
-"""See a task through another aleatoric state: a window, the memory itself, or any aggregation of memories.
+"""Replace the aleatoric state of a task: by a window, the memory itself, or any aggregation of memories.
 
 What can be learned depends on what is kept (Sections 1.3 and 2.2.2), so a task can be seen in several ways.
 
-- *Finer* views keep something in addition to the natural aleatoric state, of which the reward is a function:
+- *Finer* views add something to the task's own (*natural*) aleatoric state, on which the reward depends:
   S = (natural state, the last k observations), or S = (natural state, memory), whose distortion is zero.
 - An *aggregation* maps every memory to a class, and S is that class.  S' and the reward must be functions of (S, A, O),
   so the environment announces both: an observation is (observation, class of the next memory, number of the payment),
@@ -65,12 +65,13 @@ def seen_through(task: object, aleatoric: object) -> Task:
     task:
         a task, or the name of one
     aleatoric:
-        ``natural``: the task's own aleatoric state, unchanged; ``memory``: that state together with the memory;
-        ``window:3``: the natural state and the last three observations, ``window:3+actions`` with the actions before
-        them; ``actions:3``: the last three actions; ``last-change:3``: the last three different observations;
-        ``trace:0.8:4``: quantised traces of observations; ``belief:4``: the distribution of the memory in quarters; an
-        :class:`AleatoricState`, which is combined with the task's own; a function that maps memories to labels
-        (an aggregation); or either of the last two as ``module:attribute``
+        ``natural``: the task's own aleatoric state, unchanged.  The task's own state together with one of these:
+        ``memory``; ``window:3``, the last three observations; ``window:3+actions``, these with the actions before them;
+        ``actions:3``, the last three actions; ``last-change:3``, the last three different observations;
+        ``trace:0.8:4``, for each observation how often and how recently it was made, an average with decay 0.8 in steps
+        of 1/4; ``belief:4``, the probability of each memory given the history, rounded to multiples of 1/4; or an
+        :class:`AleatoricState`.  Or a function that maps memories to labels (an aggregation), which replaces the task's
+        own state.  The last two can be named as ``module:attribute``
 
     Examples
     --------

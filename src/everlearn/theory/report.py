@@ -128,7 +128,8 @@ class Theory:
         """The optimum over all policies, lambda_*, with certified bounds and a policy that attains the lower bound.
 
         If the memory is hidden, only policies that depend on observations and actions count, and only bounds are known.
-        Bounds that have not met may be narrower than those in ``Result.references``, which stop earlier.
+        If the two bounds differ, they may be narrower than those in ``Result.references``, for which the computation
+        stops earlier.
         """
         if not self.task.hidden:
             return self.clairvoyant
