@@ -20,6 +20,7 @@ STEPS = 10_000
 RIVALS = {
     "ucrl2b": ("UCRL2B", {"agent.constant": 18}),
     "ucrl3": ("UCRL3", {"agent.support": "package"}),
+    "kl-ucrl": ("KLUCRL", {"agent.rows": "package"}),
 }
 """The class of the package, and the parameters that make ours the same."""
 

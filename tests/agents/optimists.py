@@ -1,4 +1,4 @@
-"""UCRL2B and UCRL3 written down again from their definitions, in plain NumPy, from the whole history."""
+"""UCRL2B, UCRL3 and KL-UCRL written down again from their definitions, in plain NumPy, from the whole history."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import brentq
 
 from tests.agents.episodic import Ucrl2
 
@@ -55,6 +56,9 @@ class Ucrl2b(Ucrl2):
         reward = rewards.mean() + 2 * math.sqrt(rewards.var() * log / n) + 6 * log / n
         return min(1, reward), np.maximum(0, p - width), np.minimum(1, p + width), counts
 
+    def hope(self, lower, upper, counts) -> float:
+        return fill(lower, upper, self.u, self.support(lower, upper, counts))
+
     def support(self, lower, upper, counts) -> list[int]:
         return list(range(self.S))
 
@@ -64,7 +68,7 @@ class Ucrl2b(Ucrl2):
             sweep += 1
             q = np.empty((self.S, self.A))
             for (s, a), (reward, lower, upper, counts) in self.bounds.items():
-                q[s, a] = reward + fill(lower, upper, self.u, self.support(lower, upper, counts))
+                q[s, a] = reward + self.hope(lower, upper, counts)
             change = q.max(axis=1) - self.u
             if change.max() - change.min() < epsilon or sweep == self.sweeps:
                 return [
@@ -114,3 +118,44 @@ class Ucrl3(Ucrl2b):
             if not others or missed <= min(kappa, fill(lower, upper, f, chosen)):
                 return chosen
             chosen.append(max(others, key=lambda x: f[x]))
+
+
+class KlUcrl(Ucrl2b):
+    """Filippi, Cappé and Garivier (2010), with the time of the episode in place of T.
+
+    The best q has q = p / (lambda (nu - V)) where p > 0, for multipliers lambda and nu; it puts something on an
+    unobserved state only if that is the best and nu its value.  ``f(nu)`` is KL(p, q) of the row without that.
+    """
+
+    def nothing_known(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        return self.constants()[1], np.zeros(self.S), np.zeros(self.S), np.zeros(self.S)
+
+    def constants(self) -> tuple[float, float]:
+        log = math.log(max(2, self.t))
+        B = math.log(2 * math.e * self.S**2 * self.A * log / self.delta)
+        C_P = self.S * (B + math.log(B + 1 / log) * (1 + 1 / (B + 1 / log)))
+        return C_P, math.sqrt(math.log(4 * self.S * self.A * log / self.delta) / 1.99)
+
+    def bound(self, rewards: np.ndarray, counts: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        return rewards.mean() + self.constants()[1] / math.sqrt(len(rewards)), counts, counts, counts
+
+    def hope(self, lower, upper, counts) -> float:
+        V, n = self.u, counts.sum()
+        if n == 0:
+            return float(V.max())
+        radius, p, seen = self.constants()[0] / n, counts / n, counts > 0
+        p, W = p[seen], V[seen]
+
+        def row(nu: float) -> np.ndarray:
+            q = p / (nu - W)
+            return q / q.sum()
+
+        def f(nu: float) -> float:
+            return float(p @ np.log(nu - W) + math.log((p / (nu - W)).sum()))
+
+        if V.max() > W.max() and f(V.max()) < radius:
+            r = 1 - math.exp(f(V.max()) - radius)
+            return float(r * V.max() + (1 - r) * row(V.max()) @ W)
+        if np.ptp(W) == 0 or f(W.max() + 1e-13) < radius:  # nu is so close that the best has everything
+            return float(W.max())
+        return float(row(brentq(lambda nu: f(nu) - radius, W.max() + 1e-13, W.max() + 1e6, xtol=1e-13, rtol=1e-15)) @ W)

@@ -19,7 +19,7 @@ def ring(states: int) -> el.Task:
     return el.mdp([step, step], np.linspace(0, 1, 2 * states).reshape(states, 2), name="ring")
 
 
-@pytest.mark.parametrize("agent", ["ucrl2", "tsde", "psrl", "imed-rl", "med-rl"])
+@pytest.mark.parametrize("agent", ["ucrl2", "kl-ucrl", "tsde", "psrl", "imed-rl", "med-rl"])
 def test_a_task_too_large_is_refused(agent):
     with pytest.raises(InputError) as caught:
         el.Agent(ring(2739), agent)
@@ -35,7 +35,9 @@ def test_a_larger_model_is_refused_earlier():
         el.Agent(ring(2237), "ucrl3")
 
 
-@pytest.mark.parametrize(("agent", "tables"), [("ucrl2", 1), ("tsde", 2), ("imed-rl", 2), ("ucrl2b", 3)])
+@pytest.mark.parametrize(
+    ("agent", "tables"), [("ucrl2", 1), ("kl-ucrl", 1), ("tsde", 2), ("imed-rl", 2), ("ucrl2b", 3)]
+)
 def test_the_largest_fits(agent, tables):
     states = 100
     knowledge = el.Agent(ring(states), agent).knowledge
@@ -44,7 +46,7 @@ def test_the_largest_fits(agent, tables):
     assert min(1, 2 / tables) * MOST_ENTRIES * 8 * tables < 256e6
 
 
-@pytest.mark.parametrize("agent", ["ucrl2", "ucrl2b", "tsde", "psrl", "imed-rl", "med-rl"])
+@pytest.mark.parametrize("agent", ["ucrl2", "ucrl2b", "kl-ucrl", "tsde", "psrl", "imed-rl", "med-rl"])
 @pytest.mark.parametrize("task", [random_mdp(3, scale=4e6, low=-1e6), "service-station"], ids=["mdp", "raw"])
 def test_counts_are_those_of_what_happened(agent, task):
     one = el.Agent(task, agent, seed=2)
