@@ -312,7 +312,7 @@ class LoadingCommitter(Committer[Agents]):
                 await slow.enter_async_context(self._slow)
                 load = self._loader.load(name, patient=True)
                 result = asyncio.wrap_future(load.result)
-                await asyncio.wait([result, asyncio.wrap_future(load.ready)], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wrap_future(load.ready)
             loaded = await result
         if loaded is None:  # nobody stops it
             raise LiveError(f"agent {name}: loading it was stopped")
