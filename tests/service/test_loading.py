@@ -21,6 +21,7 @@ from everlearn.errors import Corrupt, Failed, LiveError
 from everlearn.service import loading, management, operations
 from everlearn.service.agents import Loaded, Missing, Stale
 from everlearn.service.committer import Busy
+from everlearn.service.identity import CURRENT, Request
 from everlearn.service.loading import MOST_MAKING, MOST_SLOW, PLACES, Loader, Loading, LoadingCommitter, load, task_of
 from everlearn.service.metrics import Metrics
 from everlearn.service.models import ActIn, ObserveIn
@@ -712,5 +713,31 @@ def test_an_agent_that_is_behind_the_disk_is_read_again(directory):
                 await told(committer, "two", 3)
             assert (await told(committer, "two", 3))["step"] == 3
             assert (await inspected(committer, "two"))["step"] == 3
+
+    asyncio.run(ask())
+
+
+def test_a_request_that_waits_for_an_agent_lets_others_work(directory, openings):
+    """It enters what the guard gave it to enter meanwhile."""
+    gate, events, request = openings.hold("one"), [], Request(b"1")
+
+    @asynccontextmanager
+    async def aside():
+        events.append("waits")
+        yield
+        events.append("continues")
+
+    request.aside = aside
+
+    async def ask():
+        async with running(directory) as committer:
+            CURRENT.set(request)
+            waiting = act(committer, "one")
+            await until(lambda: events)
+            gate.set()
+            await waiting
+            assert events == ["waits", "continues"]
+            await act(committer, "one")
+            assert len(events) == 2
 
     asyncio.run(ask())

@@ -33,6 +33,7 @@ from everlearn.durable.setup import KEYS
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.service.agents import Agents, Loaded, Unloaded
 from everlearn.service.committer import Busy, Committer, Unready
+from everlearn.service.identity import CURRENT
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import Limits
@@ -279,9 +280,11 @@ class LoadingCommitter(Committer[Agents]):
             task = self._loads[name] = asyncio.create_task(self._bring(name))
             task.add_done_callback(lambda done: self._end(name, done))
         self._held += 1
+        request = CURRENT.get()
         try:
             load = self._loads[name]
-            await asyncio.wait([load], timeout=LONGEST)  # whoever leaves does not undo it for others
+            async with nullcontext() if request is None else request.aside():
+                await asyncio.wait([load], timeout=LONGEST)  # whoever leaves does not undo it for others
         finally:
             self._held -= 1
         if not load.done():
