@@ -426,7 +426,7 @@ FOLDERS = [
         title="a check of a backup where it lies",
         files={"pump.db": "a backup"},
         call="everlearn check pump.db",
-        answer="DIR: 'pump.db'; is a file; to check a backup, copy it to everlearn.db in a new directory, and check that",
+        answer="DIR: 'pump.db'; is a file; to check a backup, copy it to everlearn.db in a new directory; check that",
         shown="pump.db",
     ),
     Mistake(

@@ -80,7 +80,7 @@ def check(
     from everlearn.durable.checking import check as check_directory
     from everlearn.durable.repair import repair as repair_directory
 
-    remedy = "is a file; to check a backup, copy it to everlearn.db in a new directory, and check that"
+    remedy = "is a file; to check a backup, copy it to everlearn.db in a new directory; check that"
     require(not Path(directory).is_file(), "DIR", directory, remedy)
     report = check_directory(directory)
     if repair and (shards := _damaged_shards(report)):
