@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from types import SimpleNamespace
 
 import pytest
 from pydantic_core import to_json
@@ -13,7 +14,7 @@ from everlearn.durable import views
 from everlearn.durable.core import Core
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import Store
-from everlearn.service import large
+from everlearn.service import large, management
 from everlearn.service.committer import Busy
 from everlearn.service.large import MOST_LARGE, PIECE, Room, document_answer
 from everlearn.service.loading import LoadingCommitter
@@ -77,7 +78,8 @@ def test_a_small_document_is_sent_whole(core, encoded):
 def test_the_rows_of_a_policy_are_labelled_as_they_are_sent(core, monkeypatch):
     """Not before, in the committer, which does nothing else meanwhile."""
     monkeypatch.setattr(views.Greedy, "rows", lambda *_arguments: pytest.fail("it is labelled in the committer"))
-    assert views.greedy_policy(core)["actions"].size == len(core.agent.task.states)
+    policy = management.policy(SimpleNamespace(core=lambda _name: core), "big")
+    assert policy["actions"].size == len(core.agent.task.states)
 
 
 class Clients:
