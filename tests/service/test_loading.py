@@ -323,10 +323,10 @@ def test_an_agent_whose_task_is_known_to_take_long_keeps_no_place(tmp_path, slow
             waiting += [act(committer, name) for name in names[MOST_MAKING:]]
             await until(lambda: committer.waiting == len(names) and committer._places._value == PLACES)
             assert (await act(committer, "quick"))["step"] == 1
+            await until(lambda: sum(thread.name == "loader" for thread in threading.enumerate()) == MOST_MAKING)
             assert len(making.seeds) == MOST_MAKING
-            assert sum(thread.name == "loader" for thread in threading.enumerate()) == MOST_MAKING
             assert connections
-            assert not any(map(is_open, connections))
+            await until(lambda: not any(map(is_open, connections)))
             making.gate.set()
             await asyncio.gather(*waiting)
 
