@@ -23,7 +23,7 @@ def row_of(counts: list[int], radius: float) -> np.ndarray:
     return row
 
 
-@pytest.mark.parametrize(("n", "radius"), [(3, 0.1), (50, 0.02), (7, 3.0), (1000, 1e-4)])
+@pytest.mark.parametrize(("n", "radius"), [(3, 0.1), (50, 0.02), (7, 3.0), (1000, 1e-4), (1000, 6.0)])
 def test_of_a_coin_it_is_the_upper_end_of_the_interval_of_kl_ucb(n, radius):
     # Two next states, both observed: the best q has KL(p, q) = radius.
     p = 1 / n
