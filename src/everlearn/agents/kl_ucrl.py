@@ -238,7 +238,7 @@ def kl_ucrl(*, confidence: float = 0.05, rows: str = "source", precision: float 
     >>> for _ in range(20):
     ...     reward = agent.observe("nothing", executed="slow")
     >>> agent.inspect()["N"].tolist(), agent.inspect()["episode"].tolist()
-    ([[0.0, 20.0], [0.0, 0.0]], [3.0])
+    ([[0.0, 20.0], [0.0, 0.0]], [1.0])
 
     """
     check_confidence(confidence)
