@@ -557,6 +557,15 @@ class TestBetweenShards:
         move(service, "a", (here + 1) % 3)
         assert service.post("/v1/agents/a/act")["step"] == 1
 
+    def test_an_agent_that_another_shard_refuses_is_served_again(self, start):
+        service = start("--shards", "2", "--max-agents", "1")
+        first, second = (next(n for n in map(str, range(99)) if Placement(2).owner(n) == shard) for shard in (0, 1))
+        for name in (first, second):
+            service.create(name, STATION)
+        for _ in range(2):
+            assert service.call("POST", f"/v1/agents/{first}/move", {"shard": 1}).status == 409
+            assert service.post(f"/v1/agents/{first}/act")["step"] == 1
+
     def test_a_shard_that_there_is_not_is_refused(self, start):
         service = start("--shards", "2")
         service.create("a", STATION)
