@@ -22,7 +22,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from everlearn.analysis.promotion import question
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Checkpoint
 from everlearn.durable.setup import Setup
@@ -163,7 +162,6 @@ def _try_checkpoint(document: dict[str, Any], checkpoint: tuple[int, dict[str, A
     core = Core(Setup(document))
     core.restore(Checkpoint(*checkpoint))
     try_out(core)
-    question(core)  # what the promotion rule would look at
 
 
 class _Process:
