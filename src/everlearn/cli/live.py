@@ -119,7 +119,7 @@ def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
         for name in repaired["lost_agents"]:
             typer.echo(f"agent {name}: lost")
         for key in repaired["damaged_notes"]:
-            typer.echo(f"note {key!r}: lost; an agent that was leaving stays unused until its move is cancelled")
+            typer.echo(f"note {key!r}: lost; docs/runbook.md says how to find out which service owns the agent")
 
 
 def _print_agents(agents: list[dict[str, Any]]) -> None:
