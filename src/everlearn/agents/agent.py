@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,7 +87,8 @@ class Agent:
         self.prices: Prices | None = None
         """The prices of time and of a cost, if the setup of a durable agent declares any."""
         self._functions: Any = Guard(self.design, self.indexed, self.run) if self.design.own else self.design
-        self._reward = self.design.view(self.task).reward
+        self.learned: Callable[[float], float] = self.design.view(self.task).reward.learned
+        """The function that scales a reward as the design learns from it."""
         self._clock = Clock(self.design.schedule)
         self._upcoming: ScheduleValues | None = None
 
@@ -129,10 +130,6 @@ class Agent:
         following, reward = self.indexed.step(self.situation, action, index)
         self.learn(Experience(self.situation, action, index, self.learned(reward), following))
         return reward
-
-    def learned(self, reward: float) -> float:
-        """Return the reward after scaling, as the design learns from it."""
-        return self._reward.learned(reward)
 
     def choose(self) -> int:
         """Return the index of an action that the design chooses now; each call chooses again."""

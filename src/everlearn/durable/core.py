@@ -69,7 +69,7 @@ class Core:
         self._learned = self.agent.learned
         # Most agents have none of what follows, and a step asks for each: so it is looked up once.
         self._gives_state, self._gives_reward, self._delay = setup.gives_state, setup.gives_reward, setup.reward_delay
-        self._prices, self._explore = self.agent.prices, setup.explore
+        self._prices, self._explore, self._allowed = self.agent.prices, setup.explore, setup.allowed
         self._remembers = self.agent.design.remember is not None
         self._declared = [name for name, ends in zip(MEASURES, setup.measures, strict=True) if ends is not None]
         self.look_at = NEVER  # the step at which the promotion rule looks at its evidence
@@ -122,7 +122,7 @@ class Core:
 
     def may(self, aleatoric_state: int) -> int:
         """Return the mask of the actions that the setup allows in a state."""
-        return self.setup.allowed.get(aleatoric_state, self._every)
+        return self._allowed.get(aleatoric_state, self._every)
 
     def choose(self, mask: int | None) -> int:
         """Choose a new action, from a mask if there is one, and return its index."""
@@ -464,8 +464,8 @@ class Core:
 
     def _learns(self, state: int, action: int) -> bool:
         """Return whether it learns now from an action in a state."""
-        may = self.may(state) >> action & 1
-        return self.failure is None and self._mode != Mode.FROZEN and bool(may)
+        may = self._allowed.get(state, self._every) >> action & 1
+        return may == 1 and self._mode != Mode.FROZEN and self.failure is None
 
     def _learn(self, state: int, action: int, index: int, reward: float, following: int, measures: Measures) -> None:
         """Learn from a step; what the design is shown of its reward depends on prices, if there are any."""
