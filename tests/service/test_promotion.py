@@ -84,7 +84,9 @@ def test_an_agent_is_promoted_once_and_demoted(start):
     service = start()
     assert service.call("GET", "/v1/agents/north").json == before
     (listed,) = service.call("GET", "/v1/agents").json["agents"]
-    demoted = service.post("/v1/agents/north/demote")
+    for _ in range(2):  # the second one changes nothing
+        demoted = service.post("/v1/agents/north/demote")
+    assert events(service, "north").count("demoted") == 1
     assert (demoted["mode"], demoted["promotion"]["armed"], demoted["promotion"]["next_look"]) == (
         "shadow",
         False,
@@ -109,6 +111,7 @@ def test_the_report_is_that_of_the_directory(start):
     assert report["gain"]["supported"]
     assert report["agreement"]["steps"] == report["agreement"]["proposals"] == 120
     assert report == el.shadow_report(service.directory, agent="north", confidence=0.9).to_dict()
+    assert service.call("GET", "/v1/agents/north/report?confidence=0.9&last=60").json["last"] == 60
     assert service.call("GET", "/v1/agents/north/report?confidence=2").status == 422
     assert service.call("GET", "/v1/agents/south/report").status == 404
 
@@ -288,6 +291,9 @@ def test_the_commands_set_a_rule_and_undo_a_promotion(service, capsys, monkeypat
     assert call("mode", url, "shadow")["mode"] == "shadow"
     assert call("promotion", url, "--set", "every=60", "--set", "error=0.5")["promotion"]["rule"]["every"] == 60
     promoted(service, "pump", 1)
+    report = call("shadow", url, "--confidence", "0.9", "--to", "50")
+    assert report == el.shadow_report(service.directory, agent="pump", confidence=0.9, last=50).to_dict()
+    assert call("mode", str(service.directory))["mode"] == "frozen"  # the directory may be read meanwhile
     after = call("promotion", url, "--demote")
     assert (after["mode"], after["promotion"]["armed"]) == ("shadow", False)
     assert call("promotion", url, "--remove")["promotion"]["rule"] is None

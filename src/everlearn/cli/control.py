@@ -10,21 +10,11 @@ from typing import Annotated, Any, Protocol
 import typer
 
 from everlearn.cli.live import AgentName, find_agent
-from everlearn.cli.move import read_token
 from everlearn.cli.options import AsJson, parse_settings
 from everlearn.cli.output import print_json, say
+from everlearn.cli.remote import Place, TokenFile, connected, is_address
 from everlearn.cli.shadow import print_rule
-from everlearn.errors import Held, InputError, require
-
-DEADLINE = 10.0
-"""Seconds that a request to a service may take."""
-
-Place = Annotated[
-    str, typer.Argument(metavar="DIR|URL", help="A directory of durable agents, or the address of a service.")
-]
-TokenFile = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A file with a token of the service, in its first line.")
-]
+from everlearn.errors import Held, require
 
 
 class Control(Protocol):
@@ -56,13 +46,15 @@ def mode(
     token_file: TokenFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the mode of a durable agent, or change it. A directory must not be in use; name its service then."""
+    """Print the mode of a durable agent, or change it. To change it in a directory in use, name its service."""
     from everlearn.durable.entry import MODES
 
     require(to is None or to in MODES, "MODE", to, f"known: {', '.join(MODES)}")
+    if to is None:
+        _print(_inspect(place, agent, token_file), as_json)
+        return
     with _control(place, agent, token_file) as control:
-        if to is not None:
-            {"learn": control.learn, "frozen": control.freeze, "shadow": control.shadow}[to]()
+        {"learn": control.learn, "frozen": control.freeze, "shadow": control.shadow}[to]()
         _print(control.inspect(), as_json)
 
 
@@ -84,10 +76,13 @@ def promotion(
     asked = [name for name, given in (("--set", settings), ("--remove", remove), ("--demote", demote)) if given]
     require(len(asked) <= 1, asked[-1] if asked else "--set", True, f"give one of {', '.join(asked)}")
     rule = {key: _value(text) for key, text in parse_settings(settings).items()}
+    if not asked:
+        _print(_inspect(place, agent, token_file), as_json)
+        return
     with _control(place, agent, token_file) as control:
         if demote:
             control.demote()
-        elif rule or remove:
+        else:
             control.promotion(rule or None)
         _print(control.inspect(), as_json)
 
@@ -111,18 +106,25 @@ def _print(document: dict[str, Any], as_json: bool) -> None:
     print_rule(rule)
 
 
+def _inspect(place: str, agent: str | None, token_file: str | None) -> dict[str, Any]:
+    """Return the document of an agent, which may be in use."""
+    if is_address(place):
+        with connected(place, agent, token_file) as operator:
+            return operator.inspect()
+    from everlearn.durable.control import describe
+    from everlearn.durable.reader import Reader
+
+    directory, name = find_agent(place, agent)
+    with Reader(directory) as reader:
+        return describe(name, reader.look(name))
+
+
 @contextmanager
 def _control(place: str, agent: str | None, token_file: str | None) -> Iterator[Control]:
-    if place.startswith(("http://", "https://")):
-        from everlearn.client.operator import Operator
-
-        if agent is None:
-            raise InputError("--agent", "", "name the agent of the service")
-        operator = Operator(place, agent, token=read_token(token_file), deadline=DEADLINE)
-        try:
+    """Yield an agent to change."""
+    if is_address(place):
+        with connected(place, agent, token_file) as operator:
             yield operator
-        finally:
-            operator.disconnect()
         return
     from everlearn.durable.control import StoredAgent
     from everlearn.durable.store import Store

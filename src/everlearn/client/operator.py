@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 from typing import Any, NoReturn
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from everlearn.client.connection import Connection, ServiceError, Unreachable
 from everlearn.errors import InputError, require
@@ -83,9 +83,14 @@ class Operator:
         """Return to shadow mode after a promotion, and disarm the promotion rule until it is set again."""
         return self._hear(self._change("POST", "/demote", None))
 
-    def report(self) -> dict[str, Any]:
-        """Return how the agent in shadow mode compares with the controller in charge; set a ``deadline`` of seconds."""
-        return self._document("GET", "/report")
+    def report(self, *, confidence: float = 0.95, first: int | None = None, last: int | None = None) -> dict[str, Any]:
+        """Return how the agent in shadow mode compares with the controller in charge; set a ``deadline`` of seconds.
+
+        The parameters are those of :func:`everlearn.shadow_report`.
+        """
+        given = {"confidence": confidence, "first": first, "last": last}
+        query = urlencode({name: value for name, value in given.items() if value is not None})
+        return self._document("GET", f"/report?{query}")
 
     def reward(self, step: int, reward: float) -> None:
         """Send the reward of a step that was observed without one; repeating it changes nothing."""

@@ -24,7 +24,7 @@ from typing import Any
 
 from everlearn.aleatoric.reward import LARGEST
 from everlearn.environments.pure import as_number
-from everlearn.errors import Corrupt, InputError, SnapshotError, require
+from everlearn.errors import Corrupt, InputError, SnapshotError, UnknownName, require
 from everlearn.registry import MOST_STEPS, whole
 
 MOST_EVIDENCE = 1_000_000
@@ -87,8 +87,11 @@ class Rule:
         if given is None:
             return None
         known = [each.name for each in fields(cls)]
-        if not isinstance(given, Mapping) or not set(given) <= set(known):
+        if not isinstance(given, Mapping):
             raise InputError("promotion", given, f"give a mapping with any of {', '.join(known)}")
+        for name in given:
+            if name not in known:
+                raise UnknownName("promotion", name, known)
         made = {name: _READERS[name](f"promotion.{name}", value) for name, value in given.items()}
         return cls(**made)
 
