@@ -16,6 +16,7 @@ from benchmarks.live import durable
 from benchmarks.networks import by_network
 from benchmarks.play import looking
 from benchmarks.replay import replayed
+from benchmarks.rivals import against_package
 from benchmarks.service import over_http
 from benchmarks.shards import by_shards
 from benchmarks.size import by_size
@@ -30,6 +31,7 @@ BENCHMARKS = {
         by_size,
     ),
     "designs": ("Every agent, compiled against interpreted, one core", by_design),
+    "rivals": ("Agents with a model on RiverSwim, 10,000 steps, against statisticalrl_learners", against_package),
     "checking": ("The cost of checking a user's own agent, one core, best of four rounds", checked),
     "networks": (
         "Queueing networks, the paper's agent on one core, 8 runs; exact optima up to 1e5 memories",

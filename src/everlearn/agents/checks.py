@@ -67,13 +67,14 @@ def check_sweeps(sweeps: int) -> None:
     require(1 <= sweeps <= MOST_COUNTED, "agent.sweeps", sweeps, remedy)
 
 
-def check_model_size(indexed: IndexedTask, agent: str) -> None:
-    """Require a task whose model, with |S|^2 |A| entries, fits into memory."""
+def check_model_size(indexed: IndexedTask, agent: str, tables: int = 2) -> None:
+    """Require a task whose model, with |S|^2 |A| entries in each of so many tables, fits into memory."""
     states, actions = indexed.states, indexed.actions
-    most = int((MOST_ENTRIES / actions) ** 0.5)
+    entries = 2 * MOST_ENTRIES // tables
+    most = int((entries / actions) ** 0.5)
     remedy = (
-        f"its model has |S|^2 |A| entries, at most {MOST_ENTRIES:,}; with {actions} actions that is {most:,} aleatoric "
+        f"its model has |S|^2 |A| entries, at most {entries:,}; with {actions} actions that is {most:,} aleatoric "
         f"states, and {indexed.task.name!r} has {states:,}; choose fewer, or an agent without a model, such as "
         "growing-horizon"
     )
-    require(states * states * actions <= MOST_ENTRIES, "agent", agent, remedy)
+    require(states * states * actions <= entries, "agent", agent, remedy)

@@ -12,6 +12,8 @@ AGENTS: dict[str, str] = {
     "r-learning": "everlearn.agents.r_learning:r_learning",
     "q-learning": "everlearn.agents.q_learning:q_learning",
     "ucrl2": "everlearn.agents.ucrl2:ucrl2",
+    "ucrl2b": "everlearn.agents.ucrl2b:ucrl2b",
+    "ucrl3": "everlearn.agents.ucrl3:ucrl3",
     "tsde": "everlearn.agents.tsde:tsde",
     "psrl": "everlearn.agents.psrl:psrl",
     "imed-rl": "everlearn.agents.imed_rl:imed_rl",
