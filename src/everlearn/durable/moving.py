@@ -5,6 +5,7 @@
 3. The first store deletes the agent and keeps where it went, in one transaction.
 
 Each part can be repeated: a move has a number, and a store knows the numbers of those that it has taken or refused.
+Whoever cancels a move names its number, since somebody else may have begun another one meanwhile.
 Of each agent it keeps the last thousand, so that a request which is late by fewer moves than that changes nothing.
 """
 
