@@ -282,6 +282,26 @@ LINES = [
         "--to: None; name a service with --to, or a shard with --shard",
     ),
     (
+        "an address with a port that there cannot be",
+        "everlearn mode http://localhost:99999 --agent pump",
+        "url: 'http://localhost:99999'; write http://HOST:PORT or https://HOST:PORT",
+    ),
+    (
+        "an address with an empty part",
+        "everlearn mode http://a..b --agent pump",
+        "url: 'http://a..b'; write http://HOST:PORT or https://HOST:PORT",
+    ),
+    (
+        "a setting of a rule without its value",
+        "everlearn promotion machine --set gain",
+        "--set: 'gain'; write KEY=VALUE, as in gain=0.05",
+    ),
+    (
+        "a token for a directory",
+        "everlearn mode machine --token-file token",
+        "--token-file: 'token'; a directory needs no token; leave it out",
+    ),
+    (
         "a service without shards",
         "everlearn serve --data agents --shards 0",
         "--shards: 0; give a whole number from 1 to 64",
@@ -400,6 +420,14 @@ FOLDERS = [
         files={"spec.toml": SPEC},
         call="everlearn tune spec.toml --out out",
         answer="search: None; is missing; say what to search, as in [search.schedule]",
+    ),
+    Mistake(
+        group="command line",
+        title="a check of a backup where it lies",
+        files={"pump.db": "a backup"},
+        call="everlearn check pump.db",
+        answer="DIR: 'pump.db'; is a file; to check a backup, copy it to everlearn.db in a new directory; check that",
+        shown="pump.db",
     ),
     Mistake(
         group="command line",

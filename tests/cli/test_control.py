@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from typer.testing import CliRunner
 
 import everlearn as el
+from everlearn.cli import control, remote
 from everlearn.cli.main import app
+from everlearn.cli.move import read_token
+from everlearn.errors import Held, InputError
 
 
 @pytest.fixture
@@ -91,7 +97,6 @@ def test_mistakes(refused, machine):
     assert refused("promotion", machine, "--set", "gain=much") == "promotion.gain: 'much'; give a number"
     assert refused("promotion", machine, "--set", "gain=1", "--remove").startswith("--remove: True; give one of --set,")
     assert "the agent was never promoted" in refused("promotion", machine, "--demote")
-    assert refused("mode", "http://127.0.0.1:9", "shadow") == "--agent: ''; name the agent of the service"
     with el.live(machine):
         assert "has it open" in refused("mode", machine, "shadow")
     assert refused("promotion", machine, "--set", "gian=1").endswith("(did you mean gain?)")
@@ -102,3 +107,69 @@ def test_what_is_only_printed_may_be_in_use(call, call_json, machine):
     with el.live(machine):
         assert call("mode", machine) == "agent agent: learn, at step 3\nno promotion rule\n"
         assert call_json("promotion", machine) == call_json("mode", machine) == alone
+
+
+def test_a_mode_may_be_named_by_its_verb(call, machine):
+    assert call("mode", machine, "freeze").startswith("agent agent: frozen")
+
+
+def test_a_token_file_that_is_not_text_is_refused(tmp_path):
+    (tmp_path / "token").write_bytes(b"abc\xff\xfe\n")
+    with pytest.raises(InputError) as refused:
+        read_token(str(tmp_path / "token"))
+    assert refused.value.argument == "--token-file"
+
+
+def test_any_number_of_brackets_is_a_text():
+    assert control._value("[" * 100_000) == "[" * 100_000
+    assert control._value("[1]") == [1]
+
+
+def test_who_holds_a_directory_is_said_whatever_its_name(tmp_path):
+    place = tmp_path / "a; b"
+    with el.live(place, "service-station"), pytest.raises(Held) as held, control._control(str(place), None, None, 1.0):
+        pass
+    assert str(place) in str(held.value)
+    assert "address of its service" in str(held.value)
+
+
+class Service(BaseHTTPRequestHandler):
+    """A service with some agents."""
+
+    names: tuple[str, ...] = ()
+
+    def do_GET(self):
+        body = json.dumps({"agents": [{"name": name} for name in self.names]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_arguments):
+        """Print nothing."""
+
+
+@contextmanager
+def serving(*names: str):
+    """Yield the address of a service that answers one request for its agents."""
+    with HTTPServer(("127.0.0.1", 0), type("Handler", (Service,), {"names": names})) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        thread.join()
+
+
+@pytest.mark.parametrize("scheme", ["http", "HTTP"])
+def test_the_only_agent_of_a_service_need_not_be_named(scheme):
+    with serving("pump") as address, control._control(f"{scheme}://{address}", None, None, 60.0) as found:
+        assert found.agent == "pump"
+
+
+@pytest.mark.parametrize("number", [0, 2, 99])
+def test_several_agents_of_a_service_are_listed(number):
+    names = [f"pump-{each}" for each in range(number)]
+    with serving(*names) as address, pytest.raises(InputError) as refused:
+        remote.only_agent(f"http://{address}", None, 60.0)
+    assert refused.value.argument == "--agent"
+    assert all(name in str(refused.value) for name in names[:20])
+    assert ("..." in str(refused.value)) == (number > 20)

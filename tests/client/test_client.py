@@ -448,3 +448,42 @@ def test_a_token_may_be_read_from_a_file_and_is_never_shown():
     with pytest.raises(InputError, match="token") as caught:
         Connection("http://127.0.0.1:1", "sec\nret")
     assert "sec" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://h:99999", "http://h:abc", "http://[::1", "http://a..b", "http://a b", "http://", "ftp://h", "h:80"),
+        "http://h/?query=1",
+    ],
+)
+def test_an_address_that_cannot_be_one_is_refused(url):
+    with pytest.raises(InputError) as refused:
+        Client(url, "a")
+    assert (refused.value.argument, refused.value.value) == ("url", url)
+
+
+class Unable(BaseHTTPRequestHandler):
+    """A service that cannot do what is asked, and says why."""
+
+    def do_GET(self):
+        body = b'{"error": "corrupt", "message": "it is damaged"}'
+        self.send_response(503)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_arguments):
+        """Print nothing."""
+
+
+def test_an_operator_is_told_why_a_service_cannot_do_what_is_asked(caplog):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Unable) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address, wanted = f"http://127.0.0.1:{server.server_port}", pytest.raises(Unreachable, match="it is damaged")
+        with Client(address, "pump", deadline=0.05) as client, wanted as refused:
+            client.inspect()
+        server.shutdown()
+    assert (refused.value.status, refused.value.error) == (503, "corrupt")
+    assert "cannot be reached" not in caplog.text
+    assert "cannot do this now" in caplog.text

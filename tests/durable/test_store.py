@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from everlearn.durable import database
 from everlearn.durable.audit import export, page
 from everlearn.durable.backup import backup
 from everlearn.durable.checking import _report
@@ -374,3 +376,30 @@ def write(store, core):
         core.apply(entry)
         store.append([], [core])
     store._checkpoint()
+
+
+def test_a_log_that_cannot_be_measured_spoils_no_commit(tmp_path, monkeypatch, caplog):
+    """The rows are on disk by then: whoever is told otherwise would refuse every later step."""
+
+    def denied(_path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with Store(tmp_path) as store:
+        cores = [store.create(name, station()) for name in "ab"]
+        for core in cores:
+            core.act()
+        entries = [(core.number, core.prepare("arrival")) for core in cores]
+        monkeypatch.setattr("everlearn.durable.store.frames_in_use", denied)
+        store.append(entries)
+        assert [store.last_row(core.number) for core in cores] == [1, 1]
+    assert "cannot be measured" in caplog.text
+
+
+def test_a_new_file_is_complete_on_disk_before_it_replaces_another(tmp_path, monkeypatch):
+    """A power cut must not leave the old file moved away and the new one without its name."""
+    events, replace, sync = [], Path.replace, database.sync_directory
+    monkeypatch.setattr(Path, "replace", lambda path, to: events.append(Path(to).name) or replace(path, to))
+    monkeypatch.setattr(database, "sync_directory", lambda directory: events.append("sync") or sync(directory))
+    with database.new_file(tmp_path):
+        pass
+    assert events[-2:] == [database.NEW, "sync"]

@@ -193,7 +193,7 @@ class TestAllowed:
             ({"again": True}, 422, "step: None; again withdraws an action: name its step"),
             ({"again": True, "step": 2}, 409, "step 2 is not due; step 1 is"),
             ({"step": 2}, 409, "step 2 is not due; step 1 is"),
-            ({"again": 1, "step": 1}, 422, "again: Input should be a valid boolean"),
+            ({"again": 1, "step": 1}, 422, "again: give true or false"),
         ],
         ids=range(4),
     )
@@ -460,7 +460,7 @@ class TestNumbers:
         body = f'{{"step": 1, "observation": "low", "executed": "on", "reward": {reward}}}'.encode()
         reply = service.call("POST", path("numbers", "/observe"), body)
         assert (reply.status, reply.json["error"]) == (422, "input")
-        assert reply.json["message"].startswith("reward: Input should be a ")
+        assert reply.json["message"].startswith("reward: give a ")
 
     @pytest.mark.parametrize(
         ("key", "value"),
@@ -572,3 +572,11 @@ def test_of_an_unknown_key_the_nearest_known_one_is_named(service, agent):
     assert "setup.promotion.gian: unknown key; did you mean gain?" in said
     assert message("/v1/agents", {"name": "new", "setup": {}, "zzz": 1}) == "zzz: unknown key; known: name, setup"
     assert message(path(agent, "/act"), {"stp": 1}) == "stp: unknown key; did you mean step?"
+
+
+def test_a_query_with_an_unknown_key_is_refused(service, agent):
+    """It is probably misspelt, and would otherwise be ignored."""
+    for part, known in (("report?frist=1", "first"), ("journal?lst=3", "last")):
+        reply = service.call("GET", path(agent, f"/{part}"))
+        assert (reply.status, reply.json["error"]) == (422, "input")
+        assert f"did you mean {known}?" in reply.json["message"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from types import SimpleNamespace
 
 import pytest
 from pydantic_core import to_json
@@ -12,8 +13,13 @@ from pydantic_core import to_json
 from everlearn.durable import views
 from everlearn.durable.core import Core
 from everlearn.durable.setup import make_setup
-from everlearn.service import large
-from everlearn.service.large import PIECE, encode, large_answer
+from everlearn.durable.store import Store
+from everlearn.service import large, management
+from everlearn.service.committer import Busy
+from everlearn.service.large import MOST_LARGE, PIECE, Room, document_answer
+from everlearn.service.loading import LoadingCommitter
+from everlearn.service.metrics import Metrics
+from everlearn.service.settings import Limits
 
 
 @pytest.fixture(scope="module")
@@ -38,23 +44,140 @@ def encoded(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("view", [views.glance, views.policy_table, lambda _core: {"rows": [1] * (3 * PIECE + 1)}])
-def test_a_large_document_is_encoded_in_parts_in_a_thread(core, encoded, view):
+def sent_by(answer):
+    """Return the status, the headers and the parts of the body that an answer sends."""
+    messages = []
+
+    async def send(message):
+        messages.append(message)
+
+    asyncio.run(answer({"type": "http"}, None, send))
+    head, *parts = messages
+    assert [part.get("more_body", False) for part in parts] == [True] * (len(parts) - 1) + [False]
+    return head["status"], dict(head["headers"]), [part["body"] for part in parts]
+
+
+@pytest.mark.parametrize("view", [views.glance, views.greedy_policy, lambda _core: {"rows": [1] * (3 * PIECE + 1)}])
+def test_a_large_document_is_encoded_in_parts_in_a_thread(core, encoded, view, monkeypatch):
     document = view(core)
-    answer = asyncio.run(large_answer(document, {"ETag": '"1"'}))
-    assert answer.headers["etag"] == '"1"'
-    assert answer.headers["content-type"] == "application/json"
-    whole = {key: part.rows() if isinstance(part, views.Tabulated) else part for key, part in document.items()}
-    assert answer.body == to_json(whole, inf_nan_mode="null")
-    assert all(values <= PIECE for values, _ in encoded)
-    if view is not views.policy_table:  # which has 1,000 rows
-        assert encoded
-        assert threading.current_thread() not in {thread for _, thread in encoded}
+    monkeypatch.setattr(large, "PIECE", 500)
+    status, headers, parts = sent_by(document_answer(document, {"ETag": '"1"'}))
+    assert (status, headers[b"etag"], headers[b"content-type"]) == (200, b'"1"', b"application/json")
+    assert b"".join(parts) == to_json(views.labelled(document), inf_nan_mode="null")
+    assert encoded
+    assert all(values <= 500 for values, _ in encoded)
+    assert threading.current_thread() not in {thread for _, thread in encoded}
+
+
+def test_a_small_document_is_sent_whole(core, encoded):
+    _, headers, parts = sent_by(document_answer({"rows": [1, 2], "step": 3}))
+    assert (parts, headers[b"content-length"]) == ([b'{"rows":[1,2],"step":3}'], b"23")
+    assert not encoded
+
+
+def test_the_rows_of_a_policy_are_labelled_as_they_are_sent(core, monkeypatch):
+    """Not before, in the committer, which does nothing else meanwhile."""
+    monkeypatch.setattr(views.Greedy, "rows", lambda *_arguments: pytest.fail("it is labelled in the committer"))
+    policy = management.policy(SimpleNamespace(core=lambda _name: core), "big")
+    assert policy["actions"].size == len(core.agent.task.states)
+
+
+class Clients:
+    """Clients of large answers: each takes nothing after the first part, until the gate is set."""
+
+    def __init__(self, committer, patience=60.0) -> None:
+        self.room, self.computed, self.gate = Room(committer, patience), [], asyncio.Event()
+        self.reading = 0
+
+    def ask(self):
+        return asyncio.ensure_future(self._ask())
+
+    async def _ask(self):
+        answer = await self.room.answer("big", self._work, document_answer)
+        self.reading += 1
+        await answer({"type": "http"}, None, self._send)
+
+    def _work(self, agents):
+        self.computed.append(1)
+        return views.glance(agents.core("big"))
+
+    async def _send(self, message):
+        if message["type"] == "http.response.body":
+            await self.gate.wait()
+
+
+@pytest.fixture
+def big(tmp_path):
+    with Store(tmp_path) as store:
+        labels = {"actions": ["a", "b", "c"], "observations": list(range(3_000)), "reward_range": [0, 1]}
+        store.create("big", make_setup(**labels))
+        store.create("small", make_setup(task="service-station"))
+    return tmp_path
+
+
+def with_room(directory, ask, patience=60.0):
+    async def run():
+        committer = LoadingCommitter(directory, Limits(), Metrics())
+        committer.start()
+        try:
+            await ask(Clients(committer, patience))
+        finally:
+            await asyncio.to_thread(committer.close)
+
+    asyncio.run(run())
+
+
+def test_few_large_answers_are_in_memory_at_a_time(big):
+    """However many clients ask for one and do not read it; the others wait before anything is computed."""
+
+    async def ask(clients):
+        asked = [clients.ask() for _ in range(3 * MOST_LARGE)]
+        while clients.reading < MOST_LARGE or clients.room._committer.waiting:
+            await asyncio.sleep(0.001)
+        assert len(clients.computed) == MOST_LARGE
+        clients.gate.set()
+        await asyncio.gather(*asked)
+        assert (len(clients.computed), clients.room._places._value) == (3 * MOST_LARGE, MOST_LARGE)
+
+    with_room(big, ask)
+
+
+def test_whoever_finds_no_room_is_told_to_come_again_and_nothing_was_done(big):
+    async def ask(clients):
+        asked = [clients.ask() for _ in range(MOST_LARGE + 1)]
+        with pytest.raises(Busy):
+            await next(asyncio.as_completed(asked))
+        assert (len(clients.computed), clients.room._committer.metrics.refused) == (MOST_LARGE, 1)
+        small = await clients.room.answer("small", lambda agents: views.glance(agents.core("small")), document_answer)
+        assert small.status_code == 200
+        clients.gate.set()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+    with_room(big, ask, patience=0.01)
+
+
+def test_a_client_that_leaves_gives_up_its_place(big):
+    async def ask(clients):
+        async def gone(message):
+            if message["type"] == "http.response.body":
+                raise ConnectionAbortedError
+
+        clients._send = gone
+        for _ in range(2 * MOST_LARGE):
+            with pytest.raises(ConnectionAbortedError):
+                await clients._ask()
+        assert clients.room._places._value == MOST_LARGE
+
+    with_room(big, ask)
+
+
+def whole(document) -> bytes:
+    return b"".join(large.encoded(document))
 
 
 def test_the_answer_is_what_inspect_returns(core):
-    assert json.loads(encode(views.glance(core))) == json.loads(json.dumps(views.inspect(core)))
-    (row,) = (row for row in json.loads(encode(views.glance(core)))["values"] if row["state"] == 7)
+    assert json.loads(whole(views.glance(core))) == json.loads(json.dumps(views.inspect(core)))
+    (row,) = (row for row in json.loads(whole(views.glance(core)))["values"] if row["state"] == 7)
     assert (row["actions"]["a"], row["actions"]["b"] is None) == (None, False)
 
 
@@ -64,5 +187,5 @@ def test_what_is_yet_to_be_labelled_does_not_change_with_the_agent():
     for _ in range(3):
         core.act()
         core.apply(core.prepare("arrival"))
-    assert json.loads(encode(seen)) == json.loads(json.dumps(expected))
+    assert json.loads(whole(seen)) == json.loads(json.dumps(expected))
     assert views.inspect(core)["counts"] != expected["counts"]

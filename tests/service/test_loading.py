@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import threading
 import time
 from contextlib import asynccontextmanager
@@ -11,19 +12,22 @@ from contextlib import asynccontextmanager
 import pytest
 
 from everlearn.agents.agent import Agent
+from everlearn.durable import database
 from everlearn.durable.core import Core
 from everlearn.durable.reader import Reader
-from everlearn.durable.setup import make_setup
+from everlearn.durable.setup import Setup, make_setup
 from everlearn.durable.store import Store
 from everlearn.errors import Corrupt, Failed, LiveError
 from everlearn.service import loading, management, operations
 from everlearn.service.agents import Loaded, Missing, Stale
 from everlearn.service.committer import Busy
-from everlearn.service.loading import MOST_MAKING, PLACES, Loader, Loading, LoadingCommitter, load
+from everlearn.service.identity import CURRENT, Request
+from everlearn.service.loading import MOST_MAKING, MOST_SLOW, PLACES, Loader, Loading, LoadingCommitter, load, task_of
 from everlearn.service.metrics import Metrics
 from everlearn.service.models import ActIn, ObserveIn
 from everlearn.service.problems import answer_to
 from everlearn.service.settings import Limits
+from everlearn.stopping import Stopped, check_stop, stoppable
 from tests.durable.failing import observe
 from tests.service.conftest import tmp_path
 
@@ -185,7 +189,8 @@ def test_agents_that_load_slowly_do_not_keep_others_from_being_loaded(directory,
             assert not any(request.done() for request in waiting)
             gate.set()
             assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [2, 3, 4]
-            await until(lambda: not committer._loader._slow)
+            await until(lambda: not committer._loads)
+            assert committer._slow._value == most
 
     asyncio.run(ask())
 
@@ -193,7 +198,6 @@ def test_agents_that_load_slowly_do_not_keep_others_from_being_loaded(directory,
 def test_rows_of_agents_that_load_slowly_are_replayed_one_at_a_time(directory, openings, monkeypatch):
     gate = openings.hold("one", "two", "three")
     monkeypatch.setattr(loading, "SLOW", 0.0)
-    monkeypatch.setattr(loading, "MOST_MAKING", 3)
     at_once, most, learn = [], [], Core.apply
 
     def apply(core, entry):
@@ -206,7 +210,7 @@ def test_rows_of_agents_that_load_slowly_are_replayed_one_at_a_time(directory, o
     async def ask():
         async with running(directory) as committer:
             waiting = [act(committer, name) for name in ("one", "two", "three")]
-            await until(lambda: len(committer._loader._slow) == 3)
+            await until(lambda: len(openings.names) == 3 and committer._places._value == PLACES)
             gate.set()
             await asyncio.gather(*waiting)
 
@@ -215,70 +219,163 @@ def test_rows_of_agents_that_load_slowly_are_replayed_one_at_a_time(directory, o
     assert most == [1] * 7
 
 
-@pytest.fixture
-def making(monkeypatch):
-    """The seeds of the agents whose tasks are being made, until the gate is set; with seed 0 it is made at once."""
-    seeds, gate, reopen = [], threading.Event(), loading.reopen
+class Making:
+    """Tasks that are made until the gate is set, except those of agents with seed 0, which are made at once.
 
-    def reopening(stored, *arguments):
+    ``stoppable`` says whether they can be stopped meanwhile.
+    """
+
+    def __init__(self, monkeypatch) -> None:
+        self.seeds, self.gate, self.stoppable, self.spent = [], threading.Event(), True, threading.local()
+        self.needs = 1.0  # seconds of the processor
+        self._reopen = loading.reopen
+        monkeypatch.setattr(loading, "reopen", self.reopen)
+        monkeypatch.setattr(loading, "thread_time", lambda: getattr(self.spent, "seconds", 0.0))
+        monkeypatch.setattr(loading, "SLOW", 0.001)
+
+    def reopen(self, stored, *arguments):
         seed = json.loads(stored)["seed"]
         if seed:
-            seeds.append(seed)
-            gate.wait()
-            seeds.remove(seed)
-        return reopen(stored, *arguments)
-
-    monkeypatch.setattr(loading, "reopen", reopening)
-    monkeypatch.setattr(loading, "SLOW", 0.001)
-    return seeds, gate
-
-
-def test_few_tasks_that_are_slow_to_make_are_made_at_a_time(tmp_path, making):
-    seeds, gate = making
-    numbers = range(1, PLACES + MOST_MAKING + 3)
-    with Store(tmp_path) as store:
-        for number in numbers:
-            store.create(f"agent-{number}", make_setup(task="service-station", seed=number, snapshot_every=number))
-
-    async def ask():
-        async with running(tmp_path) as committer:
-            waiting = [act(committer, f"agent-{number}") for number in numbers]
-            await until(lambda: len(seeds) >= PLACES + MOST_MAKING)
-            await asyncio.sleep(0.05)
-            assert len(seeds) == PLACES + MOST_MAKING
-            gate.set()
-            assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [1 for _ in numbers]
-            assert not committer._loader._paces
-
-    asyncio.run(ask())
+            self.spent.seconds = self.needs
+            self.seeds.append(seed)
+            try:
+                while not self.gate.wait(0.001):
+                    if self.stoppable:
+                        check_stop()
+            finally:
+                self.seeds.remove(seed)
+        return self._reopen(stored, *arguments)
 
 
-def test_agents_whose_task_is_slow_to_make_keep_no_others_from_being_loaded(tmp_path, making):
-    """Once that is known of a task, however many have it: they wait for each other, and keep no place meanwhile."""
-    seeds, gate = making
-    numbers = range(1, 10)
+@pytest.fixture
+def making(monkeypatch):
+    return Making(monkeypatch)
+
+
+@pytest.fixture
+def slow_ones(tmp_path):
+    """A directory with an agent that is loaded quickly, and a function that adds others to it."""
+
+    def add(number, **given):
+        with Store(tmp_path) as store:
+            for seed in range(1, number + 1):
+                more = {key: value(seed) for key, value in given.items()}
+                store.create(f"slow-{seed}", make_setup(task="service-station", seed=seed, **more))
+        return [f"slow-{seed}" for seed in range(1, number + 1)]
+
     with Store(tmp_path) as store:
         store.create("quick", make_setup(task="service-station", schedule="smooth", seed=0))
-        for number in numbers:
-            store.create(f"slow-{number}", make_setup(task="service-station", seed=number))
+    return add
+
+
+def revenue(seed):
+    return {"task.revenue": float(seed)}
+
+
+def is_open(connection) -> bool:
+    try:
+        return connection.total_changes >= 0
+    except sqlite3.ProgrammingError:
+        return False
+
+
+@pytest.mark.parametrize("stoppable", [True, False])
+@pytest.mark.parametrize("given", [{}, {"retain": lambda seed: 100 + seed}, {"parameters": revenue}])
+def test_an_agent_that_loads_quickly_never_waits_for_slow_ones(tmp_path, slow_ones, making, stoppable, given):
+    """However many there are, of the same task or of others, and whether or not they can be stopped."""
+    names, making.stoppable = slow_ones(9, **given), stoppable
 
     async def ask():
         async with running(tmp_path) as committer:
-            waiting = [act(committer, f"slow-{number}") for number in numbers]
-            await until(lambda: committer.waiting == len(numbers))
+            waiting = [act(committer, name) for name in names]
+            await until(lambda: committer.waiting == len(names))
             assert (await act(committer, "quick"))["step"] == 1
-            assert len(seeds) <= PLACES + MOST_MAKING
             assert not any(request.done() for request in waiting)
-            gate.set()
-            assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [1 for _ in numbers]
+            if stoppable:
+                await until(lambda: committer._places._value == PLACES)
+                await until(lambda: len(making.seeds) == MOST_MAKING)
+            making.gate.set()
+            assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [1 for _ in names]
+            assert (committer._slow._value, committer._makers._value) == (MOST_SLOW, MOST_MAKING)
 
     asyncio.run(ask())
+
+
+@pytest.mark.parametrize("key", ["seed", "retain", "explore", "snapshot_every"])
+def test_a_task_that_takes_long_is_known_whatever_else_the_setup_has(key):
+    one = make_setup(task="service-station", seed=1).document
+    other = {**one, key: 0.5 if key == "explore" else 17}
+    assert task_of(json.dumps(one)) == task_of(json.dumps(other))
+    assert task_of(json.dumps(one)) != task_of(json.dumps({**one, "agent": "q-learning"}))
+
+
+def test_an_agent_whose_task_is_known_to_take_long_keeps_no_place(tmp_path, slow_ones, making, monkeypatch):
+    """It waits for a maker without a place, a thread or a connection, though nothing makes it lose its place."""
+    names, connections, connect = slow_ones(9), [], database.connect_to_read
+    opening = lambda path: connections.append(connect(path)) or connections[-1]  # noqa: E731 - patched in
+    monkeypatch.setattr(database, "connect_to_read", opening)
+
+    async def ask():
+        async with running(tmp_path) as committer:
+            waiting = [act(committer, name) for name in names[:MOST_MAKING]]
+            await until(lambda: committer._makers.locked() and len(making.seeds) == MOST_MAKING)
+            monkeypatch.setattr(loading, "SLOW", 1e9)
+            waiting += [act(committer, name) for name in names[MOST_MAKING:]]
+            await until(lambda: committer.waiting == len(names) and committer._places._value == PLACES)
+            assert (await act(committer, "quick"))["step"] == 1
+            await until(lambda: sum(thread.name == "loader" for thread in threading.enumerate()) == MOST_MAKING)
+            assert len(making.seeds) == MOST_MAKING
+            assert connections
+            await until(lambda: not any(map(is_open, connections)))
+            making.gate.set()
+            await asyncio.gather(*waiting)
+
+    asyncio.run(ask())
+
+
+def test_an_agent_that_needs_little_of_the_processor_is_not_stopped(tmp_path, slow_ones, making):
+    """On a busy machine it may take long all the same, and would then wait for those that do."""
+    (name,), making.needs = slow_ones(1), 0.0
+
+    async def ask():
+        async with running(tmp_path) as committer:
+            waiting = act(committer, name)
+            await until(lambda: making.seeds and committer._places._value == PLACES)
+            assert committer._makers._value == MOST_MAKING
+            making.gate.set()
+            assert (await waiting)["step"] == 1
+            assert not committer._loader._shared._long
+
+    asyncio.run(ask())
+
+
+def test_few_tasks_are_remembered(monkeypatch):
+    monkeypatch.setattr(loading, "MOST_KNOWN", 2)
+    shared = loading._Shared()
+    for task in (b"1", b"2", b"1", b"3"):
+        shared.note(task, is_long=True)
+    assert [task for task in (b"1", b"2", b"3") if shared.is_long(task)] == [b"1", b"3"]
+    shared.note(b"1", is_long=False)
+    assert not shared.is_long(b"1")
+
+
+def test_a_real_task_that_takes_long_can_be_stopped():
+    """Every evaluation of one of its functions asks whether to continue."""
+    document, asked = make_setup(task="service-station").document, []
+
+    def check():
+        asked.append(1)
+        if len(asked) == 100:
+            raise Stopped
+
+    with pytest.raises(Stopped), stoppable(check):
+        Setup({**document, "parameters": {"task.aleatoric": "window:4"}})
 
 
 def test_a_load_that_is_under_way_is_not_cancelled(directory, openings):
     """It would otherwise end its thread with an error, as when a service stops."""
     gate, loader = openings.hold("one"), Loader(directory)
-    future = loader.load("one")
+    future = loader.load("one").result
     asyncio.run(until(lambda: openings.names))
     assert not future.cancel()
     gate.set()
@@ -289,7 +386,7 @@ def test_a_load_that_is_cancelled_before_it_begins_does_nothing(directory, openi
     begin = []
     with monkeypatch.context() as late:
         late.setattr(threading.Thread, "start", lambda thread: begin.append(thread))
-        future = Loader(directory).load("one")
+        future = Loader(directory).load("one").result
     assert future.cancel()
     begin[0].run()
     assert openings.names == []
@@ -591,10 +688,56 @@ def test_what_is_loaded_is_of_one_moment(directory, openings):
 
     async def ask():
         async with running(directory) as committer:
-            loading = committer._loader.load("two")
+            loading = committer._loader.load("two").result
             await until(lambda: openings.names == ["two"])
             await committer.do("two", lambda agents: agents.delete("two"))
             gate.set()
             assert (await asyncio.wrap_future(loading)).core.step == 2
+
+    asyncio.run(ask())
+
+
+def test_an_agent_that_is_behind_the_disk_is_read_again(directory):
+    """A row that is there already says so; otherwise the agent would refuse every step until a restart."""
+
+    async def ask():
+        async with running(directory) as committer:
+            await act(committer, "two")
+
+            def write_behind(agents):
+                entry = agents.core("two").prepare("arrival")
+                agents.store.append([(agents.core("two").number, entry)])  # and nothing is learned from it
+
+            await committer.do("two", write_behind)
+            with pytest.raises(LiveError):
+                await told(committer, "two", 3)
+            assert (await told(committer, "two", 3))["step"] == 3
+            assert (await inspected(committer, "two"))["step"] == 3
+
+    asyncio.run(ask())
+
+
+def test_a_request_that_waits_for_an_agent_lets_others_work(directory, openings):
+    """It enters what the guard gave it to enter meanwhile."""
+    gate, events, request = openings.hold("one"), [], Request(b"1")
+
+    @asynccontextmanager
+    async def aside():
+        events.append("waits")
+        yield
+        events.append("continues")
+
+    request.aside = aside
+
+    async def ask():
+        async with running(directory) as committer:
+            CURRENT.set(request)
+            waiting = act(committer, "one")
+            await until(lambda: events)
+            gate.set()
+            await waiting
+            assert events == ["waits", "continues"]
+            await act(committer, "one")
+            assert len(events) == 2
 
     asyncio.run(ask())

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from starlette.requests import ClientDisconnect
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
@@ -20,6 +21,7 @@ from everlearn.service.protocol import (
     MOST_PIPELINED,
     PIECE,
     RESERVE,
+    WRITTEN,
     bounded,
 )
 from everlearn.service.settings import Limits
@@ -162,6 +164,9 @@ class Wire:
     def close(self):
         self.closed = True
 
+    def get_write_buffer_size(self):
+        return 0
+
     def resume_reading(self):
         """There is nothing to pause."""
 
@@ -183,6 +188,44 @@ def exchanged(app, *requests: bytes) -> Wire:
         return wire
 
     return asyncio.run(serve())
+
+
+class SlowWire(Wire):
+    """A transport whose client takes what is written when it is told to; there is a limit as uvicorn sets it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buffered, self.aborted, self.paused, self.write = 0, False, False, self._write
+
+    def _write(self, data: bytes) -> None:
+        self.written.append(data)
+        self.buffered += len(data)
+        if self.buffered > WRITTEN and not self.paused:
+            self.paused = True
+            self.protocol.pause_writing()
+
+    def take(self) -> None:
+        self.buffered, self.paused = 0, False
+        self.protocol.resume_writing()
+
+    def get_write_buffer_size(self):
+        return self.buffered
+
+    def abort(self):
+        self.aborted = self.closed = True
+
+
+async def slowly(app, ask, patience: float = 60.0) -> SlowWire:
+    """Return a connection on which an application has answered a request of a client that takes its time."""
+    wire, state = SlowWire(), ServerState()
+    config = Config(app, log_config=None, ws="none")
+    wire.protocol = bounded(Limits(patience=patience))(config=config, server_state=state, app_state={})
+    wire.protocol.connection_made(wire)
+    wire.protocol.data_received(GET + b"\r\n")
+    await ask(wire, wire.take)
+    wire.protocol.connection_lost(None)
+    await asyncio.gather(*state.tasks, return_exceptions=True)
+    return wire
 
 
 def answering(*headers: tuple[bytes, bytes], parts: tuple[bytes, ...] = (b"fine",)):
@@ -237,6 +280,51 @@ class TestAnswers:
         head = GET.replace(b"GET", b"POST") + b"Content-Length: 3\r\n\r\n"
         exchanged(app, head + b"abc", head + b"def")
         assert bodies == [(b"abc", b"abc"), (b"def", b"def")]
+
+    def test_a_large_answer_waits_until_its_client_has_taken_what_was_written(self):
+        """However long it is, no more of it is in the buffer of the connection than one part."""
+        body, buffered = bytes(20 * WRITTEN + 1), []
+
+        async def ask(wire, take):
+            while not wire.protocol.cycle or not wire.protocol.cycle.response_complete:
+                if wire.paused:
+                    buffered.append(wire.buffered)
+                    take()
+                await asyncio.sleep(0)
+
+        length = (b"content-length", b"%d" % len(body))
+        wire = asyncio.run(slowly(answering(length, parts=(body,)), ask))
+        assert b"".join(wire.written).partition(b"\r\n\r\n")[2] == body
+        assert len(buffered) >= 10
+        assert max(buffered) <= 2 * WRITTEN
+
+    def test_a_client_that_takes_nothing_is_cut_off(self):
+        ended = []
+
+        async def app(scope, receive, send):
+            try:
+                await answering(parts=(bytes(WRITTEN),) * 100)(scope, receive, send)
+            except OSError as error:
+                ended.append(error)
+                raise ClientDisconnect from None
+
+        async def ask(wire, _take):
+            while not ended:
+                await asyncio.sleep(0.001)
+
+        wire = asyncio.run(slowly(app, ask, patience=0.01))
+        assert wire.aborted
+        assert wire.buffered <= 2 * WRITTEN + 100
+
+    def test_a_connection_that_is_closing_ends_though_its_client_takes_nothing(self):
+        """Otherwise it would count as one of those that there may be, for ever."""
+
+        async def ask(wire, _take):
+            while not wire.aborted:
+                await asyncio.sleep(0.001)
+
+        closing = answering((b"content-length", b"%d" % WRITTEN), (b"connection", b"close"), parts=(bytes(WRITTEN),))
+        assert asyncio.run(slowly(closing, ask, patience=0.01)).closed
 
     def test_an_idle_connection_is_closed_in_the_end(self, start):
         service = start(before="import everlearn.service.serve as s\ns.KEEP_ALIVE = 0.3\n")

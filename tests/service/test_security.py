@@ -13,7 +13,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from everlearn.errors import InputError
-from everlearn.service.guard import MOST_LARGE, READING, Guard, is_deep
+from everlearn.service.guard import MOST_LARGE, READING, SMALL, Guard, is_deep
 from everlearn.service.metrics import Metrics
 from everlearn.service.problems import answer_to
 from everlearn.service.protocol import OPEN
@@ -286,7 +286,7 @@ class TestLimits:
     @pytest.mark.parametrize("head", [b"transfer-encoding: chunked", b"content-length: 10000"])
     def test_few_bodies_are_in_memory_however_many_are_sent(self, head):
         """A body that waits to be worked on keeps its place, so that no other is read in its stead."""
-        most, read, served = READING // MOST_LARGE, [], []
+        most, read, served, body = READING // MOST_LARGE, [], [], b"[]" + b" " * SMALL
 
         async def ask():
             gate = asyncio.Event()
@@ -297,7 +297,7 @@ class TestLimits:
 
             async def at_once():
                 read.append(1)
-                return {"type": "http.request", "body": b"[]", "more_body": False}
+                return {"type": "http.request", "body": body, "more_body": False}
 
             guard = guarding(app, most, None)
             requests = [asyncio.create_task(request(guard, head, at_once)) for _ in range(5 * MOST_LARGE)]
@@ -308,7 +308,7 @@ class TestLimits:
             await asyncio.gather(*requests)
 
         asyncio.run(ask())
-        assert served == [b"[]"] * 5 * MOST_LARGE
+        assert served == [body] * 5 * MOST_LARGE
 
     @pytest.mark.parametrize("depth", [17, 1000])
     def test_deep_json_is_refused(self, guarded, depth):

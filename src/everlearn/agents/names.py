@@ -32,4 +32,4 @@ SCHEDULES: dict[str, str] = {
     "practical": "everlearn.agents.schedule:practical",
 }
 
-DEFAULT_SCHEDULE = "practical"
+DEFAULT_AGENT, DEFAULT_SCHEDULE = "growing-horizon", "practical"

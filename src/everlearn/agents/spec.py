@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from everlearn.agents.design import Design
+from everlearn.agents.names import DEFAULT_AGENT as DEFAULT_AGENT
 from everlearn.agents.registry import make_design
 from everlearn.errors import InputError, require
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
-
-DEFAULT_AGENT = "growing-horizon"
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,12 @@ import typer
 from everlearn.cli.live import AgentName, find_agent
 from everlearn.cli.options import AsJson, parse_settings
 from everlearn.cli.output import print_json, say
-from everlearn.cli.remote import Place, TokenFile, connected, is_address
+from everlearn.cli.remote import Deadline, Place, TokenFile, connected, is_address
 from everlearn.cli.shadow import print_rule
 from everlearn.errors import Held, require
+
+SAME = {"freeze": "frozen"}
+"""Other words for modes."""
 
 
 class Control(Protocol):
@@ -44,16 +47,18 @@ def mode(
     to: Annotated[str | None, typer.Argument(metavar="MODE", help="learn, frozen or shadow.")] = None,
     agent: AgentName = None,
     token_file: TokenFile = None,
+    deadline: Deadline = 10.0,
     as_json: AsJson = False,
 ) -> None:
     """Print the mode of a durable agent, or change it. To change it in a directory in use, name its service."""
     from everlearn.durable.entry import MODES
 
+    to = SAME.get(to or "", to)
     require(to is None or to in MODES, "MODE", to, f"known: {', '.join(MODES)}")
     if to is None:
-        _print(_inspect(place, agent, token_file), as_json)
+        _print(_inspect(place, agent, token_file, deadline), as_json)
         return
-    with _control(place, agent, token_file) as control:
+    with _control(place, agent, token_file, deadline) as control:
         {"learn": control.learn, "frozen": control.freeze, "shadow": control.shadow}[to]()
         _print(control.inspect(), as_json)
 
@@ -70,16 +75,17 @@ def promotion(
         bool, typer.Option("--demote", help="Undo a promotion: return to shadow mode, and disarm the rule.")
     ] = False,
     token_file: TokenFile = None,
+    deadline: Deadline = 10.0,
     as_json: AsJson = False,
 ) -> None:
     """Print the promotion rule of a durable agent, set it, remove it, or undo a promotion."""
     asked = [name for name, given in (("--set", settings), ("--remove", remove), ("--demote", demote)) if given]
     require(len(asked) <= 1, asked[-1] if asked else "--set", True, f"give one of {', '.join(asked)}")
-    rule = {key: _value(text) for key, text in parse_settings(settings).items()}
+    rule = {key: _value(text) for key, text in parse_settings(settings, "gain=0.05").items()}
     if not asked:
-        _print(_inspect(place, agent, token_file), as_json)
+        _print(_inspect(place, agent, token_file, deadline), as_json)
         return
-    with _control(place, agent, token_file) as control:
+    with _control(place, agent, token_file, deadline) as control:
         if demote:
             control.demote()
         else:
@@ -91,7 +97,7 @@ def _value(text: str) -> object:
     """Return the number, the truth value or the text that is written."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter of very many brackets
         return text
 
 
@@ -106,10 +112,10 @@ def _print(document: dict[str, Any], as_json: bool) -> None:
     print_rule(rule)
 
 
-def _inspect(place: str, agent: str | None, token_file: str | None) -> dict[str, Any]:
+def _inspect(place: str, agent: str | None, token_file: str | None, deadline: float) -> dict[str, Any]:
     """Return the document of an agent, which may be in use."""
-    if is_address(place):
-        with connected(place, agent, token_file) as operator:
+    if is_address(place, token_file):
+        with connected(place, agent, token_file, deadline) as operator:
             return operator.inspect()
     from everlearn.durable.control import describe
     from everlearn.durable.reader import Reader
@@ -120,10 +126,10 @@ def _inspect(place: str, agent: str | None, token_file: str | None) -> dict[str,
 
 
 @contextmanager
-def _control(place: str, agent: str | None, token_file: str | None) -> Iterator[Control]:
+def _control(place: str, agent: str | None, token_file: str | None, deadline: float) -> Iterator[Control]:
     """Yield an agent to change."""
-    if is_address(place):
-        with connected(place, agent, token_file) as operator:
+    if is_address(place, token_file):
+        with connected(place, agent, token_file, deadline) as operator:
             yield operator
         return
     from everlearn.durable.control import StoredAgent
@@ -134,6 +140,6 @@ def _control(place: str, agent: str | None, token_file: str | None) -> Iterator[
         store = Store(directory)
     except Held as error:
         remedy = "change it in that process, or pass the address of its service instead of the directory"
-        raise Held(f"{str(error).partition(';')[0]}; {remedy}") from None
+        raise Held(f"{str(error).rpartition('; ')[0]}; {remedy}") from None
     with store:
         yield StoredAgent(store, name)

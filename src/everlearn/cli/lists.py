@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from everlearn.agents.names import AGENTS, SCHEDULES
+from everlearn.agents.names import AGENTS, DEFAULT_AGENT, DEFAULT_SCHEDULE, SCHEDULES
 from everlearn.cli.options import AsJson
 from everlearn.cli.output import Cell, print_json, print_table
 from everlearn.registry import locate, parameters, summary
@@ -19,24 +19,27 @@ def tasks(as_json: AsJson = False) -> None:
 
 def agents(as_json: AsJson = False) -> None:
     """List the registered agents and their parameters."""
-    list_factories("agent", AGENTS, as_json)
+    list_factories("agent", AGENTS, as_json, DEFAULT_AGENT)
 
 
 def schedules(as_json: AsJson = False) -> None:
     """List the registered schedules and their parameters."""
-    list_factories("schedule", SCHEDULES, as_json)
+    list_factories("schedule", SCHEDULES, as_json, DEFAULT_SCHEDULE)
 
 
-def list_factories(kind: str, known: Mapping[str, str], as_json: bool) -> None:
-    """Print the names of a registry with their summaries and parameters."""
+def list_factories(kind: str, known: Mapping[str, str], as_json: bool, default: str | None = None) -> None:
+    """Print the names of a registry with their summaries and parameters; mark the default, if there is one."""
     rows = [_describe(kind, name, known) for name in known]
+    if default is not None:
+        rows = [{**row, "default": row["name"] == default} for row in rows]
     if as_json:
         print_json(rows)
         return
     cells: list[list[Cell]] = []
     for row in rows:
         settings = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
-        cells.append([(row["name"], "bold"), [f"{row['summary']}\n", (settings or "no parameters", "dim")]])
+        mark = "The default.  " if row.get("default") else ""
+        cells.append([(row["name"], "bold"), [f"{mark}{row['summary']}\n", (settings or "no parameters", "dim")]])
     print_table(["", ""], cells, left=2, box=None, padding=(0, 2, 1, 0), show_header=False)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from everlearn.cli.options import AsJson, documents, integer
 from everlearn.cli.output import Cell, print_json, print_table, say
-from everlearn.errors import LiveError
+from everlearn.errors import LiveError, require
 
 if TYPE_CHECKING:
     from everlearn.durable.checking import Report
@@ -80,6 +80,8 @@ def check(
     from everlearn.durable.checking import check as check_directory
     from everlearn.durable.repair import repair as repair_directory
 
+    remedy = "is a file; to check a backup, copy it to everlearn.db in a new directory; check that"
+    require(not Path(directory).is_file(), "DIR", directory, remedy)
     report = check_directory(directory)
     if repair and (shards := _damaged_shards(report)):
         command = f"everlearn check {directory}/{shards[0]} --repair"

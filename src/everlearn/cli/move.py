@@ -56,5 +56,7 @@ def read_token(path: str | None) -> str | None:
             words = next((line.split() for line in file if line.split() and not line.startswith("#")), [])
     except OSError as error:
         raise InputError("--token-file", path, f"it cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError("--token-file", path, "it is not text; write the token into its first line") from None
     require(bool(words), "--token-file", path, "it has no token; write one into its first line")
     return words[0]

@@ -93,13 +93,13 @@ Settings = Annotated[
 ]
 
 
-def parse_settings(settings: list[str] | None) -> dict[str, str]:
+def parse_settings(settings: list[str] | None, example: str = "task.window=6") -> dict[str, str]:
     """Turn ``KEY=VALUE`` texts into a mapping: ``["task.window=6"]`` becomes ``{"task.window": "6"}``."""
     parsed: dict[str, str] = {}
     for setting in settings or []:
         key, equals, value = setting.partition("=")
         if not equals or not key:
-            raise InputError("--set", setting, "write KEY=VALUE, as in task.window=6")
+            raise InputError("--set", setting, f"write KEY=VALUE, as in {example}")
         if key.strip() in parsed:
             raise InputError("--set", setting, f"gives {key.strip()} a second time; give it once")
         parsed[key.strip()] = value.strip()

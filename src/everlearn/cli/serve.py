@@ -46,7 +46,10 @@ def serve(
     max_burst: Annotated[int, integer(help="Maximum number of requests at once, if there is a --max-rate.")] = 100,
     patience: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="How long to wait for the headers of a request, and again for its body."),
+        typer.Option(
+            metavar="SECONDS",
+            help="How long to wait for the headers of a request, for its body, and for a client to take an answer.",
+        ),
     ] = 10.0,
     shards: Annotated[
         int | None,

@@ -9,16 +9,13 @@ import typer
 from everlearn.cli.live import AgentName
 from everlearn.cli.options import AsJson, integer, number
 from everlearn.cli.output import Cell, print_json, print_table, say
-from everlearn.cli.remote import Place, TokenFile, connected, is_address
+from everlearn.cli.remote import Deadline, Place, TokenFile, connected, is_address
 
 if TYPE_CHECKING:
     from everlearn.analysis.shadow import ShadowReport
 
 LISTED = 20
 """How many states are printed."""
-
-DEADLINE = 120.0
-"""Seconds that a service may take for a report: it reads the journal."""
 
 
 def shadow(
@@ -28,13 +25,14 @@ def shadow(
     first: Annotated[int | None, integer("--from", help="The first step to use.")] = None,
     last: Annotated[int | None, integer("--to", help="The last step to use.")] = None,
     token_file: TokenFile = None,
+    deadline: Deadline = 120.0,
     as_json: AsJson = False,
 ) -> None:
     """Compare an agent in shadow mode with the controller in charge: agreement, and gain. It may be in use."""
     from everlearn.analysis.shadow import ShadowReport, shadow_report
 
-    if is_address(place):
-        with connected(place, agent, token_file, DEADLINE) as operator:
+    if is_address(place, token_file):
+        with connected(place, agent, token_file, deadline) as operator:
             report = ShadowReport(**operator.report(confidence=confidence, first=first, last=last))
     else:
         report = shadow_report(place, agent=agent, confidence=confidence, first=first, last=last)

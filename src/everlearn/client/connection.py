@@ -9,9 +9,9 @@ import random
 import ssl
 import time
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-from everlearn.errors import EverlearnError, require
+from everlearn.errors import EverlearnError, InputError, require
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.5
 """Seconds between attempts within a deadline; each pause is up to twice the last, with a random part."""
@@ -57,9 +57,9 @@ class Connection:
     """A connection that is opened when it is needed. Requests must be safe to repeat."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and parts.hostname is not None and not parts.query
-        require(valid, "url", url, "write http://HOST:PORT or https://HOST:PORT")
+        parts = _split(url)
+        if parts is None or parts.query:
+            raise InputError("url", url, "write http://HOST:PORT or https://HOST:PORT")
         self._parts, self._prefix = parts, parts.path.rstrip("/")
         self._headers: dict[str, str] = {}
         if token is not None:
@@ -68,6 +68,8 @@ class Connection:
             self._headers["Authorization"] = f"Bearer {token}"
         self._socket: http.client.HTTPConnection | None = None
         self._absence, self._retry_at = 0.0, 0.0
+        self.problem: Unreachable | None = None
+        """Why the last request had no answer, if it had none."""
         self._random = random.Random()  # noqa: S311 - it only spreads attempts over time
         self.address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self._prefix}"
         """Where the service is, without a password."""
@@ -107,24 +109,25 @@ class Connection:
             else:
                 if not self.connected:
                     _LOG.warning("the service is back")
-                self._absence, self._retry_at = 0.0, 0.0
+                self._absence, self._retry_at, self.problem = 0.0, 0.0, None
                 return answer
             wait, left = pause * self._random.uniform(0.5, 1.0) + problem.retry_after, deadline - time.monotonic()
             too_long = problem.retry_after > left  # then there is nothing to wait for
             time.sleep(0.0 if too_long else max(0.0, min(wait, left)))
             pause, now = min(2 * pause, LONGEST_PAUSE), time.monotonic()
             if too_long or now >= deadline:
+                self.problem = problem
                 if self.connected:
-                    _LOG.warning("the service cannot be reached: %s", problem)
+                    what = "cannot do this now" if problem.status else "cannot be reached"
+                    _LOG.warning("the service %s: %s", what, problem)
                 self._absence = min(2 * self._absence, LONGEST_ABSENCE) or FIRST_ABSENCE
                 self._retry_at = time.monotonic() + max(self._absence, problem.retry_after)
                 return None
 
     def _follow(self, address: str) -> None:
         """Go to the service to which the agent was moved, and stay there."""
-        parts = urlsplit(address)
-        safe = parts.scheme == "https" or (parts.scheme == "http" and self._parts.scheme == "http")
-        if not safe or parts.hostname is None:
+        parts = _split(address)
+        if parts is None or (parts.scheme == "http" and self._parts.scheme == "https"):
             raise ServiceError(f"the agent was moved to {address}, and this client does not go there", MOVED)
         _LOG.warning("the agent was moved to %s", address)
         self.close()
@@ -175,6 +178,18 @@ class Connection:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
+
+
+def _split(url: str) -> SplitResult | None:
+    """Return the parts of the address of a service; None if it cannot be one."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+        host.encode("idna")
+    except ValueError:  # such as a port that is no number, or a name with an empty part
+        return None
+    fine = parts.scheme in ("http", "https") and host.isprintable() and " " not in parts.netloc
+    return parts if fine and host else None
 
 
 def _read(status: int, answer: bytes, retry_after: str | None) -> Any:

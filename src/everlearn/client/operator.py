@@ -44,6 +44,10 @@ class Operator:
         created: dict[str, Any] = self._request("POST", "/v1/agents", {"name": self.agent, "setup": dict(setup)})
         return created
 
+    def names(self) -> list[str]:
+        """Return the names of all agents of the service that the token is for."""
+        return [str(agent["name"]) for agent in self._request("GET", "/v1/agents")["agents"]]
+
     def inspect(self) -> dict[str, Any]:
         """Return what the agent knows."""
         return self._hear(self._document("GET"))
@@ -193,5 +197,13 @@ class Operator:
         deadline = time.monotonic() + self.deadline
         answer = self._connection.request(method, path, body, deadline=deadline, headers=headers)
         if answer is None:
-            raise Unreachable(f"{self.agent}: no answer within {self.deadline} seconds")
+            raise self._unanswered()
         return answer
+
+    def _unanswered(self) -> Unreachable:
+        """Return the error of a request that was not done within the deadline, with the last reason."""
+        problem, who = self._connection.problem, self.agent or self._connection.address
+        if problem is None or not problem.status:
+            reason = "" if problem is None else f" ({problem})"
+            return Unreachable(f"{who}: no answer within {self.deadline:g} seconds{reason}")
+        return Unreachable(f"{who}: {problem}", problem.status, problem.document)

@@ -221,6 +221,7 @@ def new_file(directory: Path, check: Callable[[Path], None] | None = None) -> It
         _refuse_log(part)
         sync(part)
         part.replace(directory / NEW)
+        sync_directory(directory)  # whoever is told that it is complete may remove what it replaces
     finally:
         remove(part)  # and what SQLite put beside it when it was checked
 

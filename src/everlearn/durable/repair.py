@@ -132,10 +132,9 @@ def _undamaged_records(source: sqlite3.Connection) -> tuple[int, int]:
 def _copy_with_first_page(path: Path, work: Path) -> None:
     """Copy a database and its log, with the first page of a new database: tables always lie in the same places."""
     database.remove(work)
-    fresh = database.connect(work)
-    database.create_tables(fresh)
-    fresh.execute("PRAGMA journal_mode = DELETE")
-    fresh.close()
+    with closing(database.connect(work)) as fresh:
+        database.create_tables(fresh)
+        fresh.execute("PRAGMA journal_mode = DELETE")
     first = bytearray(work.read_bytes()[:PAGE])
     shutil.copyfile(path, work)
     log = path.with_name(path.name + "-wal")

@@ -242,9 +242,14 @@ class Store(Reader):
     def _shorten(self) -> None:
         """Copy the write-ahead log to the database if it is long; the next commit then begins it again.
 
-        If a reader prevents that, it is tried again when the log is longer by as much.
+        If a reader prevents that, it is tried again when the log is longer by as much.  Nothing that goes wrong here
+        is raised: what was committed is on disk, and whoever committed it must not take it for lost.
         """
-        frames = frames_in_use(self.path)
+        try:
+            frames = frames_in_use(self.path)
+        except OSError as error:
+            LOG.warning("%s: the length of its log cannot be measured: %s", self.path, error)
+            return
         if frames < self._tried:  # it has begun again
             self._tried = 0
         if frames > self._tried + database.LOG_FRAMES:

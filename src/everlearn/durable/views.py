@@ -27,6 +27,16 @@ class Tabulated:
     task: Task
     array: npt.NDArray[np.float64]
 
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return int(self.array.size)
+
+    @property
+    def length(self) -> int:
+        """The number of rows."""
+        return len(self.array)
+
     def rows(self, start: int = 0, stop: int | None = None) -> list[dict[str, Any]]:
         """Return the rows of some states as JSON documents."""
         actions = [show(label) for label in self.task.actions]
@@ -34,16 +44,44 @@ class Tabulated:
         return [{"state": state, "actions": dict(zip(actions, row, strict=True))} for state, row in rows]
 
 
+@dataclass(frozen=True)
+class Greedy:
+    """The greedy action in each state with its value and count, whose rows are labelled when they are asked for."""
+
+    task: Task
+    actions: list[int]
+    values: npt.NDArray[np.float64] | None
+    counts: npt.NDArray[np.float64] | None
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.actions)
+
+    length = size
+
+    def rows(self, start: int = 0, stop: int | None = None) -> list[dict[str, Any]]:
+        """Return the rows of some states as JSON documents."""
+        labels = [self.task.actions[action] for action in self.actions[start:stop]]
+        numbers = [
+            [None] * len(labels) if each is None else _finite(each[start:stop]) for each in (self.values, self.counts)
+        ]
+        columns = zip(self.task.states[start:stop], labels, *numbers, strict=True)
+        return [dict(zip(("state", "action", "value", "count"), row, strict=True)) for row in columns]
+
+
 def policy_table(core: Core) -> dict[str, Any]:
     """Return the greedy policy of an agent, for a controller that must run without it.
 
     ``actions`` has a row per aleatoric state, with the first of the best actions that the setup allows there.
     """
+    return labelled(greedy_policy(core))
+
+
+def greedy_policy(core: Core) -> dict[str, Any]:
+    """Return the same as :func:`policy_table`, with rows that are not yet labelled."""
     agent, actions = core.agent, greedy_actions(core)
-    values, counts = (_best(table, actions) for table in _tables(core))
-    labels = [agent.task.actions[action] for action in actions]
-    columns = zip(agent.task.states, labels, values, counts, strict=True)
-    rows = [dict(zip(("state", "action", "value", "count"), row, strict=True)) for row in columns]
+    values, counts = (None if table is None else table[np.arange(len(actions)), actions] for table in _tables(core))
     return {
         "step": core.step,
         "t": core.t,
@@ -51,8 +89,13 @@ def policy_table(core: Core) -> dict[str, Any]:
         "start": agent.task.aleatoric.start,
         "aleatoric_state": agent.aleatoric_state,
         "everlearn": __version__,
-        "actions": rows,
+        "actions": Greedy(agent.task, actions, values, counts),
     }
+
+
+def labelled(seen: dict[str, Any]) -> dict[str, Any]:
+    """Return a document with its tables labelled."""
+    return {key: part.rows() if isinstance(part, Tabulated | Greedy) else part for key, part in seen.items()}
 
 
 def greedy_actions(core: Core) -> list[int]:
@@ -66,8 +109,7 @@ def greedy_actions(core: Core) -> list[int]:
 
 def inspect(core: Core) -> dict[str, Any]:
     """Return where an agent stands, and what it knows, by labels."""
-    seen = glance(core)
-    return {key: part.rows() if isinstance(part, Tabulated) else part for key, part in seen.items()}
+    return labelled(glance(core))
 
 
 def glance(core: Core) -> dict[str, Any]:
@@ -153,11 +195,6 @@ def _tables(core: Core) -> list[npt.NDArray[np.float64] | None]:
     """Return the values and the counts of an agent by state and action, if it has them."""
     known, shape = core.agent.inspect(), (core.agent.indexed.states, core.agent.indexed.actions)
     return [known[name] if name in known and np.shape(known[name]) == shape else None for name in ("Q", "N")]
-
-
-def _best(table: npt.NDArray[np.float64] | None, actions: list[int]) -> list[float | None]:
-    """Return the entry of an action in each state."""
-    return [None] * len(actions) if table is None else _finite(table[np.arange(len(actions)), actions])
 
 
 def _finite(table: npt.NDArray[np.float64]) -> Any:

@@ -22,6 +22,7 @@ from everlearn.blame import blame
 from everlearn.errors import TaskError
 from everlearn.ownership import is_ours, package, plain_function
 from everlearn.purity import CLOCK, CONSTANT, HASHED, INPUT, RANDOM, TRUSTED, WRITTEN, impurities
+from everlearn.stopping import check_stop
 
 CAREFUL, REPEATS = 64, 8
 """The first ``CAREFUL`` evaluations are done ``REPEATS`` times each, later ones twice."""
@@ -55,6 +56,7 @@ class Pure:
 
     def __call__(self, *labels: Any) -> Any:
         """Call the function."""
+        check_stop()
         if not self.is_own:
             return self._checked(self._evaluate(labels), labels)
         with blame(self.name, f"{self.arguments} = {labels!r}"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -213,7 +214,7 @@ class Agents:
 
     def write(self, core: Core, entry: Entry) -> None:
         """Commit an entry by itself, and do what it says."""
-        self.store.append([(core.number, entry)])
+        self.append([(core.number, entry)])
         self.apply(core, entry)
 
     def apply(self, core: Core, entry: Entry) -> None:
@@ -255,8 +256,18 @@ class Agents:
             self._changed.difference_update(cores)
 
     def append(self, entries: list[Any]) -> None:
-        """Write entries of several agents in one transaction."""
-        self.store.append(entries)
+        """Write entries of several agents in one transaction.
+
+        If the only one is there already, memory is behind the disk, and the agent is read again.
+        """
+        try:
+            self.store.append(entries)
+        except LiveError as error:
+            if len(entries) == 1 and isinstance(error.__cause__, sqlite3.IntegrityError):
+                number, _ = entries[0]
+                for core in [core for core in self.cores.values() if core.number == number]:
+                    self.reread(core, error)
+            raise
 
     def close(self) -> None:
         """Take a snapshot of what changed, so that the next start has nothing to replay; let go of the directory."""

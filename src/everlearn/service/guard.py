@@ -12,8 +12,8 @@ import logging
 import math
 import re
 import time
-from collections.abc import Callable, Hashable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import lru_cache
 from itertools import accumulate
 
@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everlearn.hosts import foreign_header
+from everlearn.service.committer import Busy
 from everlearn.service.grants import Grant
 from everlearn.service.identity import CURRENT, Request, identify
 from everlearn.service.logs import LOG, log
@@ -38,6 +39,9 @@ MOST_KNOWN = 64
 
 MOST_LARGE = 4
 """How many other large bodies and agent states are worked on at the same time."""
+
+SMALL = 10_000
+"""Bytes from which on a body is large."""
 
 READING = 32 << 20
 """Bytes of these that are read, or wait to be worked on, at the same time: if they say how long they are, and if not.
@@ -96,6 +100,7 @@ class Guard:
         self._states, self._large = asyncio.Semaphore(MOST_STATES), asyncio.Semaphore(MOST_LARGE)
         places = max(MOST_LARGE, READING // limits.body)
         self._reading = {chunked: asyncio.Semaphore(places) for chunked in (False, True)}
+        self._waiting = asyncio.Semaphore(places)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request; anything but HTTP is refused."""
@@ -110,20 +115,7 @@ class Guard:
         answer = _Answer(send, identify(headers))
         try:
             self._admit(scope, headers)
-            is_state = scope["route"] is not None and scope["route"].body is bytes
-            if is_state and self._may_exceed(headers):
-                async with self._states:
-                    body = await self._body(scope, headers, receive, is_state)
-                    await self.app(scope, _again(body, receive), answer)
-            elif is_state or _is_large(headers):
-                async with AsyncExitStack() as working:
-                    async with self._reading[b"transfer-encoding" in headers]:
-                        body = await self._body(scope, headers, receive, is_state)
-                        await working.enter_async_context(self._large)  # else any number of bodies would wait here
-                    await self.app(scope, _again(body, receive), answer)
-            else:
-                body = await self._body(scope, headers, receive, is_state)
-                await self.app(scope, _again(body, receive), answer)
+            await self._pass_on(scope, headers, receive, answer)
         except Refused as refused:
             await answer.refuse(refused)
         except ClientDisconnect:
@@ -141,6 +133,35 @@ class Guard:
             if self.settings.access_log:
                 fields = {"method": scope["method"], "path": scope["path"], "status": answer.status}
                 log(logging.INFO, "request", **fields, seconds=round(seconds, 6))
+
+    async def _pass_on(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive, answer: _Answer) -> None:
+        """Read the body of a request, and let the application answer; few large bodies are worked on at a time."""
+        is_state = scope["route"] is not None and scope["route"].body is bytes
+        async with AsyncExitStack() as working:
+            if is_state and self._may_exceed(headers):
+                await working.enter_async_context(self._states)
+                body = await self._body(scope, headers, receive, is_state)
+            elif is_state or _is_large(headers):
+                async with self._reading[b"transfer-encoding" in headers]:
+                    body = await self._body(scope, headers, receive, is_state)
+                    if len(body) >= SMALL:  # else any number of bodies would wait here
+                        await working.enter_async_context(self._large)
+                        answer.request.aside = self._aside
+            else:
+                body = await self._body(scope, headers, receive, is_state)
+            await self.app(scope, _again(body, receive), answer)
+
+    @asynccontextmanager
+    async def _aside(self) -> AsyncIterator[None]:
+        """Let others work on large bodies while one waits for its agent; as many may wait as may be read."""
+        if self._waiting.locked():
+            raise Busy
+        async with self._waiting:
+            self._large.release()
+            try:
+                yield
+            finally:
+                await self._large.acquire()
 
     def _foreign_header(self, host: bytes, origin: bytes | None) -> str | None:
         hosts = self.settings.hosts
@@ -223,8 +244,8 @@ _CHALLENGE = (b"www-authenticate", b"Bearer")
 
 
 def _is_large(headers: dict[bytes, bytes]) -> bool:
-    """Return whether a body may be large: it has 10,000 bytes or more, or does not say how long it is."""
-    return b"transfer-encoding" in headers or len(headers.get(b"content-length", b"")) > 4
+    """Return whether a body may be large: it has so many bytes, or does not say how many."""
+    return b"transfer-encoding" in headers or len(headers.get(b"content-length", b"")) >= len(str(SMALL))
 
 
 def _check_length(declared: bytes | None, most: int) -> None:
@@ -286,14 +307,14 @@ class _Answer:
     """Send an answer with the headers that every answer has, and remember its status."""
 
     def __init__(self, send: Send, request: Request) -> None:
-        self._send, self._request = send, request
+        self._send, self.request = send, request
         self.status = 500
         self.began = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.began, self.status = True, message["status"]
-            message["headers"] = [*message["headers"], *_HEADERS, (b"x-request-id", self._request.id)]
+            message["headers"] = [*message["headers"], *_HEADERS, (b"x-request-id", self.request.id)]
         try:
             await self._send(message)
         except OSError:

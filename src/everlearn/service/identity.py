@@ -10,7 +10,8 @@ import itertools
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
 
 _SANE = re.compile(rb"[A-Za-z0-9._:=@+/-]{1,128}").fullmatch
@@ -39,7 +40,7 @@ class Request:
 
     """
 
-    __slots__ = ("id", "parent", "token", "trace")
+    __slots__ = ("aside", "id", "parent", "token", "trace")
 
     def __init__(self, id: bytes, trace: str = "", parent: str = "") -> None:  # noqa: A002 - reads as what it is
         self.id = id
@@ -47,6 +48,8 @@ class Request:
         self.parent = parent
         """The header ``traceparent``, if it is valid."""
         self.token = ""
+        self.aside: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+        """What it enters while it waits for its agent, so that it keeps nothing from others meanwhile."""
 
     @property
     def fields(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Answers that may be large: what is large is encoded in a thread and in parts, so that other requests have their turn.
+"""Answers that may be large: few are in memory at a time, and each is encoded in a thread, in parts, as it is sent.
 
 To encode a million values takes a second, in which neither the event loop nor the committer could do anything else:
 an encoder does not let other threads run before it is done.
@@ -7,57 +7,157 @@ an encoder does not let other threads run before it is done.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pydantic_core import to_json
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from everlearn.durable.views import Tabulated
+from everlearn.agents.knowledge import arrays
+from everlearn.durable.core import Core
+from everlearn.durable.views import Greedy, Tabulated, labelled
+from everlearn.labels import show
+from everlearn.service.agents import Agents
+from everlearn.service.committer import Busy, Committer
 from everlearn.service.problems import Answer
 
 PIECE = 2_000
 """How many values, or rows of another list, are encoded at once."""
 
+LARGE = 128 << 10
+"""Bytes from which on an answer is large."""
 
-async def large_answer(document: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+MOST_LARGE = 4
+"""How many large answers are in memory at a time."""
+
+SENT = 64 << 10
+"""About how many bytes are encoded before they are sent."""
+
+_LATER = object()
+_sizes: WeakKeyDictionary[Core, int] = WeakKeyDictionary()
+
+
+class Room:
+    """Room for large answers: each keeps a place from before it is computed until nearly all of it was taken."""
+
+    def __init__(self, committer: Committer[Agents], patience: float) -> None:
+        self._committer, self._patience = committer, patience
+        self._places = asyncio.Semaphore(MOST_LARGE)
+
+    async def answer(self, name: str, work: Callable[[Agents], Any], respond: Callable[[Any], Response]) -> Response:
+        """Return the answer of work for an agent, as ``respond`` makes it of what the work returns.
+
+        If it may be large, the work is done when there is room.  So nothing was changed if there is none, and while an
+        agent is loaded nobody has a place.
+        """
+        result = await self._committer.do(
+            name, lambda agents: _LATER if size_of(agents.core(name)) > LARGE else work(agents)
+        )
+        if result is not _LATER:
+            return respond(result)
+        async with AsyncExitStack() as place:
+            try:
+                async with asyncio.timeout(self._patience):
+                    await place.enter_async_context(self._places)
+            except TimeoutError:
+                self._committer.metrics.refused += 1
+                raise Busy from None
+            response = respond(await self._committer.do(name, work))
+            return _Placed(response, place.pop_all())
+
+
+class _Placed(Response):
+    """An answer that has a place until it is sent."""
+
+    def __init__(self, response: Response, place: AsyncExitStack) -> None:
+        self._response, self._place = response, place
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._place:
+            await self._response(scope, receive, send)
+
+
+def size_of(core: Core) -> int:
+    """Return about how many bytes the answers have that describe an agent: its tables with labels, or its state."""
+    if core not in _sizes:
+        task = core.agent.task
+        labels = sum(len(show(label)) + 24 for label in task.actions)
+        state = sum(array.nbytes for array in arrays(core.agent.knowledge).values())
+        _sizes[core] = max(2 * len(task.states) * labels, state)
+    return _sizes[core]
+
+
+class _Encoded(Response):
+    """A document that is encoded while it is sent, so that no more of it is in memory than its client can take."""
+
+    def __init__(self, document: Mapping[str, Any], headers: Mapping[str, str] | None) -> None:
+        self.status_code, self._document = 200, document
+        self.raw_headers = [(b"content-type", b"application/json")]
+        self.raw_headers += [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        parts = encoded(self._document)
+        while part := await asyncio.to_thread(_gathered, parts):
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def document_answer(document: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
     """Return a document as an answer; tables in it are labelled here."""
     if max(map(_size, document.values()), default=0) > PIECE:
-        body = await asyncio.to_thread(encode, document)
-        return Response(body, headers=headers, media_type="application/json")
-    small = {key: part.rows() if isinstance(part, Tabulated) else part for key, part in document.items()}
-    return Answer(small, headers=headers)
+        return _Encoded(document, headers)
+    return Answer(labelled(document), headers=headers)
 
 
-def encode(document: Mapping[str, Any]) -> bytes:
-    """Return a document as JSON, encoded in parts.
+def _gathered(parts: Iterable[bytes]) -> bytes:
+    """Return the next parts, about as many as are sent at once; none at the end."""
+    gathered = bytearray()
+    for part in parts:
+        gathered += part
+        if len(gathered) >= SENT:
+            break
+    return bytes(gathered)
+
+
+def encoded(document: Mapping[str, Any]) -> Iterator[bytes]:
+    """Yield a document as JSON, in parts.
 
     Examples
     --------
-    >>> encode({"step": 1, "rows": ["a", "b"], "value": float("inf"), "none": []})
+    >>> b"".join(encoded({"step": 1, "rows": ["a", "b"], "value": float("inf"), "none": []}))
     b'{"step":1,"rows":["a","b"],"value":null,"none":[]}'
 
     """
-    parts = []
+    before = b"{"
     for key, part in document.items():
-        whole = b"".join((b"[", b",".join(_encoded_rows(part)), b"]")) if _size(part) else _json(part)
-        parts.append(_json(key) + b":" + whole)
-    return b"{" + b",".join(parts) + b"}"
+        yield before + _json(key) + b":"
+        if _size(part):
+            for number, rows in enumerate(_encoded_rows(part)):
+                yield (b"," if number else b"[") + rows
+            yield b"]"
+        else:
+            yield _json(part)
+        before = b","
+    yield b"}"
 
 
 def _size(part: object) -> int:
     """Return how many values a part has, if it is a table or another list; 0 otherwise."""
-    if isinstance(part, Tabulated):
-        return int(part.array.size)
+    if isinstance(part, Tabulated | Greedy):
+        return part.size
     return len(part) if isinstance(part, list) else 0
 
 
-def _encoded_rows(part: Tabulated | list[Any]) -> Iterator[bytes]:
+def _encoded_rows(part: Tabulated | Greedy | list[Any]) -> Iterator[bytes]:
     """Yield the rows of a table or another list, as many at once as one piece may have, without the brackets."""
-    rows = len(part.array) if isinstance(part, Tabulated) else len(part)
+    rows = len(part) if isinstance(part, list) else part.length
     step = max(1, PIECE * rows // _size(part))
     for start in range(0, rows, step):
-        piece = part.rows(start, start + step) if isinstance(part, Tabulated) else part[start : start + step]
+        piece = part[start : start + step] if isinstance(part, list) else part.rows(start, start + step)
         yield _json(piece)[1:-1]
 
 

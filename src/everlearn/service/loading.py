@@ -3,35 +3,41 @@
 To load an agent is to make its task and to replay its journal.  Nobody writes to an agent that is not loaded, so a
 thread with a connection of its own reads what is final.  Requests for the agent wait meanwhile.
 
-Few agents are loaded at a time, each in a place.  One that takes long loses its place to the next, and from then on
-replays its rows in turn with the others that take long.  So it delays no other agent, and all that take long
-together need little more of the processor than one of them.
+Few agents are loaded at a time, each in a place.  One that takes long loses its place to the next, whatever it does, so
+that an agent that can be loaded quickly never waits for one that cannot.
 
-A task cannot be made in turn with others, so few of those that take long are made at a time: a further one keeps its
-place, unless a task of the same setup has taken long before; then it gives up its place, and waits until it may begin.
+If it replays its journal by then, it continues in turn with the others that take long: all of them together need little
+more of the processor than one.  A task cannot be made in turn with others.  So a load that is still making its task is
+stopped, and begins again when it is one of the few that make such tasks.  Other agents with the same task go there at
+once.  While it waits, it has no thread, no place and no connection.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from pathlib import Path
+from time import thread_time
 
 from everlearn.durable import database
 from everlearn.durable.changes import refusal, reopen
 from everlearn.durable.entry import Entry
 from everlearn.durable.reader import Reader
+from everlearn.durable.setup import KEYS
 from everlearn.errors import EverlearnError, LiveError
 from everlearn.service.agents import Agents, Loaded, Unloaded
 from everlearn.service.committer import Busy, Committer, Unready
+from everlearn.service.identity import CURRENT
 from everlearn.service.logs import log
 from everlearn.service.metrics import Metrics
 from everlearn.service.settings import Limits
+from everlearn.stopping import Stopped, stoppable
 
 PLACES = 2
 """The number of agents that are loaded at a time, apart from those that take long."""
@@ -39,11 +45,17 @@ PLACES = 2
 SLOW = 0.5
 """After how many seconds an agent loses its place to the next."""
 
-MOST_SLOW = 256
-"""How many agents that take long are loaded at a time; each has a thread, and what it knows is in memory."""
+QUICK = 0.1
+"""How many seconds of the processor any agent may use before it can be stopped, however long that takes."""
+
+MOST_SLOW = 64
+"""How many agents that take long are loaded at a time; each has a thread, a connection and what it knows in memory."""
 
 MOST_MAKING = 2
-"""How many tasks that take long are made at a time, apart from those in places."""
+"""How many of these make their tasks at a time."""
+
+MOST_KNOWN = 1_000
+"""Of how many tasks it is remembered that they take long to make."""
 
 LONGEST = 60.0
 """Seconds that a request waits for an agent; then it is told to come again, and the agent is still being loaded."""
@@ -57,7 +69,7 @@ class Pace:
     """When the loading of an agent may proceed: at once."""
 
     def make(self, setup: str) -> None:
-        """Wait until a task may be made for a stored setup."""
+        """Note that a task is made for a stored setup."""
 
     def made(self) -> None:
         """Note that it is made."""
@@ -65,6 +77,9 @@ class Pace:
     def turn(self) -> AbstractContextManager[object]:
         """Return what is held while a row is replayed."""
         return nullcontext()
+
+    def check(self) -> None:
+        """Raise if the loading is to stop."""
 
 
 class _Reader(Reader):
@@ -74,24 +89,31 @@ class _Reader(Reader):
 
     def rows(self, agent: int, after: int = -1, check: int | None = None) -> Iterator[Entry]:
         """Yield the rows of a journal, as any reader does."""
-        self.pace.made()
         for row in super().rows(agent, after, check):
+            self.pace.check()
             with self.pace.turn():
                 yield row
 
 
 def load(directory: Path, name: str, pace: Pace | None = None) -> Loaded:
-    """Recover an agent from the disk, through a connection of its own; nothing is written."""
-    path = directory / database.FILE
-    with database.errors(path), _Reader.on(database.connect_to_read(path), path) as reader:
-        reader.pace = pace or Pace()
-        reader.pace.make(reader.enrolled(name).setup)  # not while a moment is held, which would let the log grow
-        with reader.at_one_moment():
+    """Recover an agent from the disk, through a connection of its own; nothing is written.
+
+    There is no connection while its task is made, since that may take long.
+    """
+    path, pace = directory / database.FILE, pace or Pace()
+    while True:
+        with database.errors(path), Reader.on(database.connect_to_read(path), path) as reader:
             record = reader.enrolled(name)
+        pace.make(record.setup)
+        with stoppable(pace.check):
             reopened = reopen(record.setup, record.face, {})
-            if reopened.changes:
-                raise refusal(directory, reopened.changes)
-            return Loaded(record, reader.replayed(reopened.setup, record), reopened.recorded)
+        pace.made()
+        if reopened.changes:
+            raise refusal(directory, reopened.changes)
+        with database.errors(path), _Reader.on(database.connect_to_read(path), path) as moment, moment.at_one_moment():
+            moment.pace = pace
+            if moment.enrolled(name) == record:  # else it was created again meanwhile
+                return Loaded(record, moment.replayed(reopened.setup, record), reopened.recorded)
 
 
 class _Shared:
@@ -99,56 +121,95 @@ class _Shared:
 
     def __init__(self) -> None:
         self.turn = threading.Lock()  # held while a row of an agent that takes long is replayed
-        self.makers = threading.Semaphore(MOST_MAKING)
-        self.long: set[int] = set()  # the tasks that took long to make
-        self.lock = threading.Lock()
+        self._long: dict[bytes, None] = {}  # the tasks that took long to make, the newest last
+        self._lock = threading.Lock()
+
+    def is_long(self, task: bytes) -> bool:
+        """Return whether a task took long to make."""
+        return task in self._long
+
+    def note(self, task: bytes, is_long: bool) -> None:
+        """Note whether a task took long to make."""
+        with self._lock:
+            self._long.pop(task, None)
+            if is_long:
+                self._long[task] = None
+            if len(self._long) > MOST_KNOWN:
+                del self._long[next(iter(self._long))]
 
 
-class _Turns(Pace):
-    """When the loading of one of several agents may proceed: at once, and in turn with others once it takes long."""
+class Load(Pace):
+    """The loading of one of several agents: it may be stopped, and takes turns with others once it takes long.
 
-    def __init__(self, shared: _Shared) -> None:
-        self._shared = shared
-        self._has_begun = False  # until then it is not known whether its task takes long
-        self._making: int | None = None  # the task that is being made
-        self._is_maker = False
-        self._is_slow = False
+    ``patient`` is one that has waited until it may make a task that takes long.
+    """
+
+    def __init__(self, shared: _Shared, patient: bool) -> None:
+        self.result: Future[Loaded | None] = Future()
+        """The agent; None if it is to be loaded again, by a load that is patient."""
+        self.ready: Future[None] = Future()
+        """Done when the task is made, or will not be."""
+        self._shared, self._patient, self._is_slow, self._stopped = shared, patient, patient, False
+        self._task, self._began = b"", 0.0
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has begun: until then nobody knows whether it takes long."""
+        return bool(self._task)
 
     def make(self, setup: str) -> None:
-        """Wait until a task may be made; only those that took long before have to."""
-        task = hash(json.dumps({**json.loads(setup), "seed": None}))
-        with self._shared.lock:
-            self._has_begun = True
-            waits = task in self._shared.long
-            if not waits:
-                self._making = task
-        if waits:
-            self._shared.makers.acquire()
-            with self._shared.lock:
-                self._is_maker, self._making = True, task
+        """Note that a task is made; if it is known to take long, only a patient load may."""
+        self._task, self._began = task_of(setup), thread_time()
+        if not self._patient and self._shared.is_long(self._task):
+            raise Stopped
 
     def made(self) -> None:
+        """Note that the task is made; if that was quick this time, it is not known as one that takes long."""
+        if not self._is_used_up:
+            self._shared.note(self._task, is_long=False)
+        self.leave()
+
+    def leave(self) -> None:
         """Let another task be made."""
-        with self._shared.lock:
-            self._making = None
-            if self._is_maker:
-                self._is_maker = False
-                self._shared.makers.release()
+        if not self.ready.done():
+            self.ready.set_result(None)
 
     def turn(self) -> AbstractContextManager[object]:
         """Return what is held while a row is replayed."""
         return self._shared.turn if self._is_slow else nullcontext()
 
-    def slow_down(self) -> bool:
-        """Take turns from now on; return False if it has not begun, or if a task is made and too many others are."""
-        with self._shared.lock:
-            if not self._has_begun:
-                return False
-            if self._making is not None and not self._is_maker:
-                self._shared.long.add(self._making)
-                self._is_maker = self._shared.makers.acquire(blocking=False)
-            self._is_slow = self._making is None or self._is_maker
-            return self._is_slow
+    def check(self) -> None:
+        """Raise if the loading is to stop; one that is quick is not stopped, though it may take long on a busy day."""
+        if self._stopped and self._is_used_up:
+            if not self.ready.done():
+                self._shared.note(self._task, is_long=True)
+            raise Stopped
+
+    @property
+    def _is_used_up(self) -> bool:
+        return thread_time() - self._began > QUICK
+
+    def slow_down(self, room: bool) -> bool:
+        """Take turns from now on; if a task is being made, or there is no room for more, stop, and return False."""
+        self._is_slow, self._stopped = True, not (room and self.ready.done())
+        return not self._stopped
+
+
+def task_of(setup: str) -> bytes:
+    """Return the digest of what makes the task and the design of a stored setup.
+
+    Examples
+    --------
+    >>> one, other = '{"task": "tiger", "seed": 1, "retain": 5}', '{"task": "tiger", "seed": 2}'
+    >>> task_of(one) == task_of(other)
+    True
+    >>> task_of(one) == task_of('{"task": "riverswim", "seed": 1}')
+    False
+
+    """
+    document = json.loads(setup)
+    made_of = [(key, document.get(key)) for key in KEYS if KEYS[key].change is None]
+    return hashlib.sha256(json.dumps(made_of).encode()).digest()
 
 
 class Loader:
@@ -156,42 +217,32 @@ class Loader:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._paces: dict[Future[Loaded], _Turns] = {}
-        self._slow: set[Future[Loaded]] = set()
         self._shared = _Shared()
 
-    def load(self, name: str) -> Future[Loaded]:
+    def load(self, name: str, patient: bool = False) -> Load:
         """Load an agent."""
-        future: Future[Loaded] = Future()
-        pace = self._paces[future] = _Turns(self._shared)
-        future.add_done_callback(self._paces.pop)
+        load = Load(self._shared, patient)
         try:
-            threading.Thread(target=self._run, args=(name, future, pace), name="loader", daemon=True).start()
+            threading.Thread(target=self._run, args=(name, load), name="loader", daemon=True).start()
         except RuntimeError as error:
-            future.cancel()
+            load.result.cancel()
             raise LiveError(f"agent {name}: it cannot be loaded now: {error}") from None
-        return future
+        return load
 
-    def slow_down(self, future: Future[Loaded]) -> bool:
-        """Let an agent be loaded in turn with others that take long; return False if there are too many of them."""
-        pace = self._paces.get(future)
-        if pace is not None and (len(self._slow) >= MOST_SLOW or not pace.slow_down()):
-            return False
-        self._slow.add(future)
-        future.add_done_callback(self._slow.discard)
-        return True
-
-    def _run(self, name: str, future: Future[Loaded], pace: Pace) -> None:
+    def _run(self, name: str, running: Load) -> None:
+        future = running.result
         if not future.set_running_or_notify_cancel():
             return
         try:
-            future.set_result(load(self._directory, name, pace))
+            future.set_result(load(self._directory, name, running))
+        except Stopped:
+            future.set_result(None)
         except Exception as error:
             future.set_exception(error)
         except BaseException as error:  # what would end a thread must not end the event loop
             future.set_exception(LiveError(f"agent {name}: loading it ended with {error!r}"))
         finally:
-            pace.made()
+            running.leave()
 
 
 class LoadingCommitter(Committer[Agents]):
@@ -202,7 +253,8 @@ class LoadingCommitter(Committer[Agents]):
         self._loader = Loader(directory)
         self._loads: dict[str, asyncio.Task[None]] = {}
         self._held = 0  # the number of requests that wait for agents
-        self._places = asyncio.Semaphore(PLACES)
+        self._places, self._slow = asyncio.Semaphore(PLACES), asyncio.Semaphore(MOST_SLOW)
+        self._makers = asyncio.Semaphore(MOST_MAKING)
 
     @property
     def waiting(self) -> int:
@@ -228,9 +280,11 @@ class LoadingCommitter(Committer[Agents]):
             task = self._loads[name] = asyncio.create_task(self._bring(name))
             task.add_done_callback(lambda done: self._end(name, done))
         self._held += 1
+        request = CURRENT.get()
         try:
             load = self._loads[name]
-            await asyncio.wait([load], timeout=LONGEST)  # whoever leaves does not undo it for others
+            async with nullcontext() if request is None else request.aside():
+                await asyncio.wait([load], timeout=LONGEST)  # whoever leaves does not undo it for others
         finally:
             self._held -= 1
         if not load.done():
@@ -238,14 +292,34 @@ class LoadingCommitter(Committer[Agents]):
         load.result()
 
     async def _bring(self, name: str) -> None:
-        async with self._places:
-            future = self._loader.load(name)
-            load = asyncio.wrap_future(future)
-            while not (await asyncio.wait([load], timeout=SLOW))[0] and not self._loader.slow_down(future):
-                pass  # it keeps its place
-        loaded = await load
+        loaded = await self._try(name) or await self._load_patiently(name)
         if self.keeper is not None and name in self.keeper.names and name not in self.keeper.cores:
             self.keeper.loaded[name] = loaded
+
+    async def _try(self, name: str) -> Loaded | None:
+        """Load an agent in a place; return None if it takes long, and is to begin again elsewhere."""
+        async with AsyncExitStack() as slow:
+            async with self._places:
+                load = self._loader.load(name)
+                result = asyncio.wrap_future(load.result)
+                while not (await asyncio.wait([result], timeout=SLOW))[0] and not load.has_begun:
+                    pass  # it keeps its place
+                if not result.done() and load.slow_down(not self._slow.locked()):
+                    await slow.enter_async_context(self._slow)
+            return await result
+
+    async def _load_patiently(self, name: str) -> Loaded:
+        """Load an agent that takes long, when it is one of the few that may make such tasks."""
+        async with AsyncExitStack() as slow:
+            async with self._makers:
+                await slow.enter_async_context(self._slow)
+                load = self._loader.load(name, patient=True)
+                result = asyncio.wrap_future(load.result)
+                await asyncio.wrap_future(load.ready)
+            loaded = await result
+        if loaded is None:  # nobody stops it
+            raise LiveError(f"agent {name}: loading it was stopped")
+        return loaded
 
     def _end(self, name: str, task: asyncio.Task[None]) -> None:
         del self._loads[name]

@@ -144,9 +144,9 @@ def roll_back(
 
 
 def policy(agents: Agents, name: str) -> dict[str, Any]:
-    """Return the greedy policy of an agent and its state update, for a controller that runs alone."""
+    """Return the greedy policy of an agent and its state update; its rows are yet to be labelled."""
     core = agents.core(name)
-    return {"name": name, "aleatoric": core.setup.document["aleatoric"], **views.policy_table(core)}
+    return {"name": name, "aleatoric": core.setup.document["aleatoric"], **views.greedy_policy(core)}
 
 
 def export(agents: Agents, name: str) -> bytes:

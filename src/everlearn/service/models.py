@@ -43,7 +43,7 @@ def _few(given: Any) -> Any:
 
 
 class Body(BaseModel):
-    """The body of a request; an unknown key is an error, since it is probably misspelt."""
+    """The body or the query of a request; an unknown key is an error, since it is probably misspelt."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,7 +56,7 @@ class Named(BaseModel):
     )
 
 
-class DeleteQuery(BaseModel):
+class DeleteQuery(Body):
     """The query of a deletion."""
 
     confirm: Annotated[str, StringConstraints(max_length=64)] = Field(description="The name again.")
@@ -65,7 +65,7 @@ class DeleteQuery(BaseModel):
 Move = Annotated[str, StringConstraints(pattern="^[0-9a-f]{32}$")]
 
 
-class MoveQuery(BaseModel):
+class MoveQuery(Body):
     """The move that is cancelled or refused."""
 
     move: Move | None = Field(None, description="The number of the move; omit it if the record of the move is lost.")
@@ -105,7 +105,7 @@ class Arrived(BaseModel):
     new: bool
 
 
-class JournalQuery(BaseModel):
+class JournalQuery(Body):
     """The steps between which the journal is read."""
 
     first: int = Field(0, ge=0, le=2**53 - 1, description="The first step.")
@@ -130,7 +130,7 @@ class RuleIn(Body):
     rule: PromotionIn | None
 
 
-class ReportQuery(BaseModel):
+class ReportQuery(Body):
     """What a report is about."""
 
     confidence: float = Field(0.95, gt=0, lt=1, description="How often the interval covers the true gain.")

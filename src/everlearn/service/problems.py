@@ -64,6 +64,35 @@ FAILURES = {
 }
 """What each status means, for the OpenAPI description."""
 
+_REMEDIES = {
+    "missing": "is missing",
+    "int_type": "give a whole number",
+    "int_parsing": "give a whole number",
+    "int_from_float": "give a whole number",
+    "float_type": "give a number",
+    "float_parsing": "give a number",
+    "finite_number": "give a finite number",
+    "bool_type": "give true or false",
+    "bool_parsing": "give true or false",
+    "string_type": "give a text",
+    "list_type": "give a list",
+    "dict_type": "give an object",
+    "model_type": "give an object",
+    "model_attributes_type": "give an object",
+    "literal_error": "give {expected}",
+    "greater_than_equal": "give at least {ge}",
+    "greater_than": "give more than {gt}",
+    "less_than_equal": "give at most {le}",
+    "less_than": "give less than {lt}",
+    "too_short": "give at least {min_length}",
+    "too_long": "give at most {max_length}",
+    "string_too_short": "give at least {min_length} characters",
+    "string_too_long": "give at most {max_length} characters",
+    "extra_forbidden": "unknown key",
+    "json_invalid": "is no JSON: {error}",
+}
+"""What to do about an error of pydantic, by its type; another one is described in its own words."""
+
 _WORDS = {404: "missing", 405: "method", 415: "media"}
 
 
@@ -160,7 +189,7 @@ def _elsewhere(scope: Scope, error: Moving | Moved) -> Answer:
 def _invalid(error: ValidationError) -> str:
     if error.error_count() > MOST_ERRORS:
         return f"{error.error_count():,} parts of the body cannot be used; see /openapi.json for what is read"
-    parts = error.errors(include_url=False, include_context=False, include_input=False)[:5]
+    parts = error.errors(include_url=False, include_input=False)[:5]
     return "; ".join(
         f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {_reason(error.title, each)}" for each in parts
     )
@@ -170,7 +199,8 @@ def _reason(title: str, part: Mapping[str, Any]) -> str:
     """Return what is wrong with a part of a body; of an unknown key, which known one is probably meant."""
     known = known_keys(title, part["loc"]) if part["type"] == "extra_forbidden" else []
     if not known:
-        return str(part["msg"])
+        wording = _REMEDIES.get(part["type"])
+        return str(part["msg"]) if wording is None else wording.format_map(part.get("ctx", {}))
     near = get_close_matches(str(part["loc"][-1]), known, n=1, cutoff=0.5)
     return f"unknown key; {f'did you mean {near[0]}?' if near else 'known: ' + ', '.join(known)}"
 

@@ -31,6 +31,9 @@ MOST_ADDRESS, MOST_HEAD, MOST_LINES = 8 << 10, 64 << 10, 100
 PIECE = 16 << 10
 """Bytes that are passed to the parser at once."""
 
+WRITTEN = 64 << 10
+"""Bytes of an answer that are written at once; the client must have taken most of them before more are written."""
+
 TOO_LONG = f"the head has more than {MOST_HEAD} bytes or {MOST_LINES} lines"
 
 ARRIVED = "everlearn.arrived"
@@ -82,6 +85,12 @@ class Bounded(HttpToolsProtocol):
         self._stop_waiting()
         self.connections.discard(self)
         self.transport.close()
+        self._give_up_later()
+
+    def _give_up_later(self) -> None:
+        """Let a connection end that is closing, though its client does not take what was written."""
+        if self.transport.get_write_buffer_size():
+            self.loop.call_later(self.limits.patience, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
         """Read what arrived, in pieces, so that the bounds are checked between them."""
@@ -150,6 +159,7 @@ class Bounded(HttpToolsProtocol):
             keep_alive=version != "1.0" and parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )
+        self.cycle.patience = self.limits.patience
         if free:
             self._start_asgi_task(self.cycle, app)
         else:
@@ -175,6 +185,7 @@ class Bounded(HttpToolsProtocol):
         """Begin the next request that was sent ahead, or wait for one."""
         self.server_state.total_requests += 1
         if self.transport.is_closing():
+            self._give_up_later()
             return
         self.flow.resume_reading()
         if self.pipeline:
@@ -241,8 +252,10 @@ class Bounded(HttpToolsProtocol):
 
 
 class Exchange(RequestResponseCycle):
-    """A request and its answer: a whole answer is written at once, head and body."""
+    """A request and its answer: a whole answer is written at once, head and body, unless it is large."""
 
+    patience = 10.0
+    """Seconds in which the client must take what was written, before more of it is."""
     _head = b""  # what is yet to be written
 
     async def send(self, message: Message) -> None:  # type: ignore[override]
@@ -254,7 +267,8 @@ class Exchange(RequestResponseCycle):
         head, self._head = self._head, b""
         body = message.get("body", b"")
         last, whole = not message.get("more_body", False), len(body) == self.expected_content_length
-        if head and last and whole and not (self.chunked_encoding or self.flow.write_paused or self.disconnected):
+        small = len(body) <= WRITTEN and not (self.chunked_encoding or self.flow.write_paused or self.disconnected)
+        if head and last and whole and small:
             self.transport.write(head if self.scope["method"] == "HEAD" else head + body)
             self.response_complete = True
             self.message_event.set()
@@ -264,7 +278,26 @@ class Exchange(RequestResponseCycle):
             return
         if head and not self.disconnected:
             self.transport.write(head)
-        await super().send(message)  # type: ignore[arg-type]
+        parts = memoryview(body)
+        for start in range(0, len(body) or 1, WRITTEN):
+            await self._until_taken(not last)
+            part, ends = bytes(parts[start : start + WRITTEN]), start + WRITTEN >= len(body)
+            await super().send({**message, "body": part, "more_body": not (last and ends)})  # type: ignore[arg-type]
+
+    async def _until_taken(self, more: bool) -> None:
+        """Wait until the client has taken what was written; end a connection whose client does not.
+
+        Otherwise clients that do not read could fill the memory with answers.
+        """
+        if self.flow.write_paused and not self.disconnected:
+            try:
+                async with asyncio.timeout(self.patience):
+                    await self.flow.drain()
+            except TimeoutError:
+                self.disconnected = more = True
+                self.transport.abort()
+        if self.disconnected and more:  # whoever sends more need not go on
+            raise ConnectionAbortedError
 
     def _encoded(self, status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
         """Return a head, and note what it says of the body and the connection."""

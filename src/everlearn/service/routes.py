@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -15,7 +16,7 @@ from everlearn.service import management, operations
 from everlearn.service.agents import Agents
 from everlearn.service.committer import Busy, Committer
 from everlearn.service.grants import Scope
-from everlearn.service.large import large_answer
+from everlearn.service.large import Room, document_answer
 from everlearn.service.logs import log
 from everlearn.service.metrics import CONTENT_TYPE
 from everlearn.service.models import (
@@ -61,6 +62,7 @@ class Routes:
     def __init__(self, committer: Committer[Agents], sandbox: Sandbox, settings: Settings) -> None:
         self.committer, self.sandbox, self.limits, self.tokens = committer, sandbox, settings.limits, settings.tokens
         self._trying = asyncio.Semaphore(PROCESSES)
+        self._room = Room(committer, settings.limits.patience)
 
     def table(self) -> tuple[Operation, ...]:
         """Return the route table: the operations of every step first, since they are looked up most."""
@@ -206,7 +208,7 @@ class Routes:
 
         The header ETag has its version, for the header If-Match of a request that changes it.
         """
-        return await _tagged(await self.committer.do(call.name, lambda agents: management.inspect(agents, call.name)))
+        return await self._room.answer(call.name, lambda agents: management.inspect(agents, call.name), _tagged)
 
     async def delete(self, call: Call) -> Response:
         """Delete an agent and everything that it learned, for ever. Pass its name again as `confirm`."""
@@ -257,13 +259,12 @@ class Routes:
 
     async def policy(self, call: Call) -> Response:
         """Return the greedy action, value and count of each state, for a controller that runs without the service."""
-        policy = await self.committer.do(call.name, lambda agents: management.policy(agents, call.name))
-        return await large_answer(policy)
+        return await self._room.answer(call.name, lambda agents: management.policy(agents, call.name), document_answer)
 
     async def export(self, call: Call) -> Response:
         """Return everything that the agent knows, as an npz file without pickle, which can be imported elsewhere."""
-        data = await self.committer.do(call.name, lambda agents: management.export(agents, call.name))
-        return Response(data, media_type=OCTETS)
+        respond = partial(Response, media_type=OCTETS)
+        return await self._room.answer(call.name, lambda agents: management.export(agents, call.name), respond)
 
     async def import_state(self, call: Call) -> Response:
         """Replace what the agent knows by an exported agent state. It is checked and tried before anything changes."""
@@ -316,9 +317,11 @@ class Routes:
     async def _change(
         self, event: str, call: Call, work: Callable[[Agents], dict[str, Any]], **fields: Any
     ) -> Response:
-        changed = await self.committer.do(call.name, work)
-        log(logging.INFO, event, agent=call.name, step=changed["step"], mode=changed["mode"], **fields)
-        return await _tagged(changed)
+        def respond(changed: dict[str, Any]) -> Response:
+            log(logging.INFO, event, agent=call.name, step=changed["step"], mode=changed["mode"], **fields)
+            return _tagged(changed)
+
+        return await self._room.answer(call.name, work, respond)
 
     async def _pages(self, name: str, first: int, last: int | None) -> AsyncIterator[bytes]:
         seq = 0
@@ -340,8 +343,8 @@ class Routes:
             yield "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows).encode()
 
 
-async def _tagged(agent: dict[str, Any]) -> Response:
-    return await large_answer(agent, {"ETag": f'"{agent["version"]}"'})
+def _tagged(agent: dict[str, Any]) -> Response:
+    return document_answer(agent, {"ETag": f'"{agent["version"]}"'})
 
 
 async def _chain(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -35,7 +35,8 @@ class Limits:
         requests per second of one token, or of one address where there are no tokens, and how many may come at once
         above that; a rate of 0 is no limit
     patience:
-        seconds in which the head of a request must have arrived, and then its body
+        seconds in which the head of a request must have arrived, then its body, and in which a client must take each
+        part of an answer
     trial_seconds, trial_megabytes:
         processor time and memory that it may take to make an agent, and to let it take some steps
 
