@@ -254,7 +254,7 @@ def test_a_look_that_fails_is_tried_seldom_and_reported_once(caplog, monkeypatch
     class Broken:
         """A committer whose rule is due at twenty glances, and a sandbox that cannot look."""
 
-        keeper = SimpleNamespace(looking={1}, store=SimpleNamespace(path=Path()))
+        keeper = SimpleNamespace(looking={1}, names={"a"}, store=SimpleNamespace(path=Path()))
         glances = 0
 
         async def do(self, _agent, _work):
@@ -297,3 +297,13 @@ def test_the_commands_set_a_rule_and_undo_a_promotion(service, capsys, monkeypat
     after = call("promotion", url, "--demote")
     assert (after["mode"], after["promotion"]["armed"]) == ("shadow", False)
     assert call("promotion", url, "--remove")["promotion"]["rule"] is None
+
+
+def test_an_agent_that_was_deleted_is_forgotten():
+    keeper = SimpleNamespace(names={"a", "b"})
+    promoter = Promoter(SimpleNamespace(keeper=keeper), None)
+    for name in ("a", "b", ""):
+        promoter._rest(name, ValueError(name))
+    keeper.names = {"b"}
+    promoter._rest("b", ValueError("again"))
+    assert set(promoter._rests) == {"", "b"}

@@ -72,10 +72,12 @@ class Promoter:
             self._rest(name, error)
 
     def _rest(self, name: str, error: Exception) -> None:
-        """Let an agent be for a while, and say why, unless that was said before."""
+        """Let an agent be for a while, and say why, unless that was said before; forget those that were deleted."""
         line = str(error) if isinstance(error, EverlearnError) else repr(error)
         if self._rests.get(name, (0.0, ""))[1] != line:
             log(logging.ERROR, "the promotion rule could not look", agent=name, error=line)
+        names = () if self.committer.keeper is None else self.committer.keeper.names
+        self._rests = {kept: rest for kept, rest in self._rests.items() if not kept or kept in names}
         self._rests[name] = time.monotonic() + REST, line
 
     async def _look(self, name: str, asked: Question) -> Look:
