@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import everlearn as el
-from everlearn.cli import control
+from everlearn.cli import control, remote
 from everlearn.cli.main import app
 from everlearn.cli.move import read_token
 from everlearn.errors import Held, InputError
@@ -42,12 +42,14 @@ def test_a_mode_is_printed_and_changed_once(call, call_json, machine):
     assert call_json("mode", machine, "frozen") == {"name": "agent", "step": 3, "mode": "frozen", "promotion": None}
 
 
-def test_a_rule_is_set_and_removed(call_json, machine):
+def test_a_rule_is_set_and_removed(call, call_json, machine):
     set_ = call_json("promotion", machine, "--set", "gain=0.05", "--set", "to=learn", "--set", "demote=false")
     rule = set_["promotion"]["rule"]
     assert (rule["gain"], rule["to"], rule["demote"]) == (0.05, "learn", False)
     assert call_json("promotion", machine) == set_
     assert call_json("promotion", machine, "--remove")["promotion"] is None
+    lines = [line.split("  mode ")[1] for line in call("journal", machine).splitlines() if "  mode " in line]
+    assert lines == ["learn (promotion rule set)", "learn (promotion rule removed)"]
 
 
 def decide(agent: el.Live, going_on) -> None:
@@ -81,7 +83,11 @@ def test_a_promotion_is_undone(call, call_json, machine):
         assert agent.mode == "frozen"
     assert call_json("promotion", machine)["promotion"]["in_control"]
     assert "rule: gain above 0 for 0 steps and 0 hours, a look every 60 steps, error 0.5" in call("promotion", machine)
-    assert "demoted by an operator" in call("promotion", machine, "--demote")
+    for _ in range(2):
+        assert "demoted by an operator" in call("promotion", machine, "--demote")
+    lines = call("journal", machine).splitlines()
+    assert [line for line in lines if "demoted" in line] == [lines[-1]]
+    assert lines[-1].endswith("mode shadow (demoted: an operator)")
     after = call_json("mode", machine)
     assert (after["mode"], after["promotion"]["armed"]) == ("shadow", False)
 
@@ -93,6 +99,14 @@ def test_mistakes(refused, machine):
     assert "the agent was never promoted" in refused("promotion", machine, "--demote")
     with el.live(machine):
         assert "has it open" in refused("mode", machine, "shadow")
+    assert refused("promotion", machine, "--set", "gian=1").endswith("(did you mean gain?)")
+
+
+def test_what_is_only_printed_may_be_in_use(call, call_json, machine):
+    alone = call_json("promotion", machine)
+    with el.live(machine):
+        assert call("mode", machine) == "agent agent: learn, at step 3\nno promotion rule\n"
+        assert call_json("promotion", machine) == call_json("mode", machine) == alone
 
 
 def test_a_mode_may_be_named_by_its_verb(call, machine):
@@ -155,7 +169,7 @@ def test_the_only_agent_of_a_service_need_not_be_named(scheme):
 def test_several_agents_of_a_service_are_listed(number):
     names = [f"pump-{each}" for each in range(number)]
     with serving(*names) as address, pytest.raises(InputError) as refused:
-        control._only_agent(f"http://{address}", None, 60.0)
+        remote.only_agent(f"http://{address}", None, 60.0)
     assert refused.value.argument == "--agent"
     assert all(name in str(refused.value) for name in names[:20])
     assert ("..." in str(refused.value)) == (number > 20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -51,4 +52,13 @@ def test_where_the_data_cannot_tell(directory, call_json):
 
 
 def test_the_journal_names_the_events(directory, call):
-    assert "mode shadow (candidate)" in call("journal", directory)
+    lines = [line.split("  mode ")[1] for line in call("journal", directory).splitlines() if "  mode " in line]
+    assert lines[:2] == ["shadow", "shadow (the rule fixed a candidate)"]
+    assert re.fullmatch(r"shadow \(look 1 at candidate 1: gain 0\.\d+, -?0\.\d+ to 0\.\d+\)", lines[2])
+
+
+def test_the_table_says_which_policy_is_meant(directory, call):
+    lines = call("shadow", directory).splitlines()
+    heading = next(number for number, line in enumerate(lines) if line.startswith("state "))
+    assert re.split(" {2,}", lines[heading].strip()) == ["state", "policy at step 60", "visits", "did it", "agreed"]
+    assert lines[heading - 2].startswith("did it: how often the controller did what the policy of the agent at step 60")

@@ -430,7 +430,7 @@ def test_a_damaged_note_concerns_its_agent_alone_which_stays_unused(tmp_path, pa
             assert repair(tmp_path)["damaged_notes"] == (["leaving agent one"] if lost else [])
     assert check(tmp_path).sound
     with Store(tmp_path) as store:
-        moving.cancel(store, "one")
+        assert moving.cancel(store, "one", kept["move"])
         assert store.open("one").step == 0
 
 

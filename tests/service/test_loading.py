@@ -226,17 +226,18 @@ class Making:
     """
 
     def __init__(self, monkeypatch) -> None:
-        self.seeds, self.gate, self.stoppable, self.spent = [], threading.Event(), True, threading.local()
+        self.seeds, self.gate, self.stoppable, self.spent = [], threading.Event(), True, {}
         self.needs = 1.0  # seconds of the processor
         self._reopen = loading.reopen
         monkeypatch.setattr(loading, "reopen", self.reopen)
-        monkeypatch.setattr(loading, "thread_time", lambda: getattr(self.spent, "seconds", 0.0))
+        monkeypatch.setattr(loading, "own_clock", threading.current_thread)
+        monkeypatch.setattr(loading, "clock_gettime", lambda thread: self.spent.get(thread, 0.0))
         monkeypatch.setattr(loading, "SLOW", 0.001)
 
     def reopen(self, stored, *arguments):
         seed = json.loads(stored)["seed"]
         if seed:
-            self.spent.seconds = self.needs
+            self.spent[threading.current_thread()] = self.needs
             self.seeds.append(seed)
             try:
                 while not self.gate.wait(0.001):
@@ -347,6 +348,38 @@ def test_an_agent_that_needs_little_of_the_processor_is_not_stopped(tmp_path, sl
             assert not committer._loader._shared._long
 
     asyncio.run(ask())
+
+
+@pytest.mark.parametrize("needs", [1.0, 0.0])
+def test_a_task_that_cannot_be_stopped_is_known_while_it_is_made(tmp_path, slow_ones, making, needs):
+    """So that others with the same task wait, and not all are made at once; one that idles is not."""
+    (name,), making.stoppable, making.needs = slow_ones(1), False, needs
+
+    async def ask():
+        async with running(tmp_path) as committer:
+            waiting = act(committer, name)
+            await until(lambda: making.seeds and committer._places._value == PLACES)
+            assert bool(committer._loader._shared._long) == bool(needs)
+            making.gate.set()
+            assert (await waiting)["step"] == 1
+
+    asyncio.run(ask())
+
+
+def test_the_processor_time_of_a_thread_can_be_asked_for_by_others():
+    clocks, ended = [], threading.Event()
+
+    def spin():
+        clocks.append(loading.own_clock())
+        while not ended.is_set():
+            pass
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    while not clocks or loading.clock_gettime(clocks[0]) < 0.01:
+        time.sleep(0.001)
+    ended.set()
+    thread.join()
 
 
 def test_few_tasks_are_remembered(monkeypatch):

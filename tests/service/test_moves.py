@@ -14,13 +14,13 @@ import pytest
 
 from everlearn.client import Client, ServiceError
 from everlearn.client.operator import Operator
-from everlearn.durable import layout, moving
+from everlearn.durable import layout, moving, notes
 from everlearn.durable.checking import check
 from everlearn.durable.layout import shard_directory, stores_of
 from everlearn.durable.repair import repair
-from everlearn.durable.setup import make_setup
+from everlearn.durable.setup import Setup, make_setup
 from everlearn.durable.store import Store
-from everlearn.errors import LiveError, Unsynced
+from everlearn.errors import InputError, LiveError, Unsynced
 from everlearn.service import moves
 from everlearn.service.agents import Agents, Moved
 from everlearn.service.placement import Placement, lay_out
@@ -179,8 +179,31 @@ def test_a_move_that_fails_after_it_was_noted_is_begun(start, tmp_path):
     first.create("a", STATION)
     assert first.call("POST", "/v1/agents/a/move", {"to": "http://127.0.0.1:9"}).status == 503
     assert_moving(first, "a")
-    first.call("DELETE", "/v1/agents/a/move")
+    number = first.call("POST", "/v1/agents/a/act").json["move"]
+    without = first.call("DELETE", "/v1/agents/a/move")
+    assert (without.status, without.json["message"]) == (
+        422,
+        f"move: None; the agent is being moved by {number}; name the move to cancel",
+    )
+    assert first.call("DELETE", f"/v1/agents/a/move?move={number}").status == 200
     assert first.post("/v1/agents/a/act")["step"] == 1
+
+
+def test_a_late_cancel_does_not_touch_the_next_move(start, tmp_path):
+    """It is repeated because its answer was lost; meanwhile somebody else has moved the agent."""
+    first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
+    first.create("a", STATION)
+    number = json.loads(begin(first, "a", second.url))["move"]
+    cancel = f"/v1/agents/a/move?move={number}"
+    assert second.call("DELETE", f"/v1/agents/a/arrival?move={number}").status == 200
+    assert [first.call("DELETE", cancel).status for _ in range(2)] == [200, 200]
+    assert arrive(second, "a", begin(first, "a", second.url)).json["new"]
+    late = first.call("DELETE", cancel)
+    assert (late.status, late.json["error"]) == (409, "taken")
+    assert_moving(first, "a")
+    move(first, "a", second.url)
+    assert first.call("DELETE", cancel).status == 409
+    assert second.post("/v1/agents/a/act")["step"] == 1
 
 
 def damage_note(service: Service, key: str) -> None:
@@ -215,8 +238,42 @@ def test_a_damaged_note_about_one_agent_leaves_the_others_served(start, tmp_path
             for store in stores_of(service.directory):
                 repair(store)
             assert sound(service)
-    service.call("DELETE", "/v1/agents/a/move")
+    assert service.call("DELETE", f"/v1/agents/a/move?move={'0' * 32}").status == 409  # of a move that is past
+    for name in ("a", "b"):
+        assert service.call("DELETE", f"/v1/agents/{name}/move").status == 200
     assert service.post("/v1/agents/a/act")["step"] == 1
+    service.create("b", STATION)
+
+
+def test_an_agent_whose_arrivals_are_lost_neither_comes_nor_is_refused(start, tmp_path):
+    """Its answer was lost, and then the note of its arrival: if the move were refused now, both would serve it."""
+    first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
+    first.create("a", STATION)
+    luggage = begin(first, "a", second.url)
+    number = json.loads(luggage)["move"]
+    assert arrive(second, "a", luggage).json["new"]
+    second.stop()
+    spoil(second.directory, "arrivals agent a")
+    for repaired in (False, True):
+        if repaired:
+            second.stop()
+            assert repair(second.directory)["damaged_notes"] == ["arrivals agent a"]
+        second = start(directory=second.directory, port=second.port)
+        assert arrive(second, "a", luggage).json["error"] == "corrupt"
+        assert second.call("DELETE", f"/v1/agents/a/arrival?move={number}").json["error"] == "corrupt"
+        assert second.post("/v1/agents/a/act")["step"] == 1
+    first.post("/v1/agents/a/moved", {"move": number})
+    assert second.call("DELETE", "/v1/agents/a/arrival").status == 200
+    move(second, "a", first.url)
+    move(first, "a", second.url)
+    assert second.post("/v1/agents/a/act")["step"] == 1
+
+
+def spoil(directory: Path, key: str) -> None:
+    """Change one character of the last part of a note."""
+    with closing(sqlite3.connect(directory / "everlearn.db", isolation_level=None)) as connection:
+        spoiled = "substr(value, 1, length(value) - 3) || 'x' || substr(value, -2)"
+        assert connection.execute(f"UPDATE meta SET value = {spoiled} WHERE key = ?", (key,)).rowcount == 1
 
 
 def test_a_late_duplicate_brings_nothing_back(start, tmp_path):
@@ -277,6 +334,10 @@ def test_crafted_luggage_is_refused_in_one_line(start, tmp_path):
         {**good, "move": "x"},
         {**good, "more": 1},
         {**good, "rows": good["rows"][:-1]},
+        {**good, "rows": [*good["rows"][:-1], [*row[:8], True, *row[9:]]]},
+        {**good, "rows": [*good["rows"][:-1], [*row[:10], True, *row[11:]]]},
+        {**good, "rows": [*good["rows"][:-1], [*row[:5], None, *row[6:]]]},
+        {**good, "rows": [*good["rows"][:-1], [*row[:3], -1, *row[4:]]]},
         {**good, "rows": [*good["rows"][:-1], [*row[:5], 10**6, *row[6:]]]},
         {**good, "rows": [*good["rows"][:-1], [*row[:5], -1, *row[6:]]]},
         {**good, "rows": [*good["rows"][:-1], [*row[:4], "now", *row[5:]]]},
@@ -295,6 +356,124 @@ def test_crafted_luggage_is_refused_in_one_line(start, tmp_path):
     assert second.call("GET", "/readyz").status == 200
     assert arrive(second, "a", json.dumps(good).encode()).status == 200
     assert second.post("/v1/agents/a/act")["step"] == 4
+
+
+def luggage_of(directory: Path) -> dict:
+    """Return what moves of an agent that has taken three steps."""
+    with Store(directory) as store:
+        core = store.create("a", make_setup(**STATION))
+        for _ in range(3):
+            core.act()
+            entry = core.prepare("arrival")
+            store.append_one(core.number, entry)
+            core.apply(entry)
+        note = moving.begin(store, "a", "http://127.0.0.1:9")
+        return json.loads(moving.pack(store, "a", core, note["move"]).to_bytes())
+
+
+@pytest.mark.parametrize("written", [int, lambda _: -0.0])
+def test_rewards_may_be_written_otherwise(tmp_path, written):
+    """Another program writes 1.0 as 1; the check of a row is that of what SQLite returns."""
+    luggage = luggage_of(tmp_path / "first")
+    for row in luggage["rows"]:
+        row[4], row[10] = int(row[4]), written(row[10])
+    put_into(tmp_path / "second", json.dumps(luggage).encode())
+    assert check(tmp_path / "second").sound
+
+
+def test_luggage_has_few_rows(tmp_path):
+    luggage = luggage_of(tmp_path)
+    row = luggage["rows"][-1]
+    for count, fine in ((moving.ROWS, True), (moving.ROWS + 1, False)):
+        luggage["rows"] = [[number, row[1], 3, *row[3:]] for number in range(1, count + 1)]
+        luggage["checkpoint"]["seq"] = count
+        data = json.dumps(luggage).encode()
+        if fine:
+            assert len(moving.Luggage.from_bytes(data).rows) == count
+        else:
+            with pytest.raises(InputError, match="1,001 rows'; at most the last 1,000 move"):
+                moving.Luggage.from_bytes(data)
+
+
+def interrupted(directory: Path) -> None:
+    """Leave a directory with two shards in which agent a has come from shard 0 to shard 1, and is in both."""
+    with Store(shard_directory(directory, 0)) as first, Store(shard_directory(directory, 1)) as second:
+        for name in ("a", "b"):
+            core = first.create(name, make_setup(**STATION))
+        core = first.open("a")
+        note = moving.begin(first, "a", "shard-1")
+        luggage = moving.Luggage.from_bytes(moving.pack(first, "a", core, note["move"]).to_bytes())
+        moving.arrive(second, Setup(luggage.setup), luggage)
+    layout.record(directory, 2)
+
+
+@pytest.mark.parametrize(
+    ("shard", "key", "repaired"),
+    [(0, "leaving agent a", False), (1, "arrivals agent a", False), (1, "arrivals agent a", True)],
+)
+def test_a_damaged_note_does_not_keep_the_shards_from_being_served(start, tmp_path, shard, key, repaired):
+    directory = tmp_path / "agents"
+    interrupted(directory)
+    spoil(shard_directory(directory, shard), key)
+    if repaired:
+        repair(shard_directory(directory, shard))
+    service = start("--shards", "2", directory=directory)
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    with closing(connection):
+        for name in ("b", "a", "b", "a"):  # on one connection, so that each shard is asked about both
+            connection.request("POST", f"/v1/agents/{name}/act")
+            answer = connection.getresponse()
+            assert (answer.status, json.loads(answer.read())["step"]) == (200, 1)
+    assert service.post("/v1/agents/a/step", {"step": 1, "observation": "arrival"})["next"]["step"] == 2
+    assert [(a["name"], a["step"]) for a in service.call("GET", "/v1/agents").json["agents"]] == [("a", 1), ("b", 0)]
+    service.stop()
+    assert [names_in(shard_directory(directory, number)) for number in (0, 1)] == [["a", "b"], ["a"]]  # nothing is lost
+
+
+def test_two_owners_keep_the_shards_from_being_served(tmp_path):
+    interrupted(tmp_path)
+    with Store(shard_directory(tmp_path, 0)) as store, store.transaction() as run:
+        notes.write(run, notes.LEAVING, "a", None)
+    with pytest.raises(LiveError, match="the agent a is in shard-0 and in shard-1"):
+        lay_out(tmp_path, 2)
+
+
+def test_a_move_is_not_cancelled_if_the_other_shard_has_the_agent(tmp_path):
+    interrupted(tmp_path)
+    with Store(shard_directory(tmp_path, 1)) as store, store.transaction() as run:
+        notes.write(run, notes.ARRIVALS, "a", None)
+    for _ in range(2):
+        assert lay_out(tmp_path, 2).owner("a") == 1
+
+
+def test_a_damaged_note_of_where_an_agent_went_does_not_hide_it_in_another_shard(start, tmp_path):
+    directory = tmp_path / "agents"
+    interrupted(directory)
+    with Store(shard_directory(directory, 0)) as store:
+        moving.complete(store, "a")
+    spoil(shard_directory(directory, 0), "moved agent a")
+    service = start("--shards", "2", directory=directory)
+    for _ in range(4):
+        for name in ("a", "b"):
+            assert service.post(f"/v1/agents/{name}/act")["step"] == 1
+
+
+def test_the_notes_of_other_kinds_are_not_parsed(tmp_path, monkeypatch):
+    """A store may have very many of them, and a move begins in the thread that serves all agents."""
+    parsed = []
+    with Store(tmp_path) as store:
+        store.create("a", make_setup(**STATION))
+        with store.transaction() as run:
+            for number in range(50):
+                notes.write(run, notes.MOVED, f"m{number}", {"to": "http://127.0.0.1:9", "move": "0" * 32})
+                notes.write(run, notes.ARRIVALS, f"n{number}", {"origin": None, "spent": [], "refused": []})
+        note = notes._note
+        monkeypatch.setattr(notes, "_note", lambda *given: parsed.append(given[1]) or note(*given))
+        move = moving.begin(store, "a", "http://127.0.0.1:9")["move"]
+        assert moving.cancel(store, "a", "0" * 32) is False
+        assert moving.cancel(store, "a", move)
+        assert set(parsed) == {"leaving agent a"}
+        assert len(notes.read(store, notes.MOVED)) == 50
 
 
 class TestBetweenShards:
@@ -377,6 +556,15 @@ class TestBetweenShards:
         assert service.call("POST", "/v1/agents/a/move", {"shard": here}).json["error"] == "moving"
         move(service, "a", (here + 1) % 3)
         assert service.post("/v1/agents/a/act")["step"] == 1
+
+    def test_an_agent_that_another_shard_refuses_is_served_again(self, start):
+        service = start("--shards", "2", "--max-agents", "1")
+        first, second = (next(n for n in map(str, range(99)) if Placement(2).owner(n) == shard) for shard in (0, 1))
+        for name in (first, second):
+            service.create(name, STATION)
+        for _ in range(2):
+            assert service.call("POST", f"/v1/agents/{first}/move", {"shard": 1}).status == 409
+            assert service.post(f"/v1/agents/{first}/act")["step"] == 1
 
     def test_a_shard_that_there_is_not_is_refused(self, start):
         service = start("--shards", "2")

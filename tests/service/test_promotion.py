@@ -7,6 +7,7 @@ import json
 import random
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -83,7 +84,9 @@ def test_an_agent_is_promoted_once_and_demoted(start):
     service = start()
     assert service.call("GET", "/v1/agents/north").json == before
     (listed,) = service.call("GET", "/v1/agents").json["agents"]
-    demoted = service.post("/v1/agents/north/demote")
+    for _ in range(2):  # the second one changes nothing
+        demoted = service.post("/v1/agents/north/demote")
+    assert events(service, "north").count("demoted") == 1
     assert (demoted["mode"], demoted["promotion"]["armed"], demoted["promotion"]["next_look"]) == (
         "shadow",
         False,
@@ -108,6 +111,7 @@ def test_the_report_is_that_of_the_directory(start):
     assert report["gain"]["supported"]
     assert report["agreement"]["steps"] == report["agreement"]["proposals"] == 120
     assert report == el.shadow_report(service.directory, agent="north", confidence=0.9).to_dict()
+    assert service.call("GET", "/v1/agents/north/report?confidence=0.9&last=60").json["last"] == 60
     assert service.call("GET", "/v1/agents/north/report?confidence=2").status == 422
     assert service.call("GET", "/v1/agents/south/report").status == 404
 
@@ -187,20 +191,78 @@ def test_a_look_of_a_rule_that_was_set_again_meanwhile_is_not_recorded(tmp_path)
     agents.close()
 
 
-@pytest.mark.parametrize(("rest", "tries"), [(1e9, 1), (0.0, 20)])
+def test_an_agent_whose_rule_cannot_look_does_not_stop_the_others(tmp_path):
+    """What its rule knows is not what it should be, however that came about."""
+    agents = Agents(tmp_path, Limits())
+    for name in ("bad", "good"):
+        agents.create(name, make_setup(**SETUP, promotion={"every": 10}))
+        core = agents.core(name)
+        agents.write(core, core.change_mode("shadow"))
+        for _ in range(10):
+            agents.write(core, core.prepare("busy", "fast", 0.5))
+    bad = agents.core("bad")
+    bad.rule_state = replace(bad.rule_state, policy=(0, 0), candidates="x")
+    due = dict(_due(agents))
+    assert isinstance(due.pop("bad"), TypeError)
+    assert due == {"good": None}
+    agents.close()
+
+
+def test_an_agent_does_not_arrive_whose_rule_could_not_look(start, tmp_path):
+    first, second = start(directory=tmp_path / "first"), start(directory=tmp_path / "second")
+    first.create("a", {**SETUP, "promotion": {"every": 10}})
+    put(first, "/v1/agents/a/mode", {"mode": "shadow"})
+    luggage = json.loads(first.call("POST", "/v1/agents/a/move", {"to": second.url}).body)
+    good = luggage["checkpoint"]["more"]["trial"]
+    promoted = {"controller": 0.5, "controller_error": 0.1}
+    for spoiled in (
+        {"candidates": "x", "policy": [0, 0, 0]},
+        {"looks": 10**6},
+        {"since": [1]},
+        {"began": ""},
+        {"policy": [True]},
+        {"last": []},
+        {"in_control": True},
+        {"in_control": True, "promoted": promoted},
+        {"more": 1},
+    ):
+        luggage["checkpoint"]["more"]["trial"] = {**good, **spoiled}
+        body = json.dumps(luggage).encode()
+        reply = second.call("PUT", "/v1/agents/a/arrival", body, Content_Type="application/octet-stream")
+        assert (reply.status, reply.json["message"]) == (
+            422,
+            "snapshot: what the promotion rule knows cannot be read",
+        )
+
+
+def test_a_controller_that_does_not_look_at_the_mode_is_noticed(start):
+    """It decides by itself though the agent is in control."""
+    service = start()
+    service.create("north", {**SETUP, "promotion": {**RULE, "demote": True}})
+    put(service, "/v1/agents/north/mode", {"mode": "shadow"})
+    step = promoted(service, "north", 1)
+    due = promotion(service, "north")["next_look"]
+    shadow(service, "north", step, due)
+    until(lambda: promotion(service, "north")["next_look"] != due)
+    assert any("does the controller look at the mode?" in line["message"] for line in service.log)
+
+
+@pytest.mark.parametrize(("rest", "tries"), [(1e9, 1), (0.0, 19)])
 def test_a_look_that_fails_is_tried_seldom_and_reported_once(caplog, monkeypatch, rest, tries):
     tried = []
 
     class Broken:
         """A committer whose rule is due at twenty glances, and a sandbox that cannot look."""
 
-        keeper = SimpleNamespace(looking={1}, store=SimpleNamespace(path=Path()))
+        keeper = SimpleNamespace(looking={1}, names={"a"}, store=SimpleNamespace(path=Path()))
         glances = 0
 
         async def do(self, _agent, _work):
             self.glances += 1
             if self.glances > 20:
-                raise EOFError
+                raise asyncio.CancelledError
+            if self.glances == 10:
+                raise EOFError("one glance failed")
             return [("a", Question(1, 0, 10, 1, 1, (0,), 0.05))]
 
         def compute(self, *arguments):
@@ -209,10 +271,10 @@ def test_a_look_that_fails_is_tried_seldom_and_reported_once(caplog, monkeypatch
 
     monkeypatch.setattr(looks, "PERIOD", 0.0)
     monkeypatch.setattr(looks, "REST", rest)
-    with pytest.raises(EOFError):
+    with pytest.raises(asyncio.CancelledError):
         asyncio.run(Promoter(Broken(), Broken()).run())
     assert len(tried) == tries
-    assert caplog.text.count("the promotion rule could not look") == 1
+    assert [record.fields["agent"] for record in caplog.records] == ["a", ""]
 
 
 def test_the_commands_set_a_rule_and_undo_a_promotion(service, capsys, monkeypatch):
@@ -229,6 +291,19 @@ def test_the_commands_set_a_rule_and_undo_a_promotion(service, capsys, monkeypat
     assert call("mode", url, "shadow")["mode"] == "shadow"
     assert call("promotion", url, "--set", "every=60", "--set", "error=0.5")["promotion"]["rule"]["every"] == 60
     promoted(service, "pump", 1)
+    report = call("shadow", url, "--confidence", "0.9", "--to", "50")
+    assert report == el.shadow_report(service.directory, agent="pump", confidence=0.9, last=50).to_dict()
+    assert call("mode", str(service.directory))["mode"] == "frozen"  # the directory may be read meanwhile
     after = call("promotion", url, "--demote")
     assert (after["mode"], after["promotion"]["armed"]) == ("shadow", False)
     assert call("promotion", url, "--remove")["promotion"]["rule"] is None
+
+
+def test_an_agent_that_was_deleted_is_forgotten():
+    keeper = SimpleNamespace(names={"a", "b"})
+    promoter = Promoter(SimpleNamespace(keeper=keeper), None)
+    for name in ("a", "b", ""):
+        promoter._rest(name, ValueError(name))
+    keeper.names = {"b"}
+    promoter._rest("b", ValueError("again"))
+    assert set(promoter._rests) == {"", "b"}

@@ -10,25 +10,14 @@ from typing import Annotated, Any, Protocol
 import typer
 
 from everlearn.cli.live import AgentName, find_agent
-from everlearn.cli.move import read_token
 from everlearn.cli.options import AsJson, parse_settings
 from everlearn.cli.output import print_json, say
+from everlearn.cli.remote import Deadline, Place, TokenFile, connected, is_address
 from everlearn.cli.shadow import print_rule
-from everlearn.errors import Held, InputError, require
+from everlearn.errors import Held, require
 
 SAME = {"freeze": "frozen"}
 """Other words for modes."""
-
-MOST_NAMES = 20
-"""How many agents a message names."""
-
-Place = Annotated[
-    str, typer.Argument(metavar="DIR|URL", help="A directory of durable agents, or the address of a service.")
-]
-TokenFile = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A file with a token of the service, in its first line.")
-]
-Deadline = Annotated[float, typer.Option(metavar="SECONDS", help="Seconds that a request to a service may take.")]
 
 
 class Control(Protocol):
@@ -61,14 +50,16 @@ def mode(
     deadline: Deadline = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """Print the mode of a durable agent, or change it. A directory must not be in use; name its service then."""
+    """Print the mode of a durable agent, or change it. To change it in a directory in use, name its service."""
     from everlearn.durable.entry import MODES
 
     to = SAME.get(to or "", to)
     require(to is None or to in MODES, "MODE", to, f"known: {', '.join(MODES)}")
+    if to is None:
+        _print(_inspect(place, agent, token_file, deadline), as_json)
+        return
     with _control(place, agent, token_file, deadline) as control:
-        if to is not None:
-            {"learn": control.learn, "frozen": control.freeze, "shadow": control.shadow}[to]()
+        {"learn": control.learn, "frozen": control.freeze, "shadow": control.shadow}[to]()
         _print(control.inspect(), as_json)
 
 
@@ -91,10 +82,13 @@ def promotion(
     asked = [name for name, given in (("--set", settings), ("--remove", remove), ("--demote", demote)) if given]
     require(len(asked) <= 1, asked[-1] if asked else "--set", True, f"give one of {', '.join(asked)}")
     rule = {key: _value(text) for key, text in parse_settings(settings, "gain=0.05").items()}
+    if not asked:
+        _print(_inspect(place, agent, token_file, deadline), as_json)
+        return
     with _control(place, agent, token_file, deadline) as control:
         if demote:
             control.demote()
-        elif rule or remove:
+        else:
             control.promotion(rule or None)
         _print(control.inspect(), as_json)
 
@@ -118,19 +112,26 @@ def _print(document: dict[str, Any], as_json: bool) -> None:
     print_rule(rule)
 
 
+def _inspect(place: str, agent: str | None, token_file: str | None, deadline: float) -> dict[str, Any]:
+    """Return the document of an agent, which may be in use."""
+    if is_address(place, token_file):
+        with connected(place, agent, token_file, deadline) as operator:
+            return operator.inspect()
+    from everlearn.durable.control import describe
+    from everlearn.durable.reader import Reader
+
+    directory, name = find_agent(place, agent)
+    with Reader(directory) as reader:
+        return describe(name, reader.look(name))
+
+
 @contextmanager
 def _control(place: str, agent: str | None, token_file: str | None, deadline: float) -> Iterator[Control]:
-    if place.lower().startswith(("http://", "https://")):
-        from everlearn.client.operator import Operator
-
-        token = read_token(token_file)
-        operator = Operator(place, agent or _only_agent(place, token, deadline), token=token, deadline=deadline)
-        try:
+    """Yield an agent to change."""
+    if is_address(place, token_file):
+        with connected(place, agent, token_file, deadline) as operator:
             yield operator
-        finally:
-            operator.disconnect()
         return
-    require(token_file is None, "--token-file", token_file, "a directory needs no token; leave it out")
     from everlearn.durable.control import StoredAgent
     from everlearn.durable.store import Store
 
@@ -142,18 +143,3 @@ def _control(place: str, agent: str | None, token_file: str | None, deadline: fl
         raise Held(f"{str(error).rpartition('; ')[0]}; {remedy}") from None
     with store:
         yield StoredAgent(store, name)
-
-
-def _only_agent(url: str, token: str | None, deadline: float) -> str:
-    """Return the name of the only agent of a service; raise if there are others."""
-    from everlearn.client.operator import Operator
-
-    service = Operator(url, "", token=token, deadline=deadline)
-    try:
-        names = service.names()
-    finally:
-        service.disconnect()
-    if len(names) != 1:
-        known = ", ".join(names[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
-        raise InputError("--agent", None, f"there are {len(names)} agents" + (f"; name one: {known}" if names else ""))
-    return names[0]

@@ -121,7 +121,7 @@ def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
         for name in repaired["lost_agents"]:
             typer.echo(f"agent {name}: lost")
         for key in repaired["damaged_notes"]:
-            typer.echo(f"note {key!r}: lost; an agent that was leaving stays unused until its move is cancelled")
+            typer.echo(f"note {key!r}: lost; docs/runbook.md says how to find out which service owns the agent")
 
 
 def _print_agents(agents: list[dict[str, Any]]) -> None:
@@ -152,7 +152,7 @@ def _journal_line(row: dict[str, Any]) -> str:
     from everlearn.labels import show
 
     if row["kind"] not in ("observed", "warm"):
-        event = f" ({row['promotion']['event']})" if "promotion" in row else ""
+        event = f" ({_rule_event(row)})" if "promotion" in row else ""
         changes = "; ".join(row.get("changes", [row.get("to", "") + event]))
         return f"{row['step']:>8}  {row['at']}  {row['kind']} {changes}".rstrip()
     names = ("state", "next_state", "executed", "proposed", "observation")
@@ -163,6 +163,25 @@ def _journal_line(row: dict[str, Any]) -> str:
         executed = f"{executed} (proposed: {proposed})"
     step = f"{state} -> {next_state}: {executed}, {observation}, {row['reward']:g}"
     return f"{row['step']:>8}  {row['at']}  {row['mode']}: {step}"
+
+
+def _rule_event(row: dict[str, Any]) -> str:
+    """Return what the promotion rule did, in words."""
+    note = row["promotion"]
+    evidence = note.get("evidence") or {}
+    bound = "not enough evidence"
+    if evidence.get("supported"):
+        bound = f"gain {evidence['gain']:.4g}, {evidence['lower']:.4g} to {evidence['upper']:.4g}"
+    if note["event"] == "armed":
+        return "promotion rule removed" if note["rule"] is None else "promotion rule set"
+    if note["event"] == "candidate":
+        return "the rule fixed another candidate" if evidence else "the rule fixed a candidate"
+    if note["event"] == "look":
+        what = "the agent in control" if row["mode"] != "shadow" else f"candidate {evidence['candidate']}"
+        return f"look {evidence['look']} at {what}: {bound}"
+    if note["event"] == "promoted":
+        return f"promoted by the rule: {bound}"
+    return f"demoted: {note.get('reason', 'by the rule')}"
 
 
 def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from everlearn.cli.live import AgentName, Directory
+from everlearn.cli.live import AgentName
 from everlearn.cli.options import AsJson, integer, number
 from everlearn.cli.output import Cell, print_json, print_table, say
+from everlearn.cli.remote import Deadline, Place, TokenFile, connected, is_address
 
 if TYPE_CHECKING:
     from everlearn.analysis.shadow import ShadowReport
@@ -18,17 +19,23 @@ LISTED = 20
 
 
 def shadow(
-    directory: Directory,
+    place: Place,
     agent: AgentName = None,
     confidence: Annotated[float, number("--confidence", help="How often the interval covers the true gain.")] = 0.95,
     first: Annotated[int | None, integer("--from", help="The first step to use.")] = None,
     last: Annotated[int | None, integer("--to", help="The last step to use.")] = None,
+    token_file: TokenFile = None,
+    deadline: Deadline = 120.0,
     as_json: AsJson = False,
 ) -> None:
     """Compare an agent in shadow mode with the controller in charge: agreement, and gain. It may be in use."""
-    from everlearn.analysis.shadow import shadow_report
+    from everlearn.analysis.shadow import ShadowReport, shadow_report
 
-    report = shadow_report(directory, agent=agent, confidence=confidence, first=first, last=last)
+    if is_address(place, token_file):
+        with connected(place, agent, token_file, deadline) as operator:
+            report = ShadowReport(**operator.report(confidence=confidence, first=first, last=last))
+    else:
+        report = shadow_report(place, agent=agent, confidence=confidence, first=first, last=last)
     if as_json:
         print_json(report.to_dict())
     else:
@@ -60,7 +67,11 @@ def _print(report: ShadowReport) -> None:
     for row in report.states[:LISTED]:
         agreed = "" if row["agreement"] is None else f"{row['agreement']:.1%}"
         rows.append([show(row["state"]), show(row["action"]), str(row["visits"]), str(row["executed"]), agreed])
-    print_table(["state", "agent", "visits", "executed", "agreement"], rows, left=2, box=None, padding=(0, 2, 0, 0))
+    step = f"{report.gain['policy_step']:,}"
+    say(f"did it: how often the controller did what the policy of the agent at step {step} would do")
+    say("agreed: how often it did what the agent proposed at the time, which changes as the agent learns")
+    headings = ["state", f"policy at step {step}", "visits", "did it", "agreed"]
+    print_table(headings, rows, left=2, box=None, padding=(0, 2, 0, 0))
     if len(report.states) > LISTED:
         say(f"and {len(report.states) - LISTED:,} more states; --json has all of them")
     for warning in report.warnings:

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 from typing import Any, NoReturn
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from everlearn.client.connection import Connection, ServiceError, Unreachable
 from everlearn.errors import InputError, require
@@ -87,9 +87,14 @@ class Operator:
         """Return to shadow mode after a promotion, and disarm the promotion rule until it is set again."""
         return self._hear(self._change("POST", "/demote", None))
 
-    def report(self) -> dict[str, Any]:
-        """Return how the agent in shadow mode compares with the controller in charge; set a ``deadline`` of seconds."""
-        return self._document("GET", "/report")
+    def report(self, *, confidence: float = 0.95, first: int | None = None, last: int | None = None) -> dict[str, Any]:
+        """Return how the agent in shadow mode compares with the controller in charge; set a ``deadline`` of seconds.
+
+        The parameters are those of :func:`everlearn.shadow_report`.
+        """
+        given = {"confidence": confidence, "first": first, "last": last}
+        query = urlencode({name: value for name, value in given.items() if value is not None})
+        return self._document("GET", f"/report?{query}")
 
     def reward(self, step: int, reward: float) -> None:
         """Send the reward of a step that was observed without one; repeating it changes nothing."""
@@ -127,17 +132,18 @@ class Operator:
             if error.document.get("to") == to:
                 return {"name": self.agent, "to": to}  # it was moved there before
             raise
+        move = json.loads(luggage)["move"]
         try:
             other._document("PUT", "/arrival", luggage)
         except Unreachable:
             raise  # whether it has arrived is unknown, and the same call again will tell
         except ServiceError:
-            other._document("DELETE", f"/arrival?move={json.loads(luggage)['move']}")  # raises if it is there
-            self._document("DELETE", "/move")  # it will never arrive there, and stays here
+            other._document("DELETE", f"/arrival?move={move}")  # raises if it is there
+            self._document("DELETE", f"/move?move={move}")  # it will never arrive there, and stays here
             raise
         finally:
             other._connection.close()
-        return self._document("POST", "/moved", {"move": json.loads(luggage)["move"]})
+        return self._document("POST", "/moved", {"move": move})
 
     def _require_entry(self) -> None:
         """Raise if the service cannot take an agent of this name, as for want of a token, before anything is begun."""
@@ -149,13 +155,13 @@ class Operator:
 
     def stay(self, to: str, *, token: str | None = None) -> None:
         """Cancel an interrupted move to another service; that service then refuses the move for good."""
-        luggage = bytes(self._request("POST", self._path("/move"), {"to": to}))
+        move = json.loads(bytes(self._request("POST", self._path("/move"), {"to": to})))["move"]
         other = Operator(to, self.agent, token=token, deadline=self.deadline)
         try:
-            other._document("DELETE", f"/arrival?move={json.loads(luggage)['move']}")
+            other._document("DELETE", f"/arrival?move={move}")
         finally:
             other._connection.close()
-        self._document("DELETE", "/move")
+        self._document("DELETE", f"/move?move={move}")
 
     def delete(self) -> None:
         """Delete the agent and everything that it learned, permanently."""

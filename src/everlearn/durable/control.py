@@ -1,8 +1,12 @@
-"""The mode and the promotion rule of any agent in a directory, for an operator who is not its controller."""
+"""What an operator changes about an agent: its mode, its promotion rule, and a promotion that is undone.
+
+These functions decide what is written, in process, in a service and for the commands; ``write`` commits an entry and
+applies it, in the way of each of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from everlearn.durable.core import Core
@@ -10,6 +14,33 @@ from everlearn.durable.entry import Entry
 from everlearn.durable.promotion import Rule
 from everlearn.durable.store import Store
 from everlearn.durable.views import promotion
+
+Write = Callable[[Entry], None]
+
+
+def change_mode(core: Core, mode: str, write: Write) -> None:
+    """Change the mode of an agent, unless it has that mode already."""
+    if mode != core.mode:
+        write(core.change_mode(mode))
+
+
+def demote(core: Core, write: Write) -> None:
+    """Undo a promotion, unless that was done already; raise if the agent was never promoted."""
+    entry = core.demote()
+    if core.mode != "shadow" or core.rule_state.demoted is None:
+        write(entry)
+
+
+def arm(store: Store, name: str, core: Core, rule: Rule | None, apply: Write) -> None:
+    """Set the promotion rule of an agent, or the same one again; None removes it.  ``apply`` follows the commit."""
+    entry = core.arm(rule)
+    store.arm(name, core, entry, rule)
+    apply(entry)
+
+
+def describe(name: str, core: Core) -> dict[str, Any]:
+    """Return the name of an agent, its step, its mode, and its promotion rule."""
+    return {"name": name, "step": core.step, "mode": core.mode, "promotion": promotion(core)}
 
 
 class StoredAgent:
@@ -21,35 +52,27 @@ class StoredAgent:
 
     def inspect(self) -> dict[str, Any]:
         """Return its name, step, mode and promotion rule."""
-        core = self._core
-        return {"name": self._name, "step": core.step, "mode": core.mode, "promotion": promotion(core)}
+        return describe(self._name, self._core)
 
     def learn(self) -> None:
         """Switch to learn mode."""
-        self._change("learn")
+        change_mode(self._core, "learn", self._write)
 
     def freeze(self) -> None:
         """Switch to frozen mode."""
-        self._change("frozen")
+        change_mode(self._core, "frozen", self._write)
 
     def shadow(self) -> None:
         """Switch to shadow mode."""
-        self._change("shadow")
-
-    def _change(self, mode: str) -> None:
-        if mode != self._core.mode:
-            self._write(self._core.change_mode(mode))
+        change_mode(self._core, "shadow", self._write)
 
     def demote(self) -> None:
         """Return to shadow mode after a promotion."""
-        self._write(self._core.demote())
+        demote(self._core, self._write)
 
     def promotion(self, rule: Mapping[str, Any] | None) -> None:
         """Set the promotion rule, or remove it."""
-        known = Rule.read(rule)
-        entry = self._core.arm(known)
-        self._store.arm(self._name, self._core, entry, known)
-        self._core.apply(entry)
+        arm(self._store, self._name, self._core, Rule.read(rule), self._core.apply)
 
     def _write(self, entry: Entry) -> None:
         self._store.append_one(self._core.number, entry)

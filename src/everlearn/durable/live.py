@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from everlearn.agents.agent import whole
-from everlearn.durable import audit, views
+from everlearn.durable import audit, control, views
 from everlearn.durable.choice import labels_of, mask_of
 from everlearn.durable.core import Core
 from everlearn.durable.database import is_begun
@@ -358,10 +358,11 @@ class Live:
     def demote(self) -> None:
         """Return to shadow mode after a promotion, and disarm the promotion rule until it is set again.
 
-        Raises an error if the agent was never promoted; use :meth:`shadow` then.
+        If that was done already, nothing changes.  Raises an error if the agent was never promoted; use :meth:`shadow`
+        then.
         """
         with self._turn:
-            self._commit(self.core.demote())
+            control.demote(self.core, self._commit)
 
     def set_promotion(self, rule: Mapping[str, Any] | None) -> None:
         """Set the promotion rule and start it.  None removes the rule.
@@ -370,12 +371,10 @@ class Live:
         changes to shadow mode, and a warning is logged.
         """
         with self._turn:
-            known = Rule.read(rule)
-            entry, pending, asked = self.core.arm(known), self.core.agent.pending, self.core.asked
+            known, pending, asked = Rule.read(rule), self.core.agent.pending, self.core.asked
             self._current = False
             try:
-                self.store.arm(NAME, self.core, entry, known)
-                self.core.apply(entry)
+                control.arm(self.store, NAME, self.core, known, self.core.apply)
             except Exception:
                 self._undo(pending, asked)
                 raise
@@ -397,8 +396,7 @@ class Live:
 
     def _change_mode(self, mode: str) -> None:
         with self._turn:
-            if mode != self.core.mode:
-                self._commit(self.core.change_mode(mode))
+            control.change_mode(self.core, mode, self._commit)
 
     def warm_start(self, log: Iterable[Any] | str | os.PathLike[str], start: Label | None = None) -> int:
         """Learn from a log of past steps, and return the number of its rows.  If a row is wrong, nothing is learned.

@@ -5,6 +5,7 @@
 3. The first store deletes the agent and keeps where it went, in one transaction.
 
 Each part can be repeated: a move has a number, and a store knows the numbers of those that it has taken or refused.
+Whoever cancels a move names its number, since somebody else may have begun another one meanwhile.
 Of each agent it keeps the last thousand, so that a request which is late by fewer moves than that changes nothing.
 """
 
@@ -44,8 +45,11 @@ class Arrivals(NamedTuple):
 
     @classmethod
     def of(cls, reader: Reader, name: str) -> Arrivals:
-        """Return those of an agent."""
+        """Return those of an agent; raise if they are lost, since every answer could then make two owners."""
         note = notes.of(reader, ARRIVALS, name) or {}
+        if note.get("lost"):
+            remedy = f"find out which service has it, then send DELETE /v1/agents/{name}/arrival"
+            raise Corrupt(f"{reader.path}: it is lost by which moves the agent {name!r} came; {remedy}")
         return cls(note.get("origin"), tuple(note.get("spent", ())), tuple(note.get("refused", ())))
 
     def has_taken(self, move: str) -> bool:
@@ -84,6 +88,7 @@ class Luggage(NamedTuple):
             document = json.loads(data)
             require(document.pop("format") == FORMAT, "luggage", "format", f"this everlearn reads {FORMAT}")
             checkpoint, rows = document.pop("checkpoint"), document.pop("rows")
+            require(len(rows) <= ROWS, "luggage", f"{len(rows):,} rows", f"at most the last {ROWS:,} move")
             state = Checkpoint(checkpoint["seq"], checkpoint["more"], base64.b64decode(checkpoint["state"]))
             luggage = cls(**document, checkpoint=state, rows=[_row(row) for row in rows])
             luggage._check()
@@ -108,7 +113,7 @@ class Luggage(NamedTuple):
         """Raise if a row cannot be shown with the labels of a task."""
         for row in self.rows:
             try:
-                places = (row.state, row.following, row.proposed, row.executed, row.observation)
+                places = (row.mode, row.state, row.following, row.proposed, row.executed, row.observation)
                 if any(place is not None and place < 0 for place in places):
                     raise IndexError
                 json.dumps(row.described(task), allow_nan=False)
@@ -121,12 +126,21 @@ def _text(data: bytes) -> str:
 
 
 def _row(values: list[Any]) -> Entry:
+    """Return a row with the types in which a store returns it: its check would not fit ``true``, or 1 for 1.0."""
     row = Entry._make(values)
     allowed, payload = (None if text is None else base64.b64decode(text) for text in (row.allowed, row.payload))
-    numbers: tuple[Any, ...] = (row.at, 0.0 if row.reward is None else row.reward)
-    if not all(isinstance(number, int | float) and abs(number) < 1e300 for number in numbers):
+    optional = (number for number in (row.proposed, row.executed, row.observation) if number is not None)
+    whole = (row.seq, row.kind, row.step, row.mode, row.state, row.following, *optional)
+    if not all(type(number) is int for number in whole):
         raise ValueError
-    return row._replace(allowed=allowed, payload=payload)
+    reward = None if row.reward is None else _number(row.reward)
+    return row._replace(at=_number(row.at), reward=reward, allowed=allowed, payload=payload)
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not abs(value) < 1e300:
+        raise ValueError
+    return float(value) + 0.0  # SQLite does not store -0.0
 
 
 def begin(store: Store, name: str, to: str) -> dict[str, Any]:
@@ -142,10 +156,26 @@ def begin(store: Store, name: str, to: str) -> dict[str, Any]:
     return leaving
 
 
-def cancel(store: Store, name: str) -> None:
-    """Let an agent stay after all; only if the other store has not taken it, and never will."""
+def cancel(store: Store, name: str, move: str | None) -> bool:
+    """Let an agent stay after all; only if the other store has not taken it by this move, and never will.
+
+    Return whether the agent stays: not if it leaves by another move, which somebody else may have begun since.  The
+    number of the move is None if the note of it is damaged.
+    """
+    leaving = notes.read(store, LEAVING).get(name)
+    if leaving is None:
+        return True  # it was cancelled before
+    if leaving["move"] != (move or ""):
+        return False
     with store.transaction() as run:
         notes.write(run, LEAVING, name, None)
+    return True
+
+
+def forget_moved(store: Store, name: str) -> None:
+    """Forget that an agent went to a place that is lost, so that its name can be given again."""
+    with store.transaction() as run:
+        notes.write(run, MOVED, name, None)
 
 
 def pack(store: Store, name: str, core: Core, move: str) -> Luggage:
@@ -200,6 +230,15 @@ def refuse(store: Store, name: str, move: str) -> None:
     if move not in arrivals.spent:
         with store.transaction() as run:
             notes.write(run, ARRIVALS, name, arrivals.after(move, taken=False))
+
+
+def forget_arrivals(store: Store, name: str) -> None:
+    """Forget that it is lost by which moves an agent came, so that it can come and be refused again."""
+    try:
+        Arrivals.of(store, name)
+    except Corrupt:
+        with store.transaction() as run:
+            notes.write(run, ARRIVALS, name, None)
 
 
 def complete(store: Store, name: str) -> dict[str, Any]:

@@ -26,10 +26,15 @@ UNKNOWN = "an unknown place, since the note of it is damaged"
 LOST: dict[str, Any] = {"to": UNKNOWN, "move": ""}
 """What stands for a damaged note of where an agent goes or went: it is not here, and nobody can complete its move."""
 
+LOST_ARRIVALS: dict[str, Any] = {"origin": None, "spent": [], "refused": [], "lost": True}
+"""What a repair writes for a damaged note of arrivals: until it is removed, no move is taken or refused."""
+
 _OTHERS = ("schema", "everlearn", "shape", heads.WITHOUT)
 """How the keys of all other rows of the table begin."""
 
 _ROWS = "SELECT typeof(key), typeof(value), CAST(key AS BLOB), CAST(value AS BLOB) FROM meta"
+_OF_KIND = f"{_ROWS} WHERE typeof(key) <> 'text' OR NOT (key GLOB ? OR key GLOB ?)"
+"""The rows but those of the two other kinds: a store may have very many of these, and parsing them takes long."""
 
 
 class Note(NamedTuple):
@@ -42,12 +47,15 @@ class Note(NamedTuple):
     whole: bool  # whether the row is as it was written
 
 
-def scan(connection: sqlite3.Connection) -> tuple[list[Note], Exception | None]:
-    """Return all notes, damaged or not, and the error if not all rows could be read.
+def scan(connection: sqlite3.Connection, kind: str | None = None) -> tuple[list[Note], Exception | None]:
+    """Return all notes, damaged or not, or those that may be of a kind; and the error if not all rows could be read.
 
     A row whose key is damaged is a note as well.  The seal tells of which agent, if its value is undamaged.
     """
-    rows, unreadable = read_rows(connection, _ROWS)
+    if kind is None:
+        rows, unreadable = read_rows(connection, _ROWS)
+    else:
+        rows, unreadable = read_rows(connection, _OF_KIND, *(f"{other} agent *" for other in KINDS if other != kind))
     found = []
     for *types, key, value in rows:
         key, value = (str(part or b"", errors="replace") for part in (key, value))
@@ -71,7 +79,7 @@ def _note(connection: sqlite3.Connection, key: str, value: str, typed: bool) -> 
 
 def read(reader: Reader, kind: str) -> dict[str, dict[str, Any]]:
     """Return all notes of where agents go or went, by the names of agents; :data:`LOST` where one is damaged."""
-    found, unreadable = scan(reader.connection)
+    found, unreadable = scan(reader.connection, kind)
     if unreadable is not None:
         with database.errors(reader.path):
             raise unreadable

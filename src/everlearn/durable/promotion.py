@@ -19,15 +19,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from operator import itemgetter
 from typing import Any
 
 from everlearn.aleatoric.reward import LARGEST
 from everlearn.environments.pure import as_number
-from everlearn.errors import Corrupt, InputError, require
+from everlearn.errors import Corrupt, InputError, SnapshotError, UnknownName, require
 from everlearn.registry import MOST_STEPS, whole
 
 MOST_EVIDENCE = 1_000_000
 """How many steps are looked at, the last ones, so that no look takes longer than about ten seconds."""
+
+MOST_LOOKS = 1_000
+"""More looks at a candidate than there can be, since the steps between them grow."""
 
 NEVER = 2**62
 """The step of a look that does not come."""
@@ -83,8 +87,11 @@ class Rule:
         if given is None:
             return None
         known = [each.name for each in fields(cls)]
-        if not isinstance(given, Mapping) or not set(given) <= set(known):
+        if not isinstance(given, Mapping):
             raise InputError("promotion", given, f"give a mapping with any of {', '.join(known)}")
+        for name in given:
+            if name not in known:
+                raise UnknownName("promotion", name, known)
         made = {name: _READERS[name](f"promotion.{name}", value) for name, value in given.items()}
         return cls(**made)
 
@@ -203,9 +210,32 @@ class RuleState:
 
     @classmethod
     def read(cls, document: dict[str, Any]) -> RuleState:
-        """Return the state of a snapshot."""
-        since = document["since"]
-        return cls(**{**document, "policy": tuple(document["policy"]), "since": since and tuple(since)})
+        """Return the state of a snapshot, which may come from another service; raise if it is none."""
+        try:
+            since = None if document["since"] is None else tuple(document["since"])
+            state = cls(**{**document, "policy": tuple(document["policy"]), "since": since})
+            if state._is_consistent:
+                return state
+        except (LookupError, TypeError, ValueError):
+            pass
+        raise SnapshotError("snapshot: what the promotion rule knows cannot be read")
+
+    @property
+    def _is_consistent(self) -> bool:
+        """Whether every field is of its type, and has what a look needs of it."""
+        step, at = (0, 0.0) if self.since is None else self.since
+        began = 0 if self.began is None else self.began
+        steps = (began, self.anchor, self.candidates, self.looks, self.promotions, step, *self.policy)
+        documents = (self.last, self.promoted, self.demoted)
+        earned = () if self.promoted is None else itemgetter("controller", "controller_error", "freedom")(self.promoted)
+        return (
+            all(type(number) is int and 0 <= number <= MOST_STEPS for number in steps)
+            and all(type(number) in (int, float) for number in (at, *earned))
+            and all(document is None or type(document) is dict for document in documents)
+            and all(type(flag) is bool for flag in (self.armed, self.in_control))
+            and self.looks <= MOST_LOOKS
+            and (self.promoted is not None or not self.in_control)
+        )
 
 
 def _armed(state: RuleState, mode: str, step: int, _note: dict[str, Any]) -> RuleState:

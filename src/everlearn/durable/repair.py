@@ -72,13 +72,14 @@ def _write_notes(source: sqlite3.Connection, target: sqlite3.Connection) -> list
     """Copy the notes about agents that come and go; return the keys of those that are damaged.
 
     An agent whose note says that it is leaving may belong to another store already.  So it stays unused, whatever is
-    left of the note, until an operator cancels the move.
+    left of the note, until an operator cancels the move.  If it is lost by which moves an agent came, no move of it is
+    taken or refused: its former store would serve it again if a move were refused by which it came.
     """
     found, unreadable = notes.scan(source)
     for note in found:
-        document = note.document or (None if note.kind == notes.ARRIVALS else notes.LOST)
-        if note.kind and document is not None:
-            notes.write(target.execute, note.kind, note.name, document)
+        if note.kind:
+            lost_note = notes.LOST_ARRIVALS if note.kind == notes.ARRIVALS else notes.LOST
+            notes.write(target.execute, note.kind, note.name, note.document or lost_note)
     lost = [note.key for note in found if note.document is None]
     return lost if unreadable is None else [*lost, "those that cannot be read"]
 

@@ -44,6 +44,10 @@ class Moved(LiveError):  # noqa: N818 - reads as what it is
 class Moving(LiveError):  # noqa: N818 - reads as what it is
     """The agent is being moved, and nobody may use it meanwhile; or nobody knows where it was moved."""
 
+    def __init__(self, message: str, move: str = "") -> None:
+        super().__init__(message)
+        self.move = move  # its number, if it is known
+
 
 class Unloaded(Unready):
     """An agent must be loaded first, by a thread that may take its time."""
@@ -91,12 +95,21 @@ class Agents:
 
         One that is being moved is returned only if ``leaving`` is set.
         """
-        if name in self.leaving and not leaving:
-            raise Moving(f"the agent {name} is being moved to {self.leaving[name]['to']}; come again")
+        if not leaving:
+            self._refuse_leaving(name)
         if name not in self.cores:
             self.require_here(name)
             self._take(name)
         return self.cores[name]
+
+    def _refuse_leaving(self, name: str) -> None:
+        """Raise if an agent is being moved."""
+        if (note := self.leaving.get(name)) is not None:
+            raise Moving(f"the agent {name} is being moved to {note['to']}; come again", note["move"])
+
+    def mended(self, kind: str, name: str) -> None:
+        """Note that a note is no longer damaged, since it was removed."""
+        self.damaged_notes = [key for key in self.damaged_notes if key != f"{kind} agent {name}"]
 
     def require_here(self, name: str) -> None:
         """Raise if there is no agent of a name."""
@@ -184,8 +197,7 @@ class Agents:
     def delete(self, name: str) -> None:
         """Remove an agent and all that is recorded of it."""
         self.require_here(name)
-        if name in self.leaving:
-            raise Moving(f"the agent {name} is being moved to {self.leaving[name]['to']}; come again")
+        self._refuse_leaving(name)
         self.store.delete(name)
         self.forget(name)
 

@@ -46,8 +46,10 @@ def _unless_refused(combine: Callable[[Sequence[Reply]], bytes]) -> Callable[[Se
 
 
 def _agents(replies: Sequence[Reply]) -> bytes:
+    """Combine lists; an agent whose move is not complete is in two of them, and its owner is the further one."""
     agents = [agent for reply in replies for agent in json.loads(reply.body)["agents"]]
-    return _compact({"agents": sorted(agents, key=lambda agent: str(agent["name"]))})
+    listed = {agent["name"]: agent for agent in sorted(agents, key=lambda agent: int(agent["step"] or 0))}
+    return _compact({"agents": [listed[name] for name in sorted(listed)]})
 
 
 def _status(replies: Sequence[Reply]) -> bytes:

@@ -19,11 +19,12 @@ import hashlib
 import json
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from pathlib import Path
-from time import thread_time
+from time import clock_gettime
 
 from everlearn.durable import database
 from everlearn.durable.changes import refusal, reopen
@@ -150,7 +151,7 @@ class Load(Pace):
         self.ready: Future[None] = Future()
         """Done when the task is made, or will not be."""
         self._shared, self._patient, self._is_slow, self._stopped = shared, patient, patient, False
-        self._task, self._began = b"", 0.0
+        self._task, self._clock, self._began = b"", 0, 0.0
 
     @property
     def has_begun(self) -> bool:
@@ -159,13 +160,15 @@ class Load(Pace):
 
     def make(self, setup: str) -> None:
         """Note that a task is made; if it is known to take long, only a patient load may."""
-        self._task, self._began = task_of(setup), thread_time()
+        self._clock = own_clock()
+        self._began = clock_gettime(self._clock)
+        self._task = task_of(setup)
         if not self._patient and self._shared.is_long(self._task):
             raise Stopped
 
     def made(self) -> None:
         """Note that the task is made; if that was quick this time, it is not known as one that takes long."""
-        if not self._is_used_up:
+        if self._spent < QUICK:
             self._shared.note(self._task, is_long=False)
         self.leave()
 
@@ -180,17 +183,25 @@ class Load(Pace):
 
     def check(self) -> None:
         """Raise if the loading is to stop; one that is quick is not stopped, though it may take long on a busy day."""
-        if self._stopped and self._is_used_up:
-            if not self.ready.done():
-                self._shared.note(self._task, is_long=True)
+        if self._stopped and self._spent >= QUICK:
+            self._note_long()
             raise Stopped
 
+    def _note_long(self) -> None:
+        if not self.ready.done() and self._spent >= QUICK:
+            self._shared.note(self._task, is_long=True)
+
     @property
-    def _is_used_up(self) -> bool:
-        return thread_time() - self._began > QUICK
+    def _spent(self) -> float:
+        """Seconds of the processor that it has used; any thread may ask."""
+        try:
+            return clock_gettime(self._clock) - self._began
+        except OSError:  # its thread has ended
+            return 0.0
 
     def slow_down(self, room: bool) -> bool:
         """Take turns from now on; if a task is being made, or there is no room for more, stop, and return False."""
+        self._note_long()
         self._is_slow, self._stopped = True, not (room and self.ready.done())
         return not self._stopped
 
@@ -210,6 +221,13 @@ def task_of(setup: str) -> bytes:
     document = json.loads(setup)
     made_of = [(key, document.get(key)) for key in KEYS if KEYS[key].change is None]
     return hashlib.sha256(json.dumps(made_of).encode()).digest()
+
+
+def own_clock() -> int:
+    """Return the clock of the processor time of this thread; where threads have none, that of the wall."""
+    if hasattr(time, "pthread_getcpuclockid"):
+        return time.pthread_getcpuclockid(threading.get_ident())
+    return time.CLOCK_MONOTONIC
 
 
 class Loader:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from everlearn.durable import audit, database, views
+from everlearn.durable import audit, control, database, views
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Entry, checksum
 from everlearn.durable.promotion import Rule
@@ -101,25 +102,24 @@ def _row_after(agents: Agents, core: Core, expected: str) -> Entry | None:
 def change_mode(agents: Agents, name: str, mode: str, expected: str | None = None) -> dict[str, Any]:
     """Let an agent learn, freeze or shadow; a mode that it has already is not journalled again."""
     core = agents.core(name)
-    if core.mode != mode or not _is_expected(core, expected):
-        _write(agents, core, core.change_mode(mode), expected)
+    if _is_new(agents, core, core.change_mode(mode), expected):
+        control.change_mode(core, mode, partial(agents.write, core))
     return inspect(agents, name)
 
 
 def demote(agents: Agents, name: str, expected: str | None = None) -> dict[str, Any]:
     """Undo a promotion: back to shadow mode, and the rule is disarmed until it is set again."""
     core = agents.core(name)
-    _write(agents, core, core.demote(), expected)
+    if _is_new(agents, core, core.demote(), expected):
+        control.demote(core, partial(agents.write, core))
     return inspect(agents, name)
 
 
 def arm(agents: Agents, name: str, rule: dict[str, Any] | None, expected: str | None = None) -> dict[str, Any]:
     """Set the promotion rule of an agent, or the same one again; None removes it."""
     core, known = agents.core(name), Rule.read(rule)
-    entry = core.arm(known)
-    if _is_new(agents, core, entry, expected):
-        agents.store.arm(name, core, entry, known)
-        agents.apply(core, entry)
+    if _is_new(agents, core, core.arm(known), expected):
+        control.arm(agents.store, name, core, known, partial(agents.apply, core))
     return inspect(agents, name)
 
 

@@ -65,10 +65,10 @@ class DeleteQuery(Body):
 Move = Annotated[str, StringConstraints(pattern="^[0-9a-f]{32}$")]
 
 
-class RefuseQuery(Body):
-    """The query of a refusal."""
+class MoveQuery(Body):
+    """The move that is cancelled or refused."""
 
-    move: Move = Field(description="The number of the move.")
+    move: Move | None = Field(None, description="The number of the move; omit it if the record of the move is lost.")
 
 
 _PLACE = r"^(https?://[^\s?#]+|shard-(0|[1-9][0-9]{0,8}))$"
@@ -316,6 +316,7 @@ class Problem(BaseModel):
     )
     retry_after: float | None = Field(None, description="Of too many requests: in how many seconds to come again.")
     version: str | None = Field(None, description="Of a precondition that does not hold: the present version.")
+    move: str | None = Field(None, description="Of an agent that is being moved: the number of the move.")
 
 
 class Listed(BaseModel):

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from everlearn.durable import moving
+from everlearn.durable import moving, notes
 from everlearn.durable.changes import reopen
 from everlearn.durable.moving import Luggage
 from everlearn.durable.setup import DEFAULTS, Setup
@@ -17,7 +17,7 @@ from everlearn.errors import InputError, require
 from everlearn.service.agents import Agents, Taken
 from everlearn.service.committer import Committer
 from everlearn.service.logs import log
-from everlearn.service.models import Arrived, Moved, MovedIn, MoveIn, RefuseQuery, SetupIn
+from everlearn.service.models import Arrived, Moved, MovedIn, MoveIn, MoveQuery, SetupIn
 from everlearn.service.problems import Answer
 from everlearn.service.router import OCTETS, Call, Operation
 from everlearn.service.sandbox import Sandbox
@@ -38,10 +38,10 @@ class Moves:
         binary = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
         return (
             Operation("POST", f"{agent}/move", "moves", "Begin to move an agent away", self.begin, binary, MoveIn),
-            Operation("DELETE", f"{agent}/move", "moves", "Cancel a move", self.cancel, Moved),
+            Operation("DELETE", f"{agent}/move", "moves", "Cancel a move", self.cancel, Moved, query=MoveQuery),
             Operation("PUT", f"{agent}/arrival", "moves", "Take an agent that moves here", self.arrive, Arrived, bytes),
             Operation(
-                "DELETE", f"{agent}/arrival", "moves", "Refuse a move for ever", self.refuse, Moved, query=RefuseQuery
+                "DELETE", f"{agent}/arrival", "moves", "Refuse a move for ever", self.refuse, Moved, query=MoveQuery
             ),
             Operation("POST", f"{agent}/moved", "moves", "Complete a move", self.complete, Moved, MovedIn),
         )
@@ -58,8 +58,13 @@ class Moves:
         return Response(data, media_type=OCTETS)
 
     async def cancel(self, call: Call) -> Response:
-        """Serve an agent here again that was to move. First let the other service refuse the move for ever."""
-        await self.committer.do(call.name, lambda agents: cancel(agents, call.name))
+        """Serve an agent here again that was to move. First let the other service refuse the move for ever.
+
+        A move that was cancelled before is no error; another move is. Omit `move` to remove a damaged record of where
+        an agent goes or went, after you have found out that no other service has the agent.
+        """
+        move = call.query.move
+        await self.committer.do(call.name, lambda agents: cancel(agents, call.name, move))
         log(logging.WARNING, "move cancelled", agent=call.name)
         return Answer({"name": call.name, "to": None})
 
@@ -92,9 +97,12 @@ class Moves:
         return setup
 
     async def refuse(self, call: Call) -> Response:
-        """Never take an agent by this move; refused if it has arrived."""
+        """Never take an agent by this move; refused if it has arrived.
+
+        Omit `move` to remove a lost record of arrivals, after you have found out that no other service has the agent.
+        """
         move = call.query.move
-        await self.committer.do(call.name, lambda agents: moving.refuse(agents.store, call.name, move))
+        await self.committer.do(call.name, lambda agents: refuse(agents, call.name, move))
         return Answer({"name": call.name, "to": None})
 
     async def complete(self, call: Call) -> Response:
@@ -127,11 +135,29 @@ def begin(agents: Agents, name: str, to: str) -> bytes:
         agents.drop_leaving(name)
 
 
-def cancel(agents: Agents, name: str) -> None:
-    """Let an agent stay after all."""
+def cancel(agents: Agents, name: str, move: str | None) -> None:
+    """Let an agent stay after all; or forget that one went from here, if it is lost where."""
+    if name not in agents.names and move is None and agents.moved.get(name) == notes.LOST:
+        moving.forget_moved(agents.store, name)
+        del agents.moved[name]
+        agents.mended(notes.MOVED, name)
+        return
     agents.require_here(name)
-    moving.cancel(agents.store, name)
+    if not moving.cancel(agents.store, name, move):
+        number = agents.leaving.get(name, notes.LOST)["move"]
+        require(move is not None, "move", None, f"the agent is being moved by {number}; name the move to cancel")
+        raise Taken(f"the agent {name} is not being moved by {move}; look whether somebody else moves it now")
     agents.leaving.pop(name, None)
+    agents.mended(notes.LEAVING, name)
+
+
+def refuse(agents: Agents, name: str, move: str | None) -> None:
+    """Refuse a move for ever; or forget that it is lost by which moves an agent came."""
+    if move is None:
+        moving.forget_arrivals(agents.store, name)
+        agents.mended(notes.ARRIVALS, name)
+    else:
+        moving.refuse(agents.store, name, move)
 
 
 def complete(agents: Agents, name: str, move: str) -> Any:

@@ -6,16 +6,19 @@ when it was created.
 
 from __future__ import annotations
 
+import logging
 import re
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from everlearn.durable import database, layout, notes
 from everlearn.durable.moving import Arrivals, cancel, complete
 from everlearn.durable.reader import Reader
 from everlearn.durable.store import Store
-from everlearn.errors import LiveError
+from everlearn.errors import Corrupt, LiveError
+from everlearn.service.logs import log
 
 _PATH = re.compile(rb"[A-Z]+ /v1/agents/([a-z0-9_-]+)[ /?]")
 
@@ -90,29 +93,36 @@ def lay_out(directory: Path, shards: int) -> Placement:
     before = layout.shards_of(directory)
     stores = layout.stores_of(directory) if before else []
     _finish_moves(stores)
-    placement, found = Placement(shards), dict[str, int]()
-    for number, store in enumerate(stores):
-        names, moved = _names(store)
-        if moved and number >= shards:
-            raise LiveError(f"{directory}: {store.name} knows where agents were moved; give --shards {before}")
-        for name in moved:
-            if name not in found:
-                placement.put(name, number)
-        if names and number >= shards:
-            what = f"{store.name} has {len(names):,} agents, such as {names[0]}"
-            raise LiveError(f"{directory}: {what}; give --shards {before}, or move them to other shards first")
-        for name in names:
-            if name in found:
-                what = f"the agent {name} is in shard-{found[name]} and in {store.name}"
-                raise LiveError(f"{directory}: {what}; find out which is older, and delete it there")
-            found[name] = number
-            placement.put(name, number)
+    placement = _locate(directory, stores, shards)
     _forget(stores[:shards], {f"shard-{number}" for number in range(shards)})
     if shards != before or not (directory / layout.RECORD).exists():
         for number in range(before, shards):
             with Store(layout.shard_directory(directory, number)):
                 pass
         layout.record(directory, shards)
+    return placement
+
+
+def _locate(directory: Path, stores: list[Path], shards: int) -> Placement:
+    """Return where the agents are; one that is leaving a shard belongs to another shard that has it, if one has."""
+    gone, leaving, owned = dict[str, int](), dict[str, int](), dict[str, int]()
+    for number, store in enumerate(stores):
+        names, departing, moved = _names(store)
+        if moved and number >= shards:
+            raise LiveError(f"{directory}: {store.name} knows where agents were moved; give --shards {len(stores)}")
+        if names and number >= shards:
+            what = f"{store.name} has {len(names):,} agents, such as {names[0]}"
+            raise LiveError(f"{directory}: {what}; give --shards {len(stores)}, or move them to other shards first")
+        gone |= dict.fromkeys(moved, number)
+        leaving |= dict.fromkeys((name for name in names if name in departing), number)
+        present = dict.fromkeys((name for name in names if name not in departing), number)
+        for name in present.keys() & owned.keys():
+            what = f"the agent {name} is in shard-{owned[name]} and in {store.name}"
+            raise LiveError(f"{directory}: {what}; find out which is older, and delete it there")
+        owned |= present
+    placement = Placement(shards)
+    for name, number in {**gone, **leaving, **owned}.items():
+        placement.put(name, number)
     return placement
 
 
@@ -128,27 +138,40 @@ def _forget(stores: list[Path], shards: set[str]) -> None:
                     notes.write(run, notes.MOVED, name, None)
 
 
-def _names(store: Path) -> tuple[list[str], list[str]]:
-    """Return the agents of a shard, and those that have moved from it to other services."""
+def _names(store: Path) -> tuple[list[str], set[str], list[str]]:
+    """Return the agents of a shard, those that are leaving it, and those that have moved to other services."""
     with Reader(store) as reader:
-        moved = notes.read(reader, notes.MOVED)
-        return reader.names(), [name for name, note in moved.items() if not note["to"].startswith("shard-")]
+        moved, leaving = notes.read(reader, notes.MOVED), set(notes.read(reader, notes.LEAVING))
+        gone = [name for name, note in moved.items() if not note["to"].startswith("shard-")]
+        return reader.names(), leaving, gone
 
 
 def _finish_moves(stores: list[Path]) -> None:
     """Complete or undo the moves between shards that were under way when all shards ended.
 
-    A move is complete if the agent came to the other shard by it.
+    A move is complete if the agent came to the other shard by it.  Where damage hides whether it did, everything stays
+    as it is: this concerns one agent, and must not keep the others from being served.
     """
     for store in stores:
         with Reader(store) as reader:
-            leaving = {
-                n: note for n, note in notes.read(reader, notes.LEAVING).items() if note["to"].startswith("shard-")
-            }
+            leaving = notes.read(reader, notes.LEAVING)
         for name, note in leaving.items():
-            taken = False
-            if (other := store.with_name(note["to"])) in stores:  # there may have been more shards
-                with Reader(other) as reader:
-                    taken = Arrivals.of(reader, name).has_taken(note["move"])
-            with Store(store) as opened:
-                (complete if taken else cancel)(opened, name)
+            if note["to"].startswith("shard-"):
+                try:
+                    _finish_move(stores, store, name, note)
+                except Corrupt as error:
+                    log(logging.ERROR, "a move between shards cannot be finished", agent=name, error=str(error))
+
+
+def _finish_move(stores: list[Path], store: Path, name: str, note: dict[str, Any]) -> None:
+    taken = False
+    if (other := store.with_name(note["to"])) in stores:  # there may have been more shards
+        with Reader(other) as reader:
+            taken = Arrivals.of(reader, name).has_taken(note["move"])
+            if not taken and name in reader.names():
+                raise Corrupt(f"{other}: there is an agent {name!r}, and it did not come by the move {note['move']}")
+    with Store(store) as opened:
+        if taken:
+            complete(opened, name)
+        else:
+            cancel(opened, name, note["move"])

@@ -178,7 +178,7 @@ def _unusable(error: Failed | Changed) -> Answer:
 def _elsewhere(scope: Scope, error: Moving | Moved) -> Answer:
     """Return the answer to a request for an agent that was moved; one that would move it again is not passed on."""
     if isinstance(error, Moving):
-        return problem(503, "moving", str(error), {"Retry-After": "1"})
+        return problem(503, "moving", str(error), {"Retry-After": "1"}, **({"move": error.move} if error.move else {}))
     if scope["path"].split("/")[4:] in (["move"], ["moved"]):
         return problem(409, "moved", str(error), to=error.to)
     query = scope["query_string"].decode("latin-1")

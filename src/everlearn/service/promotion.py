@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from everlearn.analysis.promotion import Look, Question, answer, entry_of, nothing_known, question
+from everlearn.analysis.promotion import Look, Question, answer, disobeyed, entry_of, nothing_known, question
 from everlearn.durable import database
 from everlearn.durable.core import Core
 from everlearn.durable.reader import Reader
@@ -32,6 +32,10 @@ REST = 10.0
 """Seconds before a look is tried again that failed."""
 
 
+Asked = Question | Exception | None
+"""What is to be looked at, or why that cannot be said; None if a first candidate is to be fixed."""
+
+
 class Promoter:
     """Takes the looks that are due, one after another, while the service runs."""
 
@@ -43,27 +47,38 @@ class Promoter:
         """Take looks for ever; an error in one is logged, and concerns that one alone."""
         while True:
             await asyncio.sleep(PERIOD)
-            keeper = self.committer.keeper
-            if keeper is None or not keeper.looking:
-                continue
             try:
-                due = await self.committer.do(None, _due)
+                await self._take_due()
             except Busy:
                 continue
-            for name, asked in due:
+            except Exception as error:  # else no rule of any agent would look again until the next start
+                self._rest("", error)
+
+    async def _take_due(self) -> None:
+        keeper = self.committer.keeper
+        if keeper is not None and keeper.looking:
+            for name, asked in await self.committer.do(None, _due):
                 if time.monotonic() >= self._rests.get(name, (0.0, ""))[0]:
                     await self._take(name, asked)
 
-    async def _take(self, name: str, asked: Question | None) -> None:
+    async def _take(self, name: str, asked: Asked) -> None:
         try:
+            if isinstance(asked, Exception):
+                raise asked
             look = None if asked is None else await self._look(name, asked)
             await self.committer.do(name, lambda agents: _record(agents, name, asked, look))
             self._rests.pop(name, None)
         except Exception as error:  # a later observation asks for it again
-            line = str(error) if isinstance(error, EverlearnError) else repr(error)
-            if self._rests.get(name, (0.0, ""))[1] != line:
-                log(logging.ERROR, "the promotion rule could not look", agent=name, error=line)
-            self._rests[name] = time.monotonic() + REST, line
+            self._rest(name, error)
+
+    def _rest(self, name: str, error: Exception) -> None:
+        """Let an agent be for a while, and say why, unless that was said before; forget those that were deleted."""
+        line = str(error) if isinstance(error, EverlearnError) else repr(error)
+        if self._rests.get(name, (0.0, ""))[1] != line:
+            log(logging.ERROR, "the promotion rule could not look", agent=name, error=line)
+        names = () if self.committer.keeper is None else self.committer.keeper.names
+        self._rests = {kept: rest for kept, rest in self._rests.items() if not kept or kept in names}
+        self._rests[name] = time.monotonic() + REST, line
 
     async def _look(self, name: str, asked: Question) -> Look:
         keeper = self.committer.keeper
@@ -93,11 +108,19 @@ def compute_report(path: Path, name: str, *given: Any) -> dict[str, Any]:
         raise LiveError("the journal cannot be read; an operator can say why: everlearn check DIR") from None
 
 
-def _due(agents: Agents) -> list[tuple[str, Question | None]]:
+def _due(agents: Agents) -> list[tuple[str, Asked]]:
     """Return the agents whose rules are due, and what they are to look at."""
     cores, agents.looking = agents.looking, set()
     names = [(name, core) for name, core in agents.cores.items() if core in cores and core.step >= core.look_at]
-    return [(name, question(core)) for name, core in names]
+    return [(name, _asked(core)) for name, core in names]
+
+
+def _asked(core: Core) -> Asked:
+    """Return what a rule is to look at; an error in that concerns this agent alone."""
+    try:
+        return question(core)
+    except Exception as error:
+        return error
 
 
 def _record(agents: Agents, name: str, asked: Question | None, look: Look | None) -> Prepared | None:
@@ -110,6 +133,8 @@ def _record(agents: Agents, name: str, asked: Question | None, look: Look | None
     def then() -> None:
         mode = core.mode
         agents.apply(core, entry)
+        if look is not None and (warning := disobeyed(look.evidence)) is not None:
+            log(logging.WARNING, warning, agent=name, step=core.step)
         if core.mode != mode:
             _tell(name, core)
 

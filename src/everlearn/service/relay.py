@@ -108,7 +108,7 @@ class Relay:
             query = b"move=" + number.encode()
             refused = await self._reply(target, {**going, "method": "DELETE", "query_string": query})
             if refused.status == 200:
-                await self._reply(self.number, {**scope, "method": "DELETE"})
+                await self._reply(self.number, {**scope, "method": "DELETE", "query_string": query})
         if arrived.status != 200:
             return arrived
         move = json.dumps({"move": number}).encode()

@@ -17,6 +17,7 @@ from pathlib import Path
 import uvicorn
 from starlette.types import ASGIApp
 
+from everlearn.durable import notes
 from everlearn.durable.database import is_begun
 from everlearn.errors import LiveError
 from everlearn.service import logs
@@ -139,10 +140,11 @@ def serve_shard(place: Place, placement: Placement, settings: Settings) -> None:
         place.report(placed={name: shard})
 
     def around(app: ASGIApp, agents: Agents) -> ASGIApp:
-        for name in agents.names:
+        for name in agents.names - agents.leaving.keys():  # another shard may own one that is leaving
             placement.put(name, place.number)
         for name, note in agents.moved.items():
-            put(name, note["to"])
+            if note["to"] != notes.UNKNOWN:  # lay_out has looked whether another shard has it
+                put(name, note["to"])
         agents.placed, agents.shards = put, placement.shards
         return Relay(app, place.number, placement, place.channels)
 
