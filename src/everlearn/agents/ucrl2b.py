@@ -11,6 +11,9 @@ Deviations from the source, in addition to those in :mod:`everlearn.agents`, in 
 
 - The constant in L, 6 in the source, is a parameter.  The package statisticalrl_learners 2.2507 has 18.
 - The package draws one of several equally good and equally visited actions at each step; here it is the first.
+
+The full text of the paper was not available when this was written: the form of the bounds is read from the package's
+code, and the source's constant from a description of the paper.
 """
 
 from __future__ import annotations
@@ -71,7 +74,7 @@ def ucrl2b(*, confidence: float = 0.05, constant: float = 6.0, precision: float 
     constant:
         the constant c in the logarithm, log(c S A n / delta); 6 is the source, 18 the package statisticalrl_learners
     precision:
-        planning stops when the gain is certain to within this over t_k; 1 is the source
+        planning stops when the gain is certain to within this over t_k; 1 is the package's
     sweeps:
         planning stops after so many sweeps of value iteration in any case
 

@@ -12,18 +12,18 @@ bound to fail:
   more than those that are in.  :mod:`everlearn.agents.intervals` has the rest.
 
 Deviations from the source, in addition to those in :mod:`everlearn.agents`, in :mod:`everlearn.agents.intervals` and in
-:mod:`everlearn.agents.ucrl2` (scaled rewards, ties, sweeps), all but the last as in the authors' package
+:mod:`everlearn.agents.ucrl2` (scaled rewards, ties, sweeps).  The first three are those of the authors' package
 statisticalrl_learners 2.2507:
 
 - Peeling uses log(1.12 n) where the bound on paper has log(n), so that it is defined for n = 1.
 - A next state that followed every time has a probability of at least 2^(-1/n).
 - The bounds of a probability are found by bisection to 1e-4.
-- ``support="package"``: the package never adds a state but the best one.  It sums the keys of a dictionary of
-  probabilities instead of the values, so that the rest seems to contribute nothing.  The default is the definition.
+- The package never adds a state but the best one: it sums the keys of a dictionary of probabilities instead of the
+  values, so that the rest seems to contribute nothing.  ``support="package"`` does the same; the default does not.
 - Near q = 1/2 the sub-Gaussian bound is computed without its 0 / 0, which rounding decides in the package.
 
-The full text of the paper was not available when this was written, only its abstract: the definitions are read from the
-package's code, and from what is generally known of the paper.
+The full text of the paper was not available when this was written, only its abstract.  So the bounds are read from the
+package's code, and the support from what that code is meant to compute.
 """
 
 from __future__ import annotations
@@ -159,9 +159,9 @@ def ucrl3(
         which next states a pair may hope for: "source", the definition above, or "package", only those that were
         observed and the best one, as in the authors' package
     slack:
-        the factor of kappa, which leaves out next states; 10 is the source, and with 0 none is left out
+        the factor of kappa, which leaves out next states; 10 is the package's, and with 0 none is left out
     precision:
-        planning stops when the gain is certain to within this over t_k; 1 is the source
+        planning stops when the gain is certain to within this over t_k; 1 is the package's
     sweeps:
         planning stops after so many sweeps of value iteration in any case
 
