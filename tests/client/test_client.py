@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import socket
 import struct
 import subprocess
@@ -454,13 +455,27 @@ def test_a_token_may_be_read_from_a_file_and_is_never_shown():
     "url",
     [
         *("http://h:99999", "http://h:abc", "http://[::1", "http://a..b", "http://a b", "http://", "ftp://h", "h:80"),
-        "http://h/?query=1",
+        *("http://h/?query=1", "http://h/\u00e4", "http://h/a b"),
     ],
 )
 def test_an_address_that_cannot_be_one_is_refused(url):
     with pytest.raises(InputError) as refused:
         Client(url, "a")
     assert (refused.value.argument, refused.value.value) == ("url", url)
+
+
+@pytest.mark.parametrize("deadline", [0, -1, 1e20, math.inf, math.nan])
+def test_a_deadline_that_cannot_be_one_is_refused(deadline):
+    with pytest.raises(InputError) as refused:
+        Client("http://h", "a", deadline=deadline)
+    assert refused.value.argument == "deadline"
+
+
+def test_a_password_in_an_address_is_not_shown():
+    with pytest.raises(Unreachable) as unreachable:
+        Connection("http://user:secret@127.0.0.1:1", None)._attempt("GET", "/healthz", None, 1.0, {}, 0)
+    assert "127.0.0.1:1" in str(unreachable.value)
+    assert "secret" not in str(unreachable.value)
 
 
 class Unable(BaseHTTPRequestHandler):

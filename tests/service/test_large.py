@@ -156,6 +156,30 @@ def test_whoever_finds_no_room_is_told_to_come_again_and_nothing_was_done(big):
     with_room(big, ask, patience=0.01)
 
 
+def test_clients_who_read_slowly_do_not_prevent_a_change(big):
+    """The answer of a change then has no tables; with room it has them."""
+
+    async def ask(clients):
+        asked = [clients.ask() for _ in range(MOST_LARGE)]
+        while clients.reading < MOST_LARGE:
+            await asyncio.sleep(0.001)
+        freeze = lambda agents: management.change_mode(agents, "big", "frozen")  # noqa: E731 - passed on
+        documents = []
+        respond = lambda document: (documents.append(document), document_answer(document))[1]  # noqa: E731 - passed on
+        assert (await clients.room.change("big", freeze, respond)).status_code == 200
+        clients.gate.set()
+        await asyncio.gather(*asked)
+        await (await clients.room.change("big", freeze, respond))({"type": "http"}, None, clients._send)
+        assert [(document["mode"], document["values"] is None) for document in documents] == [
+            ("frozen", True),
+            ("frozen", False),
+        ]
+        assert documents[0].keys() == documents[1].keys()
+        assert clients.room._places._value == MOST_LARGE
+
+    with_room(big, ask)
+
+
 def test_a_client_that_leaves_gives_up_its_place(big):
     async def ask(clients):
         async def gone(message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sqlite3
 import threading
 import time
@@ -191,6 +192,27 @@ def test_agents_that_load_slowly_do_not_keep_others_from_being_loaded(directory,
             assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [2, 3, 4]
             await until(lambda: not committer._loads)
             assert committer._slow._value == most
+
+    asyncio.run(ask())
+
+
+def test_not_any_number_of_agents_waits_for_the_disk_at_a_time(directory, openings, monkeypatch):
+    """They cannot be stopped, so when too many have lost their places, the next keep theirs."""
+    gate = openings.hold("one", "two", "three")
+    monkeypatch.setattr(loading, "SLOW", 0.001)
+    monkeypatch.setattr(loading, "QUICK", math.inf)
+    monkeypatch.setattr(loading, "MOST_SLOW", 0)
+    monkeypatch.setattr(loading, "MOST_IDLE", 1)
+    monkeypatch.setattr(loading, "PLACES", 1)
+
+    async def ask():
+        async with running(directory) as committer:
+            waiting = [act(committer, name) for name in ("one", "two", "three")]
+            await until(lambda: len(openings.names) >= 2)
+            await asyncio.sleep(0.05)  # in which the third would begin, if it had a place
+            assert (len(openings.names), committer._idle.locked()) == (2, True)
+            gate.set()
+            assert [answer["step"] for answer in await asyncio.gather(*waiting)] == [2, 3, 4]
 
     asyncio.run(ask())
 

@@ -430,6 +430,27 @@ def test_a_damaged_note_does_not_keep_the_shards_from_being_served(start, tmp_pa
     assert [names_in(shard_directory(directory, number)) for number in (0, 1)] == [["a", "b"], ["a"]]  # nothing is lost
 
 
+def test_a_lost_record_of_arrivals_is_forgotten_in_every_shard(start, tmp_path):
+    """Also in a shard that the agent has left; otherwise it could never come there again."""
+    directory = tmp_path / "agents"
+    interrupted(directory)
+    with Store(shard_directory(directory, 0)) as first, Store(shard_directory(directory, 1)) as second:
+        moving.complete(first, "a")
+        core = second.open("a")
+        note = moving.begin(second, "a", "shard-0")
+        luggage = moving.Luggage.from_bytes(moving.pack(second, "a", core, note["move"]).to_bytes())
+        moving.arrive(first, Setup(luggage.setup), luggage)
+        moving.complete(second, "a")
+    spoil(shard_directory(directory, 1), "arrivals agent a")
+    repair(shard_directory(directory, 1))
+    service = start("--shards", "2", directory=directory)
+    refused = service.call("POST", "/v1/agents/a/move", {"shard": 1})
+    assert (refused.status, refused.json["error"]) == (503, "corrupt")
+    assert service.call("DELETE", "/v1/agents/a/arrival").status == 200
+    assert service.call("POST", "/v1/agents/a/move", {"shard": 1}).status == 200
+    assert service.post("/v1/agents/a/act")["step"] == 1
+
+
 def test_two_owners_keep_the_shards_from_being_served(tmp_path):
     interrupted(tmp_path)
     with Store(shard_directory(tmp_path, 0)) as store, store.transaction() as run:

@@ -326,6 +326,16 @@ class TestAnswers:
         closing = answering((b"content-length", b"%d" % WRITTEN), (b"connection", b"close"), parts=(bytes(WRITTEN),))
         assert asyncio.run(slowly(closing, ask, patience=0.01)).closed
 
+    def test_a_connection_that_is_refused_ends_though_its_client_takes_nothing(self):
+        async def ask(wire, _take):
+            while not wire.buffered:
+                await asyncio.sleep(0.001)
+            wire.protocol.data_received(b"no request\r\n\r\n")
+            while not wire.aborted:
+                await asyncio.sleep(0.001)
+
+        assert asyncio.run(slowly(answering(self.LENGTH), ask, patience=0.01)).closed
+
     def test_an_idle_connection_is_closed_in_the_end(self, start):
         service = start(before="import everlearn.service.serve as s\ns.KEEP_ALIVE = 0.3\n")
         with connection(service) as sent:

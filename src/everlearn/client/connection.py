@@ -150,7 +150,8 @@ class Connection:
                 except ServiceError as refusal:
                     refusal.attempts += 1
                     raise
-            raise Unreachable(f"{self._parts.netloc}: {str(error) or type(error).__name__}") from error
+            address = self._parts.netloc.rpartition("@")[2]  # without a password
+            raise Unreachable(f"{address}: {str(error) or type(error).__name__}") from error
         if response.will_close:
             self.close()
         location = response.getheader("Location", "")
@@ -188,7 +189,8 @@ def _split(url: str) -> SplitResult | None:
         host.encode("idna")
     except ValueError:  # such as a port that is no number, or a name with an empty part
         return None
-    fine = parts.scheme in ("http", "https") and host.isprintable() and " " not in parts.netloc
+    path = parts.path.isascii() and parts.path.isprintable() and " " not in parts.netloc + parts.path
+    fine = parts.scheme in ("http", "https") and host.isprintable() and path
     return parts if fine and host else None
 
 

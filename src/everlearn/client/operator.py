@@ -22,6 +22,10 @@ class Mode(str):
         raise InputError("mode", mode, "mode is the present mode; change it with learn(), freeze() or shadow()")
 
 
+LONGEST = 86_400
+"""The most seconds that a request may take."""
+
+
 class Operator:
     """The requests of an operator.
 
@@ -30,7 +34,7 @@ class Operator:
     """
 
     def __init__(self, url: str, agent: str, *, token: str | None = None, deadline: float = 1.0) -> None:
-        require(deadline > 0, "deadline", deadline, "give a positive number of seconds")
+        require(0 < deadline <= LONGEST, "deadline", deadline, f"give a number of seconds up to {LONGEST:,}")
         self.agent, self.deadline = agent, deadline
         self._connection = Connection(url, token)
         self._mode: str | None = None

@@ -68,6 +68,29 @@ class Room:
             response = respond(await self._committer.do(name, work))
             return _Placed(response, place.pop_all())
 
+    async def change(
+        self, name: str, work: Callable[[Agents], dict[str, Any]], respond: Callable[[dict[str, Any]], Response]
+    ) -> Response:
+        """Return the answer of work that changes an agent.
+
+        A change never waits for room, so that clients who read slowly cannot prevent it.  If there is no room, the
+        answer has no tables.
+        """
+        large = await self._committer.do(name, lambda agents: size_of(agents.core(name)) > LARGE)
+        if not large:
+            return respond(await self._committer.do(name, work))
+        if self._places.locked():
+            return respond(await self._committer.do(name, lambda agents: _without_tables(work(agents))))
+        async with AsyncExitStack() as place:
+            await place.enter_async_context(self._places)  # at once
+            response = respond(await self._committer.do(name, work))
+            return _Placed(response, place.pop_all())
+
+
+def _without_tables(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document about an agent in which everything that may be large is null."""
+    return {key: None if _size(part) or key == "explanation" else part for key, part in document.items()}
+
 
 class _Placed(Response):
     """An answer that has a place until it is sent."""

@@ -55,6 +55,9 @@ MOST_SLOW = 64
 MOST_MAKING = 2
 """How many of these make their tasks at a time."""
 
+MOST_IDLE = 64
+"""How many others may wait for the disk without a place; they have been told to stop, and have not noticed yet."""
+
 MOST_KNOWN = 1_000
 """Of how many tasks it is remembered that they take long to make."""
 
@@ -199,6 +202,11 @@ class Load(Pace):
         except OSError:  # its thread has ended
             return 0.0
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is to stop, and does not notice, since it has hardly used the processor."""
+        return self._stopped and self._spent < QUICK
+
     def slow_down(self, room: bool) -> bool:
         """Take turns from now on; if a task is being made, or there is no room for more, stop, and return False."""
         self._note_long()
@@ -272,7 +280,7 @@ class LoadingCommitter(Committer[Agents]):
         self._loads: dict[str, asyncio.Task[None]] = {}
         self._held = 0  # the number of requests that wait for agents
         self._places, self._slow = asyncio.Semaphore(PLACES), asyncio.Semaphore(MOST_SLOW)
-        self._makers = asyncio.Semaphore(MOST_MAKING)
+        self._makers, self._idle = asyncio.Semaphore(MOST_MAKING), asyncio.Semaphore(MOST_IDLE)
 
     @property
     def waiting(self) -> int:
@@ -324,6 +332,10 @@ class LoadingCommitter(Committer[Agents]):
                     pass  # it keeps its place
                 if not result.done() and load.slow_down(not self._slow.locked()):
                     await slow.enter_async_context(self._slow)
+                while self._idle.locked() and load.is_idle and not (await asyncio.wait([result], timeout=SLOW))[0]:
+                    pass  # it keeps its place: too many wait for the disk without one, and they cannot be stopped
+                if load.is_idle and not self._idle.locked():
+                    await slow.enter_async_context(self._idle)
             return await result
 
     async def _load_patiently(self, name: str) -> Loaded:

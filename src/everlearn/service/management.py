@@ -102,6 +102,8 @@ def _row_after(agents: Agents, core: Core, expected: str) -> Entry | None:
 def change_mode(agents: Agents, name: str, mode: str, expected: str | None = None) -> dict[str, Any]:
     """Let an agent learn, freeze or shadow; a mode that it has already is not journalled again."""
     core = agents.core(name)
+    if core.mode == mode and expected is None:  # nothing to do, even if its design can no longer act so
+        return inspect(agents, name)
     if _is_new(agents, core, core.change_mode(mode), expected):
         control.change_mode(core, mode, partial(agents.write, core))
     return inspect(agents, name)

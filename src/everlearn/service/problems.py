@@ -88,6 +88,7 @@ _REMEDIES = {
     "too_long": "give at most {max_length}",
     "string_too_short": "give at least {min_length} characters",
     "string_too_long": "give at most {max_length} characters",
+    "string_pattern_mismatch": "give a text that matches {pattern}",
     "extra_forbidden": "unknown key",
     "json_invalid": "is no JSON: {error}",
 }

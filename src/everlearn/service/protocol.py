@@ -249,6 +249,7 @@ class Bounded(HttpToolsProtocol):
             if self._is_free:  # otherwise another answer is under way, which this one would spoil
                 self.transport.write("\r\n".join(lines).encode() + body)
             self.transport.close()
+            self._give_up_later()
 
 
 class Exchange(RequestResponseCycle):

@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import httptools
@@ -65,7 +65,10 @@ class Relay:
             return
         relayed = scope["server"][1] is None  # it came from another shard, over a socket without an address
         if not relayed and (scope["method"], scope["path"]) in COMBINED:
-            await self._combine(scope, receive, send)
+            await self._combine(scope, receive, send, COMBINED[scope["method"], scope["path"]])
+            return
+        if not relayed and scope["method"] == "DELETE" and _is_about(scope, "arrival") and not scope["query_string"]:
+            await self._combine(scope, receive, send, _worst)  # a shard may have lost how an agent came that it has not
             return
         message = await receive()  # the whole body: the guard has read it
         shard = self._shard(scope, message["body"], relayed)
@@ -125,7 +128,9 @@ class Relay:
                 raise  # the connection ends with it, so that nobody takes a part for the whole
             await _unanswered(shard)(scope, _nothing, send)
 
-    async def _combine(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _combine(
+        self, scope: Scope, receive: Receive, send: Send, combine: Callable[[list[Reply]], Reply]
+    ) -> None:
         """Ask all shards at once, and send what their answers come to."""
         await receive()
         asked = [
@@ -133,7 +138,7 @@ class Relay:
             for shard in range(self.placement.shards)
         ]
         replies = await asyncio.gather(*asked)
-        combined = COMBINED[scope["method"], scope["path"]](replies)
+        combined = combine(replies)
         head = {"type": "http.response.start", "status": combined.status, "headers": combined.headers}
         await send(head)
         await send({"type": "http.response.body", "body": combined.body})
@@ -172,6 +177,11 @@ class Relay:
                     yield message
         finally:
             writer.close()
+
+
+def _worst(replies: Sequence[Reply]) -> Reply:
+    """Return the answer with the greatest status."""
+    return max(replies, key=lambda reply: reply.status)
 
 
 async def _nothing() -> Message:

@@ -321,7 +321,7 @@ class Routes:
             log(logging.INFO, event, agent=call.name, step=changed["step"], mode=changed["mode"], **fields)
             return _tagged(changed)
 
-        return await self._room.answer(call.name, work, respond)
+        return await self._room.change(call.name, work, respond)
 
     async def _pages(self, name: str, first: int, last: int | None) -> AsyncIterator[bytes]:
         seq = 0
