@@ -238,7 +238,7 @@ def planner(
     horizon_scale: float = 12.0,
     horizon_power: float = 0.2,
     spread: float = 0.3,
-    rarity: float = 0.04,
+    rarity: float = 0.02,
     recency: float = 1.0,
     forgetting: float = 0.0,
     commitment: float = 100.0,
