@@ -1,4 +1,4 @@
-"""A client that sends requests of any kind, many per second: several connections, and several requests ahead on each."""
+"""A client that sends many requests of any kind per second: several connections, several requests ahead on each."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def _encoded(request: Request) -> bytes:
     method, path, body = request
     octets = method == "PUT" and path.split("?")[0].endswith(("/state", "/arrival"))
     kind = "octet-stream" if octets else "json"
-    head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/{kind}\r\ncontent-length: {len(body)}"
-    return head.encode() + b"\r\n\r\n" + body
+    lines = [f"{method} {path} HTTP/1.1", "host: localhost", f"content-type: application/{kind}"]
+    return "\r\n".join([*lines, f"content-length: {len(body)}", "", ""]).encode() + body
 
 
 def _read(file: io.BufferedReader) -> Answer:
