@@ -7,6 +7,7 @@ import json
 import re
 import socket
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -43,22 +44,27 @@ class Lane:
         self._socket = socket.create_connection(("127.0.0.1", self.service.port), timeout=PATIENCE)
         self._file = self._socket.makefile("rb")
 
-    def close(self) -> None:
+    def _close(self) -> None:
         self._file.close()
         self._socket.close()
 
-    def send(self, count: int) -> None:
-        """Send requests ahead of their answers."""
-        self.sent += [self.anything.request() for _ in range(count)]
-        self._socket.sendall(b"".join(map(_encoded, self.sent)))
-
-    def receive(self) -> list[tuple[Request, Answer]]:
-        """Return the requests that were sent, with their answers."""
-        exchanges = [(request, _read(self._file)) for request in self.sent]
-        self.sent = []
-        for request, answer in exchanges:
-            self._note(request, answer)
-        return exchanges
+    def flood(self, count: int) -> Counter[int]:
+        """Send so many requests, several ahead of their answers; return how many had which status."""
+        statuses: Counter[int] = Counter()
+        while statuses.total() < count:
+            self.sent += [self.anything.request() for _ in range(AHEAD - len(self.sent))]
+            self._socket.sendall(b"".join(map(_encoded, self.sent)))
+            sent, self.sent = self.sent, []
+            for request in sent:
+                answer = _read(self._file)
+                assert answer.status < 500 or answer.status == 503, (request, answer)
+                assert not any(secret in answer.body for secret in INSIDE), (request, answer)
+                statuses[answer.status] += 1
+                self._note(request, answer)
+            if self.anything.draw.random() < 0.01:
+                statuses.update(self._spoil(self.anything.draw.choice(SPOILT)))
+        self._close()
+        return statuses
 
     def _note(self, request: Request, answer: Answer) -> None:
         """Learn which step is due, and remove an agent that was created."""
@@ -70,15 +76,17 @@ class Lane:
             if isinstance(due, int):
                 self.anything.step = due + (answer.status == 200 and not request[1].endswith("/act"))
 
-    def spoil(self, head: bytes) -> list[int]:
+    def _spoil(self, head: bytes) -> list[int]:
         """Send what is not HTTP; return the statuses of the answers until the connection is closed."""
         said = b""
         with suppress(ConnectionError):  # it may be closed before all was sent, or received
             self._socket.sendall(head)
             said = self._file.read()
-        self.close()
+        self._close()
         self._connect()
-        return [int(status) for status in re.findall(rb"^HTTP/1.1 (\d+)", said, re.MULTILINE)]
+        statuses = [int(status) for status in re.findall(rb"^HTTP/1.1 (\d+)", said, re.MULTILINE)]
+        assert all(400 <= status < 500 for status in statuses), said
+        return statuses
 
 
 def _encoded(request: Request) -> bytes:
@@ -112,22 +120,8 @@ def _read(file: io.BufferedReader) -> Answer:
 def flood(service: Service, count: int, seed: int) -> Counter[int]:
     """Send so many requests of any kind; return how many had which status."""
     lanes = [_lane(service, f"pump{number}", f"{seed} {number}") for number in range(CONNECTIONS)]
-    draw, statuses = lanes[0].anything.draw, Counter()
-    while statuses.total() < count:
-        for lane in lanes:
-            lane.send(AHEAD - len(lane.sent))
-        for lane in lanes:
-            for request, answer in lane.receive():
-                assert answer.status < 500 or answer.status == 503, (request, answer)
-                assert not any(secret in answer.body for secret in INSIDE), (request, answer)
-                statuses[answer.status] += 1
-        if draw.random() < 0.1:
-            refused = draw.choice(lanes).spoil(draw.choice(SPOILT))
-            assert all(400 <= status < 500 for status in refused), refused
-            statuses.update(refused)
-    for lane in lanes:
-        lane.close()
-    return statuses
+    with ThreadPoolExecutor(CONNECTIONS) as threads:
+        return sum(threads.map(lambda lane: lane.flood(count // CONNECTIONS), lanes), Counter())
 
 
 def _lane(service: Service, name: str, seed: str) -> Lane:
