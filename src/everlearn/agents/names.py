@@ -4,6 +4,7 @@ from __future__ import annotations
 
 AGENTS: dict[str, str] = {
     "growing-horizon": "everlearn.agents.growing_horizon:growing_horizon",
+    "growing-horizon-v": "everlearn.agents.growing_horizon_v:growing_horizon_v",
     "discounted": "everlearn.agents.discounted:discounted",
     "discounted-subroutine": "everlearn.agents.discounted_subroutine:discounted_subroutine",
     "optimistic-q": "everlearn.agents.optimistic_q:optimistic_q",
