@@ -78,9 +78,12 @@ def live(directory: Path) -> dict[str, Any]:
 
 
 def listed(directory: Path) -> list[str]:
-    """Return the names of the agents."""
+    """Return the names of the agents; of one that is damaged in one of two places, both are listed, to be refused."""
     with Store(directory) as store:
-        return store.names()
+        names = store.names()
+        for name in set(names) - {name for name, _ in AGENTS}:
+            store.open(name)
+        return names
 
 
 def opened(name: str, directory: Path) -> dict[str, Any]:
