@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+NETWORKS: dict[str, str] = {
+    "criss-cross": "everlearn.tasks.networks:criss_cross",
+    "input-switch": "everlearn.tasks.networks:input_switch",
+    "n-model": "everlearn.tasks.networks:n_model",
+    "reentrant-line": "everlearn.tasks.networks:reentrant_line",
+    "six-class": "everlearn.tasks.networks:six_class",
+}
+"""Networks of queues, which have infinitely many memories."""
+
 TASKS: dict[str, str] = {
+    **NETWORKS,
     "access-control": "everlearn.tasks.access_control:access_control",
     "aggregation": "everlearn.tasks.aggregation:aggregation",
     "alternating": "everlearn.tasks.alternating:alternating",
