@@ -97,7 +97,7 @@ def _rule(task: Task, rule: str) -> Table:
     network: Any = task.network
     label = dict(zip(network.choices, network.actions, strict=True))
     empty = (0,) * network.classes
-    lengths = [state if len(state) == len(empty) and state[0] != "outside" else empty for state in task.states]  # type: ignore[arg-type,index]
+    lengths = [state if isinstance(state, tuple) else empty for state in task.states]
     chosen = {state: label[network.choose(rule, state)] for state in dict.fromkeys(lengths)}
     places = {action: place for place, action in enumerate(task.actions)}
     return np.eye(len(task.actions))[[places[chosen[state]] for state in lengths]]

@@ -11,8 +11,7 @@ NETWORKS: dict[str, str] = {
 }
 """Networks of queues, which have infinitely many memories."""
 
-TASKS: dict[str, str] = {
-    **NETWORKS,
+_FINITE: dict[str, str] = {
     "access-control": "everlearn.tasks.access_control:access_control",
     "aggregation": "everlearn.tasks.aggregation:aggregation",
     "alternating": "everlearn.tasks.alternating:alternating",
@@ -37,6 +36,8 @@ TASKS: dict[str, str] = {
     "tic-tac-toe": "everlearn.tasks.games:tic_tac_toe",
     "tiger": "everlearn.tasks.tiger:tiger",
 }
+
+TASKS: dict[str, str] = dict(sorted((_FINITE | NETWORKS).items()))
 
 PREFIXES: dict[str, str] = {
     "gymnasium": "everlearn.adapters.task:from_gymnasium",

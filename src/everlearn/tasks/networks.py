@@ -1,9 +1,8 @@
 """Networks of queues as tasks: queues are unbounded, the reward is minus the holding cost of all jobs.
 
 The agent sees the number of jobs of each class if none has more than ``seen``; these are the aleatoric states *inside*.
-*Outside* it sees only what a stabilising rule would do there, and the rule is applied whatever the agent chooses, so
-that queues do not grow without bound while it explores (as in RL-QN: Liu, Xie and Modiano, 2019).  With
-``outside="agent"`` the agent decides there too.
+*Outside* it sees the cost alone, and a stabilising rule decides whatever the agent chooses, so that queues do not grow
+without bound while it explores (as in RL-QN: Liu, Xie and Modiano, 2019).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from everlearn.errors import require
 from everlearn.protocol import Label
 from everlearn.tasks.task import Task
 
-OUTSIDE, AGENT, STABLE = "outside", "agent", "max-pressure"
+OUTSIDE, STABLE = "outside", "max-pressure"
 
 MOST_INSIDE = 1_000_000
 """The most lengths that the agent tells apart."""
@@ -57,27 +56,25 @@ def network_task(
     --------
     >>> task = network_task(Network((0.5,), ((1.0,),), (None,), (1,)), seen=2)
     >>> task.states
-    ((0,), (1,), (2,), ('outside', '1'))
+    ((0,), (1,), (2,), 'outside')
     >>> [(outcome.observation, round(outcome.probability, 3)) for outcome in task.model.outcomes((2,), "1")]
-    [(('outside', 0, '1', 3), 0.333), ((1,), 0.667)]
+    [(('outside', 0, 3), 0.333), ((1,), 0.667)]
 
     """
     require(network.load < 1, "load of the network", network.load, "queues grow forever; give lower arrival rates")
     require(seen >= 1, "seen", seen, "give a whole number of at least 1")
     size = (seen + 1.0) ** network.classes
     require(size <= MOST_INSIDE, "seen", seen, f"makes {size:.3g} aleatoric states; give at most {MOST_INSIDE:,}")
-    known = (*RULES, AGENT)
-    require(outside in known, "outside", outside, f"give one of {', '.join(known)}")
+    require(outside in RULES, "outside", outside, f"give one of {', '.join(RULES)}")
     dynamics = _Dynamics(network, seen, outside)
     inside = tuple(product(range(seen + 1), repeat=network.classes))
     events = range(2 * network.classes + 1)
-    beyond = tuple((OUTSIDE, *rest) for rest in product(events, network.actions, range(dynamics.most + 1)))
-    states = inside + tuple((OUTSIDE, action) for action in network.actions)
+    beyond = tuple((OUTSIDE, *rest) for rest in product(events, range(dynamics.most + 1)))
     empty = (0,) * network.classes
     return Task(
         network.actions,
         inside + beyond,
-        AleatoricState(empty, _kept, states),
+        AleatoricState(empty, _kept, (*inside, OUTSIDE)),
         Reward(dynamics.reward, -float(dynamics.most), 0.0),
         Model(network.actions, inside + beyond, empty, dynamics),
         name=name,
@@ -95,15 +92,13 @@ class _Dynamics:
     def __init__(self, network: Network, seen: int, outside: str) -> None:
         self.network, self.seen, self.outside = network, seen, outside
         self.choices = dict(zip(network.actions, network.choices, strict=True))
-        self.labels = dict(zip(network.choices, network.actions, strict=True))
         jobs = math.ceil(math.log(NEGLIGIBLE) / math.log(max(network.load, 0.1)))
-        self.most = len(network.services) * max(network.holding) * max(jobs, seen)
+        self.most = len(network.services) * max(network.holding) * jobs
 
     def __call__(self, lengths: Lengths, action: str) -> Iterator[tuple[Label, float, Lengths]]:
         """Yield what can happen: an arrival, the end of a service, or nothing."""
-        choice = self.choices[action]
-        if max(lengths) > self.seen and self.outside != AGENT:
-            choice = self.network.choose(self.outside, lengths)
+        inside = max(lengths) <= self.seen
+        choice = self.choices[action] if inside else self.network.choose(self.outside, lengths)
         left = 1.0
         for event, following, rate in self.network.events(lengths, choice):
             probability = rate / self.network.clock
@@ -113,21 +108,19 @@ class _Dynamics:
             yield self.observed(2 * self.network.classes, lengths), left, lengths
 
     def observed(self, event: int, lengths: Lengths) -> Label:
-        """Return the lengths if they are inside; else the event, what the rule would do, and the cost."""
+        """Return the lengths if they are inside; else the event and the cost."""
         if max(lengths) <= self.seen:
             return lengths
-        rule = STABLE if self.outside == AGENT else self.outside
-        action = self.labels[self.network.choose(rule, lengths)]
-        return (OUTSIDE, event, action, min(self.network.cost(lengths), self.most))
+        return (OUTSIDE, event, min(self.network.cost(lengths), self.most))
 
     def reward(self, _aleatoric_state: Label, _action: Label, observation: Any) -> float:
         """Return minus the holding cost after the step."""
-        cost = observation[3] if observation[0] == OUTSIDE else self.network.cost(observation)
+        cost = observation[2] if observation[0] == OUTSIDE else self.network.cost(observation)
         return -float(min(cost, self.most))
 
 
 def _kept(_aleatoric_state: Label, _action: Label, observation: Any) -> Label:
-    return (OUTSIDE, observation[2]) if observation[0] == OUTSIDE else observation
+    return OUTSIDE if observation[0] == OUTSIDE else observation
 
 
 def criss_cross(*, regime: str = "IL", seen: int = 20, outside: str = STABLE) -> Task:
@@ -141,13 +134,14 @@ def criss_cross(*, regime: str = "IL", seen: int = 20, outside: str = STABLE) ->
     seen:
         the number of jobs of a class up to which the agent sees it
     outside:
-        the rule that decides if there are more: ``max-pressure``, another rule, or ``agent``
+        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
+        ``last-buffer``
 
     Examples
     --------
     >>> task = criss_cross(regime="IM")
     >>> task.actions, len(task.states), task.references
-    (('1-2', '3-2'), 9263, {'optimum': -2.08355})
+    (('1-2', '3-2'), 9262, {'optimum': -2.08355})
 
     """
     require(regime in REGIMES, "regime", regime, f"give one of {', '.join(REGIMES)}")
@@ -175,7 +169,8 @@ def n_model(*, load: float = 0.95, seen: int = 60, outside: str = STABLE) -> Tas
     seen:
         the number of jobs of a class up to which the agent sees it
     outside:
-        the rule that decides if there are more: ``max-pressure``, another rule, or ``agent``
+        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
+        ``last-buffer``
 
     Examples
     --------
@@ -216,7 +211,8 @@ def reentrant_line(*, stations: int = 2, seen: int = 3, outside: str = "last-buf
     seen:
         the number of jobs of a class up to which the agent sees it
     outside:
-        the rule that decides if there are more: ``last-buffer``, another rule, or ``agent``
+        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
+        ``last-buffer``
 
     Examples
     --------
@@ -248,7 +244,8 @@ def six_class(*, stations: int = 2, seen: int = 3, outside: str = "last-buffer")
     seen:
         the number of jobs of a class up to which the agent sees it
     outside:
-        the rule that decides if there are more: ``last-buffer``, another rule, or ``agent``
+        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
+        ``last-buffer``
 
     Examples
     --------
@@ -278,7 +275,8 @@ def input_switch(*, seen: int = 3, outside: str = STABLE) -> Task:
     seen:
         the number of packets in a queue up to which the agent sees it
     outside:
-        the rule that decides if there are more: ``max-pressure``, another rule, or ``agent``
+        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
+        ``last-buffer``
 
     Examples
     --------
