@@ -66,9 +66,7 @@ class Routes:
         self.committer, self.sandbox, self.limits, self.tokens = committer, sandbox, settings.limits, settings.tokens
         self._trying = asyncio.Semaphore(PROCESSES)
         self._room = Room(committer, settings.limits.patience)
-        self._lists = Room(
-            committer, settings.limits.patience
-        )  # apart: no slow reader blinds a monitor
+        self._lists = Room(committer, settings.limits.patience)  # apart: no slow reader blinds a monitor
 
     def table(self) -> tuple[Operation, ...]:
         """Return the route table: the operations of every step first, since they are looked up most."""
