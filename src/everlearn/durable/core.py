@@ -224,8 +224,8 @@ class Core:
             self.require_working()
         agent = self.agent
         indexed, pending = agent.indexed, agent.pending
-        plain = executed is None and pending is not None and self._mode != Mode.SHADOW
-        action = pending if plain else self._executed(executed)
+        named = executed is not None or self._mode == Mode.SHADOW
+        action = self._executed(executed) if named or pending is None else pending
         index = indexed.observation(as_label(observation))
         earned: float | None
         following, earned = indexed.step(agent.situation, action, index)
