@@ -376,5 +376,5 @@ def test_two_changes_in_a_row_are_both_kept(tab, page):
         return read_query(tab.evaluate("location.search")).agents[0].settings
 
     wait_for(lambda: carried() == wanted, f"{wanted} in the address")
-    assert "horizon_scale 3, optimism_scale 0.5" in tab.text(".contender h3")
-    assert "the paper's" not in tab.text(".contender h3")
+    assert "horizon_scale 3, optimism_scale 0.5" in tab.text(".contender h2")
+    assert "the paper's" not in tab.text(".contender h2")

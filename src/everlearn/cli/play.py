@@ -16,6 +16,7 @@ def play(
     agent: Annotated[str | None, options.AGENT] = None,
     schedule: Annotated[str | None, options.SCHEDULE] = None,
     settings: options.Settings = None,
+    view: Annotated[str, typer.Option(help="What to show first, as the page copies it under Share and export.")] = "",
     port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8090,
     host: Annotated[
         str, typer.Option(help="The address to listen on; others can reach any address but loopback.")
@@ -28,6 +29,7 @@ def play(
         agent,
         schedule=schedule,
         parameters=options.parse_settings(settings),
+        view=view,
         host=host,
         port=port,
         show=opened,

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import uvicorn
 from fastapi import FastAPI, Request
+from fastapi.datastructures import URL
 from nicegui import Client, app, ui
 
 from everlearn.errors import EverlearnError, InputError, require
@@ -149,7 +150,7 @@ def make_app(local: bool, workshop: Workshop) -> Any:
             Text("p", f"No more than {at_once} may be open at once. Close one, and reload this one.").classes("alert")
             return
         pages.add(client)
-        _open(client, request.url.query, workshop, threads, pages)
+        _open(client, request.url, workshop, threads, pages)
 
     ui.run_with(
         inside,
@@ -165,14 +166,14 @@ def make_app(local: bool, workshop: Workshop) -> Any:
     return Doors(inside, local)
 
 
-def _open(client: Client, query: str, workshop: Workshop, threads: ThreadPoolExecutor, pages: Pages) -> None:
+def _open(client: Client, address: URL, workshop: Workshop, threads: ThreadPoolExecutor, pages: Pages) -> None:
     """Build a page for a browser, begin when it has connected, and close the session when it is gone."""
     refusal = ""
     try:
-        configuration = read_query(query, workshop.offer, workshop.start)
+        configuration = read_query(address.query, workshop.offer, workshop.start)
     except EverlearnError as error:
         configuration, refusal = workshop.start, str(error)
-    page = Page(client, configuration, refusal)
+    page = Page(client, configuration, refusal, is_loopback(address.hostname or ""))
     session = Session(workshop, threads, page.show, page.report)
     page.build(session)
     begun = False
