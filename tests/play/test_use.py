@@ -95,7 +95,7 @@ def test_names_are_not_struck_through_by_curves(tab, page):
 @pytest.mark.soak
 def test_theory_can_be_read_on_a_phone(tab, page):
     tab.size(390, 844)
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
     unfold(tab, "What theory says")
     wait_for(lambda: "fast everywhere" in tab.text("[data-part=theory]"), "the facts")
     narrowest = tab.evaluate(
@@ -164,10 +164,10 @@ def test_a_run_survives_a_reload_and_can_be_brought_back_after_a_change(tab, pag
 @pytest.mark.soak
 def test_the_theme_is_kept(tab, page):
     dark = "document.body.classList.contains('body--dark')"
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
     tab.click("[aria-label='Light or dark']")
     wait_for(lambda: tab.evaluate(dark), "dark")
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
     wait_for(lambda: tab.evaluate(dark), "dark after a reload")
     tab.evaluate("localStorage.clear()")
 
@@ -189,7 +189,7 @@ def test_keys_work_after_a_click(tab, page):
 def test_signs_and_borders_can_be_seen(tab, page, dark):
     """Text needs 4.5 to 1, the border of a control 3 to 1 (WCAG 2.2, success criteria 1.4.3 and 1.4.11)."""
     tab.size(1280, 900, dark=dark)
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
 
     def colour(selector: str, name: str, pseudo: str = "") -> str:
         given = f", '{pseudo}'" if pseudo else ""
@@ -242,7 +242,7 @@ def test_the_command_opens_the_same(browser):
 
 def test_a_file_that_is_too_large_is_refused_aloud(tab, page, tmp_path):
     (tmp_path / "large.toml").write_bytes(b"#" * 8_000_000)
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
     unfold(tab, "Share and export")
     give_file(tab, tmp_path / "large.toml")
     message = "large.toml: has 8,000,000 bytes; give a file of at most 20,000 bytes"

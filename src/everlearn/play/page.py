@@ -97,8 +97,10 @@ class Page:
             with ui.element("div"):
                 Text("h1", "everlearn")
                 self.story = Text("p", "").classes("story")
-            self.theme = button("contrast", "Light or dark", self._change_theme)
-            self.theme.props("flat round").classes("quiet")
+            with ui.element("nav"):
+                ui.link("Play it yourself", "/station").classes("more")
+                self.theme = button("contrast", "Light or dark", self._change_theme)
+                self.theme.props("flat round").classes("quiet")
         self._show_story()
 
     @ui.refreshable_method
