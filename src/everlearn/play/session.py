@@ -52,8 +52,8 @@ class Session:
             if self.closed:
                 return
             self.race, self.painter, self._sent = race, painter, {}
-        self.set_speed(configuration)
-        self._send(parts)
+        self.pace.speed, self.pace.growing = configuration.speed, configuration.growing
+        self._send({**parts, "pace": self.pace.describe(0)})
 
     def set_speed(self, configuration: Configuration) -> None:
         """Set the speed of a configuration."""
