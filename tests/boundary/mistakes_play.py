@@ -89,9 +89,8 @@ MISTAKES = [
         answer=(
             "task: 'riverswin'; known: access-control, aggregation, alternating, biased-rps, cheese-maze, drifting, "
             "extended-tiger, garnet, grid-4x4, hallway, inventory, kuhn-poker, maintenance, maze-1d, maze-4x3, "
-            "queueing-network, riverswim, riverswim-12, seasons, service-station, shuttle, t-maze, tic-tac-toe, tiger (did "
-            "you "
-            "mean riverswim?); or name your own as module:attribute"
+            "queueing-network, riverswim, riverswim-12, seasons, service-station, shuttle, t-maze, tic-tac-toe, tiger "
+            "(did you mean riverswim?); or name your own as module:attribute"
         ),
     ),
     Mistake(
