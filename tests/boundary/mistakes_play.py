@@ -87,10 +87,11 @@ MISTAKES = [
         files={},
         call=f"{PLAY} riverswin",
         answer=(
-            "task: 'riverswin'; known: access-control, aggregation, alternating, biased-rps, cheese-maze, drifting, "
-            "extended-tiger, garnet, grid-4x4, hallway, inventory, kuhn-poker, maintenance, maze-1d, maze-4x3, "
-            "queueing-network, riverswim, riverswim-12, seasons, service-station, shuttle, t-maze, tic-tac-toe, tiger "
-            "(did you mean riverswim?); or name your own as module:attribute"
+            "task: 'riverswin'; known: access-control, aggregation, alternating, biased-rps, cheese-maze, criss-cross, "
+            "drifting, extended-tiger, garnet, grid-4x4, hallway, input-switch, inventory, kuhn-poker, maintenance, "
+            "maze-1d, maze-4x3, n-model, queueing-network, reentrant-line, riverswim, riverswim-12, seasons, "
+            "service-station, shuttle, six-class, t-maze, tic-tac-toe, tiger (did you mean riverswim?); or name your "
+            "own as module:attribute"
         ),
     ),
     Mistake(
