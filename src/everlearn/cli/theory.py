@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +13,9 @@ from everlearn.cli import options
 from everlearn.cli.options import number
 from everlearn.cli.output import print_json, print_table, say
 from everlearn.errors import InputError
+
+LONGEST_SHOWN = 60
+"""The most characters of a policy in a table."""
 
 LONGEST_POLICY = 1_000
 """The most characters of a policy that is printed."""
@@ -28,6 +32,10 @@ def theory(
     horizon: Annotated[list[float] | None, number(help="A horizon for the distortion; may be repeated.")] = None,
     steps: Annotated[list[int] | None, options.steps("A number of steps for the bounds; may be repeated.")] = None,
     settings: options.Settings = None,
+    frontier: Annotated[
+        bool, typer.Option("--frontier", help="Also print what policies earn that average within tau.")
+    ] = False,
+    figure: Annotated[Path | None, typer.Option(help="Draw the frontier to this file (PNG, SVG or PDF).")] = None,
     only: Annotated[str | None, typer.Option(help="optimum: compute nothing else, for large tasks.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -44,13 +52,15 @@ def theory(
             raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
     if only is not None and only != "optimum":
         raise InputError("--only", only, "give optimum, or leave it out")
-    if only and (policy or horizon or steps):
-        raise InputError("--only", only, "computes nothing else; leave out --policy, --horizon and --steps")
+    if only and (policy or horizon or steps or frontier or figure):
+        remedy = "computes nothing else; leave out --policy, --horizon, --steps, --frontier and --figure"
+        raise InputError("--only", only, remedy)
     report, asked = el.Theory(task, chosen["task"]), (policy or [], horizon or [], steps or [])
     with Console(stderr=True).status(f"finding what can happen in {escape(task)}"):  # shown on a terminal only
         _ = report.pairs
     if as_json:
-        print_json(report.optimum_to_dict() if only else report.to_dict(*asked))
+        extra = {"frontier": report.frontier_to_list()} if frontier or figure else {}
+        print_json(report.optimum_to_dict() if only else {**report.to_dict(*asked), **extra})
     elif only:
         _print_rows(report, optimum_rows(report))
     else:
@@ -58,6 +68,31 @@ def theory(
         _print_best_policy(report)
         if steps:
             _print_vacuity(report)
+        if frontier or figure:
+            _print_frontier(report)
+    if figure:
+        from everlearn.figures.frontier import frontier_figure
+        from everlearn.figures.saving import save_figure
+
+        save_figure(frontier_figure(report), figure)
+
+
+def _print_frontier(report: el.Theory) -> None:
+    """Print the frontier, one row per policy that is the best within its averaging time."""
+    say(f"The best policies within an averaging time, of {report.frontier.tried} that were tried:")
+    rows = [
+        (
+            f"{row['averaging_time']:.6g}",
+            f"{row['learner']['averaging_time']:.6g}",
+            f"{row['lower']:.6g}",
+            f"{row['upper']:.6g}",
+            f"{row['distortion']:.6g}",
+            row["policy"] if len(row["policy"]) <= LONGEST_SHOWN else "(see --json)",
+        )
+        for row in report.frontier_to_list()
+    ]
+    headers = ["tau", "tau, learner", "at least", "at most", "distortion", "policy"]
+    print_table(headers, rows, left=1)
 
 
 def _print_rows(report: el.Theory, rows: list[tuple[str, str]]) -> None:
