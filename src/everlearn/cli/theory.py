@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -47,29 +47,16 @@ def theory(
     from everlearn.theory.summary import optimum_rows, summary_rows
 
     chosen = split(options.parse_settings(settings))
-    for kind in ("agent", "schedule"):
-        if chosen[kind]:
-            raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
-    if only is not None and only != "optimum":
-        raise InputError("--only", only, "give optimum, or leave it out")
-    if only and (policy or horizon or steps or frontier or figure):
-        remedy = "computes nothing else; leave out --policy, --horizon, --steps, --frontier and --figure"
-        raise InputError("--only", only, remedy)
+    _check(chosen, only, bool(policy or horizon or steps or frontier or figure))
     report, asked = el.Theory(task, chosen["task"]), (policy or [], horizon or [], steps or [])
-    unbounded = report.task.network is not None and not any(asked)
+    unbounded = report.task.network is not None and not any((*asked, frontier, figure))
     with Console(stderr=True).status(f"finding what can happen in {escape(task)}"):  # shown on a terminal only
-<<<<<<< HEAD
-        _ = report.pairs
-    if as_json:
-        extra = {"frontier": report.frontier_to_list()} if frontier or figure else {}
-        print_json(report.optimum_to_dict() if only else {**report.to_dict(*asked), **extra})
-=======
         _ = report.optimum if unbounded else report.pairs
     if unbounded:
         _print_unbounded(report, as_json)
     elif as_json:
-        print_json(report.optimum_to_dict() if only else report.to_dict(*asked))
->>>>>>> main
+        extra = {"frontier": report.frontier_to_list()} if frontier or figure else {}
+        print_json(report.optimum_to_dict() if only else {**report.to_dict(*asked), **extra})
     elif only:
         _print_rows(report, optimum_rows(report))
     else:
@@ -84,6 +71,18 @@ def theory(
         from everlearn.figures.saving import save_figure
 
         save_figure(frontier_figure(report), figure)
+
+
+def _check(chosen: dict[str, dict[str, Any]], only: str | None, more: bool) -> None:
+    """Raise if parameters are not those of a task, or ``--only`` is not alone."""
+    for kind in ("agent", "schedule"):
+        if chosen[kind]:
+            raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
+    if only is not None and only != "optimum":
+        raise InputError("--only", only, "give optimum, or leave it out")
+    if only and more:
+        remedy = "computes nothing else; leave out --policy, --horizon, --steps, --frontier and --figure"
+        raise InputError("--only", only, remedy)
 
 
 def _print_frontier(report: el.Theory) -> None:
