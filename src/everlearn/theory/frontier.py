@@ -58,7 +58,7 @@ class Frontier:
     >>> from everlearn.theory.report import Theory
     >>> river = Theory("riverswim").frontier
     >>> [tuple(round(bound, 4) for bound in river.at(tau)) for tau in (0.5, 3.0, 6.0)]
-    [(0.005, 0.2538), (0.2535, 0.3715), (0.4286, 0.4286)]
+    [(0.005, 0.0765), (0.0606, 0.3064), (0.4286, 0.4286)]
 
     """
 
