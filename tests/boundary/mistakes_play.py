@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from everlearn.tasks.names import TASKS
 from tests.boundary.mistake import Mistake
 
 PLAY = "everlearn play --no-open --port 0"
@@ -87,11 +88,8 @@ MISTAKES = [
         files={},
         call=f"{PLAY} riverswin",
         answer=(
-            "task: 'riverswin'; known: access-control, aggregation, alternating, biased-rps, cheese-maze, criss-cross, "
-            "drifting, extended-tiger, garnet, grid-4x4, hallway, input-switch, inventory, kuhn-poker, maintenance, "
-            "maze-1d, maze-4x3, n-model, queueing-network, reentrant-line, riverswim, riverswim-12, seasons, "
-            "service-station, shuttle, six-class, t-maze, tic-tac-toe, tiger (did you mean riverswim?); or name your "
-            "own as module:attribute"
+            f"task: 'riverswin'; known: {', '.join(sorted(TASKS))} (did you mean riverswim?); "
+            "or name your own as module:attribute"
         ),
     ),
     Mistake(
