@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from everlearn.agents.policies import AleatoricPolicy
     from everlearn.agents.registry import AGENTS, SCHEDULES
     from everlearn.agents.schedule import Schedule
+    from everlearn.aleatoric.features import Features
     from everlearn.aleatoric.reward import Reward
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.evaluation import Evaluation, evaluate
@@ -60,6 +61,7 @@ _WHERE = {
     "EverlearnError": "errors",
     "Experience": "protocol",
     "Experiment": "experiments.experiment",
+    "Features": "aleatoric.features",
     "IndexedTask": "tasks.indexed",
     "Live": "durable.live",
     "Model": "environments.model",
@@ -112,6 +114,7 @@ __all__ = [
     "EverlearnError",
     "Experience",
     "Experiment",
+    "Features",
     "IndexedTask",
     "Live",
     "Model",

@@ -442,7 +442,8 @@ def shop(memory, action):
         files=shop(),
         call="everlearn run shop:shop --set task.size=3 --steps 100",
         answer=(
-            "parameter: 'task.size'; the task 'shop' takes task.aleatoric alone; to set others, define it by a function"
+            "parameter: 'task.size'; the task 'shop' takes task.aleatoric and task.features alone; "
+            "to set others, define it by a function"
         ),
     ),
     Mistake(

@@ -23,6 +23,7 @@ AGENTS: dict[str, str] = {
     "gradient": "everlearn.agents.gradient:gradient",
     "curvature": "everlearn.agents.curvature:curvature",
     "learned": "everlearn.agents.learned:learned",
+    "linear": "everlearn.agents.linear:linear",
     "always": "everlearn.agents.always:always",
 }
 

@@ -64,6 +64,9 @@ class Task:
         the parameters with which it was made
     references:
         known average rewards by name, drawn as lines in the plot of a learning curve
+    features:
+        the name of the features of its aleatoric states, for agents that generalise, see
+        :mod:`everlearn.aleatoric.features`
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Task:
     arrays: Arrays | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     references: Mapping[str, float] = field(default_factory=dict)
+    features: str | None = None
     identity: str | None = field(default=None, init=False, repr=False, compare=False)
     """Identifies a task that everlearn made from a name: equal only for equal tasks, None for a changed copy."""
 
@@ -102,6 +106,8 @@ class Task:
         require(isinstance(self.reward, Reward), "reward", self.reward, "give an el.Reward(function, low, high)")
         for name in ("name", "summary", "source"):
             require(isinstance(getattr(self, name), str), name, getattr(self, name), "give a text")
+        named = isinstance(self.features, str | None)
+        require(named, "features", self.features, "give a name, such as pairs, or module:attribute")
         makes = self.environment is None or callable(self.environment)
         require(makes, "environment", self.environment, "give a class, or a function that makes an environment")
 
