@@ -52,9 +52,9 @@ def test_auto_takes_pairs_of_few_factors(states, active):
 
 def test_a_task_declares_its_features():
     agent = el.Agent("access-control", "linear", parameters={"task.features": "factors"})
-    assert agent.knowledge.active.shape == (44, 2)
+    assert agent.knowledge.parts.shape == (44, 2)
     agent = el.Agent("access-control", "linear", parameters={"task.features": "factors", "agent.features": "onehot"})
-    assert agent.knowledge.active.shape == (44, 1)
+    assert agent.knowledge.parts.shape == (44, 1)
 
 
 HOSTILE = {

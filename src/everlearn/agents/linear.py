@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
 from everlearn.agents.growing_horizon import begin, count_visit, scaled_counts, step_size
-from everlearn.agents.perception import action_values, all_values, sight
+from everlearn.agents.perception import action_values, all_values, feature, rows_of, sight
 from everlearn.agents.schedule import Schedule
 from everlearn.agents.tabular import greedy_action, greedy_policy, largest
 from everlearn.aleatoric.features import AUTO
@@ -40,7 +40,9 @@ class LinearValues(NamedTuple):
 
     cells: NDArray[Any]
     """One record per feature, as in :class:`everlearn.agents.growing_horizon.OffsetValues`."""
-    active: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    digits: NDArray[np.int64]
+    segment: int
     step_weight: float
     doubt: float
     rarity: float
@@ -48,22 +50,22 @@ class LinearValues(NamedTuple):
 
 def act(knowledge: LinearValues, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Line 8: sample from the greedy actions."""
-    return greedy_action(action_values(knowledge.cells["value"], knowledge.active, aleatoric_state), 0, stream)
+    values = action_values(knowledge, knowledge.cells["value"], rows_of(knowledge, aleatoric_state))
+    return greedy_action(values, 0, stream)
 
 
 def learn(knowledge: LinearValues, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Lines 10 to 15; the change of the value is divided among the features."""
     weights = knowledge.cells["value"]
-    active = knowledge.active
-    s = experience.aleatoric_state
+    rows = rows_of(knowledge, experience.aleatoric_state)
     a = experience.action
-    number = active.shape[1]
+    number = knowledge.parts.shape[1]
     shares = np.empty(number)
     u = 0.0
     rarest = 0.0  # the sum of 1 / N over features, relative to that of the first
     first = 0.0
     for j in range(number):
-        i = active[s, j]
+        i = feature(knowledge, rows, j)
         u += weights[i, a]
         n = count_visit(knowledge, i, a, now)  # type: ignore[arg-type]  # it has the same records
         first = n if j == 0 else first
@@ -71,47 +73,56 @@ def learn(knowledge: LinearValues, experience: Experience, now: ScheduleValues, 
         rarest += shares[j]
     n = first * (number / rarest)
     alpha = step_size(n, now.horizon, knowledge.step_weight)
-    following = largest(action_values(weights, active, experience.next_aleatoric_state), 0)
-    target = experience.reward - now.drift + now.discount * following
-    target += bonus(knowledge, s, a, n, alpha, target, now)
+    following = rows_of(knowledge, experience.next_aleatoric_state)
+    target = experience.reward - now.drift + now.discount * largest(action_values(knowledge, weights, following), 0)
+    target += bonus(knowledge, rows, a, n, alpha, target, now)
     value = min((1.0 - alpha) * u + alpha * target, now.ceiling)
     for j in range(number):
-        i = active[s, j]
+        i = feature(knowledge, rows, j)
         share = shares[j] / rarest
         weights[i, a] = (weights[i, a] - share * u) + share * value  # exactly the value if there is one feature
 
 
-def bonus(knowledge: LinearValues, s: int, a: int, n: float, alpha: float, target: float, now: ScheduleValues) -> float:
+def bonus(
+    knowledge: LinearValues,
+    rows: NDArray[np.int64],
+    a: int,
+    n: float,
+    alpha: float,
+    target: float,
+    now: ScheduleValues,
+) -> float:
     """Return the bonus of Line 14; if optimism follows the variance, the deviation is the mean over the features."""
     mean = knowledge.cells["mean"]
     variance = knowledge.cells["variance"]
     if mean.shape[1] == 0:
         return now.optimism / math.sqrt(n)
-    deviation = 0.0
-    for j in range(knowledge.active.shape[1]):
-        i = knowledge.active[s, j]
+    deviation: float = 0.0
+    for j in range(knowledge.parts.shape[1]):
+        i = feature(knowledge, rows, j)
         error = target - mean[i, a]
         mean[i, a] += alpha * error
         variance[i, a] = (1.0 - alpha) * (variance[i, a] + alpha * error * error)
         deviation += math.sqrt(variance[i, a])
-    deviation /= knowledge.active.shape[1]
-    return float(now.optimism) * ((knowledge.doubt + deviation) / math.sqrt(n) + knowledge.rarity * now.horizon / n)
+    deviation /= knowledge.parts.shape[1]
+    chance: float = (knowledge.doubt + deviation) / math.sqrt(n) + knowledge.rarity * now.horizon / n
+    return now.optimism * chance
 
 
 def policy(knowledge: LinearValues) -> Table:
     """Return the greedy policy."""
-    return greedy_policy(all_values(knowledge.cells["value"], knowledge.active))
+    return greedy_policy(all_values(knowledge, knowledge.cells["value"]))
 
 
 def inspect(knowledge: LinearValues, now: ScheduleValues) -> dict[str, Table]:
     """Return Q and N of every state at the end of step ``now.t``; N is the harmonic mean over the features."""
-    cells, active = knowledge.cells, knowledge.active
+    cells = knowledge.cells
     counts = cells["count"].copy()
     if cells["stamp"].size:
         counts = scaled_counts(counts, cells["stamp"], now.scale, now.exponent)
     with np.errstate(divide="ignore"):
-        n = active.shape[1] / all_values(1.0 / counts, active)
-    return {"Q": all_values(cells["value"], active) + (now.horizon - now.ceiling), "N": n}
+        n = knowledge.parts.shape[1] / all_values(knowledge, 1.0 / counts)
+    return {"Q": all_values(knowledge, cells["value"]) + (now.horizon - now.ceiling), "N": n}
 
 
 def linear(*, schedule: Schedule, features: str = AUTO) -> Design:
@@ -131,6 +142,6 @@ def linear(*, schedule: Schedule, features: str = AUTO) -> Design:
     def build(indexed: IndexedTask) -> LinearValues:
         seen = sight(features, indexed)
         cells = begin(schedule, seen.size, indexed.actions).cells
-        return LinearValues(cells, seen.active, schedule.step_weight, schedule.doubt or 0.0, schedule.rarity)
+        return LinearValues(cells, *seen[:3], schedule.step_weight, schedule.doubt or 0.0, schedule.rarity)
 
     return Design(build, act, learn, policy, schedule, inspect, unit=schedule.unit, name="linear")

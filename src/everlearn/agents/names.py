@@ -24,6 +24,8 @@ AGENTS: dict[str, str] = {
     "curvature": "everlearn.agents.curvature:curvature",
     "learned": "everlearn.agents.learned:learned",
     "linear": "everlearn.agents.linear:linear",
+    "differential-sarsa": "everlearn.agents.differential_sarsa:differential_sarsa",
+    "q-lambda": "everlearn.agents.q_lambda:q_lambda",
     "always": "everlearn.agents.always:always",
 }
 
