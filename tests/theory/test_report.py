@@ -77,7 +77,10 @@ def test_it_is_json_with_the_promised_keys(station):
     assert set(document["best_aleatoric"]) >= {"average_reward", "policy", "averaging_time", "randomised"}
     assert set(document["policies"]["slow"]) == {"average_reward", "averaging_time"}
     assert set(document["bounds"]["1000"]) == LABELS
-    assert set(document["bounds"]["1000"]["theorem:main"]) == {"value", "terms"}
+    main = document["bounds"]["1000"]["theorem:main"]
+    assert list(main) == ["value", "terms", "name", "status", "why", "repaired"]
+    assert set(main["repaired"]) == {"value", "terms", "status"}
+    assert main["status"] == main["repaired"]["status"] == "not applicable"
 
 
 @pytest.mark.parametrize("seed", range(3))
