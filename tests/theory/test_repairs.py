@@ -108,7 +108,7 @@ def test_statuses_say_what_is_proved():
 
 def test_a_longer_wait_can_buy_less_distortion():
     """On a clock that pays 1 and 0 in turn, Delta-bar is 1 at 1 and 0.5025 at 100 (E10)."""
-    from everlearn.paper.claims.bounds import turns
+    from everlearn.paper.claims.worlds import turns
 
     theory = el.Theory(turns())
     short, long = theory.repairs(1e16)["theorem:main"], theory.repairs(1e16, 100.0)["theorem:main"]

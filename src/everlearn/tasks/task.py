@@ -15,6 +15,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.blame import blame
 from everlearn.environments.model import Model, ModelEnvironment
+from everlearn.environments.network import Network
 from everlearn.environments.pure import as_number, check_environment, check_shared
 from everlearn.errors import InputError, ObservationError, TaskError, require
 from everlearn.labels import check_labels, counted
@@ -67,6 +68,8 @@ class Task:
     features:
         the name of the features of its aleatoric states, for agents that generalise, see
         :mod:`everlearn.aleatoric.features`
+    network:
+        the network of queues that it is, if it is one; there are then infinitely many memories
 
     Examples
     --------
@@ -89,6 +92,7 @@ class Task:
     arrays: Arrays | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     references: Mapping[str, float] = field(default_factory=dict)
+    network: Network | None = None
     features: str | None = None
     identity: str | None = field(default=None, init=False, repr=False, compare=False)
     """Identifies a task that everlearn made from a name: equal only for equal tasks, None for a changed copy."""

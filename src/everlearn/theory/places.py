@@ -21,7 +21,7 @@ PLACES = {
     "theorem:average-reward-any-policy": "Theorem 13 (Appendix C.4)",
     "lemma:doubling-trick": "Lemma 14 (Appendix C.6)",
     "lemma:q-init-condition": "Lemma 15 (Appendix C.6)",
-    "theorem:alternating": "Theorem 16 (Appendix D)",
+    "Appendix D, first theorem": "Theorem 16 (Appendix D)",
     "theorem:adp-fail": "Theorem 17 (Appendix D)",
     "fig:agent-comparison": "Figure 5 (Section 1.4.5)",
     "fig:better-schedules": "Figure 6 (Section 4.3)",
@@ -33,7 +33,7 @@ PLACES = {
     "eq:appendix-13": "Q of the greedy action is V (Appendix C.3)",
     "eq:appendix-18": "each time is chosen once (Appendix C.3, proof of Lemma 12)",
 }
-"""The place of each label.  The first theorem of Appendix D has no label in the source; it is given one here."""
+"""The place of each label.  The first theorem of Appendix D has none in the source, and is named by its section."""
 
 
 def place_of(label: str) -> str:

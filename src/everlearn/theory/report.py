@@ -26,6 +26,7 @@ from everlearn.theory.chains import Chain
 from everlearn.theory.constrained import Constrained, Measure, constrained
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
 from everlearn.theory.known import MOST_SEARCHED
+from everlearn.theory.network import NetworkOptimum, network_optimum
 from everlearn.theory.optimum import Optimum, diameter, gaps, optimum
 from everlearn.theory.pairs import Pairs, tabulate
 from everlearn.theory.repairs import Repair
@@ -125,13 +126,15 @@ class Theory:
         return optimum(self.pairs)
 
     @cached_property
-    def optimum(self) -> Optimum | Bracket:
+    def optimum(self) -> Optimum | Bracket | NetworkOptimum:
         """The optimum over all policies, lambda_*, with certified bounds and a policy that attains the lower bound.
 
         If the memory is hidden, only policies that depend on observations and actions count, and only bounds are known.
         If the two bounds differ, they may be narrower than those in ``Result.references``, for which the computation
-        stops earlier.
+        stops earlier.  For a network of queues the bounds come from a default grid; ``network_optimum`` takes others.
         """
+        if self.task.network is not None:
+            return network_optimum(self.task.network)
         if not self.task.hidden:
             return self.clairvoyant
         found = bracket(self.task, self._max_pairs)
@@ -144,12 +147,13 @@ class Theory:
     def optimal_average_reward(self) -> float:
         """The optimal average reward over all policies, lambda_*.
 
-        Raises :class:`everlearn.errors.InputError` if the memory is hidden and the bounds of the optimum have not met;
-        use :attr:`optimal_bounds` then.
+        Raises :class:`everlearn.errors.InputError` if only bounds are known, because the memory is hidden or queues are
+        unbounded; use :attr:`optimal_bounds` then.
         """
         best = self.optimum
-        if isinstance(best, Bracket) and not best.certified:
-            remedy = f"is known to lie {written_optimum(best)}, since the memory is hidden; read optimal_bounds"
+        if isinstance(best, Bracket | NetworkOptimum) and not best.certified:
+            cause = "the memory is hidden" if self.task.hidden else "the grid is too small"
+            remedy = f"is known to lie {written_optimum(best)}, since {cause}; read optimal_bounds"
             raise InputError("optimal_average_reward", self.task.name, remedy)
         return best.average_reward
 
@@ -334,6 +338,9 @@ class Theory:
         If the memory is hidden, ``optimal_average_reward`` in it is a mapping with ``lower`` and ``upper``.
         """
         best = self.optimum
+        if isinstance(best, NetworkOptimum):
+            ends = {"lower": best.lower, "upper": best.upper}
+            return {"task": self.task.name, "grid": list(best.values.shape), "optimal_average_reward": ends}
         size = {"task": self.task.name, "memory_states": self.pairs.memories, "pairs": self.pairs.size}
         if not isinstance(best, Bracket):
             tau = self.optimal_averaging_time
@@ -361,9 +368,9 @@ class Theory:
         }
 
 
-def written_optimum(best: Optimum | Bracket) -> str:
+def written_optimum(best: Optimum | Bracket | NetworkOptimum) -> str:
     """Return an optimum as text: a number, or its bounds if they have not met."""
-    if isinstance(best, Bracket) and not best.certified:
+    if isinstance(best, Bracket | NetworkOptimum) and not best.certified:
         return f"from {best.lower:.6g} to {best.upper:.6g}"
     return f"{best.average_reward:.6g}"
 

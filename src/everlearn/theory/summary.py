@@ -9,6 +9,7 @@ from everlearn.labels import counted
 from everlearn.theory.aleatoric import attained
 from everlearn.theory.beliefs import Bracket
 from everlearn.theory.ledger import RAW
+from everlearn.theory.network import NetworkOptimum
 from everlearn.theory.repairs import OUTSIDE
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 def optimum_rows(theory: Theory) -> list[tuple[str, str]]:
     """Return the optimum over all policies and the span of its bias, or its bounds if the memory is hidden."""
     best = theory.optimum
+    if isinstance(best, NetworkOptimum):
+        grid = " x ".join(f"{size:,}" for size in best.values.shape)
+        return [
+            (f"{best.lower:.7g}", "optimum over all policies, at least: a known policy earns it"),
+            (f"{best.upper:.7g}", f"optimum over all policies, at most: certified, from a grid of {grid} points"),
+        ]
     if isinstance(best, Bracket):
         return [
             (f"{best.lower:.10g}", f"optimum over all policies, at least: {_who(best)}"),
