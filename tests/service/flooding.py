@@ -119,6 +119,7 @@ def _read(file: io.BufferedReader) -> Answer:
 
 def flood(service: Service, count: int, seed: int) -> Counter[int]:
     """Send so many requests of any kind; return how many had which status."""
+    service.call("DELETE", "/v1/agents/x?confirm=x")
     lanes = [_lane(service, f"pump{number}", f"{seed} {number}") for number in range(CONNECTIONS)]
     with ThreadPoolExecutor(CONNECTIONS) as threads:
         return sum(threads.map(lambda lane: lane.flood(count // CONNECTIONS), lanes), Counter())
