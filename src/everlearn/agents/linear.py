@@ -144,4 +144,4 @@ def linear(*, schedule: Schedule, features: str = AUTO) -> Design:
         cells = begin(schedule, seen.size, indexed.actions).cells
         return LinearValues(cells, *seen[:3], schedule.step_weight, schedule.doubt or 0.0, schedule.rarity)
 
-    return Design(build, act, learn, policy, schedule, inspect, unit=schedule.unit, name="linear")
+    return Design(build, act, learn, policy, schedule, inspect, unit=schedule.unit, features=True, name="linear")

@@ -27,6 +27,7 @@ AGENTS: dict[str, str] = {
     "linear": "everlearn.agents.linear:linear",
     "differential-sarsa": "everlearn.agents.differential_sarsa:differential_sarsa",
     "q-lambda": "everlearn.agents.q_lambda:q_lambda",
+    "network": "everlearn.agents.network:network",
     "always": "everlearn.agents.always:always",
 }
 

@@ -8,6 +8,7 @@ over the coordinates, modulo the size of the feature's segment.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -15,7 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.aleatoric.features import AUTO, fixed, make_features
-from everlearn.protocol import Table
+from everlearn.aleatoric.tiling import Columns, network_inputs, tile_coding
+from everlearn.errors import InputError
+from everlearn.grids import Grid
+from everlearn.protocol import Label, Table
 from everlearn.tasks.indexed import IndexedTask
 
 _SIGHTS: WeakKeyDictionary[IndexedTask, dict[Any, Sight]] = WeakKeyDictionary()
@@ -40,9 +44,28 @@ def sight(features: object, indexed: IndexedTask) -> Sight:
     seen = _SIGHTS.setdefault(indexed, {})
     chosen = indexed.task.features if features == AUTO and indexed.task.features is not None else features
     if chosen not in seen:
-        made = make_features(chosen, indexed.task.states)
-        seen[chosen] = Sight(made.table(indexed.task.states), fixed(np.zeros(0, dtype=np.int64)), 0, made.size)
+        seen[chosen] = _sight(chosen, indexed.task.states)
     return seen[chosen]
+
+
+def inputs(features: object, indexed: IndexedTask) -> tuple[Sight, Table]:
+    """Return what a network sees of a state, and the amount of each input; no amounts if all are 1."""
+    states = indexed.task.states
+    if isinstance(states, Grid) and features == AUTO:
+        columns = network_inputs(states)
+        return _columns(columns), columns.amounts
+    return sight(features, indexed), fixed(np.zeros(0))
+
+
+def _sight(chosen: object, states: Sequence[Label]) -> Sight:
+    if isinstance(states, Grid):
+        return _columns(tile_coding(chosen, states))
+    made = make_features(chosen, states)
+    return Sight(made.table(states), fixed(np.zeros(0, dtype=np.int64)), 0, made.size)
+
+
+def _columns(columns: Columns) -> Sight:
+    return Sight(columns.parts, columns.digits, columns.segment, columns.parts.shape[1] * columns.segment)
 
 
 def rows_of(knowledge: Any, s: int) -> NDArray[np.int64]:
@@ -80,6 +103,8 @@ def action_values(knowledge: Any, weights: Table, rows: NDArray[np.int64]) -> Ta
 
 def all_values(knowledge: Any, weights: Table) -> Table:
     """Return the values of all actions in all states, each summed in the order of :func:`action_values`."""
+    if len(knowledge.digits) > 0:
+        raise InputError("states", len(knowledge.parts), "are points of a grid, too many for a table")
     values = np.zeros((len(knowledge.parts), weights.shape[1]))
     for column in knowledge.parts.T:
         values += weights[column]

@@ -145,4 +145,6 @@ def traced_design(
         weights = np.zeros((seen.size, indexed.actions))
         return Traced(weights, np.zeros(1), past, *seen[:3], discount, decay, step_size, eta, bound, epsilon)
 
-    return Design(build, act, learn, policy, inspect=inspect, remember=remember, memory="past", name=name)
+    return Design(
+        build, act, learn, policy, inspect=inspect, remember=remember, memory="past", features=True, name=name
+    )

@@ -148,6 +148,11 @@ class Task:
         )
         return f"{type(self).__name__}({self.name!r}: {counts}, {world})"
 
+    @property
+    def fine(self) -> Task:
+        """The same task as an agent sees it that generalises over states; most tasks look the same to all agents."""
+        return self
+
     @cached_property
     def scaled(self) -> Task:
         """The same task, not raw: the agent learns from rewards scaled to [0, 1]."""
