@@ -121,7 +121,7 @@ def _describe(impurity: Impurity, remedy: str | None = None) -> str:
 def build_knowledge(design: Design, indexed: IndexedTask) -> Knowledge:
     """Return the initial knowledge of a design; that of a user's own design is checked and not shared."""
     if isinstance(indexed.task.states, Grid) and not design.features:
-        remedy = "needs a table; give an agent with features, such as linear, or task.low and task.high"
+        remedy = "needs a table; give an agent with features, such as linear, or task.discretiser=quantile"
         raise InputError("agent", design.name, remedy)
     return Guard(design, indexed).build() if design.own else design.build(indexed)
 
