@@ -492,8 +492,8 @@ def shop(memory, action):
         files={},
         call="everlearn run gymnasium:Pendulum-v1 --set task.action_levels=1 --steps 100",
         answer=(
-            "task.action_levels: 1; give a number of levels per coordinate from 2, for at most 1,000 actions of bounded "
-            "coordinates"
+            "task.action_levels: 1; give a number of levels per coordinate from 2, for at most 1,000 actions of "
+            "bounded coordinates"
         ),
     ),
     Mistake(
