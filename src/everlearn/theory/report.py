@@ -340,7 +340,7 @@ class Theory:
         best = self.optimum
         if isinstance(best, NetworkOptimum):
             ends = {"lower": best.lower, "upper": best.upper}
-            return {"task": self.task.name, "grid": list(best.values.shape), "optimal_average_reward": ends}
+            return {"task": self.task.name, "jobs": best.values.shape[0] - 1, "optimal_average_reward": ends}
         size = {"task": self.task.name, "memory_states": self.pairs.memories, "pairs": self.pairs.size}
         if not isinstance(best, Bracket):
             tau = self.optimal_averaging_time
