@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from everlearn.agents.agent import Agent
 from everlearn.agents.growing_horizon import VANISHED
 from everlearn.agents.knowledge import copied
-from everlearn.agents.learned import FEATURE, VALUE, Tree, leaf
+from everlearn.agents.tree import FEATURE, VALUE, Tree, leaf
 from everlearn.agents.past import AGES, Sizes, update
 from everlearn.agents.tabular import greedy_policy
 from everlearn.aleatoric.state import AleatoricState
