@@ -44,7 +44,21 @@ from everlearn.agents.past import sizes_of, update
 from everlearn.agents.schedule import Schedule
 from everlearn.agents.splits import make_room, split
 from everlearn.agents.tabular import largest
-from everlearn.agents.tree import FEATURE, FREE, LEAF, NUMBER, SPAN, VISITS, Tree, leaf, rows_of, visits
+from everlearn.agents.tree import (
+    FEATURE,
+    FREE,
+    ERRORS,
+    LEAF,
+    NUMBER,
+    SQUARES,
+    SPAN,
+    VISITS,
+    Tree,
+    leaf,
+    rows_of,
+    visits,
+    set_visits,
+)
 from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.randomness import choose, uniform
@@ -134,7 +148,17 @@ def review(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> None:
     if feature >= 0 and make_room(knowledge, s, gain, now):
         split(knowledge, s, feature, value, now)
     else:
+        if knowledge.stale > 0.0 and biased(knowledge, s, a, now):
+            set_visits(knowledge, s, a, min(visits(knowledge, s, a, now), knowledge.stale), now)
         forget(knowledge, s, a, 2.0 * knowledge.totals[s, a, SPAN], now)
+
+
+def biased(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
+    """Return whether the mean error differs from 0 by more than chance: the value is out of date."""
+    n = knowledge.totals[s, a, NUMBER]
+    mean = knowledge.totals[s, a, ERRORS] / n
+    variance = max(knowledge.totals[s, a, SQUARES] / n - mean * mean, 1e-12)
+    return bool(mean * mean * n > variance * (knowledge.threshold + 2.0 * math.log(float(now.t))))
 
 
 def leaves(knowledge: Tree) -> NDArray[np.int64]:
@@ -180,10 +204,11 @@ def learned(
     nodes: int = 256,
     lags: int = 3,
     changes: int = 3,
-    threshold: float = 20.0,
+    threshold: float = 0.0,
     effect: float = 0.02,
     window: float = 40.0,
     curiosity: float = 0.5,
+    stale: float = 100.0,
 ) -> Design:
     """Learn what to remember of the past with decision trees; each leaf is a state of growing-horizon.
 
@@ -239,7 +264,7 @@ def learned(
             past,
             past.copy(),
             np.stack([np.cumsum(widths) - widths, widths], axis=1).astype(np.int64),
-            np.zeros((rows, actions, int(widths.sum()), 3)),
+            np.zeros((rows, actions, int(widths.sum()), 4)),
             totals,
             indexed.states,
             sizes,
@@ -247,6 +272,7 @@ def learned(
             float(effect),
             float(window),
             float(curiosity),
+            float(stale),
             *numbers,
         )
 
