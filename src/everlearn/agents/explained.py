@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from everlearn.agents.tree import FEATURE, NO, VALUE, VISITS, YES, Tree
-from everlearn.agents.past import AGES, MOST_LEAD, Sizes, pair_of
+from everlearn.agents.past import AGES, MOST_LEAD, Sizes
 from everlearn.labels import counted
 from everlearn.tasks.task import Task
 
@@ -60,21 +60,14 @@ def question(sizes: Sizes, feature: int, value: int, task: Task) -> str:
         before = "the last" if number == 1 else f"the {_ordinal(number)} last"
         return f"{before} action was {task.actions[value]!r}"
     if kind == "clock":
+        labels, verb = (*task.observations, *task.actions), "seen" if number < sizes.observations else "done"
         steps = AGES[value - 1]
-        return f"{_event(sizes, number, task, 'last ')} at least {steps} step{'s' if steps > 1 else ''} ago"
-    if kind == "order":
-        one, other = (_event(sizes, label, task) for label in pair_of(number))
-        return f"{one} more recently than {other}"
+        return f"{labels[number]!r} was last {verb} at least {steps} step{'s' if steps > 1 else ''} ago"
     reset, observation = divmod(number, sizes.observations)
     label, lead = repr(task.observations[observation]), value - MOST_LEAD
     how = f"leads by at least {lead}" if lead > 0 else "is not behind" if lead == 0 else f"is at most {-lead} behind"
     since = f"{task.observations[reset - 1]!r}" if reset else "another action was taken"
     return f"{label} {how} since {since}"
-
-
-def _event(sizes: Sizes, label: int, task: Task, when: str = "") -> str:
-    labels, verb = (*task.observations, *task.actions), "seen" if label < sizes.observations else "done"
-    return f"{labels[label]!r} was {when}{verb}"
 
 
 def _ordinal(number: int) -> str:

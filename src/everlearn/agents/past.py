@@ -1,6 +1,6 @@
 """What the agent ``learned`` keeps of the past, in bounded memory: the features about which its tree asks questions.
 
-A feature is a small whole number.  There are six kinds, in this order:
+A feature is a small whole number.  There are five kinds, in this order:
 
 ==============  ==========================================================  ==================================
 kind            its value                                                   a question about it
@@ -13,23 +13,19 @@ clocks          for each label, how long ago it was last seen or done       at l
 leads           for each observation, how much more often it was seen       at least n?
                 than every other since the last change of action, or
                 after an observation was last made
-orders          for each two labels, which was seen or done last            was it the first of them?
 ==============  ==========================================================  ==================================
 
 Changes detect a cue that was seen long ago; clocks detect wear and rhythm; leads approximate the belief of an agent
-that collects evidence, until an event makes it worthless; orders are switches that one event turns on and another
-off, however long ago.  A task with more than ``MOST_TIMED`` labels has no clocks, leads and orders, and one with more than
-``MOST_LEADS`` leads has fewer of them, so that a step takes a bounded time.  Before the first step, observations,
-actions and changes have the first label of the task, clocks are at their maximum, leads are 0, and of two labels the
-first one of the task counts as the last one that was seen.
+that collects evidence, until an event makes it worthless.  A task with more than ``MOST_TIMED`` labels has no clocks and
+no leads, and one with more than ``MOST_LEADS`` leads has fewer of them, so that a step takes a bounded time.  Before the
+first step, observations, actions and changes have the first label of the task, clocks are at their maximum, and leads
+are 0.
 
-A step updates one number per feature other than orders, and the rank of each label by how recent it is.  From these
-:func:`value_of` computes the value of a feature only when it is asked for.
+A step updates one number per feature, from which :func:`value_of` computes the value only when it is asked for.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +34,7 @@ from numpy.typing import NDArray
 from everlearn.tasks.indexed import IndexedTask
 
 MOST_TIMED = 16
-"""The most labels, observations and actions together, that have clocks, leads and orders."""
+"""The most labels, observations and actions together, that have clocks and leads."""
 
 MOST_LEADS = 48
 """The most leads."""
@@ -88,7 +84,6 @@ class Sizes(NamedTuple):
             *(("change", number) for number in range(1, self.changes + 1)),
             *(("clock", label) for label in range(self.timed)),
             *(("lead", count) for count in range(self.resets * self.observations)),
-            *(("order", pair) for pair in range(self.timed * (self.timed - 1) // 2)),
         ]
 
     @property
@@ -96,22 +91,16 @@ class Sizes(NamedTuple):
         """Return how many values each feature has."""
         lead = 2 * MOST_LEAD + 1
         labels = {"observation": self.observations, "action": self.actions, "change": self.observations}
-        return [{**labels, "clock": len(AGES) + 1, "lead": lead, "order": 2}[kind] for kind, _ in self.kinds]
+        return [{**labels, "clock": len(AGES) + 1, "lead": lead}[kind] for kind, _ in self.kinds]
 
     @property
     def ordered(self) -> int:
         """Return the first feature whose questions are "at least"; the questions of those before it are "is it"."""
         return 2 * self.lags + 1 + self.changes
 
-    @property
-    def ranks(self) -> int:
-        """Return the place in the past of the ranks of labels."""
-        return self.ordered + self.timed + self.resets * self.observations
-
     def begin(self) -> NDArray[np.int64]:
-        """Return the past before the first step: one number per feature other than orders, then the ranks."""
-        past = np.zeros(self.ranks + self.timed, dtype=np.int64)
-        past[self.ranks :] = np.arange(self.timed)
+        """Return the past before the first step: one number per feature."""
+        past = np.zeros(len(self.kinds), dtype=np.int64)
         past[self.ordered : self.ordered + self.timed] = AGES[-1]
         return past
 
@@ -132,22 +121,12 @@ def value_of(past: NDArray[np.int64], sizes: Sizes, feature: int) -> int:
     if feature < first + sizes.timed:
         return LEVELS[past[feature]]  # type: ignore[no-any-return]
     labels = sizes.observations
-    ranks = first + sizes.timed + sizes.resets * labels
-    if feature >= ranks:
-        one, other = pair_of(feature - ranks)
-        return 1 if past[ranks + one] < past[ranks + other] else 0
     start = feature - (feature - first - sizes.timed) % labels
     most = 0
     for place in range(start, start + labels):
         if place != feature:
             most = max(most, past[place])
     return min(max(past[feature] - most, -MOST_LEAD), MOST_LEAD) + MOST_LEAD
-
-
-def pair_of(pair: int) -> tuple[int, int]:
-    """Return the two labels of a pair, the lower one first: (0, 1), (0, 2), (1, 2), (0, 3), ..."""
-    other = int((1.0 + math.sqrt(1.0 + 8.0 * pair)) / 2.0)
-    return pair - other * (other - 1) // 2, other
 
 
 def update(past: NDArray[np.int64], sizes: Sizes, action: int, observation: int) -> None:
@@ -164,9 +143,6 @@ def update(past: NDArray[np.int64], sizes: Sizes, action: int, observation: int)
     if sizes.timed > 0:
         past[clocks + observation] = 0
         past[clocks + labels + action] = 0
-        ranks = clocks + sizes.timed + sizes.resets * labels
-        to_front(past, ranks, sizes.timed, labels + action)
-        to_front(past, ranks, sizes.timed, observation)
     counts = clocks + sizes.timed
     for reset in range(sizes.resets):
         if reset == observation + 1 or (reset == 0 and not again):
@@ -182,14 +158,6 @@ def shift(past: NDArray[np.int64], place: int, length: int, newest: int) -> None
     for i in range(place + length - 1, place, -1):
         past[i] = past[i - 1]
     past[place] = newest
-
-
-def to_front(past: NDArray[np.int64], place: int, labels: int, label: int) -> None:
-    """Let a label be the most recent one; the order of the others stays."""
-    rank = past[place + label]
-    for i in range(place, place + labels):
-        past[i] += past[i] < rank
-    past[place + label] = 0
 
 
 def count(past: NDArray[np.int64], place: int, labels: int, observation: int) -> None:
