@@ -14,6 +14,8 @@ WIDEST = 24
 PRIOR = 10.0
 """The weight of the variance of all errors in that of the errors for an answer."""
 
+LEAST_VARIANCE = 1e-12
+
 FEWEST = 20.0
 """The fewest errors on either side of a question."""
 
@@ -58,7 +60,7 @@ def best_question(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> tuple
     n = knowledge.totals[s, a, NUMBER]
     total = knowledge.totals[s, a, ERRORS]
     squares = knowledge.totals[s, a, SQUARES]
-    prior = PRIOR * max(squares / n - (total / n) * (total / n), 1e-12)
+    prior = PRIOR * max(squares / n - (total / n) * (total / n), LEAST_VARIANCE)
     best = knowledge.threshold + 2.0 * math.log(float(now.t))
     feature, value, gain = -1, 0, 0.0
     for f in range(len(knowledge.slots)):
@@ -86,6 +88,14 @@ def best_question(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> tuple
 def spread_of(n: float, total: float, squares: float, prior: float) -> float:
     """Return the variance of a mean error, from the number of errors, their sum and that of their squares."""
     return (max(squares - total * total / n, 0.0) + prior) / (n + PRIOR) / n
+
+
+def is_outdated(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
+    """Return whether the mean error of a leaf and an action differs from 0 by more than chance."""
+    n = knowledge.totals[s, a, NUMBER]
+    mean = knowledge.totals[s, a, ERRORS] / n
+    variance = max(knowledge.totals[s, a, SQUARES] / n - mean * mean, LEAST_VARIANCE)
+    return bool(mean * mean * n > variance * (knowledge.threshold + 2.0 * math.log(float(now.t))))
 
 
 def forget(knowledge: Tree, s: int, a: int, span: float, now: ScheduleValues) -> None:

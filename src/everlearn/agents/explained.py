@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from everlearn.agents.tree import FEATURE, NO, VALUE, VISITS, YES, Tree
 from everlearn.agents.past import AGES, MOST_LEAD, Sizes
+from everlearn.agents.tree import FEATURE, NO, VALUE, VISITS, YES, Tree
 from everlearn.labels import counted
 from everlearn.tasks.task import Task
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from everlearn.agents.agent import Agent
 from everlearn.agents.growing_horizon import VANISHED
 from everlearn.agents.knowledge import copied
-from everlearn.agents.tree import FEATURE, VALUE, Tree, leaf
 from everlearn.agents.past import AGES, Sizes, update
 from everlearn.agents.tabular import greedy_policy
+from everlearn.agents.tree import FEATURE, VALUE, Tree, leaf
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.errors import InputError, require
 from everlearn.protocol import Label, Table

@@ -38,26 +38,24 @@ from numpy.typing import NDArray
 from everlearn.agents import growing_horizon
 from everlearn.agents.checks import MOST_ENTRIES, check_at_least
 from everlearn.agents.design import Design
-from everlearn.agents.evidence import FEWEST, WIDEST, best_question, forget, notice
+from everlearn.agents.evidence import FEWEST, WIDEST, best_question, forget, is_outdated, notice
 from everlearn.agents.growing_horizon import OffsetValues
 from everlearn.agents.past import sizes_of, update
 from everlearn.agents.schedule import Schedule
-from everlearn.agents.splits import make_room, split
+from everlearn.agents.splits import CONFIDENCE, make_room, split
 from everlearn.agents.tabular import largest
 from everlearn.agents.tree import (
     FEATURE,
     FREE,
-    ERRORS,
     LEAF,
     NUMBER,
-    SQUARES,
     SPAN,
     VISITS,
     Tree,
     leaf,
     rows_of,
-    visits,
     set_visits,
+    visits,
 )
 from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
@@ -65,20 +63,26 @@ from everlearn.randomness import choose, uniform
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
-OFTEN = 1280.0
-"""All errors are noticed for reviews of up to this many, and a share for longer ones."""
+OFTEN = 320.0
+"""All errors of a greedy action are noticed for reviews of up to this many, and a share of them for longer ones."""
 
-RAREST = 0.1
+RAREST = 0.05
 """The least share of errors that are noticed."""
 
 BURN = 10.0
 """The number of visits to a leaf and action before its errors are noticed."""
 
+MOST_CURIOUS = 0.1
+"""The greatest probability of a try."""
+
+GOLDEN = 0.6180339887498949
+"""Its multiples, modulo 1, are spread evenly: they choose which errors to notice, without a rhythm."""
+
 
 def act(knowledge: Tree, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
-    """Act as the growing-horizon agent does, in the leaf."""
+    """Act as the growing-horizon agent does, in the leaf; rarely try any action, once."""
     node = leaf(knowledge, aleatoric_state)
-    if uniform(stream) < curious(knowledge, node):
+    if knowledge.curiosity > 0.0 and uniform(stream) < curious(knowledge, node):
         action = choose(stream, knowledge.totals.shape[1])
         if knowledge.cells["value"][node, action] > -math.inf:
             return action
@@ -86,18 +90,8 @@ def act(knowledge: Tree, aleatoric_state: int, now: ScheduleValues, stream: Any)
 
 
 def curious(knowledge: Tree, s: int) -> float:
-    """Return the probability with which an action is tried in a leaf."""
-    return min(knowledge.curiosity / math.sqrt(float(knowledge.nodes[s, VISITS] + 1)), 0.1)
-
-
-def chosen_by_curiosity(knowledge: Tree, s: int, a: int) -> bool:
-    held = knowledge.cells["held"]
-    left = knowledge.cells["left"]
-    if left.shape[1] == 0:
-        return False
-    if left[s, 0] >= 1.0:
-        return bool(held[s, 0] != a)
-    return bool(knowledge.cells["value"][s, a] < largest(knowledge.cells["value"], s))
+    """Return the probability of a try: it falls with the square root of the visits to the leaf."""
+    return min(knowledge.curiosity / math.sqrt(float(knowledge.nodes[s, VISITS] + 1)), MOST_CURIOUS)
 
 
 def remember(knowledge: Tree, experience: Experience) -> None:
@@ -110,25 +104,16 @@ def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: 
     s = leaf(knowledge, experience.aleatoric_state)
     a = experience.action
     u = knowledge.cells["value"]
-    settled = visits(knowledge, s, a, now) >= BURN
     expected = u[s, a]
-    noticing = settled and due(knowledge, s, a, now)
+    noticing = visits(knowledge, s, a, now) >= BURN and due(knowledge, s, a, now)
     if noticing:
-        for f in range(len(knowledge.before)):
-            knowledge.before[f] = knowledge.past[f]
+        for place in range(len(knowledge.past)):
+            knowledge.before[place] = knowledge.past[place]
     remember(knowledge, experience)
     following = leaf(knowledge, experience.next_aleatoric_state)
     target = experience.reward - now.drift + now.discount * largest(u, following)
     error = min(target, now.ceiling) - expected
-    step = Experience(s, a, experience.observation, experience.reward, following)
-    tried = chosen_by_curiosity(knowledge, s, a)
-    held, left = knowledge.cells["held"], knowledge.cells["left"]
-    if tried:
-        h, l = held[s, 0], left[s, 0]
-        growing_horizon.learn(rows_of(knowledge), step, now, stream)
-        held[s, 0], left[s, 0] = h, l
-    else:
-        growing_horizon.learn(rows_of(knowledge), step, now, stream)
+    learn_in_leaf(knowledge, Experience(s, a, experience.observation, experience.reward, following), now, stream)
     knowledge.nodes[s, VISITS] += 1
     if noticing:
         notice(knowledge, s, a, error)
@@ -137,28 +122,47 @@ def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: 
 
 
 def due(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
-    """Return whether to notice this error: all of them at first, and a sample in a leaf that was reviewed in vain."""
-    share = OFTEN / knowledge.totals[s, a, SPAN]
-    return share >= 1.0 or (now.t * 0.6180339887498949) % 1.0 < max(share, RAREST)
+    """Return whether to notice an error: always if the action is not the greedy one, else less often after reviews."""
+    u = knowledge.cells["value"]
+    share = max(OFTEN / knowledge.totals[s, a, SPAN], RAREST)
+    return bool(share >= 1.0 or (now.t * GOLDEN) % 1.0 < share or u[s, a] < largest(u, s))
+
+
+def learn_in_leaf(knowledge: Tree, step: Experience, now: ScheduleValues, stream: Any) -> None:
+    """Learn as the growing-horizon agent does, but let a try neither be held nor end the hold of another action."""
+    s = step.aleatoric_state
+    held = knowledge.cells["held"]
+    left = knowledge.cells["left"]
+    if left.shape[1] == 0 or not is_try(knowledge, s, step.action):
+        growing_horizon.learn(rows_of(knowledge), step, now, stream)
+    else:
+        action = held[s, 0]
+        number = left[s, 0]
+        growing_horizon.learn(rows_of(knowledge), step, now, stream)
+        held[s, 0] = action
+        left[s, 0] = number
+
+
+def is_try(knowledge: Tree, s: int, a: int) -> bool:
+    """Return whether the growing-horizon agent would not have taken an action: another one is held, or is greedy."""
+    u = knowledge.cells["value"]
+    if knowledge.cells["left"][s, 0] >= 1.0:
+        return bool(knowledge.cells["held"][s, 0] != a)
+    return bool(u[s, a] < largest(u, s))
 
 
 def review(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> None:
-    """Split a leaf by the question that says most about the errors of an action, if it says enough."""
+    """Split a leaf by the question that says most about the errors of an action, if it says enough.
+
+    Otherwise, if the errors say that the value itself is out of date, let it follow new errors faster.
+    """
     feature, value, gain = best_question(knowledge, s, a, now)
     if feature >= 0 and make_room(knowledge, s, gain, now):
         split(knowledge, s, feature, value, now)
-    else:
-        if knowledge.stale > 0.0 and biased(knowledge, s, a, now):
-            set_visits(knowledge, s, a, min(visits(knowledge, s, a, now), knowledge.stale), now)
-        forget(knowledge, s, a, 2.0 * knowledge.totals[s, a, SPAN], now)
-
-
-def biased(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
-    """Return whether the mean error differs from 0 by more than chance: the value is out of date."""
-    n = knowledge.totals[s, a, NUMBER]
-    mean = knowledge.totals[s, a, ERRORS] / n
-    variance = max(knowledge.totals[s, a, SQUARES] / n - mean * mean, 1e-12)
-    return bool(mean * mean * n > variance * (knowledge.threshold + 2.0 * math.log(float(now.t))))
+        return
+    if is_outdated(knowledge, s, a, now):
+        set_visits(knowledge, s, a, min(visits(knowledge, s, a, now), CONFIDENCE), now)
+    forget(knowledge, s, a, 2.0 * knowledge.totals[s, a, SPAN], now)
 
 
 def leaves(knowledge: Tree) -> NDArray[np.int64]:
@@ -204,11 +208,10 @@ def learned(
     nodes: int = 256,
     lags: int = 3,
     changes: int = 3,
-    threshold: float = 0.0,
+    threshold: float = 10.0,
     effect: float = 0.02,
     window: float = 40.0,
-    curiosity: float = 0.5,
-    stale: float = 100.0,
+    curiosity: float = 0.3,
 ) -> Design:
     """Learn what to remember of the past with decision trees; each leaf is a state of growing-horizon.
 
@@ -227,6 +230,8 @@ def learned(
         exceed this plus 2 log t
     effect:
         the least difference of mean errors, in units of rewards from 0 to 1
+    curiosity:
+        how often any action is tried once: with probability curiosity / sqrt(visits to the leaf), at most 0.1
     window:
         after how many errors a leaf is reviewed first; later reviews take twice as many each
 
@@ -244,7 +249,7 @@ def learned(
     """
     for name, number in (("nodes", nodes), ("lags", lags), ("changes", changes)):
         require(number >= 1, f"agent.{name}", number, "give a whole number of at least 1")
-    check_at_least(0, threshold=threshold, effect=effect)
+    check_at_least(0, threshold=threshold, effect=effect, curiosity=curiosity)
     check_at_least(2 * FEWEST, window=window)
 
     def build(indexed: IndexedTask) -> Tree:
@@ -272,7 +277,6 @@ def learned(
             float(effect),
             float(window),
             float(curiosity),
-            float(stale),
             *numbers,
         )
 

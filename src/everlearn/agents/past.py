@@ -16,10 +16,10 @@ leads           for each observation, how much more often it was seen       at l
 ==============  ==========================================================  ==================================
 
 Changes detect a cue that was seen long ago; clocks detect wear and rhythm; leads approximate the belief of an agent
-that collects evidence, until an event makes it worthless.  A task with more than ``MOST_TIMED`` labels has no clocks and
-no leads, and one with more than ``MOST_LEADS`` leads has fewer of them, so that a step takes a bounded time.  Before the
-first step, observations, actions and changes have the first label of the task, clocks are at their maximum, and leads
-are 0.
+that collects evidence, until an event makes it worthless.  A task with more than ``MOST_TIMED`` labels has no clocks
+and no leads, and one with more than ``MOST_LEADS`` leads has fewer of them, so that a step takes a bounded time.
+Before the first step, observations, actions and changes have the first label of the task, clocks are at their maximum,
+and leads are 0.
 
 A step updates one number per feature, from which :func:`value_of` computes the value only when it is asked for.
 """

@@ -1,4 +1,4 @@
-"""The tree of the agent ``learned``: its nodes, the rows of its leaves, and the leaf to which the present past leads."""
+"""The tree of the agent ``learned``: its nodes, the rows of its leaves, and the leaf to which the past leads."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ class Tree(NamedTuple):
     effect: float
     window: float
     curiosity: float
-    stale: float
     step_weight: float
     doubt: float
     rarity: float
