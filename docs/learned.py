@@ -115,7 +115,7 @@ def bounds(row: Row, directory: Path) -> tuple[float, float]:
 
 
 def line(row: Row, rewards: dict[str, np.ndarray], optimum: tuple[float, float]) -> list[str]:
-    """Return the cells of a row: relative regret against the lower bound, with a 95 percent interval for ``learned``."""
+    """Return the cells of a row: relative regrets against the lower bound, and a 95 percent interval of the first."""
     lower, upper = optimum
     lost = {column: (lower - values) / abs(lower) for column, values in rewards.items()}
     mean = {column: float(values.mean()) for column, values in lost.items()}

@@ -66,7 +66,7 @@ def question(sizes: Sizes, feature: int, value: int, task: Task) -> str:
     reset, observation = divmod(number, sizes.observations)
     label, lead = repr(task.observations[observation]), value - MOST_LEAD
     how = f"leads by at least {lead}" if lead > 0 else "is not behind" if lead == 0 else f"is at most {-lead} behind"
-    since = f"{task.observations[reset - 1]!r}" if reset else "another action was taken"
+    since = f"{task.observations[reset - 1]!r} was last seen" if reset else "another action was taken"
     return f"{label} {how} since {since}"
 
 
