@@ -51,18 +51,19 @@ def slot_of(knowledge: Tree, s: int, a: int, f: int, value: int) -> int:
 
 
 def best_question(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> tuple[int, int, float]:
-    """Return the feature and the value of the most significant question, or -1, and how useful the question is.
+    """Return the feature and the value of the question that explains most, or -1, and how useful the question is.
 
     The mean errors for yes and no differ by d, which has the variance v1 / n1 + v0 / n0.  The question passes if d^2
-    is more than threshold + 2 log t times that, and d more than the least effect.
+    is more than threshold + 2 log t times that, and d more than the least effect.  Of those that pass, that one is best
+    that reduces the sum of squared errors most: by d^2 / (1 / n1 + 1 / n0).
     """
     noticed = knowledge.noticed
     n = knowledge.totals[s, a, NUMBER]
     total = knowledge.totals[s, a, ERRORS]
     squares = knowledge.totals[s, a, SQUARES]
     prior = PRIOR * max(squares / n - (total / n) * (total / n), LEAST_VARIANCE)
-    best = knowledge.threshold + 2.0 * math.log(float(now.t))
-    feature, value, gain = -1, 0, 0.0
+    threshold = knowledge.threshold + 2.0 * math.log(float(now.t))
+    feature, value, gain, best = -1, 0, 0.0, 0.0
     for f in range(len(knowledge.slots)):
         kept = 1.0 if f >= ordered(knowledge.sizes) else 0.0  # "at least" includes the greater values
         n1, errors1, squares1 = 0.0, 0.0, 0.0
@@ -74,14 +75,15 @@ def best_question(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> tuple
             n0 = n - n1
             if n1 >= FEWEST and n0 >= FEWEST and noticed[s, a, slot, NUMBER] > 0.0:
                 d = errors1 / n1 - (total - errors1) / n0
-                spread = spread_of(n1, errors1, squares1, prior) + spread_of(
-                    n0, total - errors1, squares - squares1, prior
-                )
-                if d * d > best * spread and abs(d) > knowledge.effect:
-                    best = d * d / spread
-                    feature = f
-                    value = int(noticed[s, a, slot, WHICH])
-                    gain = abs(d) * min(n1, n0) / (now.t - knowledge.totals[s, a, SINCE] + 1.0)
+                explained = d * d * n1 * n0 / n
+                if explained > best and abs(d) > knowledge.effect:
+                    spread = spread_of(n1, errors1, squares1, prior)
+                    spread += spread_of(n0, total - errors1, squares - squares1, prior)
+                    if d * d > threshold * spread:
+                        best = explained
+                        feature = f
+                        value = int(noticed[s, a, slot, WHICH])
+                        gain = abs(d) * min(n1, n0) / (now.t - knowledge.totals[s, a, SINCE] + 1.0)
     return feature, value, gain
 
 

@@ -7,7 +7,7 @@ to the leaf in which the agent is now.  Everything is learned from one pass over
 1. *Notice.*  For each leaf and action, and each value of each feature, the agent counts how often the feature had that
    value and sums the temporal-difference errors.  If a leaf has all the past that matters, these errors do not depend
    on the features.
-2. *Split.*  After a number of steps the best question is tested: do the mean errors for yes and no differ by more than
+2. *Split.*  After a number of steps all questions are tested: do the mean errors for yes and no differ by more than
    chance and by more than a least effect?  If so, the leaf becomes an inner node.  Its children start from its values
    plus their mean errors, and with less confidence, so that they explore.  Otherwise counting starts again, for twice
    as long: errors from the time when values had not settled are forgotten.
@@ -63,7 +63,7 @@ from everlearn.randomness import choose, uniform
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
-OFTEN = 320.0
+OFTEN = 640.0
 """All errors of a greedy action are noticed for reviews of up to this many, and a share of them for longer ones."""
 
 RAREST = 0.05
@@ -211,7 +211,7 @@ def learned(
     threshold: float = 10.0,
     effect: float = 0.02,
     window: float = 40.0,
-    curiosity: float = 0.3,
+    curiosity: float = 0.4,
 ) -> Design:
     """Learn what to remember of the past with decision trees; each leaf is a state of growing-horizon.
 

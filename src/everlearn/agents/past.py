@@ -126,7 +126,7 @@ def value_of(past: NDArray[np.int64], sizes: Sizes, feature: int) -> int:
     for place in range(start, start + labels):
         if place != feature:
             most = max(most, past[place])
-    return min(max(past[feature] - most, -MOST_LEAD), MOST_LEAD) + MOST_LEAD
+    return min(max(past[feature] - most, -MOST_LEAD), MOST_LEAD) + MOST_LEAD  # type: ignore[no-any-return]
 
 
 def update(past: NDArray[np.int64], sizes: Sizes, action: int, observation: int) -> None:
