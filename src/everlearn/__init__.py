@@ -14,6 +14,7 @@ from everlearn._version import __version__
 if TYPE_CHECKING:
     from everlearn.adapters.export import to_gymnasium
     from everlearn.adapters.pomdp import from_pomdp
+    from everlearn.adapters.qgym import from_qgym
     from everlearn.adapters.task import from_gymnasium
     from everlearn.agents.agent import Agent
     from everlearn.agents.design import Design
@@ -80,6 +81,7 @@ _WHERE = {
     "experiment": "api",
     "from_gymnasium": "adapters.task",
     "from_pomdp": "adapters.pomdp",
+    "from_qgym": "adapters.qgym",
     "last_observation": "aleatoric.state",
     "live": "durable.live",
     "load": "results.saving",
@@ -131,6 +133,7 @@ __all__ = [
     "freeze",
     "from_gymnasium",
     "from_pomdp",
+    "from_qgym",
     "last_observation",
     "live",
     "load",

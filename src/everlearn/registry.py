@@ -71,6 +71,17 @@ def summary(factory: object) -> str:
 
 def parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
     """Return the keyword-only arguments of a factory."""
+    if inspect.isfunction(factory) and factory.__module__.startswith("everlearn."):  # a user's may change
+        return dict(_own_parameters(factory))
+    return _parameters(factory)
+
+
+@functools.cache
+def _own_parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
+    return _parameters(factory)
+
+
+def _parameters(factory: Callable[..., Any]) -> dict[str, Parameter]:
     hints = _hints(factory)
     return {
         name: Parameter(name, entry.default, hints.get(name, _kind_of_default(entry.default)))

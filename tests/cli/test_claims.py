@@ -6,6 +6,8 @@ import pytest
 
 from everlearn.paper.claims import registry
 
+COUNTS = {"holds": 3, "holds with correction": 0, "false as printed, repaired": 0, "fails": 0, "not checkable": 0}
+
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
@@ -16,15 +18,15 @@ def few(monkeypatch):
 
 def test_each_is_printed_and_they_are_counted(call):
     text = call("claims")
-    assert "holds  lemma:learning-rate (a)" in text
+    assert "holds  Lemma 8 (Appendix C.2), part (a)" in text
     assert "computed: sqrt(k) times the sum lies between" in text
-    assert text.splitlines()[-1] == "3 holds, 0 holds with correction, 0 fails, 0 not checkable"
+    assert text.splitlines()[-1] == "; ".join(f"{count} {verdict}" for verdict, count in COUNTS.items())
 
 
 def test_json_has_stable_keys(call_json):
     document = call_json("claims")
-    assert document["counts"] == {"holds": 3, "holds with correction": 0, "fails": 0, "not checkable": 0}
+    assert document["counts"] == COUNTS
     assert all(
-        list(claim) == ["id", "statement", "paper", "computed", "verdict", "how", "test"]
+        list(claim) == ["id", "name", "statement", "paper", "computed", "verdict", "how", "test"]
         for claim in document["claims"]
     )

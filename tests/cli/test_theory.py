@@ -23,9 +23,10 @@ def test_json_gives_what_was_asked_for(call_json):
 def test_a_person_reads_what_each_number_means(call):
     text = " ".join(call(*SMALL, "--policy", "slow", "--horizon", "10", "--steps", "1000").split())
     meanings = ("optimum over all policies", "best over aleatoric states", "its averaging time")
-    for words in (*meanings, "distortion at horizon 10", "theorem:main"):
+    for words in (*meanings, "distortion at horizon 10", "Theorem 4 (Section 4.2)"):
         assert words in text
-    assert "at no T, because of the distortion" in text
+    assert "at no T, because of the distortion, as printed, and at no T" in text
+    assert "the bounds do not apply: rewards are raw here" in text
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 import numpy as np
@@ -17,7 +19,7 @@ from everlearn.durable.backup import backup
 from everlearn.durable.checking import check
 from everlearn.durable.reader import Reader
 from everlearn.durable.repair import repair
-from everlearn.durable.wal import Log, _checksum, inspect
+from everlearn.durable.wal import Log, _checksum, _index, frames_in_use, inspect
 from everlearn.errors import Corrupt
 
 
@@ -201,3 +203,37 @@ def test_a_damaged_head_is_not_mended_by_opening(killed):
     for _ in range(2):
         with pytest.raises(Corrupt, match="table heads: agent 1: the row is damaged or missing"):
             el.live(killed)
+
+
+LOCKED = """
+import fcntl, sys
+for file, place in zip(sys.argv[1:], (0x40000002, 128)):  # where SQLite locks a database and the index of its log
+    with open(file, "rb+") as opened:
+        try:
+            fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except OSError:
+            continue
+        sys.exit(file + " is not locked")
+"""
+
+
+def test_sqlite_keeps_its_locks_while_an_agent_learns(tmp_path):
+    """Otherwise a reader in another process cuts off the index of the log, and the next commit ends this process."""
+    with el.live(tmp_path, **SETUP) as agent:
+        for _ in range(150):
+            agent.observe("x", "a", reward=0.5)
+        files = [str(tmp_path / f"everlearn.db{suffix}") for suffix in ("", "-shm")]
+        subprocess.run([sys.executable, "-c", LOCKED, *files], check=True)
+
+
+def test_frames_are_counted_as_sqlite_does(tmp_path, monkeypatch):
+    """While the log grows, is copied, and begins again."""
+    monkeypatch.setattr("everlearn.durable.database.LOG_FRAMES", 100)
+    counts = []
+    with el.live(tmp_path, **SETUP) as agent:
+        for number in range(400):
+            agent.observe("xy"[number % 2], "a", reward=0.5)
+            counts.append(frames_in_use(agent.store.path))
+            assert counts[-1] == _index((tmp_path / "everlearn.db-shm").read_bytes())[0]
+    assert counts != sorted(counts)
+    assert max(counts) < 200

@@ -37,7 +37,18 @@ def page():
 
 @pytest.fixture
 def tab(browser, page):
-    """A tab of its own; whatever it does, it must not complain, nor ask any other host for anything."""
+    """A tab of its own."""
+    yield from open_tab(browser, page)
+
+
+@pytest.fixture(scope="module")
+def shared(browser, page):
+    """A tab that all tests of a module share, which saves the time that it takes to open one."""
+    yield from open_tab(browser, page)
+
+
+def open_tab(browser, page):
+    """Open a tab; whatever it does, it must not complain, nor ask any other host for anything."""
     opened: Tab = browser.tab()
     opened.size(1280, 900)
     yield opened

@@ -17,6 +17,9 @@ def main() -> None:
     """Make every screenshot."""
     with running_page() as served, running_browser() as browser:
         tab = browser.tab()
+        tab.size(1280, 830)
+        _play(tab, served.address)
+        _take(tab, IMAGES / "play-station.png")
         alone = f"{served.address}?seed={SEED}&speed=1000000&growing=no"
         tab.size(1280, 860)
         _run(tab, alone, 300_000)
@@ -35,6 +38,16 @@ def main() -> None:
             tab.size(1280, 1010)
             _run(tab, f"{own.address}?speed=100000&growing=no&2.agent=growing-horizon", 20_000)
             _take(tab, IMAGES / "play-own.png")
+
+
+def _play(tab: Tab, address: str) -> None:
+    """Serve one customer slowly and all others fast, then show the race."""
+    tab.call("Page.navigate", url=address)
+    wait_for(lambda: tab.evaluate("!!globalThis.everlearn && !!document.querySelector('#scene svg')"), "the station")
+    tab.evaluate(
+        "clearTimeout(waiting); while (you.t < LENGTH) step(you.t < 6 ? SLOW : FAST); advance(data.steps);"
+        "get('time').value = 700; draw(); moments()"
+    )
 
 
 def _run(tab: Tab, address: str, number: int) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from everlearn.figures.style import PALETTE
-from everlearn.play.chart import Curve, describe, draw, merge
+from everlearn.play.chart import Curve, describe, draw, find_span, merge
 from everlearn.play.server import _STYLE
 
 LINES = {"optimum": 0.5, "always fast": 0.5, "always slow": 0.0909}
@@ -58,21 +58,41 @@ def test_names_of_lines_do_not_lie_on_each_other():
         assert abs(y - other_y) >= 15.9 or abs(x - other_x) > 100
 
 
-def test_names_of_lines_stand_where_curves_are_not():
-    early = Curve("", list(range(1, 60)), [0.55] * 59)
-    [(left, _)] = boxes(draw([Curve("", [1], [0.0])], {"optimum": 0.5}))
-    [(right, y)] = boxes(draw([early], {"optimum": 0.5}))
-    assert left < 100
-    [drawn] = points(draw([early], {"optimum": 0.5}))
-    assert all(x < right or not y - 13 <= curve_y <= y + 3 for x, curve_y in drawn)
+@pytest.mark.parametrize("width", [330, 720])
+def test_names_stand_where_no_curve_can_be(width):
+    """To the right of the plot, or above it."""
+    curves = [Curve(f"agent, number {k}", [1, 10, 10_000], [0.55, 0.5 - 0.01 * k, 0.3]) for k in range(4)]
+    svg = draw(curves, LINES, width)
+    plot = {name: float(value) for name, value in re.findall(r'(\w+)="([^"]+)"', re.search("<rect [^>]+>", svg)[0])}
+    found = boxes(svg)
+    assert len(found) >= 6
+    assert all(x > plot["x"] + plot["width"] - 6 or y < plot["y"] for x, y in found)
+    assert len({y for _, y in found}) == len(found)
 
 
-@pytest.mark.parametrize(("width", "rows"), [(720, 1), (330, 2)])
-def test_names_that_do_not_fit_beside_each_other_stand_below_each_other(width, rows):
+@pytest.mark.parametrize(("width", "rows"), [(720, 3), (330, 2)])
+def test_long_names_are_written_in_rows(width, rows):
     found = boxes(draw([], {"optimum over all policies": 0.5, "always fast": 0.5}, width, 270))
     assert len(found) == rows
     assert all(0 < y < 270 and 0 < x < width for x, y in found)
-    assert len({y for _, y in found}) == rows
+
+
+def test_what_is_zero_but_for_rounding_is_written_as_zero():
+    svg = draw([Curve("a", [1], [-3e-17])], {"optimum over all policies": 1.77e-18})
+    assert "e-1" not in svg
+    assert "policies 0<" in svg
+
+
+def test_the_vertical_axis_stays_as_it_is_while_curves_jump_about():
+    """Only what lasts, or is known, moves it; and then by whole ticks, and never back."""
+    spans, averages = [], [1.0, 0.2, 0.9, 0.1, 0.4, 0.3]
+    for number in range(1, 7):
+        curve = Curve("", [3 * k for k in range(1, number + 1)], averages[:number])
+        spans.append(find_span([curve], LINES, spans[-1] if spans else None))
+    assert set(spans) == {spans[0]}
+    higher = find_span([Curve("", [1000], [0.9])], LINES, spans[0])
+    assert higher[1] > 0.9
+    assert find_span([Curve("", [10_000], [0.5])], LINES, higher) == higher
 
 
 def test_it_says_in_words_what_it_shows():

@@ -56,7 +56,7 @@ def give_file(tab: Tab, path: Path) -> None:
 
 
 def test_the_first_screen_has_one_curve_one_station_and_one_big_button(tab, page):
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
     assert tab.evaluate("document.querySelectorAll('svg.chart').length") == 1
     assert tab.evaluate("document.querySelectorAll('svg.drawing').length") == 1
     assert button(tab) == "Run"
@@ -176,24 +176,6 @@ def test_nonsense_in_the_address_is_refused_and_the_default_is_shown(tab, page, 
     assert tab.evaluate("document.querySelectorAll('script').length > 0 && !document.querySelector('.alert script')")
 
 
-@pytest.mark.soak
-def test_nonsense_in_a_field_is_refused_and_what_was_there_stays(tab, page):
-    tab.open(f"{page}?schedule=smooth")
-    unfold(tab, "Change the task")
-    tab.click(".contender .settings summary")
-    before = tab.evaluate("location.href")
-    for text, message in (("wide", "schedule.horizon_scale: 'wide'; give a number"), ("-5", "must be at least 1")):
-        tab.type("[aria-label='horizon scale']", text)
-        wait_for(lambda message=message: message in tab.text(".alert"), message)
-        wait_for(
-            lambda: tab.evaluate("document.querySelector(\"[aria-label='horizon scale']\").value") == "", "nothing"
-        )
-    assert tab.evaluate("location.href") == before
-    tab.type("[aria-label='horizon scale']", "3")
-    wait_for(lambda: "schedule.horizon_scale=3" in tab.evaluate("location.href"), "what makes sense")
-    assert tab.text(".alert") == ""
-
-
 def test_everything_can_be_done_with_the_keyboard(tab, page):
     tab.open(f"{page}?speed=100&growing=no")
     tab.press(" ", " ")
@@ -201,7 +183,7 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
     tab.press(" ", " ")
     wait_for(lambda: button(tab) == "Run", "a pause")
     names = []
-    for _ in range(13):
+    for _ in range(15):
         tab.press("Tab")
         names.append(
             tab.evaluate(
@@ -209,9 +191,10 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
             ).strip()
         )
         assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", names
-    first = ["Light or dark", "Compare with the paper's", "Run", "Step", "Restart", "Speed", "ever faster"]
-    assert names[:7] == first
-    assert [name.split()[-2:] for name in names[7:]] == [
+    first = ["Play it yourself", "Light or dark", "Compare with the paper's", "What the agents do"]
+    assert names[:8] == [*first, "Run", "Step", "Restart", "Speed"]
+    assert [name.split()[-2:] for name in names[8:]] == [
+        ["ever", "faster"],
         ["the", "schedule"],
         ["other", "agents"],
         ["agent", "knows"],
@@ -260,7 +243,7 @@ def contrast(one: str, other: str) -> float:
 def test_text_can_be_read_in_light_and_in_dark(tab, page, dark):
     """At least 4.5 to 1, as WCAG 2 asks for (success criterion 1.4.3), whichever the browser prefers."""
     tab.size(1280, 900, dark=dark)
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
     assert tab.evaluate("document.body.classList.contains('body--dark')") == dark
     pairs = {
         "h1": ("body", "color"),
@@ -283,7 +266,7 @@ def test_text_can_be_read_in_light_and_in_dark(tab, page, dark):
 @pytest.mark.soak
 def test_motion_is_left_out_for_those_who_ask(tab, page):
     tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
     tab.press(".", ".")
     wait_for(lambda: tab.evaluate("!!document.querySelector('.rose')"), "a mark")
     assert tab.evaluate("getComputedStyle(document.querySelector('.rose')).animationName") == "none"
@@ -327,7 +310,7 @@ def test_the_speed_is_set_with_the_arrows_of_the_slider(tab, page):
 @pytest.mark.soak
 def test_what_theory_says_and_what_can_be_taken_away(tab, page, tmp_path):
     tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
     unfold(tab, "What theory says")
     wait_for(lambda: "fast everywhere" in tab.text("[data-part=theory]"), "the best policy")
     assert "54.45" in tab.text("[data-part=theory]")
@@ -352,7 +335,7 @@ def test_what_theory_says_and_what_can_be_taken_away(tab, page, tmp_path):
 @pytest.mark.soak
 def test_whoever_chooses_stays_where_they_are(tab, page):
     """Choosing another schedule builds other fields; the keyboard stays at what was chosen."""
-    tab.open(page)
+    tab.open(f"{page}?seed=1")
     unfold(tab, "Change the task")
     choose(tab, "schedule", "fixed")
     wait_for(lambda: "schedule=fixed" in tab.evaluate("location.href"), "another schedule")
@@ -376,5 +359,5 @@ def test_two_changes_in_a_row_are_both_kept(tab, page):
         return read_query(tab.evaluate("location.search")).agents[0].settings
 
     wait_for(lambda: carried() == wanted, f"{wanted} in the address")
-    assert "horizon_scale 3, optimism_scale 0.5" in tab.text(".contender h3")
-    assert "the paper's" not in tab.text(".contender h3")
+    assert "horizon_scale 3, optimism_scale 0.5" in tab.text(".contender h2")
+    assert "the paper's" not in tab.text(".contender h2")

@@ -99,19 +99,19 @@ def test_a_page_of_ones_own_is_watched_and_bounded_and_ends_with_the_server(brow
     """
     with running_page(SHORT, OWN, folder=ROOT / "examples") as served:
         for _ in range(3):
-            with urllib.request.urlopen(served.address, timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(f"{served.address}?seed=1", timeout=PATIENCE) as answer:
                 assert b"No more than 1 page" not in answer.read()
         first = browser.tab()
         first.size(1280, 900)
-        first.open(served.address)
+        first.open(f"{served.address}?seed=1")
         watched_and_stepped(first)
         second = browser.tab()
-        second.call("Page.navigate", url=served.address)
+        second.call("Page.navigate", url=f"{served.address}?seed=1")
         wait_for(lambda: "No more than 1 page" in second.text("body"), "a refusal")
         first.close()
 
         def let_in() -> bool:
-            second.call("Page.navigate", url=served.address)
+            second.call("Page.navigate", url=f"{served.address}?seed=1")
             said = wait_for(lambda: re.search("No more|Run", second.text("body")), "an answer")
             return said[0] == "Run"
 

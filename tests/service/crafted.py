@@ -7,6 +7,7 @@ import json
 import random
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,10 @@ Request = tuple[str, str, bytes]
 
 
 class Crafted:
-    """Makes up requests about an agent ``pump``, whose agent state is given."""
+    """Makes up requests about an agent, whose agent state is given."""
 
-    def __init__(self, seed: int, state: bytes) -> None:
-        self.draw, self.state = random.Random(seed), state
+    def __init__(self, seed: int | str, state: bytes, name: str = "pump") -> None:
+        self.draw, self.state, self.name = random.Random(seed), state, name
         with np.load(io.BytesIO(state), allow_pickle=False) as file:
             self.arrays = {name: file[name] for name in file.files}
 
@@ -73,12 +74,12 @@ class Crafted:
             sent[self.draw.choice(list(sent))] = self.draw.choice(NUMBERS)
         what = self.draw.choice(["observe", "step"])
         body = ", ".join(f'"{name}": {value}' for name, value in sent.items())
-        return "POST", f"/v1/agents/pump/{what}", f"{{{body}}}".encode()
+        return "POST", f"/v1/agents/{self.name}/{what}", f"{{{body}}}".encode()
 
     def put(self) -> Request:
         """An agent state that is not one."""
         how = self.draw.choice([self._other_array, self._missing, self._bomb, self._header, self._bytes])
-        return "PUT", "/v1/agents/pump/state", how()
+        return "PUT", f"/v1/agents/{self.name}/state", how()
 
     def _other_array(self) -> bytes:
         name = self.draw.choice(list(self.arrays))
@@ -98,11 +99,7 @@ class Crafted:
         return saved({name: array for name, array in self.arrays.items() if name != left_out})
 
     def _bomb(self) -> bytes:
-        file = io.BytesIO()
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in self.arrays:
-                archive.writestr(f"{name}.npy", npy(HEADERS[0], 1_000_000))
-        return file.getvalue()
+        return bomb(tuple(self.arrays))
 
     def _header(self) -> bytes:
         file = io.BytesIO()
@@ -118,33 +115,37 @@ class Crafted:
         return bytes(data[: self.draw.choice([None, None, self.draw.randrange(len(data))])])
 
 
-WORDS = ("pump", "pump", "pump", "pump", "x", "arrival", "%00", "..%2f..", "\u00fc".encode().hex(), "a" * 200)
+WORDS = ("", "", "", "", "pump", "pump0", "x", "arrival", "%00", "..%2f..", "\u00fc".encode().hex(), "a" * 200)
 JUNK = (b"", b"{", b"[]", b"null", b"\xff\xfe", b"1" * 5000, b"[" * 3000, b'{"step": 1, "step": 2}')
 
 
 class Anything:
     """Makes up requests to any route of a service: extreme numbers, missing and unknown keys, wrong types and bytes.
 
-    ``routes`` are pairs of a method and a path of the OpenAPI document, and ``keys`` the names that it knows.  One
-    request in a hundred is a crafted setup or agent state, which the service tries in a process of its own.  A quarter
-    of the requests are good observations for ``step``, so that the agent learns meanwhile.
+    ``routes`` are pairs of a method and a path of the OpenAPI document, ``keys`` the names that it knows, and ``words``
+    the values.  One request in a hundred is a crafted setup or agent state, which the service tries in a process of its
+    own.  A quarter of the requests are good observations for ``step``, so that the agent learns meanwhile.
     """
 
     step = 1
 
-    def __init__(self, crafted: Crafted, routes: list[tuple[str, str]], keys: list[str]) -> None:
+    def __init__(self, crafted: Crafted, routes: list[tuple[str, str]], keys: list[str], words: list[str]) -> None:
         self.crafted, self.draw, self.routes, self.keys = crafted, crafted.draw, routes, keys
+        self._values = [*NUMBERS, *words]
 
     def request(self) -> Request:
         luck = self.draw.random()
         if luck < 0.01:
             return self.draw.choice([self.crafted.create, self.crafted.declare, self.crafted.put])()
+        if luck < 0.25:
+            return self.crafted.observe(self.step)
         if luck < 0.5:
-            return self.crafted.observe(self.step, extreme=luck < 0.25)
+            self.step += 1
+            return self.crafted.observe(self.step - 1, extreme=False)
         method, path = self.draw.choice(self.routes)
         while "{" in path:
             before, _, rest = path.partition("{")
-            path = before + self.draw.choice(WORDS) + rest.partition("}")[2]
+            path = before + (self.draw.choice(WORDS) or self.crafted.name) + rest.partition("}")[2]
         for _ in range(self.draw.choice([0, 0, 1, 2])):
             number = self.draw.choice(NUMBERS).replace(" ", "")[:40].replace('"', "%22")
             path += f"{'&' if '?' in path else '?'}{self.draw.choice(self.keys)}={number}"
@@ -154,7 +155,17 @@ class Anything:
         if self.draw.random() < 0.3:
             return self.draw.choice(JUNK)
         names = self.draw.sample(self.keys, self.draw.randrange(4))
-        return ("{" + ", ".join(f'"{name}": {self.draw.choice(NUMBERS)}' for name in names) + "}").encode()
+        return ("{" + ", ".join(f'"{name}": {self.draw.choice(self._values)}' for name in names) + "}").encode()
+
+
+@cache
+def bomb(names: tuple[str, ...]) -> bytes:
+    """Return a small file of large arrays."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(f"{name}.npy", npy(HEADERS[0], 1_000_000))
+    return file.getvalue()
 
 
 def saved(arrays: dict[str, Any]) -> bytes:

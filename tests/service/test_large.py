@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import pytest
 from pydantic_core import to_json
@@ -213,3 +214,30 @@ def test_what_is_yet_to_be_labelled_does_not_change_with_the_agent():
         core.apply(core.prepare("arrival"))
     assert json.loads(whole(seen)) == json.loads(json.dumps(expected))
     assert views.inspect(core)["counts"] != expected["counts"]
+
+
+def test_few_answers_about_all_agents_are_in_memory_at_a_time():
+    computed = []
+
+    async def listed():
+        computed.append(1)
+        return document_answer({"agents": []})
+
+    async def ask():
+        room = Room(SimpleNamespace(metrics=Metrics()), patience=0.01)
+        answers = [await room.placed(listed) for _ in range(MOST_LARGE)]
+        with pytest.raises(Busy):
+            await room.placed(listed)
+        assert len(computed) == MOST_LARGE
+        await answers[0]({"type": "http"}, None, AsyncMock())
+        await room.placed(listed)
+
+    asyncio.run(ask())
+
+
+def test_with_many_agents_the_list_and_the_metrics_wait_for_room(start):
+    service = start(before="from everlearn.service import large, routes\nroutes.MANY, large.MOST_LARGE = 0, 1\n")
+    service.create("a")
+    for _ in range(3):
+        assert [agent["name"] for agent in service.call("GET", "/v1/agents").json["agents"]] == ["a"]
+        assert service.metric("agents") == 1

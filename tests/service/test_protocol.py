@@ -398,3 +398,16 @@ class TestSilence:
             with connection(service) as last:
                 assert answer(last).startswith(b"HTTP/1.1 503 ")
         until(lambda: service.call("GET", "/v1/agents").status == 200)
+
+
+def test_an_answer_of_unknown_length_to_http_1_0_ends_with_the_connection(service, connect):
+    """Its clients know no chunks."""
+    service.create("old", {"actions": ["a", "b"], "observations": ["x"], "reward_range": [0, 1]})
+    for step in range(1, 4):
+        service.post("/v1/agents/old/observe", {"step": step, "observation": "x", "executed": "a", "reward": 0.5})
+    sent = connect()
+    sent.sendall(b"GET /v1/agents/old/journal HTTP/1.0\r\nHost: localhost\r\n\r\n")
+    head, _, body = answer(sent).partition(b"\r\n\r\n")
+    assert b"connection: close" in head
+    assert b"transfer-encoding" not in head
+    assert [json.loads(line)["step"] for line in body.splitlines()] == [1, 2, 3]

@@ -11,8 +11,8 @@ import pytest
 
 from everlearn.client import Client
 from tests.service.conftest import STATION, until
-from tests.service.test_chaos import free_port
-from tests.service.test_moves import drive, move, world
+from tests.service.moving import drive, move
+from tests.service.test_chaos import free_port, world
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = [f"agent-{number}" for number in range(6)]

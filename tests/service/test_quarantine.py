@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import resource
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -262,6 +264,20 @@ def test_closing_ends_what_is_being_tried(slow, tmp_path, monkeypatch):
     for thread in threads:
         thread.join()
     assert len(errors) == 2
+
+
+def use_a_rare_module() -> dict[str, bool]:
+    before = "colorsys" in sys.modules
+    importlib.import_module("colorsys")
+    sys.modules["of_nobody"] = sys  # as some extensions do: no import can find it
+    return {"before": before}
+
+
+def test_what_one_trial_imports_the_next_ones_have(monkeypatch):
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    sandbox = Sandbox(Limits(), processes=1)
+    assert [sandbox.compute(use_a_rare_module)["before"] for _ in range(2)] == [False, True]
+    sandbox.close()
 
 
 def be_ended_first() -> None:

@@ -165,14 +165,15 @@ def test_a_horizon_of_less_than_one_is_refused():
         bounds.class_regret(10, pairs=1, horizon=0.9, distortion_sup=0)
 
 
-@pytest.mark.parametrize(("pairs", "about"), [(1, 1e15), (4, 4e16)], ids=["one-pair", "four-pairs"])
-def test_the_main_theorem_says_something_only_after_very_long(pairs, about):
+@pytest.mark.parametrize(("pairs", "audited"), [(1, 1.0e15), (2, 6.5e15)], ids=["one-pair", "two-pairs"])
+def test_the_main_theorem_says_something_only_after_very_long(pairs, audited):
     found = says_something_from(
         lambda T: bounds.growing_horizon_regret(T, pairs=pairs, averaging_time=0, distortion_sup=0)
     )
-    assert about / 2 < found < about * 3
+    assert found == pytest.approx(audited, rel=0.02)
     assert main(mp.mpf(found), pairs, 0, 0) < found
-    assert main(mp.mpf(found) / 2, pairs, 0, 0) >= found / 2
+    below = mp.mpf(found) * (1 - mp.mpf(10) ** -11)
+    assert main(below, pairs, 0, 0) >= below
 
 
 def test_too_much_distortion_never_says_anything():
@@ -187,4 +188,5 @@ def test_a_wider_range_says_something_at_the_same_time_if_what_scales_does():
     wide = says_something_from(
         lambda T: bounds.optimum_regret(T, pairs=2, averaging_time=6, distortion_sup=0.2, width=2), width=2
     )
-    assert plain == wide < math.inf
+    assert plain == pytest.approx(wide, rel=1e-11)
+    assert wide < math.inf

@@ -173,9 +173,9 @@ class Agent:
     @property
     def upcoming(self) -> ScheduleValues:
         """The schedule's values at the next step."""
-        upcoming, t = self._upcoming, self.t + 1
-        if upcoming is None or upcoming.t != t:
-            upcoming = self._upcoming = self._clock.at(t)
+        upcoming = self._upcoming
+        if upcoming is None or upcoming[0] != self.t + 1:
+            upcoming = self._upcoming = self._clock.at(self.t + 1)
         return upcoming
 
     @property

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from everlearn.agents.schedule import Formula, Schedule
+from everlearn.agents.schedule import FOREVER, Formula, Schedule
 from everlearn.blame import blame
 from everlearn.errors import ScheduleError
 from everlearn.ownership import is_ours
@@ -40,6 +40,9 @@ FORGET = 1 << 26
 """How far the exponent falls if foo4 is zero: any count times 2 ** -FORGET is zero.
 
 It is so large that no later growth restores a count, and so small that 2 ** 27 zeros stay exact in a double."""
+
+
+_new = tuple.__new__  # faster than the constructor of a named tuple
 
 
 class Carry(NamedTuple):
@@ -311,11 +314,16 @@ class _Computed:
     def rows(self, steps: range) -> list[ScheduleValues]:
         """Return the values at steps of the block."""
         formula, constants, ceiling = self._schedule.formula, self._schedule.constants, float(self._schedule.ceiling)
-        rows = []
+        rows, place, following = [], bisect_right(self._steps, steps[0]) - 1, steps[0]
         for t in steps:
+            if t >= following:  # the product of foo4 is another from here on
+                place += 1
+                scale, exponent = self._products[place]
+                unscale, following = 1 / scale, self._steps[place] if place < len(self._steps) else FOREVER
             horizon, optimism, _ = formula(t, constants)
-            scale, exponent = self._products[bisect_right(self._steps, t)]
-            rows.append(_row(t, float(horizon), float(optimism), ceiling, scale, exponent))
+            tau = float(horizon)
+            row = (t, tau, 1 - 1 / tau, float(optimism), (tau - ceiling) / tau, ceiling, scale, unscale, exponent)
+            rows.append(_new(ScheduleValues, row))
         return rows
 
 

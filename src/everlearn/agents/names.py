@@ -6,6 +6,7 @@ AGENTS: dict[str, str] = {
     "growing-horizon": "everlearn.agents.growing_horizon:growing_horizon",
     "discounted": "everlearn.agents.discounted:discounted",
     "discounted-subroutine": "everlearn.agents.discounted_subroutine:discounted_subroutine",
+    "growing-horizon-v": "everlearn.agents.growing_horizon_v:growing_horizon_v",
     "optimistic-q": "everlearn.agents.optimistic_q:optimistic_q",
     "ucb-h": "everlearn.agents.ucb_h:ucb_h",
     "differential-q": "everlearn.agents.differential_q:differential_q",

@@ -3,7 +3,7 @@
 ``0=slow,1=fast`` names an action for each aleatoric state; ``1=fast:0.5`` gives it that probability and shares the rest
 equally among the other actions; ``1=fast:0.5+slow:0.2`` gives several.  A state that is left out acts uniformly.  A
 bare action is taken in every state.  A label that is not a plain word is written as JSON: ``[0,1]=slow``,
-``"a,b"=slow``.
+``"a,b"=slow``.  For a network of queues, the name of a rule that operators use is a policy too, as in ``max-weight``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from everlearn.environments.network import RULES
 from everlearn.errors import EverlearnError, InputError, LabelError
 from everlearn.labels import decode, encode, find, show
 from everlearn.protocol import History, Label, Table
@@ -71,6 +72,8 @@ def policy_table(task: Task, given: Any) -> Table:
         return _table(task, _read_states(given, frozenset(task.states)), shape)
     if isinstance(given, Mapping):
         return _table(task, given.items(), shape)
+    if task.network is not None and isinstance(given, str) and given in RULES:
+        return _rule(task, given)
     if isinstance(given, str | int | np.integer) and not isinstance(given, bool):
         return np.tile(_read_row(given, task.actions), (shape[0], 1))
     return _checked(given, shape)
@@ -87,6 +90,17 @@ def _table(task: Task, rows: Iterable[tuple[Any, Any]], shape: tuple[int, int]) 
         seen.add(label)
         table[indices[label]] = _read_row(choice, task.actions)
     return table
+
+
+def _rule(task: Task, rule: str) -> Table:
+    """Return the policy of a rule for a network of queues; outside, the network applies its own rule."""
+    network: Any = task.network
+    label = dict(zip(network.choices, network.actions, strict=True))
+    empty = (0,) * network.classes
+    lengths = [state if isinstance(state, tuple) else empty for state in task.states]
+    chosen = {state: label[network.choose(rule, state)] for state in dict.fromkeys(lengths)}
+    places = {action: place for place, action in enumerate(task.actions)}
+    return np.eye(len(task.actions))[[places[chosen[state]] for state in lengths]]
 
 
 def _checked(given: Any, shape: tuple[int, int]) -> Table:

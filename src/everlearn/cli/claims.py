@@ -5,7 +5,13 @@ from __future__ import annotations
 from everlearn.cli.options import AsJson
 from everlearn.cli.output import print_json, say
 
-COLOURS = {"holds": "green", "holds with correction": "yellow", "fails": "red", "not checkable": "cyan"}
+COLOURS = {
+    "holds": "green",
+    "holds with correction": "yellow",
+    "false as printed, repaired": "magenta",
+    "fails": "red",
+    "not checkable": "cyan",
+}
 
 
 def claims(as_json: AsJson = False) -> None:
@@ -15,13 +21,13 @@ def claims(as_json: AsJson = False) -> None:
 
     checked = []
     if not as_json:
-        say(f"{len(registry.CLAIMS)} claims of the paper are computed; it takes a minute or two.\n")
+        say(f"{len(registry.CLAIMS)} claims of the paper are computed; it takes a few minutes.\n")
     for claim in registry.CLAIMS:
         document = claim.checked()
         checked.append(document)
         if not as_json:
             verdict = document["verdict"]
-            say((verdict, COLOURS[verdict]), "  ", (document["id"], "bold"))
+            say((verdict, COLOURS[verdict]), "  ", (document["name"], "bold"))
             for key in ("statement", "paper", "computed"):
                 say((f"  {key}:", "dim"), f" {document[key]}")
     verdicts = [document["verdict"] for document in checked]
@@ -29,4 +35,4 @@ def claims(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"claims": checked, "counts": counts})
     else:
-        say("\n" + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+        say("\n" + "; ".join(f"{count} {verdict}" for verdict, count in counts.items()))

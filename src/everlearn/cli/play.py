@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,11 @@ def play(
     agent: Annotated[str | None, options.AGENT] = None,
     schedule: Annotated[str | None, options.SCHEDULE] = None,
     settings: options.Settings = None,
+    view: Annotated[str, typer.Option(help="What to show first, as the page copies it under Share and export.")] = "",
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the station, where you play and agents race, to this HTML file, and serve nothing."),
+    ] = None,
     port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8090,
     host: Annotated[
         str, typer.Option(help="The address to listen on; others can reach any address but loopback.")
@@ -23,11 +29,17 @@ def play(
     opened: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
 ) -> None:
     """Open a page in the browser where you can watch agents learn. No internet connection is needed."""
+    if export is not None:
+        from everlearn.play.export import export as write
+
+        typer.echo(f"written: {write(export)}")
+        return
     el.watch(
         task,
         agent,
         schedule=schedule,
         parameters=options.parse_settings(settings),
+        view=view,
         host=host,
         port=port,
         show=opened,

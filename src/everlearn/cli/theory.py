@@ -47,9 +47,12 @@ def theory(
     if only and (policy or horizon or steps):
         raise InputError("--only", only, "computes nothing else; leave out --policy, --horizon and --steps")
     report, asked = el.Theory(task, chosen["task"]), (policy or [], horizon or [], steps or [])
+    unbounded = report.task.network is not None and not any(asked)
     with Console(stderr=True).status(f"finding what can happen in {escape(task)}"):  # shown on a terminal only
-        _ = report.pairs
-    if as_json:
+        _ = report.optimum if unbounded else report.pairs
+    if unbounded:
+        _print_unbounded(report, as_json)
+    elif as_json:
         print_json(report.optimum_to_dict() if only else report.to_dict(*asked))
     elif only:
         _print_rows(report, optimum_rows(report))
@@ -58,6 +61,18 @@ def theory(
         _print_best_policy(report)
         if steps:
             _print_vacuity(report)
+
+
+def _print_unbounded(report: el.Theory, as_json: bool) -> None:
+    """Print the bounds of a network of queues, of which nothing else is computed."""
+    from everlearn.theory.summary import optimum_rows
+
+    if as_json:
+        print_json(report.optimum_to_dict())
+        return
+    say((report.task.name, "bold"), ": unbounded queues, so that only the optimum is computed", wrap=True)
+    first = {"justify": "right", "no_wrap": True}
+    print_table(["", ""], optimum_rows(report), left=2, first=first, box=None, show_header=False, padding=(0, 2, 0, 0))
 
 
 def _print_rows(report: el.Theory, rows: list[tuple[str, str]]) -> None:
@@ -81,16 +96,12 @@ def _print_best_policy(report: el.Theory) -> None:
 
 def _print_vacuity(report: el.Theory) -> None:
     """Print from which T on the theorem's bound is less than the range of rewards times T."""
-    from everlearn.theory.bounds import growing_horizon_regret, says_something_from
+    from everlearn.theory.ledger import MAIN, thresholds
+    from everlearn.theory.places import place_of
 
-    width = report.task.reward.high - report.task.reward.low
-    tau = report.averaging_time(report.best_aleatoric.policy).value
-    delta = report.distortion_sup(tau / width).value
-    size = len(report.task.states) * len(report.task.actions)
-    first = says_something_from(
-        lambda steps: growing_horizon_regret(steps, pairs=size, averaging_time=tau, distortion_sup=delta, width=width),
-        width,
-    )
-    when = f"from about T = {first:.2g} on" if first < float("inf") else "at no T, because of the distortion"
-    text = f"theorem:main says more than that regret is at most the range of rewards times T {when}."
-    say(text, style="dim", wrap=True)
+    whens = [
+        f"from T = {first:.3g} on" if first < float("inf") else "at no T, because of the distortion"
+        for first in thresholds(report)
+    ]
+    text = f"{place_of(MAIN)} says more than that regret is at most the range of rewards times T {whens[0]}"
+    say(f"{text}, as printed, and {whens[1]}, repaired.", style="dim", wrap=True)

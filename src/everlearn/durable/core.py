@@ -41,6 +41,8 @@ from everlearn.errors import Conflict, Corrupt, EverlearnError, Failed, InputErr
 from everlearn.labels import as_label
 from everlearn.protocol import Experience, Label
 
+_new = tuple.__new__  # faster than the constructor of a named tuple
+
 
 class Core:
     """An agent with modes and allowed actions, which counts its observations."""
@@ -129,7 +131,7 @@ class Core:
         if self.failure is not None:
             self.require_working()
         agent = self.agent
-        may = self.may(agent.situation)
+        may = self._allowed.get(agent.situation, self._every)
         if mask is not None:
             may &= mask
             require(may != 0, "allowed", bin(mask), "leaves no action that the setup allows in this state")
@@ -221,8 +223,9 @@ class Core:
         if self.failure is not None:
             self.require_working()
         agent = self.agent
-        indexed = agent.indexed
-        action = self._executed(executed)
+        indexed, pending = agent.indexed, agent.pending
+        named = executed is not None or self._mode == Mode.SHADOW
+        action = self._executed(executed) if named or pending is None else pending
         index = indexed.observation(as_label(observation))
         earned: float | None
         following, earned = indexed.step(agent.situation, action, index)
@@ -364,7 +367,7 @@ class Core:
         after = state if following is None else following
         first = (self.seq + 1, kind, step, self._mode, at, state, allowed, pending)
         fields = (*first, executed, observation, reward, after, payload)
-        entry = self._prepared = Entry(*fields, checksum(self.check, fields))
+        entry = self._prepared = _new(Entry, (*fields, checksum(self.check, fields)))
         return entry
 
     def apply(self, entry: Entry) -> None:
@@ -433,7 +436,7 @@ class Core:
             self.agent.move(following)
         self.asked = None
         if reward is not None and kind == Kind.OBSERVED:
-            self.gauge.add(reward, step, **measures)
+            self.gauge.add(reward, step, **measures) if measures else self.gauge.add(reward, step)
         if self.waiting:
             expired = step - self._delay  # what has not come by now is not learned from
             self.waiting.pop(expired, None)
@@ -472,7 +475,7 @@ class Core:
         prices = self._prices
         shown = self._learned(reward) if prices is None else prices.learned(reward, **measures)
         try:
-            self.agent.learn(Experience(state, action, index, shown, following))
+            self.agent.learn(_new(Experience, (state, action, index, shown, following)))
         except Exception as error:
             raise self._failed("learn", self.next_step, error) from error
 

@@ -44,6 +44,16 @@ OF_AGENTS = ("journal", "snapshots", "heads")
 
 Execute = Callable[..., sqlite3.Cursor]
 
+_opened: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _inherit() -> None:
+    for store in list(_opened):
+        store._inherited = True
+
+
+os.register_at_fork(after_in_child=_inherit)  # to ask for the process at each commit would take longer
+
 
 class Store(Reader):
     """A directory of durable agents, held by this process until it is closed."""
@@ -52,6 +62,8 @@ class Store(Reader):
         self._held, self._process = ExitStack(), os.getpid()
         self._last: dict[int, int] = {}  # the last rows of agents, as yet unknown to the heads
         self._leftovers = False  # whether a commit that failed may have left frames in the write-ahead log
+        _opened.add(self)
+        self._inherited = False  # whether this process was forked from the one that opened it
         refuse_shards(Path(directory))
         try:
             make_folder(Path(directory), 0o700)
@@ -66,7 +78,7 @@ class Store(Reader):
         except BaseException:
             self._held.close()
             raise
-        self._commits = 0  # of single rows
+        self._unmeasured = EVERY  # how many more single rows are committed before the log is measured
         self._tried = 0  # the frames of the write-ahead log when it was last copied, unless it has begun again since
         self._end = weakref.finalize(self, _end, self.connection, self._last, self._process)
         self._shorten()
@@ -220,9 +232,8 @@ class Store(Reader):
 
     def append_one(self, agent: int, entry: Entry) -> None:
         """Commit one row; SQLite does that without a transaction of ours, which is faster."""
-        self._refuse_child()
-        if self._leftovers:
-            self._cut_leftovers(_untold([(agent, entry)]))
+        if self._inherited or self._leftovers:
+            self._require_ready(_untold([(agent, entry)]))
         try:
             self.cursor.execute(database.INSERT_ROW, (agent, *entry))
         except (sqlite3.Error, OverflowError) as error:
@@ -230,8 +241,8 @@ class Store(Reader):
             with database.errors(self.path, _untold([(agent, entry)])):
                 raise
         self._last[agent] = entry.seq
-        self._commits += 1
-        if self._commits % EVERY == 0 or (entry.payload is not None and not entry.is_observation):
+        self._unmeasured -= 1
+        if not self._unmeasured or (entry.payload is not None and not entry.is_observation):
             self._shorten()
 
     def _note(self, last: dict[int, int]) -> None:
@@ -245,6 +256,7 @@ class Store(Reader):
         If a reader prevents that, it is tried again when the log is longer by as much.  Nothing that goes wrong here
         is raised: what was committed is on disk, and whoever committed it must not take it for lost.
         """
+        self._unmeasured = EVERY
         try:
             frames = frames_in_use(self.path)
         except OSError as error:
@@ -291,17 +303,17 @@ class Store(Reader):
             since = f"; give step {core.changed['step']} or a later one" if core.changed else ""
             raise LiveError(f"step: {step}; {error}{since}") from None
 
-    def _refuse_child(self) -> None:
-        """Raise in a forked child: SQLite's locks stay with the process that opened the file."""
-        if os.getpid() != self._process:
+    def _require_ready(self, untold: str) -> None:
+        """Raise in a forked child: SQLite's locks stay with the process that opened the file; cut off leftovers."""
+        if self._inherited:
             raise LiveError(f"{self.directory}: the process that this one was forked from has it open; close it first")
+        if self._leftovers:
+            self._cut_leftovers(untold)
 
     @contextmanager
     def transaction(self, untold: str = database.UNTOLD) -> Iterator[Execute]:
         """Yield a function that executes statements; commit them at the end, or none of them."""
-        self._refuse_child()
-        if self._leftovers:
-            self._cut_leftovers(untold)
+        self._require_ready(untold)
         with database.errors(self.path, untold):
             self.connection.execute("BEGIN IMMEDIATE")
             try:

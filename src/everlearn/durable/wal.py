@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import struct
+from bisect import bisect_left
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -85,12 +86,24 @@ def refuse_truncation(path: Path) -> None:
 
 
 def frames_in_use(path: Path) -> int:
-    """Return the number of frames in the log of a database that is open; the file of a log may be longer."""
+    """Return the number of frames in the log of a database that is open; the file of a log may be longer.
+
+    The frames that are in use come first, and have the salts of the header.  SQLite's index also has their number, but
+    a process must not open it: as soon as it closes a descriptor of a file, it loses all its locks on that file.
+    Another process would then take the index for a leftover, and cut it off.
+    """
     try:
-        with path.with_name(path.name + "-shm").open("rb", buffering=0) as file:
-            return _index(file.read(136))[0]
+        file = os.open(f"{path}-wal", os.O_RDONLY)
     except FileNotFoundError:
         return 0
+    try:
+        start = os.pread(file, 32, 0)
+        size = 24 + int.from_bytes(start[8:12], "big")
+        count = (os.fstat(file).st_size - 32) // size
+        other = lambda place: os.pread(file, 8, 40 + place * size) != start[16:24]  # noqa: E731 - a key
+        return bisect_left(range(count), True, key=other)
+    finally:
+        os.close(file)
 
 
 def cut(path: Path, frames: int, page: int) -> None:

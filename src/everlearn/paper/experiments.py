@@ -16,7 +16,7 @@ _SMOOTH = {"name": "growing-horizon", "schedule": "smooth", "label": SMOOTH}
 _THEOREM = {"name": "growing-horizon", "schedule": "change-points", "label": THEOREM}
 _SLOW = {"name": "always", "parameters": {"policy": "slow"}, "label": SLOW}
 _BASELINES = [{"name": name, "label": label} for name, label in BASELINES.items()]
-_COINS = {"name": "everlearn.paper.claims.bounds:coins", "label": "two coins"}
+_COINS = {"name": "everlearn.paper.claims.worlds:coins", "label": "two coins"}
 _ALGORITHM_1 = {"name": "discounted", "parameters": {"horizon": 1.0}, "label": "Algorithm 1, horizon 1"}
 
 

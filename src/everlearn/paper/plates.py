@@ -18,8 +18,9 @@ from everlearn.figures.multiples import average_rewards
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
 from everlearn.paper import appendix_b
 from everlearn.paper.appendix_d import Example
-from everlearn.paper.claims.bounds import coins, coins_bound
+from everlearn.paper.claims.bounds import coins_bound
 from everlearn.paper.claims.station import exact_average
+from everlearn.paper.claims.worlds import coins
 from everlearn.paper.experiments import BASELINES, SLOW, SMOOTH, THEOREM
 from everlearn.results.arm import Arm
 from everlearn.results.references import OPTIMUM

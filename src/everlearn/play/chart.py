@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-import numpy as np
+NARROW = 560
+"""Below this width names stand above the plot."""
 
-from everlearn.protocol import Table
-
-NARROW = 520
-"""Below this width there is less room for labels."""
+GUTTER = 19
+"""How many letters a row of a name may have to the right of the plot."""
 
 LETTER, ROW = 7.4, 16
 """The approximate width of a letter, and the height of a row of text."""
 
-SETTLED = 10
-"""Averages over fewer steps jump about; they do not decide how high the figure is."""
+SETTLED = 100
+"""Averages over fewer steps jump about; they do not decide how high the figure is if lines are known."""
+
+ZERO = 1e-12
+"""What is closer to zero is taken to be a rounding error."""
 
 
 class Curve(NamedTuple):
@@ -55,11 +58,27 @@ class _Frame:
         return f'<line class="{kind}" x1="{self.left}" x2="{self.right}" y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
-def draw(curves: Sequence[Curve], lines: Mapping[str, float], width: float = 720, height: float = 340) -> str:
-    """Return the chart as SVG."""
+def draw(
+    curves: Sequence[Curve],
+    lines: Mapping[str, float],
+    width: float = 720,
+    height: float = 340,
+    span: tuple[float, float] | None = None,
+) -> str:
+    """Return the chart as SVG; ``span`` is the range of its vertical axis.
+
+    Names stand where no curve is: to the right of the plot, or above it if the chart is narrow.
+    """
     latest = max([1000, *(curve.times[-1] for curve in curves if curve.times)])
     decades = max(3, math.ceil(math.log10(latest) - 1e-12))
-    frame = _Frame(54 if width < NARROW else 60, width - 14, 16, height - 40, decades, *_range(curves, lines))
+    narrow = width < NARROW
+    named = [] if narrow and len(curves) == 1 else curves
+    names = _names(named, lines, int((width - 48) / LETTER) if narrow else GUTTER)
+    above = sum(ROW * len(name.rows) + 4 for name in names) if narrow else 0.0
+    height += above
+    right = width - 14 if narrow else width - 34 - LETTER * GUTTER
+    frame = _Frame(46, right, 16 + above, height - 40, decades, *(span or find_span(curves, lines)))
+    heights = [name._replace(y=0.0 if narrow else frame.y(name.y)) for name in names]
     parts = [
         f'<svg viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '
         f'aria-label="{escape(describe(curves, lines))}" class="chart">',
@@ -67,8 +86,12 @@ def draw(curves: Sequence[Curve], lines: Mapping[str, float], width: float = 720
         f'<clipPath id="plot"><rect x="{frame.left}" y="{frame.top - 6}" '
         f'width="{frame.right - frame.left + 6}" height="{frame.bottom - frame.top + 12}"/></clipPath>',
         *(frame.across("known", frame.y(value)) for _, value in merge(lines)),
-        *(_draw_curve(number, frame.points(curve)) for number, curve in enumerate(curves) if curve.times),
-        *_draw_names(frame, lines, curves),
+        *(
+            _draw_curve(number, frame.points(curve), len(curves) - number - 1)
+            for number, curve in enumerate(curves)
+            if curve.times
+        ),
+        *(_draw_name(name, 8 if narrow else right + 2) for name in _spread(heights, 4, frame.bottom + 12)),
         "</svg>",
     ]
     return "".join(parts)
@@ -79,9 +102,9 @@ def describe(curves: Sequence[Curve], lines: Mapping[str, float]) -> str:
     sentences = ["Average reward so far over time."]
     for label, times, averages in curves:
         steps = f"{times[-1]:,} step{'s' if times[-1] > 1 else ''}" if times else ""
-        sentences.append(f"{label}: {averages[-1]:.4g} after {steps}." if times else f"{label}: not begun.")
+        sentences.append(f"{label}: {write(averages[-1])} after {steps}." if times else f"{label}: not begun.")
     if lines:
-        sentences.append(f"Known lines: {', '.join(f'{name} {value:.4g}' for name, value in lines.items())}.")
+        sentences.append(f"Known lines: {', '.join(f'{name} {write(value)}' for name, value in lines.items())}.")
     return " ".join(sentences)
 
 
@@ -96,23 +119,41 @@ def merge(lines: Mapping[str, float]) -> list[tuple[list[str], float]]:
     return merged
 
 
-def _range(curves: Sequence[Curve], lines: Mapping[str, float]) -> tuple[float, float]:
-    """Return the lowest and the highest value on the vertical axis."""
+def find_span(
+    curves: Sequence[Curve], lines: Mapping[str, float], before: tuple[float, float] | None = None
+) -> tuple[float, float]:
+    """Return the lowest and the highest value on the vertical axis: those from before, or more in whole ticks."""
     values = [*lines.values()]
     for _, times, averages in curves:
-        values += [value for t, value in zip(times, averages, strict=True) if t >= SETTLED or t == times[-1]]
+        values += [value for t, value in zip(times, averages, strict=True) if t >= SETTLED or not lines]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    low = min(low, 0.0) if low >= 0 or high <= 0 else low
-    margin = 0.12 * (high - low) or 0.5
-    return low - (margin if low < 0 else 0.0), high + margin
+    low, high = min(low, 0.0), max(high, 0.0)
+    if before is not None and before[0] <= low and high <= before[1]:
+        return before
+    room = 0.12 * (high - low) or 0.5
+    low, high = (low - room if low < 0 else low), (high + room if high > 0 or low == 0 else high)
+    if before is not None:
+        low, high = min(low, before[0]), max(high, before[1])
+    step = _step(low, high) / 2
+    return step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9)
+
+
+def write(value: float, digits: int = 4) -> str:
+    """Write a number; what is zero but for rounding is 0."""
+    return "0" if abs(value) < ZERO else f"{value:.{digits}g}"
+
+
+def _step(low: float, high: float) -> float:
+    """Return a round number, of which about four fit between two values."""
+    rough = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
 
 
 def _ticks(low: float, high: float) -> list[float]:
     """Return about four round numbers."""
-    rough = (high - low) / 4
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
-    return [step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    step = _step(low, high)
+    return [step * k for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 def _draw_axes(frame: _Frame) -> list[str]:
@@ -120,7 +161,7 @@ def _draw_axes(frame: _Frame) -> list[str]:
     for value in _ticks(frame.low, frame.high):
         y = frame.y(value)
         parts.append(frame.across("grid", y))
-        parts.append(f'<text class="tick" x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{value:.4g}</text>')
+        parts.append(f'<text class="tick" x="{frame.left - 8}" y="{y + 4:.1f}" text-anchor="end">{write(value)}</text>')
     every = 1 if (frame.right - frame.left) / frame.decades > 44 else 2
     for decade in range(0, frame.decades + 1, every):
         x = frame.x(10.0**decade)
@@ -133,66 +174,55 @@ def _draw_axes(frame: _Frame) -> list[str]:
     return parts
 
 
-def _draw_curve(number: int, points: Sequence[tuple[float, float]]) -> str:
+def _draw_curve(number: int, points: Sequence[tuple[float, float]], below: int) -> str:
+    """Draw a curve, the wider the more curves lie on top of it, so that curves that coincide remain visible."""
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     x, y = points[-1]
     return (
-        f'<g clip-path="url(#plot)" class="agent{number}"><polyline points="{path}"/>'
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
+        f'<g clip-path="url(#plot)" class="agent{number}">'
+        f'<polyline points="{path}" stroke-width="{2.5 + 2 * below:g}"/><circle cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
     )
 
 
-class _Box(NamedTuple):
-    """Where a name may stand."""
+class _Name(NamedTuple):
+    """A name beside the plot: what it names, in which class, and where it would stand if it were alone."""
 
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def cost(self, points: Table, others: Sequence[_Box], frame: _Frame) -> float:
-        """Return how bad this place is: another name there is worst, then outside, then hidden points of curves."""
-        x, y = points.T
-        hidden = np.count_nonzero((x >= self.left) & (x <= self.right) & (y >= self.top) & (y <= self.bottom))
-        outside = self.bottom > frame.bottom or self.top < 2
-        return float(hidden) + 1000.0 * sum(self._meets(other) for other in others) + 500.0 * outside
-
-    def _meets(self, other: _Box) -> bool:
-        beside = self.left < other.right and other.left < self.right
-        return beside and self.top < other.bottom and other.top < self.bottom
+    rows: list[str]
+    kind: str
+    y: float
 
 
-def _draw_names(frame: _Frame, lines: Mapping[str, float], curves: Sequence[Curve]) -> list[str]:
-    """Draw the names of known lines: above or below them, at either end, where they hide least of the curves."""
-    points = np.concatenate([np.empty((0, 2)), *(_dense(frame.points(curve)) for curve in curves if curve.times)])
-    boxes: list[_Box] = []
-    parts = []
-    for names, value in merge(lines):
-        rows = [*names[:-1], f"{names[-1]} {value:.3g}"]
-        if len(", ".join(rows)) <= int((frame.right - frame.left) / LETTER):
-            rows = [", ".join(rows)]
-        boxes.append(_choose_box(frame, frame.y(value), rows, points, boxes))
-        for number, text in enumerate(rows):
-            y = boxes[-1].top + 13 + ROW * number
-            parts.append(f'<text class="name" x="{boxes[-1].left:.1f}" y="{y:.1f}">{escape(text)}</text>')
-    return parts
+def _names(curves: Sequence[Curve], lines: Mapping[str, float], letters: int) -> list[_Name]:
+    """Return the names of lines and curves, with rows of a number of letters; their heights are values."""
+    named = [_Name([*names[:-1], f"{names[-1]} {write(value, 3)}"], "known", value) for names, value in merge(lines)]
+    for number, curve in enumerate(curves):
+        if curve.times or len(curves) > 1:
+            height = curve.averages[-1] if curve.times else 0.0
+            named.append(_Name([curve.label], f"agent{number}", height))
+    return [name._replace(rows=textwrap.wrap(", ".join(name.rows), letters)) for name in named]
 
 
-def _dense(points: Sequence[tuple[float, float]]) -> Table:
-    """Return more points on a curve, a few pixels apart."""
-    corners = np.arange(len(points))
-    places = np.linspace(0, len(points) - 1, 16 * len(points))
-    return np.column_stack([np.interp(places, corners, axis) for axis in np.array(points).T])
+def _spread(names: Sequence[_Name], top: float, bottom: float) -> list[_Name]:
+    """Return names in the order of their heights, moved so that none lies on another."""
+    placed: list[_Name] = []
+    for name in sorted(names, key=lambda name: name.y):
+        middle = name.y - ROW * len(name.rows) / 2
+        above = placed[-1].y + ROW * len(placed[-1].rows) + 4 if placed else top
+        placed.append(name._replace(y=max(middle, above)))
+    limit = bottom
+    for place in reversed(range(len(placed))):
+        limit -= ROW * len(placed[place].rows)
+        placed[place] = placed[place]._replace(y=min(placed[place].y, limit))
+        limit = placed[place].y - 4
+    return placed
 
 
-def _choose_box(frame: _Frame, y: float, rows: Sequence[str], points: Table, others: Sequence[_Box]) -> _Box:
-    """Return the best place near a line: the first that costs nothing, else the one that costs least."""
-    wide, tall = LETTER * max(len(text) for text in rows), ROW * len(rows)
-    costs: dict[_Box, float] = {}
-    for top in (y - tall - 3, y + 3, *(y + 18 * k for k in range(1, 6)), *(y - 18 * k for k in range(2, 6))):
-        for left in (frame.left + 6, frame.right - wide):
-            box = _Box(left, top, left + wide, top + tall)
-            costs[box] = box.cost(points, others, frame)
-            if costs[box] == 0:
-                return box
-    return min(costs, key=costs.__getitem__)
+def _draw_name(name: _Name, x: float) -> str:
+    """Draw a name, with a piece of its line or curve before it."""
+    y = name.y + 8
+    rows = (
+        f'<text class="name" x="{x + 26:.1f}" y="{name.y + 13 + ROW * number:.1f}">{escape(text)}</text>'
+        for number, text in enumerate(name.rows)
+    )
+    mark = f'<line x1="{x + 2:.1f}" x2="{x + 20:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+    return f'<g class="key {name.kind}">{mark}{"".join(rows)}</g>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,8 +19,8 @@ from everlearn.play.offer import Offer
 Edit: TypeAlias = Callable[[Configuration], Configuration]
 """Makes another configuration of the one that is shown when the edit is applied."""
 
-Change: TypeAlias = Callable[[str], Awaitable[bool]]
-"""Applies what was chosen or typed, and returns whether that was possible."""
+Change: TypeAlias = Callable[[str], Awaitable[str]]
+"""Applies what was chosen or typed, and returns why that was not possible, or an empty text."""
 
 PAPERS = AgentSpec("growing-horizon", "smooth")
 """The agent of the paper with the schedule of its experiments."""
@@ -37,15 +38,20 @@ _OPENED = "(event) => { event.stopPropagation(); emit(event.target.open); }"
 
 
 class Choices:
-    """The controls of a configuration; every change is applied at once, or refused and undone.
+    """The controls of a configuration; every change is applied at once, or refused.
 
-    ``read`` returns the configuration that is shown.  ``apply`` applies an edit, and returns whether that was possible.
+    ``read`` returns the configuration that is shown.  ``apply`` applies an edit, and returns why that was not possible,
+    or an empty text.  ``refuse`` shows that reason above the page; a field shows it below what was typed.
     """
 
     def __init__(
-        self, read: Callable[[], Configuration], apply: Callable[[Edit], Awaitable[bool]], offer: Offer
+        self,
+        read: Callable[[], Configuration],
+        apply: Callable[[Edit], Awaitable[str]],
+        offer: Offer,
+        refuse: Callable[[str], None],
     ) -> None:
-        self._read, self._apply, self._offer = read, apply, offer
+        self._read, self._apply, self._offer, self._refuse = read, apply, offer, refuse
         self._unfolded: set[str] = set()
         self._names: dict[int, Name] = {}
 
@@ -64,14 +70,14 @@ class Choices:
         """Lay out the controls of the task, the seed and the first agent."""
         shown = self._read()
 
-        def set_task(name: str) -> Awaitable[bool]:
+        def set_task(name: str) -> Awaitable[str]:
             return self._apply(lambda shown: replace(shown, task=TaskSpec(name)))
 
-        def set_seed(text: str) -> Awaitable[bool]:
+        def set_seed(text: str) -> Awaitable[str]:
             seed: Any = text or Configuration().seed  # it becomes a number when the configuration is checked
             return self._apply(lambda shown: replace(shown, seed=seed))
 
-        def set_parameter(key: str, text: str) -> Awaitable[bool]:
+        def set_parameter(key: str, text: str) -> Awaitable[str]:
             def edit(shown: Configuration) -> Configuration:
                 return replace(shown, task=TaskSpec(shown.task.given, _with(shown.task.parameters, key, text)))
 
@@ -93,28 +99,28 @@ class Choices:
         if len(shown.agents) < MOST_AGENTS:
             button("add", "Add an agent", self.add, "Add an agent").props("outline")
 
-    async def add(self, agent: AgentSpec | None = None) -> bool:
+    async def add(self, agent: AgentSpec | None = None) -> None:
         """Add an agent to the comparison; by default the first suggestion that is not shown yet."""
-        return await self._apply(lambda shown: replace(shown, agents=(*shown.agents, agent or suggest(shown))))
+        self._refuse(await self._apply(lambda shown: replace(shown, agents=(*shown.agents, agent or suggest(shown)))))
 
     def _agent(self, number: int, shown: Configuration) -> None:
         """Lay out the controls of one agent."""
         agent = shown.agents[number]
 
-        def change(edit: Callable[[AgentSpec], AgentSpec]) -> Awaitable[bool]:
+        def change(edit: Callable[[AgentSpec], AgentSpec]) -> Awaitable[str]:
             return self._apply(lambda shown: _put(shown, number, [edit(shown.agents[number])]))
 
-        def set_agent(name: str) -> Awaitable[bool]:
+        def set_agent(name: str) -> Awaitable[str]:
             return change(lambda _: AgentSpec(name))
 
-        def set_schedule(name: str) -> Awaitable[bool]:
+        def set_schedule(name: str) -> Awaitable[str]:
             return change(lambda agent: AgentSpec(agent.given, name))
 
-        def set_parameter(field: str, key: str, text: str) -> Awaitable[bool]:
+        def set_parameter(field: str, key: str, text: str) -> Awaitable[str]:
             return change(lambda agent: replace(agent, **{field: _with(getattr(agent, field), key, text)}))
 
         with ui.element("div").classes(f"contender agent{number}"):
-            with ui.element("h3"):
+            with ui.element("h2"):
                 self._names[number] = Name(agent)
                 if len(shown.agents) > 1:
                     remove = partial(self._apply, lambda shown: _put(shown, number, []))
@@ -129,7 +135,7 @@ class Choices:
             self._parameters("agent", agent.given, agent.parameters, partial(set_parameter, "parameters"))
 
     def _parameters(
-        self, kind: str, name: object, chosen: Mapping[str, Any], change: Callable[[str, str], Awaitable[bool]]
+        self, kind: str, name: object, chosen: Mapping[str, Any], change: Callable[[str, str], Awaitable[str]]
     ) -> None:
         """Lay out a field for each parameter that can be set, behind a fold."""
         defaults = self._offer.defaults(kind, name)
@@ -159,13 +165,17 @@ class Choices:
         select.props(f'outlined dense options-dense aria-label="{kind}"')
 
         async def apply() -> None:
-            if select.value != value and not await change(str(select.value)):
+            if select.value != value and (refusal := await change(str(select.value))):
                 select.set_value(value)
+                self._refuse(refusal)
 
         select.on_value_change(apply)
 
     def _field(self, name: str, value: str, default: str, change: Change) -> None:
-        """Lay out a field, which is read when it is left or Enter is pressed; empty, it stands for the default."""
+        """Lay out a field, which is read when it is left or Enter is pressed; empty, it stands for the default.
+
+        What cannot be applied stays in the field, with the reason below it.
+        """
         field = ui.input(name, value=value, placeholder=default).props(
             f'outlined dense stack-label aria-label="{name}" maxlength=200'
         )
@@ -174,9 +184,10 @@ class Choices:
         async def apply() -> None:
             nonlocal accepted
             text = str(field.value or "")
-            if text != accepted and await change(text):
-                accepted = text
-            field.set_value(accepted)
+            refusal = await change(text) if text != accepted else ""
+            accepted = accepted if refusal else text
+            key = name.replace(" ", "_")
+            field.error = re.sub(rf"\b(task|agent|schedule)\.{key}\b", name, refusal) or None
 
         field.on("change", apply)
 

@@ -20,6 +20,10 @@ class Screen(ui.element, component="screen.js"):
         """Put parts into their places."""
         self.run_method("show", dict(parts))
 
+    def keep_theme(self, theme: str) -> None:
+        """Let the browser remember whether the page is light or dark."""
+        self.run_method("keepTheme", theme)
+
 
 class Text(TextElement):
     """A text in an element of any kind."""

@@ -26,7 +26,10 @@ MOST_AGENTS = 4
 LARGEST_SEED = 2**63
 LONGEST_QUERY, LONGEST_VALUE, LONGEST_SPEC = 4000, 2000, 20_000
 
-_OF_PAGE = ("task", "seed", "speed", "growing")
+LATEST = 10**9
+"""The last step to which an address can return: seconds away for the compiled engine."""
+
+_OF_PAGE = ("task", "seed", "speed", "growing", "at")
 _OF_AGENT = ("agent", "schedule")
 
 
@@ -39,6 +42,8 @@ class Configuration:
     seed: int = 1
     speed: int = 10
     growing: bool = True
+    at: int = 0
+    """The step to which to return when the page is opened again."""
 
     def checked(self, offer: Offer = REGISTERED) -> Configuration:
         """Return the same with values of the right types and without defaults; raise for what cannot be shown."""
@@ -51,6 +56,7 @@ class Configuration:
         seed = whole(self.seed, "seed")
         require(seed < LARGEST_SEED, "seed", self.seed, "give a whole number below 2 ** 63")
         require(self.speed in SPEEDS, "speed", self.speed, f"give one of {', '.join(map(_write_speed, SPEEDS))}")
+        require(0 <= self.at <= LATEST, "at", self.at, f"give a step from 0 to {LATEST:,}")
         return replace(self, task=task, agents=agents, seed=seed)
 
     def query(self) -> str:
@@ -63,6 +69,7 @@ class Configuration:
                 settings.append((f"{prefix}schedule", agent.schedule))
             settings += [(prefix + name, value) for name, value in agent.settings.items()]
         settings += [("speed", _write_speed(self.speed)), ("growing", self.growing)]
+        settings += [("at", self.at)] if 0 < self.at <= LATEST else []
         return urlencode([(name, write(value)) for name, value in settings], safe=":,=")
 
     def spec(self, steps: int, offer: Offer = REGISTERED) -> str:
@@ -123,6 +130,7 @@ def read_query(query: str, offer: Offer = REGISTERED, blank: Configuration | Non
         whole(given.get("seed", blank.seed), "seed"),
         FASTEST if speed == "fastest" else whole(speed, "speed", least=1),
         convert(given.get("growing", blank.growing), bool, "growing"),
+        whole(given.get("at", blank.at), "at"),
     ).checked(offer)
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from nicegui import events, ui
 
@@ -13,7 +14,7 @@ from everlearn.errors import EverlearnError
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES, house_style
 from everlearn.play.chart import merge
 from everlearn.play.components import Text, button
-from everlearn.play.configuration import label
+from everlearn.play.configuration import LONGEST_SPEC, label
 from everlearn.play.race import Race
 from everlearn.play.session import Session
 
@@ -21,15 +22,22 @@ STEPS = 1_000_000
 """The length of the experiment if no step was taken yet."""
 
 _PAINTING = threading.Lock()  # all threads share the settings of Matplotlib
-_READ = "(event) => event.target.files[0]?.text().then((text) => { event.target.value = ''; emit(text); })"
+_READ = f"""async (event) => {{
+  const file = event.target.files[0];
+  if (!file) return;
+  const text = file.size > {LONGEST_SPEC} ? null : await file.text();
+  event.target.value = "";
+  emit({{name: file.name, size: file.size, text}});
+}}"""
 
 
 def export_controls(
-    session: Callable[[], Session], read: Callable[[str], Awaitable[object]], refuse: Callable[[str], None]
+    session: Callable[[], Session], read: Callable[[str], Awaitable[str]], refuse: Callable[[str], None], local: bool
 ) -> None:
     """Lay out the buttons for every export, and the field that reads a spec.
 
-    ``read`` is called with the text of a spec, and ``refuse`` with the reason why an export is not possible.
+    ``read`` is called with the text of a spec, and returns why it cannot be shown; ``refuse`` with the reason why an
+    export is not possible.  ``local`` says that nobody else can open the address of the page.
     """
 
     async def save(name: str, make: Callable[[Race], bytes | str]) -> None:
@@ -47,10 +55,14 @@ def export_controls(
     def write_spec(race: Race) -> str:
         return race.configuration.spec(race.t or STEPS, session().workshop.offer)
 
-    Text("p", "The address of this page carries everything that you chose: anyone who opens it sees the same.")
+    if local:
+        Text("p", "This page runs on your machine only. The command opens the same page on any other machine.")
+    else:
+        Text("p", "The address of this page carries everything that you chose: anyone who opens it sees the same.")
+    copy = ("terminal", "Copy the command", _copy_command) if local else ("link", "Copy the address", _copy_address)
     with ui.element("div").classes("buttons"):
         for icon, text, press in (
-            ("link", "Copy the address", _copy_address),
+            copy,
             ("image", "Curve as PNG", lambda: save("png", write_picture)),
             ("table_view", "Curve as CSV", lambda: save("csv", write_csv)),
             ("description", "Experiment as TOML", lambda: save("toml", write_spec)),
@@ -59,18 +71,32 @@ def export_controls(
     Text("p", "Run the experiment with: everlearn experiment run everlearn.toml --out DIR").classes("quiet")
 
     async def open_file(event: events.GenericEventArguments) -> None:
-        if isinstance(event.args, str):
-            await read(event.args)
+        if isinstance(event.args, dict):
+            complaint.set_text(await _read_file(event.args, read))
 
     with ui.element("label").classes("file"):
         Text("span", "Show what an experiment describes: ")
         field = ui.element("input").props('type=file accept=".toml" aria-label="Show what an experiment describes"')
         field.on("change", open_file, js_handler=_READ)
+    complaint = Text("p").classes("complaint").props('role="alert"')
+
+
+async def _read_file(file: Mapping[str, Any], read: Callable[[str], Awaitable[str]]) -> str:
+    """Show what a file describes; return why that is not possible."""
+    if isinstance(file.get("text"), str):
+        return await read(file["text"])
+    return f"{file.get('name')}: has {file.get('size'):,} bytes; give a file of at most {LONGEST_SPEC:,} bytes"
 
 
 def _copy_address() -> None:
     ui.run_javascript("navigator.clipboard && navigator.clipboard.writeText(location.href)")
     ui.notify("The address is copied.", position="bottom")
+
+
+def _copy_command() -> None:
+    text = '"everlearn play --view " + JSON.stringify(location.search.slice(1))'
+    ui.run_javascript(f"navigator.clipboard && navigator.clipboard.writeText({text})")
+    ui.notify("The command is copied.", position="bottom")
 
 
 def write_png(race: Race, lines: Mapping[str, float]) -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from everlearn.errors import EverlearnError
+from everlearn.play.chart import ZERO, write
 from everlearn.results.references import AT_LEAST, AT_MOST, BEST, FOUND, OPTIMUM, label
 from everlearn.tasks.task import Task
 from everlearn.theory.report import Theory, written_optimum
@@ -58,9 +59,9 @@ def known_lines(task: Task) -> dict[str, float]:
 
 
 def _find_facts(theory: Theory) -> list[Fact]:
-    best, optimum = theory.best_aleatoric, written_optimum(theory.optimum)
+    best, optimum = theory.best_aleatoric, _write_optimum(theory)
     near = abs(best.average_reward - theory.optimum.upper) <= NEAR
-    lost = "nothing is lost" if near else f"it earns {best.average_reward:.6g}"
+    lost = "nothing is lost" if near else f"it earns {write(best.average_reward, 6)}"
     searched = "" if _is_proved(theory) else ", of those searched"
     time = theory.averaging_time(best.policy).value
     values = "the values of who sees the memory" if theory.task.hidden else "optimal values"
@@ -83,12 +84,17 @@ def _find_facts(theory: Theory) -> list[Fact]:
         *(
             Fact(
                 f"distortion at horizon {horizon:g}",
-                f"{theory.distortion(horizon).value:.4g}",
+                write(theory.distortion(horizon).value),
                 f"what the agent's view hides of {values}; 0 where it hides nothing",
             )
             for horizon in HORIZONS
         ),
     ]
+
+
+def _write_optimum(theory: Theory) -> str:
+    found = theory.optimum
+    return "0" if max(abs(found.lower), abs(found.upper)) < ZERO else written_optimum(found)
 
 
 def _find_lines(theory: Theory) -> dict[str, float]:

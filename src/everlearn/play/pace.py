@@ -37,12 +37,11 @@ class Pace:
     def due(self, t: int, seconds: float) -> int:
         """Return how many steps to take at time t, so many seconds after the last call."""
         if self.speed == FASTEST:
-            return self._most()
-        wanted = max(float(self.speed), t * math.log(10) / SECONDS_A_DECADE if self.growing else 0.0)
-        self._owed += wanted * seconds
+            return self.most()
+        self._owed += self._wanted(t) * seconds
         steps = int(self._owed)
         self._owed -= steps
-        return min(steps, self._most())
+        return min(steps, self.most())
 
     def took(self, steps: int, seconds: float) -> None:
         """Note how many seconds a number of steps took."""
@@ -50,7 +49,20 @@ class Pace:
             speed = steps / max(seconds, 1e-6)
             self.measured = speed if self.measured == 0 else 0.5 * (self.measured + speed)
 
-    def _most(self) -> int:
+    def describe(self, t: int) -> str:
+        """Write for a person how fast a race goes at time t."""
+        wanted = self._wanted(t)
+        if self.speed == FASTEST or wanted <= self.speed:
+            return describe(self.speed) + (", then faster" if self.growing and self.speed != FASTEST else "")
+        speed = min(wanted, self.measured or wanted)
+        digits = 10 ** max(0, int(math.log10(max(speed, 1.0))) - 1)
+        return f"about {int(speed) // digits * digits:,} steps per second"
+
+    def _wanted(self, t: int) -> float:
+        """Return the steps per second to take at time t, if the engine can."""
+        return max(float(self.speed), t * math.log(10) / SECONDS_A_DECADE if self.growing else 0.0)
+
+    def most(self) -> int:
         """Return how many steps fit into a slice."""
         return max(LEAST, int(self.measured * SLICE))
 

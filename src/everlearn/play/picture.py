@@ -16,7 +16,8 @@ from everlearn.play.race import Race
 from everlearn.play.run import WatchedRun
 
 NARROWEST, WIDEST = 260.0, 2000.0
-HEIGHT, HEIGHT_NARROW = 340.0, 270.0
+PHONE = 420.0
+HEIGHT, HEIGHT_SEVERAL, HEIGHT_PHONE = 340.0, 420.0, 210.0
 
 
 class Painter:
@@ -24,6 +25,7 @@ class Painter:
 
     def __init__(self, width: float = 720.0, lines: Mapping[str, float] | None = None) -> None:
         self.width, self.lines = width, dict(lines or {})
+        self._span: tuple[float, float] | None = None
         self._latest: dict[int, tuple[int, Known]] = {}
         self._before: dict[int, Known] = {}
 
@@ -32,8 +34,9 @@ class Painter:
         agents = race.configuration.agents
         curves = [Curve(label(agent), *run.recorded()) for agent, run in zip(agents, race.runs, strict=True)]
         width = min(max(self.width, NARROWEST), WIDEST)
-        height = HEIGHT_NARROW if width < chart.NARROW else HEIGHT
-        parts = {"chart": chart.draw(curves, self.lines, width, height), "time": f"{race.t:,}"}
+        height = HEIGHT_PHONE if width < PHONE else HEIGHT if len(agents) == 1 else HEIGHT_SEVERAL
+        self._span = chart.find_span(curves, self.lines, self._span)
+        parts = {"chart": chart.draw(curves, self.lines, width, height, self._span), "time": f"{race.t:,}"}
         for number, run in enumerate(race.runs):
             with blame(f"agent {run.design.name!r}: what it shows"):  # arrays of a user's design may have any shape
                 parts |= {f"{name}{number}": text for name, text in self._paint_run(number, run).items()}

@@ -1,6 +1,8 @@
 // The one piece of the page that runs in the browser: it puts what was painted into its places, says when it has been
 // seen, and listens to the keyboard.
-const CONTROLS = "input, select, textarea, button, summary, a, [role=slider], [role=combobox], [role=switch], [role=option]";
+const FIELDS = "input:not([type=range]), select, textarea, [role=combobox], [role=option], [role=listbox]";
+const BUTTONS = "button, summary, a, [role=switch], [role=button]";
+const CALM = 1000; // milliseconds between two pictures for those who ask for less motion
 
 export default {
   template: "<div hidden></div>",
@@ -11,12 +13,17 @@ export default {
     window.addEventListener("keydown", this.onKey);
     this.onFocus = (event) => this.remember(event.target);
     document.addEventListener("focusin", this.onFocus);
+    this.onClick = (event) => this.release(event);
+    document.addEventListener("click", this.onClick);
     this.observer = new ResizeObserver(this.onSize);
     this.observer.observe(document.body);
+    const theme = localStorage.getItem("everlearn.theme");
+    if (theme) this.$emit("theme", { theme });
   },
   unmounted() {
     window.removeEventListener("keydown", this.onKey);
     document.removeEventListener("focusin", this.onFocus);
+    document.removeEventListener("click", this.onClick);
     this.observer.disconnect();
   },
   methods: {
@@ -29,8 +36,13 @@ export default {
         this.shown += 1;
         document.body.dataset.shown = this.shown;
         this.keepFocus();
-        this.look();
+        const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+        if (calm) setTimeout(() => this.look(), CALM);
+        else this.look();
       });
+    },
+    keepTheme(theme) {
+      localStorage.setItem("everlearn.theme", theme);
     },
     look() {
       const place = document.querySelector("[data-part=chart]");
@@ -49,11 +61,22 @@ export default {
       const { label, place } = this.focused;
       this.alike(label)[place]?.focus();
     },
+    // A key belongs to what has the focus if that does something with it.
+    belongs({ key, target }) {
+      if (!target.closest || target.closest(FIELDS)) return !!target.closest;
+      if (target.closest("[type=range]")) return key.startsWith("Arrow");
+      return key === " " && !!target.closest(BUTTONS);
+    },
+    // Whoever clicks a button with the mouse, not with a key, has the space bar afterwards.
+    release(event) {
+      const button = event.target.closest(BUTTONS);
+      if (event.detail === 0 || !button) return;
+      setTimeout(() => button.contains(document.activeElement) && document.activeElement.blur());
+    },
     press(event) {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const control = event.target.closest && event.target.closest(CONTROLS);
       const name = { " ": "run", ArrowRight: "step", ".": "step" }[event.key];
-      if (!name || control || (name === "run" && event.repeat)) return;
+      if (!name || (name === "run" && event.repeat) || this.belongs(event)) return;
       event.preventDefault();
       this.$emit("press", { name });
     },

@@ -15,13 +15,16 @@ from typing import Any, TypeAlias
 
 import uvicorn
 from fastapi import FastAPI, Request
+from fastapi.datastructures import URL
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from nicegui import Client, app, ui
 
 from everlearn.errors import EverlearnError, InputError, require
 from everlearn.hosts import foreign_header, is_loopback
 from everlearn.machine import cores
 from everlearn.play.components import Text
-from everlearn.play.configuration import read_query
+from everlearn.play.configuration import Configuration, read_query
+from everlearn.play.export import write_page
 from everlearn.play.page import Page
 from everlearn.play.race import Workshop
 from everlearn.play.session import Session
@@ -142,14 +145,21 @@ def make_app(local: bool, workshop: Workshop) -> Any:
     workshop.preparing.submit(_warm_up, workshop)
 
     @ui.page("/", title=_TITLE, dark=None, language="en-US")
-    def index(request: Request, client: Client) -> None:
+    def index(request: Request, client: Client) -> Response | None:
+        if not request.url.query and workshop.start == Configuration().checked():
+            return RedirectResponse("/station")
         ui.add_css(_STYLE)
         if not pages.has_room():
             at_once = f"{MOST_PAGES} page{'s' if MOST_PAGES > 1 else ''}"
             Text("p", f"No more than {at_once} may be open at once. Close one, and reload this one.").classes("alert")
-            return
+            return None
         pages.add(client)
-        _open(client, request.url.query, workshop, threads, pages)
+        _open(client, request.url, workshop, threads, pages)
+        return None
+
+    @inside.get("/station")
+    def station() -> Response:
+        return HTMLResponse(write_page(f"/?{workshop.start.query()}"))
 
     ui.run_with(
         inside,
@@ -165,14 +175,14 @@ def make_app(local: bool, workshop: Workshop) -> Any:
     return Doors(inside, local)
 
 
-def _open(client: Client, query: str, workshop: Workshop, threads: ThreadPoolExecutor, pages: Pages) -> None:
+def _open(client: Client, address: URL, workshop: Workshop, threads: ThreadPoolExecutor, pages: Pages) -> None:
     """Build a page for a browser, begin when it has connected, and close the session when it is gone."""
     refusal = ""
     try:
-        configuration = read_query(query, workshop.offer, workshop.start)
+        configuration = read_query(address.query, workshop.offer, workshop.start)
     except EverlearnError as error:
         configuration, refusal = workshop.start, str(error)
-    page = Page(client, configuration, refusal)
+    page = Page(client, configuration, refusal, is_loopback(address.hostname or ""))
     session = Session(workshop, threads, page.show, page.report)
     page.build(session)
     begun = False
@@ -193,6 +203,7 @@ def _open(client: Client, query: str, workshop: Workshop, threads: ThreadPoolExe
 
 
 def _warm_up(workshop: Workshop) -> None:
-    """Compile the agent and expand the task that a newcomer sees first."""
+    """Prepare what a newcomer sees first: the station, its agent and its task."""
+    write_page(f"/?{workshop.start.query()}")
     workshop.race(workshop.start).advance(1000)
     workshop.facts(workshop.start.task)

@@ -52,12 +52,18 @@ class Session:
             if self.closed:
                 return
             self.race, self.painter, self._sent = race, painter, {}
-        self.set_speed(configuration)
-        self._send(parts)
+        self.pace.speed, self.pace.growing = configuration.speed, configuration.growing
+        self._send({**parts, "pace": self.pace.describe(0)})
 
     def set_speed(self, configuration: Configuration) -> None:
         """Set the speed of a configuration."""
         self.pace.speed, self.pace.growing = configuration.speed, configuration.growing
+        self._send({"pace": self.pace.describe(self.t)})
+
+    @property
+    def t(self) -> int:
+        """The number of steps that the race has taken."""
+        return 0 if self.race is None else self.race.t
 
     async def facts(self) -> Facts | None:
         """Return what theory says of the task, and draw its lines from now on."""
@@ -70,12 +76,15 @@ class Session:
             await self.paint()
         return facts
 
-    def run(self) -> None:
-        """Run until paused; if no race is open yet, begin as soon as one is."""
+    def run(self, until: int = 0) -> None:
+        """Run until paused; if no race is open yet, begin as soon as one is.
+
+        If ``until`` is given, run as fast as possible to that step, and pause there.
+        """
         if not self.running and not self.closed:
             self.running = True
             self._turn += 1
-            self._loop = asyncio.create_task(self._run(self._turn))
+            self._loop = asyncio.create_task(self._run(self._turn, until))
 
     async def pause(self) -> None:
         """Pause, and wait until it has."""
@@ -119,7 +128,7 @@ class Session:
         if parts is not None:
             self._send(parts)
 
-    async def _run(self, turn: int) -> None:
+    async def _run(self, turn: int, until: int) -> None:
         while self._turn == turn and self.race is None:
             await asyncio.sleep(SLICE)
         last = time.monotonic()
@@ -129,10 +138,14 @@ class Session:
                 began = time.monotonic()
                 steps = self.pace.due(self.race.t, began - last)
                 last = began
+                if until:
+                    steps = min(self.pace.most(), until - self.race.t)
+                    if steps <= 0:
+                        break
                 if steps:
                     await self._advance(steps)
                 spare = SLICE - (time.monotonic() - began)
-                if spare > 0 and (steps == 0 or self.pace.speed):
+                if spare > 0 and (steps == 0 or self.pace.speed) and not until:
                     await asyncio.sleep(spare)
         except EverlearnError as error:
             self._say(str(error))
@@ -154,7 +167,9 @@ class Session:
                 began = time.perf_counter()
                 race.advance(steps)
                 self.pace.took(steps, time.perf_counter() - began)
-                return self.painter.paint(race) if self.wanting else None  # which may have changed by now
+                if not self.wanting:  # which may have changed by now
+                    return None
+                return {**self.painter.paint(race), "pace": self.pace.describe(race.t)}
 
             parts = await self._in_thread(work)
         if parts is not None:

@@ -12,7 +12,7 @@ from everlearn.agents.agent import whole
 from everlearn.agents.registry import make_design, make_schedule
 from everlearn.agents.spec import AgentSpec, TaskSpec, read_specs
 from everlearn.errors import InputError
-from everlearn.play.configuration import Configuration
+from everlearn.play.configuration import Configuration, read_query
 from everlearn.play.offer import DURATION, REGISTRIES, Entry, Offer
 from everlearn.play.picture import Painter
 from everlearn.play.race import Workshop
@@ -27,6 +27,7 @@ def open_workshop(
     schedule: object = None,
     parameters: Mapping[str, Any] | None = None,
     seed: object = None,
+    view: str = "",
 ) -> Workshop:
     """Return a workshop whose pages show this first, and offer whatever is not registered under its own name.
 
@@ -52,7 +53,8 @@ def open_workshop(
         (AgentSpec(agent_name or blank.agents[0].given, schedule_name, agent_parameters, schedule_parameters),),
         blank.seed if seed is None else whole(seed, "seed"),
     )
-    workshop = Workshop(Offer(own), configuration)
+    offer = Offer(own)
+    workshop = Workshop(offer, read_query(view, offer, configuration))
     if own:
         race = workshop.race(workshop.start)
         race.advance(1)
@@ -86,6 +88,7 @@ def watch(
     schedule: object = None,
     parameters: Mapping[str, Any] | None = None,
     seed: object = None,
+    view: str = "",
     host: str = "127.0.0.1",
     port: object = 8090,
     show: bool = True,
@@ -104,6 +107,8 @@ def watch(
         parameters of the task, the agent and the schedule, as in :func:`everlearn.run`
     seed:
         the random seed of the first simulation
+    view:
+        what the page shows first, as its address has it after the question mark; the page copies it for you
     host, port:
         where the page is served; ``port`` 0 takes any free port
     show:
@@ -126,7 +131,7 @@ def watch(
     for name in ("nicegui", "uvicorn"):
         if importlib.util.find_spec(name) is None:
             raise InputError("watch", name, "is not installed; install it with: pip install 'everlearn[play]'")
-    workshop = open_workshop(task, agent, schedule=schedule, parameters=parameters, seed=seed)
+    workshop = open_workshop(task, agent, schedule=schedule, parameters=parameters, seed=seed, view=view)
     from everlearn.play.server import serve
 
     serve(host, number, show=show, say=say or (lambda text: print(text, file=sys.stderr)), workshop=workshop)  # noqa: T201

@@ -7,7 +7,7 @@ an encoder does not let other threads run before it is done.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -58,6 +58,13 @@ class Room:
         )
         if result is not _LATER:
             return respond(result)
+        return await self.placed(lambda: self._respond(name, work, respond))
+
+    async def _respond(self, name: str, work: Callable[[Agents], Any], respond: Callable[[Any], Response]) -> Response:
+        return respond(await self._committer.do(name, work))
+
+    async def placed(self, answer: Callable[[], Awaitable[Response]]) -> Response:
+        """Return an answer that is computed when there is room, and keeps its place until it is sent."""
         async with AsyncExitStack() as place:
             try:
                 async with asyncio.timeout(self._patience):
@@ -65,8 +72,7 @@ class Room:
             except TimeoutError:
                 self._committer.metrics.refused += 1
                 raise Busy from None
-            response = respond(await self._committer.do(name, work))
-            return _Placed(response, place.pop_all())
+            return _Placed(await answer(), place.pop_all())
 
     async def change(
         self, name: str, work: Callable[[Agents], dict[str, Any]], respond: Callable[[dict[str, Any]], Response]

@@ -283,6 +283,8 @@ class Exchange(RequestResponseCycle):
         for start in range(0, len(body) or 1, WRITTEN):
             await self._until_taken(not last)
             part, ends = bytes(parts[start : start + WRITTEN]), start + WRITTEN >= len(body)
+            if self.chunked_encoding is None:  # it ends with the connection
+                self.expected_content_length = len(part)
             await super().send({**message, "body": part, "more_body": not (last and ends)})  # type: ignore[arg-type]
 
     async def _until_taken(self, more: bool) -> None:
@@ -311,7 +313,8 @@ class Exchange(RequestResponseCycle):
         self.keep_alive = self.keep_alive and not closes
         if not (self.keep_alive or closes):
             headers.append((b"connection", b"close"))
-        if self.chunked_encoding is None and self.scope["method"] != "HEAD" and status not in (204, 304):
+        chunks = self.scope["method"] != "HEAD" and status not in (204, 304) and self.scope["http_version"] != "1.0"
+        if self.chunked_encoding is None and chunks:
             self.chunked_encoding = True
             headers.append((b"transfer-encoding", b"chunked"))
         lines = b"\r\n".join([name + b": " + value for name, value in headers])

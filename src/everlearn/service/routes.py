@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -52,6 +52,9 @@ from everlearn.service.settings import Settings
 from everlearn.service.setups import remote_setup
 
 LINES = "application/x-ndjson"
+MANY = 200
+"""From how many agents on an answer that tells of every agent may be large."""
+
 PAGE = 1_000
 """How many rows of a journal are read at once; other requests have their turn between pages."""
 
@@ -63,6 +66,7 @@ class Routes:
         self.committer, self.sandbox, self.limits, self.tokens = committer, sandbox, settings.limits, settings.tokens
         self._trying = asyncio.Semaphore(PROCESSES)
         self._room = Room(committer, settings.limits.patience)
+        self._lists = Room(committer, settings.limits.patience)  # apart: no slow reader blinds a monitor
 
     def table(self) -> tuple[Operation, ...]:
         """Return the route table: the operations of every step first, since they are looked up most."""
@@ -184,6 +188,14 @@ class Routes:
 
     async def list_agents(self, call: Call) -> Response:
         """Return the names of all agents that the token is for, and the step that each has reached."""
+        return await self._of_all_agents(lambda: self._list_agents(call))
+
+    async def _of_all_agents(self, answer: Callable[[], Awaitable[Response]]) -> Response:
+        """Return an answer that tells of every agent: few are in memory at a time, if there are many agents."""
+        keeper = self.committer.keeper
+        return await (self._lists.placed(answer) if keeper is not None and len(keeper.names) > MANY else answer())
+
+    async def _list_agents(self, call: Call) -> Response:
         answer = await self.committer.do(None, management.list_agents)
         answer["agents"] = [agent for agent in answer["agents"] if call.grant.covers(agent["name"])]
         if self.committer.keeper is not None:
@@ -304,6 +316,9 @@ class Routes:
 
     async def metrics(self, call: Call) -> Response:
         """Return requests, commits, queue, and the progress of each loaded agent, in the text format of Prometheus."""
+        return await self._of_all_agents(lambda: self._metrics(call))
+
+    async def _metrics(self, call: Call) -> Response:
         count, agents = await self.committer.do(None, management.gauges)
         gauges = {"waiting": self.committer.waiting, "waiting_most": self.committer.most, "agents": count}
         gauges["agents_loaded"] = len(agents)

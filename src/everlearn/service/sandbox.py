@@ -1,11 +1,13 @@
 """The sandbox: what may take long is done in processes of their own, such as trying a setup before it is accepted.
 
 A few processes are forked while the service has one thread.  For each trial they fork once more, with limits on memory
-and processor time.  So a trial that hangs or takes all memory ends alone.
+and processor time.  So a trial that hangs or takes all memory ends alone.  A module that a trial had to import is then
+imported by the process that forked it, so that the next trials have it: to import SciPy takes longer than most trials.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import os
@@ -15,6 +17,7 @@ import resource
 import signal
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -213,15 +216,19 @@ def _serve(connection: socket.socket, limits: Limits) -> None:
     with suppress(OSError):
         while True:
             request = _receive(connection)
+            modules = b""
             try:
-                answer = _in_a_child(request, limits, connection)
+                modules, answer = _in_a_child(request, limits, connection)
             except OSError as error:  # such as too many processes
                 answer = _UNTRIED + str(error.strerror).encode()
             _send(connection, answer)
+            for name in modules.decode().split():
+                with suppress(Exception):  # not every module can be imported by its name
+                    importlib.import_module(name)
 
 
-def _in_a_child(request: bytes, limits: Limits, connection: socket.socket) -> bytes:
-    """Return what a child found wrong, or how it ended."""
+def _in_a_child(request: bytes, limits: Limits, connection: socket.socket) -> tuple[bytes, bytes]:
+    """Return the modules that a child imported, and what it found wrong, or how it ended."""
     reading, writing = os.pipe()
     try:
         child = os.fork()
@@ -233,20 +240,22 @@ def _in_a_child(request: bytes, limits: Limits, connection: socket.socket) -> by
     finally:
         os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        answer = pipe.read()
+        modules, _, answer = pipe.read().partition(b"\n")
     _, status = os.waitpid(child, 0)
-    return _result(answer, os.waitstatus_to_exitcode(status), limits)
+    return modules, _result(answer, os.waitstatus_to_exitcode(status), limits)
 
 
 def _try(request: bytes, limits: Limits, inherited: tuple[int, ...], writing: int) -> NoReturn:
-    """Try what is requested, write what is wrong, and end."""
+    """Try what is requested, write which modules that needed and what is wrong, and end."""
     try:
+        there = len(sys.modules)
         for number in inherited:  # else nobody would notice that the process before this one has ended
             os.close(number)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _limit(limits)
         with os.fdopen(writing, "wb") as pipe:
-            pipe.write(_attempt(request, limits))
+            answer = _attempt(request, limits)
+            pipe.write(" ".join([*sys.modules][there:]).encode() + b"\n" + answer)
         os._exit(0)
     finally:
         os._exit(os.EX_SOFTWARE)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-TASKS: dict[str, str] = {
+NETWORKS: dict[str, str] = {
+    "criss-cross": "everlearn.tasks.networks:criss_cross",
+    "input-switch": "everlearn.tasks.networks:input_switch",
+    "n-model": "everlearn.tasks.networks:n_model",
+    "reentrant-line": "everlearn.tasks.networks:reentrant_line",
+    "six-class": "everlearn.tasks.networks:six_class",
+}
+"""Networks of queues, which have infinitely many memories."""
+
+_FINITE: dict[str, str] = {
     "access-control": "everlearn.tasks.access_control:access_control",
     "aggregation": "everlearn.tasks.aggregation:aggregation",
     "alternating": "everlearn.tasks.alternating:alternating",
@@ -28,8 +37,12 @@ TASKS: dict[str, str] = {
     "tiger": "everlearn.tasks.tiger:tiger",
 }
 
+TASKS: dict[str, str] = dict(sorted((_FINITE | NETWORKS).items()))
+
 PREFIXES: dict[str, str] = {
     "gymnasium": "everlearn.adapters.task:from_gymnasium",
     "pomdp": "everlearn.adapters.pomdp:from_pomdp",
+    "qgym": "everlearn.adapters.qgym:from_qgym",
 }
-"""The functions that make a task from a name elsewhere, as in ``gymnasium:FrozenLake-v1`` and ``pomdp:tiger.pomdp``."""
+"""The functions that make a task from a name elsewhere, as in ``gymnasium:FrozenLake-v1``, ``pomdp:tiger.pomdp`` and
+``qgym:criss_cross_bh.yaml``."""

@@ -15,6 +15,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.blame import blame
 from everlearn.environments.model import Model, ModelEnvironment
+from everlearn.environments.network import Network
 from everlearn.environments.pure import as_number, check_environment, check_shared
 from everlearn.errors import InputError, ObservationError, TaskError, require
 from everlearn.labels import check_labels, counted
@@ -64,6 +65,8 @@ class Task:
         the parameters with which it was made
     references:
         known average rewards by name, drawn as lines in the plot of a learning curve
+    network:
+        the network of queues that it is, if it is one; there are then infinitely many memories
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Task:
     arrays: Arrays | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     references: Mapping[str, float] = field(default_factory=dict)
+    network: Network | None = None
     identity: str | None = field(default=None, init=False, repr=False, compare=False)
     """Identifies a task that everlearn made from a name: equal only for equal tasks, None for a changed copy."""
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from everlearn.protocol import Table
 from everlearn.theory.beliefs import Bracket
+from everlearn.theory.network import NetworkOptimum
 from everlearn.theory.optimum import Optimum, optimum
 from everlearn.theory.pairs import Pairs
 from everlearn.theory.values import action_values
@@ -57,7 +58,7 @@ def average_reward(pairs: Pairs, policy: Table) -> float:
     return float(pairs.chain(pairs.policy(policy)).gain[pairs.start])
 
 
-def attained(value: float, best: Optimum | Bracket) -> bool:
+def attained(value: float, best: Optimum | Bracket | NetworkOptimum) -> bool:
     """Return whether an average reward is the optimum, as far as that is certified."""
     return best.certified and value >= best.lower - ATTAINED * max(1.0, abs(best.lower))
 

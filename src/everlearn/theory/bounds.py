@@ -1,4 +1,4 @@
-"""The bounds of the paper, by their labels, term by term.
+"""The bounds of the paper as printed, by their labels, term by term; :mod:`everlearn.theory.repairs` has them repaired.
 
 Each bounds the regret sum_t (lambda_pi - R_{t+1}), for rewards in [0, 1].  For rewards over another range, of width w,
 the learner sees rewards divided by w.  So averaging times and distortions, which scale with rewards, are divided by w
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from everlearn.errors import require
+from everlearn.theory.places import place_of
 
 
 class Bound(NamedTuple):
@@ -28,6 +29,11 @@ class Bound(NamedTuple):
     def value(self) -> float:
         """The sum of the terms."""
         return math.fsum(self.terms.values())
+
+    @property
+    def place(self) -> str:
+        """Where the printed paper has it."""
+        return place_of(self.label)
 
 
 def discounted_regret(
@@ -72,11 +78,11 @@ def discounted_value_loss(
     steps: float, *, pairs: int, horizon: float, distortion: float, shortfall: float = 0.0, width: float = 1.0
 ) -> Bound:
     """Bound the sum of V_* - V of Algorithm 3 along its own path (``theorem:discounted``)."""
-    _check(steps, horizon)
-    return _scale(
+    check_arguments(steps, horizon)
+    return scaled(
         "theorem:discounted",
         width,
-        exploration=24 * horizon**2.5 * math.sqrt(pairs * steps * _log(steps)),
+        exploration=24 * horizon**2.5 * math.sqrt(pairs * steps * logarithm(steps)),
         distortion=3 * max(distortion / width, shortfall) * steps * horizon,
         horizon=(pairs + 3) * horizon**2,
     )
@@ -105,7 +111,7 @@ def class_regret(steps: float, *, pairs: int, horizon: float, distortion_sup: fl
     no less.  So from its statement the corollary follows only with Delta-bar at 1; its proof gives it with tau in place
     of tau_pi.
     """
-    _check(steps, horizon / width)
+    check_arguments(steps, horizon / width)
     label, tau = "cor:avg-time-upper-bound", horizon / width
     return _growing_horizon(label, steps, pairs, tau, 3 * distortion_sup / width, width)
 
@@ -127,23 +133,36 @@ def aleatoric_loss(distortion_sup: float) -> Bound:
 
 
 def says_something_from(bound: Callable[[float], Bound], width: float = 1.0, most: float = 1e60) -> float:
-    """Return the least power of two T at which a bound is below w T, the greatest possible regret; else infinity."""
-    steps = 2.0
-    while steps <= most:
-        if bound(steps).value < width * steps:
-            return steps
-        steps *= 2
-    return math.inf
+    """Return the T from which on a bound is below w T, the greatest possible regret; infinity if there is none.
+
+    It is solved for to 12 digits, between two powers of two.  A bound divided by T decreases from T = 9 on.
+
+    Examples
+    --------
+    >>> round(says_something_from(lambda T: discounted_regret(T, pairs=2, horizon=1, averaging_time=0, distortion=0)))
+    24100
+
+    """
+    high = 2.0
+    while not bound(high).value < width * high:
+        high *= 2
+        if high > most:
+            return math.inf
+    low = high / 2
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if bound(middle).value < width * middle else (middle, high)
+    return high
 
 
 def _fixed_horizon(
     label: str, steps: float, pairs: int, horizon: float, tau: float, delta: float, width: float
 ) -> Bound:
-    _check(steps, horizon)
-    return _scale(
+    check_arguments(steps, horizon)
+    return scaled(
         label,
         width,
-        exploration=24 * horizon**1.5 * math.sqrt(pairs * steps * _log(steps)),
+        exploration=24 * horizon**1.5 * math.sqrt(pairs * steps * logarithm(steps)),
         distortion=3 * delta * steps,
         averaging=tau / horizon * steps,
         horizon=(pairs + 5 + 2 * math.log(steps)) * horizon,
@@ -151,11 +170,11 @@ def _fixed_horizon(
 
 
 def _growing_horizon(label: str, steps: float, pairs: int, tau: float, slope: float, width: float) -> Bound:
-    _check(steps, 1.0)
-    return _scale(
+    check_arguments(steps, 1.0)
+    return scaled(
         label,
         width,
-        exploration=120 * math.sqrt(pairs * _log(steps)) * steps**0.8,
+        exploration=120 * math.sqrt(pairs * logarithm(steps)) * steps**0.8,
         averaging=5 * tau * steps**0.8,
         distortion=slope * steps,
         horizon=(54 * pairs + 18 * math.log(steps)) * steps**0.2,
@@ -163,14 +182,17 @@ def _growing_horizon(label: str, steps: float, pairs: int, tau: float, slope: fl
     )
 
 
-def _log(steps: float) -> float:
+def logarithm(steps: float) -> float:
+    """Return log(2 T^2), without overflow."""
     return math.log(2.0) + 2 * math.log(steps)
 
 
-def _check(steps: float, horizon: float) -> None:
+def check_arguments(steps: float, horizon: float) -> None:
+    """Raise if there is no step, or the horizon is less than 1."""
     require(steps >= 1, "steps", steps, "give at least 1")
     require(horizon >= 1, "horizon", horizon, "give at least 1")
 
 
-def _scale(label: str, width: float, **terms: float) -> Bound:
+def scaled(label: str, width: float, **terms: float) -> Bound:
+    """Return a bound for rewards of this width from its terms for rewards of width 1."""
     return Bound(label, {name: width * term for name, term in terms.items()})

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.errors import TableFull
+from everlearn.errors import InputError, TableFull
 from everlearn.protocol import Label, Table
 from everlearn.tables import MOST_PAIRS, ArrayTable, PairTable, make_table
 from everlearn.tasks.task import Task
@@ -114,6 +114,9 @@ def tabulate(task: Task, max_pairs: int = MOST_PAIRS) -> Pairs:
 
 def completed_table(task: Task, max_pairs: int) -> PairTable | ArrayTable:
     """Return the table of a task with every pair; raise :class:`TableFull` if there are more than ``max_pairs``."""
+    if task.network is not None:
+        remedy = "has unbounded queues, so that only its optimum is computed (--only optimum); simulate policies"
+        raise InputError("task", task.name, remedy)
     full = f"task {task.name!r} has more than {max_pairs:,} pairs of memory and aleatoric state, and theory needs all"
     remedy = "let its memory take fewer values, or give el.Theory a larger max_pairs"
     table = make_table(task, max_pairs)

@@ -17,7 +17,7 @@ from everlearn.labels import counted, show
 from everlearn.protocol import Table
 from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.registry import make_task
-from everlearn.theory import bounds
+from everlearn.theory import ledger
 from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_randomised, count_policies
 from everlearn.theory.averaging import AveragingTime, averaging_time
 from everlearn.theory.beliefs import Bracket, Interval, bracket
@@ -26,8 +26,10 @@ from everlearn.theory.chains import Chain
 from everlearn.theory.constrained import Constrained, Measure, constrained
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
 from everlearn.theory.known import MOST_SEARCHED
+from everlearn.theory.network import NetworkOptimum, network_optimum
 from everlearn.theory.optimum import Optimum, diameter, gaps, optimum
 from everlearn.theory.pairs import Pairs, tabulate
+from everlearn.theory.repairs import Repair
 from everlearn.theory.summary import summary_rows
 from everlearn.theory.values import Values, discount_of, optimal_values, policy_values
 
@@ -124,13 +126,15 @@ class Theory:
         return optimum(self.pairs)
 
     @cached_property
-    def optimum(self) -> Optimum | Bracket:
+    def optimum(self) -> Optimum | Bracket | NetworkOptimum:
         """The optimum over all policies, lambda_*, with certified bounds and a policy that attains the lower bound.
 
         If the memory is hidden, only policies that depend on observations and actions count, and only bounds are known.
         If the two bounds differ, they may be narrower than those in ``Result.references``, for which the computation
-        stops earlier.
+        stops earlier.  For a network of queues the bounds come from a default grid; ``network_optimum`` takes others.
         """
+        if self.task.network is not None:
+            return network_optimum(self.task.network)
         if not self.task.hidden:
             return self.clairvoyant
         found = bracket(self.task, self._max_pairs)
@@ -143,12 +147,13 @@ class Theory:
     def optimal_average_reward(self) -> float:
         """The optimal average reward over all policies, lambda_*.
 
-        Raises :class:`everlearn.errors.InputError` if the memory is hidden and the bounds of the optimum have not met;
-        use :attr:`optimal_bounds` then.
+        Raises :class:`everlearn.errors.InputError` if only bounds are known, because the memory is hidden or queues are
+        unbounded; use :attr:`optimal_bounds` then.
         """
         best = self.optimum
-        if isinstance(best, Bracket) and not best.certified:
-            remedy = f"is known to lie {written_optimum(best)}, since the memory is hidden; read optimal_bounds"
+        if isinstance(best, Bracket | NetworkOptimum) and not best.certified:
+            cause = "the memory is hidden" if self.task.hidden else "the grid is too small"
+            remedy = f"is known to lie {written_optimum(best)}, since {cause}; read optimal_bounds"
             raise InputError("optimal_average_reward", self.task.name, remedy)
         return best.average_reward
 
@@ -156,6 +161,14 @@ class Theory:
     def optimal_bounds(self) -> Interval:
         """Certified bounds of the optimal average reward over all policies; a known policy attains the lower bound."""
         return Interval(self.optimum.lower, self.optimum.upper)
+
+    @cached_property
+    def optimal_averaging_time(self) -> AveragingTime:
+        """The averaging time of the policy of :attr:`clairvoyant`; between half its span and its span (Section 2.2.1).
+
+        If that policy depends on the start, it is infinite.
+        """
+        return self.policy_over_pairs(self.clairvoyant.policy).averaging_time
 
     def constrained(
         self, cost: Measure | None = None, limit: float | None = None, duration: Measure | None = None
@@ -271,24 +284,19 @@ class Theory:
         ``horizon`` is the horizon of the bounds for a fixed horizon, and the tau of the reference class.  By default,
         it is the averaging time of :attr:`best_aleatoric` for rewards scaled to [0, 1].
         """
-        size = len(self.task.states) * len(self.task.actions)
-        tau = self.averaging_time(self.best_aleatoric.policy).value
-        width = self.task.reward.high - self.task.reward.low
-        fixed = max(1.0, tau / width if horizon is None else horizon)
-        if not np.isfinite(fixed):
-            return {}
-        delta, delta_sup = self.distortion(fixed).value, self.distortion_sup(tau / width).value
-        at: dict[str, Any] = {"pairs": size, "width": width}
-        found = (
-            bounds.discounted_regret(steps, horizon=fixed, averaging_time=tau, distortion=delta, **at),
-            bounds.discounted_regret_any_history(steps, horizon=fixed, averaging_time=tau, distortion=delta, **at),
-            bounds.discounted_value_loss(steps, horizon=fixed, distortion=delta, **at),
-            bounds.growing_horizon_regret(steps, averaging_time=tau, distortion_sup=delta_sup, **at),
-            bounds.class_regret(steps, horizon=fixed * width, distortion_sup=self.distortion_sup(fixed).value, **at),
-            bounds.optimum_regret(steps, averaging_time=tau, distortion_sup=delta_sup, **at),
-            bounds.aleatoric_loss(delta_sup),
-        )
-        return {bound.label: bound for bound in found}
+        return ledger.printed(self, steps, horizon)
+
+    def repairs(self, steps: float, horizon: float | None = None) -> dict[str, Repair]:
+        """Return each bound of :meth:`bounds` as printed and repaired, with its status, by label (docs/repairs.md).
+
+        Examples
+        --------
+        >>> main = Theory("riverswim").repairs(1e16)["theorem:main"]
+        >>> main.status, main.repaired_status, main.repaired.value < main.printed.value
+        ('proof has a gap', 'repaired here', True)
+
+        """
+        return ledger.compared(self, steps, horizon)
 
     def to_dict(
         self, policies: Iterable[str] = (), horizons: Iterable[float] = (), steps: Iterable[float] = ()
@@ -319,10 +327,7 @@ class Theory:
             "distortion": {f"{tau:g}": self.distortion(tau).value for tau in horizons},
             "distortion_sup": {f"{tau:g}": _finite(self.distortion_sup(tau).value) for tau in horizons},
             "bounds": {
-                f"{number:g}": {
-                    label: {"value": _finite(bound.value), "terms": {k: _finite(v) for k, v in bound.terms.items()}}
-                    for label, bound in self.bounds(number).items()
-                }
+                f"{number:g}": {label: _written_repair(repair) for label, repair in self.repairs(number).items()}
                 for number in steps
             },
         }
@@ -333,9 +338,14 @@ class Theory:
         If the memory is hidden, ``optimal_average_reward`` in it is a mapping with ``lower`` and ``upper``.
         """
         best = self.optimum
+        if isinstance(best, NetworkOptimum):
+            ends = {"lower": best.lower, "upper": best.upper}
+            return {"task": self.task.name, "jobs": best.values.shape[0] - 1, "optimal_average_reward": ends}
         size = {"task": self.task.name, "memory_states": self.pairs.memories, "pairs": self.pairs.size}
         if not isinstance(best, Bracket):
+            tau = self.optimal_averaging_time
             bounds = {"optimal_bounds": [best.lower, best.upper], "span": best.span}
+            bounds |= {"optimal_averaging_time": _finite(tau.value), "optimal_averaging_time_error": _finite(tau.error)}
             return {**size, "optimal_average_reward": best.average_reward, **bounds}
         return {
             **size,
@@ -358,11 +368,26 @@ class Theory:
         }
 
 
-def written_optimum(best: Optimum | Bracket) -> str:
+def written_optimum(best: Optimum | Bracket | NetworkOptimum) -> str:
     """Return an optimum as text: a number, or its bounds if they have not met."""
-    if isinstance(best, Bracket) and not best.certified:
+    if isinstance(best, Bracket | NetworkOptimum) and not best.certified:
         return f"from {best.lower:.6g} to {best.upper:.6g}"
     return f"{best.average_reward:.6g}"
+
+
+def _written_repair(repair: Repair) -> dict[str, Any]:
+    """Return both bounds as JSON: ``value`` and ``terms`` are the printed ones."""
+    return {
+        **_written_bound(repair.printed),
+        "name": repair.printed.place,
+        "status": repair.status,
+        "why": repair.why,
+        "repaired": {**_written_bound(repair.repaired), "status": repair.repaired_status},
+    }
+
+
+def _written_bound(bound: Bound) -> dict[str, Any]:
+    return {"value": _finite(bound.value), "terms": {name: _finite(term) for name, term in bound.terms.items()}}
 
 
 def _finite(value: float) -> float | None:

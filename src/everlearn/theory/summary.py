@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from everlearn.labels import counted
 from everlearn.theory.aleatoric import attained
 from everlearn.theory.beliefs import Bracket
+from everlearn.theory.ledger import RAW
+from everlearn.theory.network import NetworkOptimum
+from everlearn.theory.repairs import OUTSIDE
 
 if TYPE_CHECKING:
     from everlearn.theory.report import Theory
@@ -16,6 +19,12 @@ if TYPE_CHECKING:
 def optimum_rows(theory: Theory) -> list[tuple[str, str]]:
     """Return the optimum over all policies and the span of its bias, or its bounds if the memory is hidden."""
     best = theory.optimum
+    if isinstance(best, NetworkOptimum):
+        jobs = best.values.shape[0] - 1
+        return [
+            (f"{best.lower:.7g}", "optimum over all policies, at least: a known policy earns it"),
+            (f"{best.upper:.7g}", f"optimum over all policies, at most: certified, from a grid of up to {jobs} jobs"),
+        ]
     if isinstance(best, Bracket):
         return [
             (f"{best.lower:.10g}", f"optimum over all policies, at least: {_who(best)}"),
@@ -26,6 +35,7 @@ def optimum_rows(theory: Theory) -> list[tuple[str, str]]:
     return [
         (f"{best.average_reward:.10g}", f"optimum over all policies: the best average reward, {certified}"),
         (f"{best.span:.6g}", "the span of an optimal bias: what the best start is worth beyond the worst"),
+        (f"{theory.optimal_averaging_time.value:.6g}", "the averaging time of that optimal policy"),
     ]
 
 
@@ -37,7 +47,7 @@ def summary_rows(
     Examples
     --------
     >>> from everlearn.theory.report import Theory
-    >>> for number, meaning in summary_rows(Theory("alternating"))[::2]:
+    >>> for number, meaning in summary_rows(Theory("alternating"))[::3]:
     ...     print(number, meaning)
     1 optimum over all policies: the best average reward, certified between 1 and 1
     0.5 best over aleatoric states: a randomised policy, the best that a search found
@@ -60,8 +70,18 @@ def summary_rows(
         rows.append((f"{lost.value:.9g}", meaning))
         rows.append((f"{sup.value:.9g}", f"the greatest distortion at longer horizons, {proof}"))
     for number in steps:
-        bounds = theory.bounds(number).items()
-        rows += [(f"{bound.value:.4g}", f"{label}, after {number:,} steps") for label, bound in bounds]
+        rows += _bound_rows(theory, number)
+    return rows
+
+
+def _bound_rows(theory: Theory, steps: int) -> list[tuple[str, str]]:
+    """Return each bound as printed, and below it as repaired; a reason that is the same for all is given once."""
+    rows = [("", f"the bounds do not apply: {RAW}")] if theory.task.reward.raw else []
+    for repair in theory.repairs(steps).values():
+        why = "not applicable" if repair.repaired_status == OUTSIDE else repair.why
+        printed = f"{repair.printed.place}, after {steps:,} steps: {repair.status}"
+        rows.append((f"{repair.printed.value:.4g}", printed))
+        rows.append((f"{repair.repaired.value:.4g}", f"the same, repaired: {why}"))
     return rows
 
 

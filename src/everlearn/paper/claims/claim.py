@@ -6,8 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-HOLDS, CORRECTED, FAILS, NOT_CHECKABLE = "holds", "holds with correction", "fails", "not checkable"
-VERDICTS = (HOLDS, CORRECTED, FAILS, NOT_CHECKABLE)
+from everlearn.theory.places import place_of
+
+HOLDS, CORRECTED, REPAIRED = "holds", "holds with correction", "false as printed, repaired"
+FAILS, NOT_CHECKABLE = "fails", "not checkable"
+VERDICTS = (HOLDS, CORRECTED, REPAIRED, FAILS, NOT_CHECKABLE)
+"""A claim *holds with correction* if what is meant is true and a slip is in the way of it.  It is *false as printed,
+repaired* if the statement itself is false, and another that serves its purpose was checked in its place."""
 
 
 class Finding(NamedTuple):
@@ -31,11 +36,17 @@ class Claim:
     """The method of the check."""
     check: Callable[[], Finding]
 
+    @property
+    def name(self) -> str:
+        """Where a reader of the printed paper finds it."""
+        return place_of(self.label)
+
     def checked(self) -> dict[str, str]:
         """Run the check, and return the claim with its result as a JSON document."""
         finding = self.check()
         return {
             "id": self.label,
+            "name": self.name,
             "statement": self.statement,
             "paper": self.paper,
             "computed": finding.computed,
@@ -53,3 +64,8 @@ def claim(label: str, statement: str, *, paper: str, how: str) -> Callable[[Call
 def verdict(as_printed: bool, corrected: bool = False) -> str:
     """Return the verdict for a claim that can be checked: as printed, or else with the stated correction."""
     return HOLDS if as_printed else CORRECTED if corrected else FAILS
+
+
+def repaired(as_printed: bool, repair: bool) -> str:
+    """Return the verdict for a claim that is false as printed if what is stated in its place holds."""
+    return HOLDS if as_printed else REPAIRED if repair else FAILS

@@ -1,0 +1,299 @@
+"""The least average cost of a network of unbounded queues, between certified bounds.
+
+Let c(x) be the holding cost of the lengths x, and A_a V (x) the sum over events of their rate times the change of V.
+
+- If V is bounded and g <= c(x) + A_a V (x) for *all* lengths x and actions a, no policy costs less than g: add up along
+  the stream, and V cancels.
+- If V is bounded below and g >= c(x) + A_pi V (x) for all x, the policy pi costs at most g.
+
+V is computed for all lengths with at most N jobs in total, the *grid*, and continued to all others, so that both
+inequalities hold everywhere:
+
+- For the lower bound, V is the maximum of the values on the grid and of a constant K, which alone counts outside.  For
+  a constant, the inequality says that c(x) >= g; K is at most the values on the grid wherever this is false.  The
+  maximum of two such functions is one, since A_a V is larger for it.
+- For the upper bound, V is the minimum of the values on the grid and of E(x) = K + sum of q_k x_k (x_k + 1) / 2, which
+  alone counts outside.  Let servers divide their time in fixed shares, such that class k is served faster, by s_k > 0,
+  than jobs join it, and let q_k = m h_k / s_k.  Then c + A E <= (1 - m) c + m C for a constant C, which is at most g
+  where c is large; m is such that this includes all lengths outside the grid.  K is such that E is at least the values
+  on the grid where this is false.  The policy is greedy where the minimum is that of the grid; elsewhere its servers
+  divide their time in those shares.  The minimum of two such functions is one, since A_pi V is smaller for it.
+
+So no arrival is lost, and nothing is assumed at the boundary: what is outside costs too little for the lower bound and
+too much for the upper one, and both count as seldom as it is reached.  The lower bound is over all policies: servers
+may idle, and may use the whole history.  Rounding errors are included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import product
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.environments.network import Network
+from everlearn.errors import require
+from everlearn.protocol import Table
+
+MOST_POINTS = 20_000_000
+"""The most numbers that are stored for a grid, (N + 1) to the power of the number of classes."""
+
+SWEEPS, LOOKED = 20_000, 50
+"""The most sweeps of value iteration, and after how many the residuals are looked at."""
+
+FAR, POINTS = 1e-12, 50_000
+"""A default grid reaches lengths that are about so unlikely, but has at most so many points."""
+
+ROUNDING = 16 * np.finfo(float).eps
+"""A bound on the relative error of a residual, which adds about ten products."""
+
+
+class NetworkOptimum(NamedTuple):
+    """The optimal average reward of a network, minus its least average cost, between certified bounds."""
+
+    lower: float
+    """A known policy earns at least this."""
+    upper: float
+    """No policy earns more than this."""
+    values: Table
+    """V of the upper bound on the cost, by the number of jobs of each class; it is zero off the grid."""
+
+    @property
+    def average_reward(self) -> float:
+        """The middle of the bounds."""
+        return 0.5 * (self.lower + self.upper)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the bounds are closer than 0.01 percent."""
+        return bool(self.upper - self.lower <= 1e-4 * abs(self.lower))
+
+    def __repr__(self) -> str:
+        """Return one line: the bounds, as costs."""
+        jobs = self.values.shape[0] - 1
+        return f"NetworkOptimum(average cost from {-self.upper:.7g} to {-self.lower:.7g}, on a grid of {jobs} jobs)"
+
+
+class Options(NamedTuple):
+    """What servers can do, in arrays: groups of options, of which one is taken each; an option is a list of slots.
+
+    A slot is a server that serves a class, if that class has at least ``needs`` jobs.  If each class has one server, a
+    group is a server; otherwise a single group has all combinations.
+    """
+
+    groups: NDArray[np.int64]
+    options: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    rates: Table
+    needs: NDArray[np.int64]
+
+
+class Beyond(NamedTuple):
+    """E, which continues V outside the grid: K and q; and C, such that c + A E <= (1 - m) c + m C."""
+
+    K: float
+    q: Table
+    m: float
+    C: float
+
+
+def default_jobs(network: Network) -> int:
+    """Return the size of a grid that takes seconds: as large as the load needs, or as the number of points allows.
+
+    Examples
+    --------
+    >>> default_jobs(Network((0.3, 0, 0.3), ((2, 0, 2), (0, 1.5, 0)), (1, None, None), (1, 1, 1)))
+    23
+
+    """
+    jobs = int(np.ceil(np.log(FAR) / np.log(max(network.load, 0.01))))
+    while jobs > 1 and comb(jobs + network.classes, jobs) > POINTS:
+        jobs -= 1
+    return jobs
+
+
+def network_optimum(network: Network, jobs: int | None = None, tolerance: float = 1e-7) -> NetworkOptimum:
+    """Return the optimum of a network, from a grid of all lengths with at most ``jobs`` jobs in total.
+
+    The bounds are certified for every grid and tolerance; a larger grid brings them closer.
+
+    Examples
+    --------
+    The M/M/1 queue at half load has one job on average.
+
+    >>> queue = Network((0.5,), ((1.0,),), (None,), (1,))
+    >>> network_optimum(queue, 60)
+    NetworkOptimum(average cost from 1 to 1, on a grid of 60 jobs)
+
+    """
+    require(network.load < 1, "load of the network", network.load, "is not stable; give lower arrival rates")
+    jobs = default_jobs(network) if jobs is None else jobs
+    size = (jobs + 1.0) ** network.classes
+    require(jobs >= 1 and size <= MOST_POINTS, "jobs", jobs, f"give 1 or more, with at most {MOST_POINTS:,} points")
+    problem, beyond, values = _Problem(network, jobs), _beyond(network, jobs), np.zeros(int(size))
+    least = problem.solve(values, Beyond(0.0, np.zeros(network.classes), 0.0, 0.0), False, tolerance)
+    cost = problem.cost()
+    require(float(values[cost < least].min()) >= 0, "jobs", jobs, "is too small for a bound; give more")
+    while True:
+        most = problem.solve(values, beyond, True, tolerance)
+        near = (beyond.m - 1) * cost < beyond.m * beyond.C - most
+        short = float((values - problem.quadratic(beyond))[near].max())
+        if short <= 0:
+            shape = (jobs + 1,) * network.classes
+            return NetworkOptimum(-most, -least, values.reshape(shape))
+        beyond = beyond._replace(K=beyond.K + short + 1.0)
+
+
+class _Problem:
+    """A network on a grid, and what the compiled code needs of it."""
+
+    def __init__(self, network: Network, jobs: int) -> None:
+        self.clock, self.jobs = network.clock, jobs
+        self.strides = np.array([(jobs + 1) ** (network.classes - 1 - k) for k in range(network.classes)])
+        self.arrivals, self.holding = np.array(network.arrivals, dtype=float), np.array(network.holding, dtype=float)
+        routes = np.array([-1 if to is None else to for to in network.routes])
+        self.constants = jobs, self.strides, self.arrivals, routes, self.holding, *_options(network)
+
+    def solve(self, values: Table, beyond: Beyond, upper: bool, tolerance: float) -> float:
+        """Improve values by value iteration, in place and without loops; return the bound that they prove.
+
+        They prove a bound whenever the iteration stops; it does when that is close to the estimate of g that makes the
+        equation true for the empty network, whose value stays zero.
+        """
+        sweep, entered, bound = _compiled(_sweep), self.arrivals > 0, 0.0
+        for count in range(1, SWEEPS + 1):
+            gain = float(self.arrivals[entered] @ values[self.strides[entered]])
+            sweep(values, *self.constants, beyond.K, beyond.q, gain, True)
+            if count % LOOKED == 0:
+                bound = sweep(values, *self.constants, beyond.K, beyond.q, gain, False)[upper]
+                if abs(bound - gain) <= tolerance * max(1.0, gain):
+                    break
+        largest = float(np.abs(values).max()) + beyond.K + float(beyond.q.max()) * (self.jobs + 1) ** 2
+        return float(bound + (2 * upper - 1) * ROUNDING * self.clock * largest)
+
+    def cost(self) -> Table:
+        """Return c by the index of a value, infinite off the grid."""
+        lengths = self._lengths()
+        cost = sum(h * x for h, x in zip(self.holding, lengths, strict=True))
+        return np.where(sum(lengths) <= self.jobs, cost, np.inf).ravel()
+
+    def quadratic(self, beyond: Beyond) -> Table:
+        """Return E by the index of a value."""
+        parts = (0.5 * q * x * (x + 1.0) for q, x in zip(beyond.q, self._lengths(), strict=True))
+        return np.asarray(beyond.K + sum(parts)).ravel()
+
+    def _lengths(self) -> Any:
+        return np.ogrid[(slice(self.jobs + 1),) * len(self.strides)]
+
+
+def _beyond(network: Network, jobs: int) -> Beyond:
+    """Return E, with K = 0: find the shares that maximise the least s_k, and then m."""
+    from scipy.optimize import linprog
+
+    n, arrivals = network.classes, np.array(network.arrivals, dtype=float)
+    pairs = [(s, k) for s, classes in enumerate(network.skills) for k in classes]
+    rates = np.array([network.services[s][k] for s, k in pairs])
+    leave = np.array([[float(k == c) for _, k in pairs] for c in range(n)]) * rates
+    join = np.array([[float(network.routes[k] == c) for _, k in pairs] for c in range(n)]) * rates
+    time = np.array([[float(s == t) for s, _ in pairs] + [0.0] for t in range(len(network.services))])
+    table = np.vstack([np.column_stack([join - leave, np.ones(n)]), time])
+    goal, limits = [0.0] * len(pairs) + [-1.0], np.concatenate([-arrivals, np.ones(len(time))])
+    shares = linprog(goal, table, limits).x[:-1]
+    entering, served = arrivals + join @ shares, leave @ shares
+    h_by_s = np.array(network.holding) / (served - entering)
+    servers = np.array([sum(k == c for _, k in pairs) for c in range(n)])
+    C = float(h_by_s @ (entering + served * (servers - 1)))  # fewer jobs than servers are served more slowly
+    least = min(network.holding) * (jobs + 1.0)
+    require(least > C, "jobs", jobs, f"is too small for a bound; give more than {C / min(network.holding):.0f}")
+    m = 1.000001 * least / (least - C)
+    return Beyond(0.0, m * h_by_s * (1 + 1e-9), m, C)
+
+
+def _options(network: Network) -> Options:
+    """Return what servers can do, idling included."""
+    if all(sum(k in classes for classes in network.skills) == 1 for k in range(network.classes)):
+        groups = [[[(k, network.services[s][k], 1)] for k in classes] for s, classes in enumerate(network.skills)]
+    else:
+        groups = [[_slots(network, choice) for choice in product(*((*each, None) for each in network.skills))]]
+    options = [option for group in groups for option in group]
+    slots = [slot for option in options for slot in option]
+    return Options(
+        np.cumsum([0, *(len(group) for group in groups)]),
+        np.cumsum([0, *(len(option) for option in options)]),
+        np.array([slot[0] for slot in slots]),
+        np.array([slot[1] for slot in slots], dtype=float),
+        np.array([slot[2] for slot in slots]),
+    )
+
+
+def _slots(network: Network, choice: tuple[int | None, ...]) -> list[tuple[int, float, int]]:
+    """Return the servers that work under a choice; if there are more than jobs of a class, the fastest work."""
+    slots = []
+    for k in range(network.classes):
+        rates = sorted((network.services[s][k] for s, chosen in enumerate(choice) if chosen == k), reverse=True)
+        slots += [(k, rate, need) for need, rate in enumerate(rates, 1)]
+    return slots
+
+
+@lru_cache(maxsize=2)
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    import numba
+
+    return numba.njit(error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+def _sweep(  # type: ignore[no-untyped-def]  # noqa: C901
+    V, jobs, strides, arrivals, routes, holding, groups, options, classes, rates, needs, K, q, gain, update
+):
+    """Return the least and the greatest c + A V over the grid; with ``update``, solve for V at each point in turn."""
+    n = len(strides)
+    y, change = np.zeros(n, np.int64), np.zeros(n)
+    low, high, i, total = np.inf, -np.inf, 0, 0
+    while True:
+        v, value, leaving = V[i], 0.0, 0.0
+        E = K - v
+        for k in range(n):
+            value += holding[k] * y[k]
+            if total == jobs:
+                E += 0.5 * q[k] * y[k] * (y[k] + 1)
+        for k in range(n):
+            if arrivals[k] > 0.0:
+                rise = V[i + strides[k]] - v if total < jobs else E + q[k] * (y[k] + 1)
+                value += arrivals[k] * rise
+                leaving += arrivals[k]
+            if y[k] > 0:
+                j = routes[k]
+                change[k] = V[i - strides[k] + (strides[j] if j >= 0 else 0)] - v
+        for group in range(len(groups) - 1):
+            best, pace = 0.0, 0.0
+            for option in range(groups[group], groups[group + 1]):
+                gained, rate = 0.0, 0.0
+                for slot in range(options[option], options[option + 1]):
+                    k = classes[slot]
+                    if y[k] >= needs[slot]:
+                        gained += rates[slot] * change[k]
+                        rate += rates[slot]
+                if gained < best:
+                    best, pace = gained, rate
+            value += best
+            leaving += pace
+        low, high = min(low, value), max(high, value)
+        if update:
+            V[i] = v + (value - gain) / leaving
+        k = n - 1
+        while k >= 0 and total == jobs:  # no more jobs of this class fit: go on with the class before it
+            total -= y[k]
+            i -= y[k] * strides[k]
+            y[k] = 0
+            k -= 1
+            if k >= 0 and total < jobs:
+                break
+        if k < 0:
+            return low, high
+        y[k] += 1
+        total += 1
+        i += strides[k]

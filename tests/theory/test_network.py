@@ -1,0 +1,90 @@
+"""Certified optima of networks against closed forms of queueing theory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.environments.network import Network
+from everlearn.errors import InputError
+from everlearn.tasks.networks import criss_cross
+from everlearn.theory.network import network_optimum
+
+QUEUE = Network((0.6,), ((1.0,),), (None,), (1,))
+TANDEM = Network((0.3, 0.0), ((1.0, 0.0), (0.0, 0.8)), (1, None), (1, 1))
+TWO_SERVERS = Network((1.0,), ((1.0,), (1.0,)), (None,), (1,))
+PRIORITIES = Network((0.3, 0.2), ((1.0, 0.6),), (None, None), (1, 3))
+
+
+def preemptive(first, second) -> tuple[float, float]:
+    """The mean numbers of jobs of two classes (rate of arrival, rate of service), the first with preemptive priority.
+
+    Sojourn times by Kleinrock (1976), Section 3.4, for exponential services.
+    """
+    (l1, m1), (l2, m2) = first, second
+    r1, r2 = l1 / m1, l2 / m2
+    T1 = 1 / m1 / (1 - r1)
+    T2 = 1 / m2 / (1 - r1) + (r1 / m1 + r2 / m2) / ((1 - r1) * (1 - r1 - r2))
+    return l1 * T1, l2 * T2
+
+
+KNOWN = {
+    "M/M/1": (QUEUE, 60, 0.6 / 0.4),
+    "two in tandem (Jackson, 1957)": (TANDEM, 50, 0.3 / 0.7 + 0.375 / 0.625),
+    "M/M/2": (TWO_SERVERS, 60, 4 / 3),
+    "c mu with preemption": (PRIORITIES, 110, np.dot(preemptive((0.2, 0.6), (0.3, 1.0)), (3, 1))),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_bounds_enclose_what_is_known(name):
+    network, jobs, cost = KNOWN[name]
+    found = network_optimum(network, jobs)
+    assert found.lower <= -cost + 1e-12 <= found.upper + 2e-12
+    assert found.upper - found.lower < 1e-5 * cost
+    assert found.certified
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_small_grid_gives_wide_bounds_that_hold(name):
+    """A boundary that loses arrivals or forgets what lies beyond it would put one bound on the wrong side."""
+    network, jobs, cost = KNOWN[name]
+    found = network_optimum(network, jobs // 3)
+    assert found.lower < -cost < found.upper
+    assert found.upper - found.lower > 1e-9
+
+
+def test_the_criss_cross_network_has_its_published_optimum():
+    """Dai and Gluzman (2021), Table 2: 0.671 and 2.084; to four digits computed elsewhere: 0.6706, 2.0836."""
+    light = network_optimum(criss_cross().network, 20)
+    assert [light.lower, light.upper] == pytest.approx([-0.6706227] * 2, abs=2e-6)
+    assert criss_cross().references["optimum"] == pytest.approx(light.average_reward, abs=2e-6)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("regime", ["BL", "IM", "BM"])
+def test_stated_optima_are_certified(regime):
+    theory = el.Theory("criss-cross", {"regime": regime})
+    assert theory.optimum.certified
+    assert theory.task.references["optimum"] == pytest.approx(theory.optimal_average_reward, rel=2e-6)
+
+
+def test_theory_gives_the_bounds_and_nothing_else():
+    theory = el.Theory(el.Theory("criss-cross", {"seen": 2}).task)
+    with pytest.raises(InputError, check=lambda error: error.argument == "task"):
+        _ = theory.pairs
+
+
+@pytest.mark.parametrize(
+    ("network", "jobs", "argument"),
+    [
+        (Network((1.0,), ((1.0,),), (None,), (1,)), 9, "load of the network"),
+        (QUEUE, 0, "jobs"),
+        (Network((0.9,), ((1.0,),), (None,), (1,)), 8, "jobs"),
+        (PRIORITIES, 9_999, "jobs"),
+    ],
+)
+def test_what_has_no_bound_is_refused(network, jobs, argument):
+    with pytest.raises(InputError, check=lambda error: error.argument == argument):
+        network_optimum(network, jobs)
