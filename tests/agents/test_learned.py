@@ -74,7 +74,8 @@ def test_the_best_question_is_that_of_an_exhaustive_search(seed):
         learned.update(pasts[-1], sizes, int(random.integers(sizes.actions)), int(random.integers(sizes.observations)))
     rows = np.array([[value_of(past, sizes, feature) for feature in range(len(sizes.kinds))] for past in pasts[1:]])
     planted = 1 + 3 * seed  # of every kind, the first with "at least" among them
-    middle = int(np.median(rows[:, planted]))
+    seen = np.unique(rows[:, planted])
+    middle = seen[len(seen) // 2]
     yes = rows[:, planted] >= middle if planted >= sizes.ordered else rows[:, planted] == middle
     errors = random.normal(size=500) * np.where(yes, 0.3, 1.0) + 1.0 * yes
     for past, error in zip(pasts[1:], errors, strict=True):
@@ -82,7 +83,7 @@ def test_the_best_question_is_that_of_an_exhaustive_search(seed):
         notice(knowledge, 3, 1, error)
     feature, value, gain = best_question(knowledge, 3, 1, agent.upcoming)
     best = exhaustive(rows, errors, sizes.ordered, 30.0)  # log 1 is 0
-    assert feature == best[0]
+    assert feature == best[0] >= 0
     assert value == best[1] or sizes.values[feature] == 2  # of two values, both questions are the same
     assert gain > 0
 
@@ -195,7 +196,7 @@ def test_errors_of_a_greedy_action_are_sampled_and_others_are_all_noticed():
     knowledge.cells["value"][0] = [1.0, 0.0]
     knowledge.totals[0, :, SPAN] = 3200.0
     shares = [np.mean([learned.due(knowledge, 0, a, agent.upcoming._replace(t=t)) for t in times]) for a in (0, 1)]
-    assert shares == pytest.approx([0.1, 1.0], abs=0.01)
+    assert shares == pytest.approx([learned.OFTEN / 3200, 1.0], abs=0.01)
 
 
 def test_a_value_is_outdated_if_its_errors_have_a_mean():

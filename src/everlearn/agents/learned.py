@@ -179,8 +179,14 @@ def present(knowledge: Tree) -> OffsetValues:
 
 
 def policy(knowledge: Tree) -> Table:
-    """Return what the agent would do in each aleatoric state with its present past."""
-    return growing_horizon.policy(present(knowledge))
+    """Return with which probability the agent takes each action in each aleatoric state, with its present past."""
+    rows = leaves(knowledge)
+    greedy = growing_horizon.policy(present(knowledge))
+    if knowledge.curiosity == 0.0:
+        return greedy
+    allowed = knowledge.cells["value"][rows] > -math.inf
+    tries = np.array([[curious(knowledge, int(row))] for row in rows]) / allowed.shape[1]
+    return np.asarray(greedy + tries * (allowed - allowed.sum(axis=1, keepdims=True) * greedy))
 
 
 def inspect(knowledge: Tree, now: ScheduleValues) -> dict[str, Table]:
