@@ -32,7 +32,7 @@ def by_regime() -> list[dict[str, str]]:
         rows.append(
             {
                 "regime": regime,
-                "lengths visited": f"{table.expanded:,}",
+                "lengths expanded": f"{table.expanded:,}",
                 "first round, ns per event": f"{1e9 * rounds[0] / STEPS / RUNS:.0f}",
                 "best round, ns per event": f"{1e9 * min(rounds) / STEPS / RUNS:.1f}",
                 "least cost": f"{-found.upper:.6f} to {-found.lower:.6f}",

@@ -259,3 +259,14 @@ def test_axe_finds_nothing(tab, page, width, dark):
     tab.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
     wait_for(lambda: "fast everywhere" in tab.text("[data-part=theory]"), "the facts")
     assert violations(tab) == []
+
+
+@pytest.mark.soak
+def test_what_is_explained_stays_while_it_is_read(tab, page):
+    tab.open(f"{page}?speed=100&growing=no")
+    tab.press(" ", " ")
+    wait_for(lambda: steps(tab) > 5, "it running")
+    unfold(tab, "Explain this step")
+    wait_for(lambda: button(tab) == "Run", "a pause")
+    unfold(tab, "See what the agent knows")
+    assert tab.evaluate("document.querySelectorAll('.bars .track').length") == 2

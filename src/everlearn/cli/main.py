@@ -24,6 +24,7 @@ COMMANDS = {
     "play": ("play",),
     "reproduce": ("reproduce",),
     "claims": ("claims",),
+    "diagnose": ("diagnose",),
     "evaluate": ("evaluate",),
     "shadow": ("shadow",),
     "control": ("mode", "promotion"),
