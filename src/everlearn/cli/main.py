@@ -25,6 +25,7 @@ COMMANDS = {
     "reproduce": ("reproduce",),
     "claims": ("claims",),
     "diagnose": ("diagnose",),
+    "rates": ("rates",),
     "evaluate": ("evaluate",),
     "shadow": ("shadow",),
     "control": ("mode", "promotion"),
