@@ -15,6 +15,7 @@ from benchmarks.experiments import durability
 from benchmarks.live import durable
 from benchmarks.networks import by_network
 from benchmarks.play import looking
+from benchmarks.queues import by_regime
 from benchmarks.replay import replayed
 from benchmarks.rivals import against_package
 from benchmarks.service import over_http
@@ -37,6 +38,7 @@ BENCHMARKS = {
         "Queueing networks, the paper's agent on one core, 8 runs; exact optima up to 1e5 memories",
         by_network,
     ),
+    "queues": ("The criss-cross network under MaxWeight, unbounded, one core, 8 runs; certified optima", by_regime),
     "experiments": ("The paper's experiment over 1.5e7 steps, 200 runs of three agents, start to tables", durability),
     "cluster": ("The overhead of a leg of a cluster, the paper's agent on the station, two workers here", sizing),
     "live": ("A durable agent: speed, recovery and memory", durable),

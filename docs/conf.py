@@ -1,6 +1,9 @@
 """How the documentation is built: strictly, from Markdown and from the docstrings."""
 
+from pathlib import Path
+
 from everlearn import __version__
+from everlearn.play.export import export
 
 project = "everlearn"
 author = "The everlearn developers"
@@ -9,6 +12,8 @@ release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
+html_static_path = ["static"]
+html_css_files = ["everlearn.css"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
@@ -29,6 +34,13 @@ def plain_attributes(_app, what, _name, _object, _options, lines):
         lines[:0] = ["..", ""]  # an empty comment
 
 
+def write_station(app, exception):
+    """Write the station that runs on the first page."""
+    if exception is None and app.builder.format == "html":
+        export(Path(app.outdir) / "station.html")
+
+
 def setup(app):
     """Come before napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", plain_attributes, priority=400)
+    app.connect("build-finished", write_station)

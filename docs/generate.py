@@ -73,6 +73,17 @@ def example(name: str) -> str:
     return f"```py\n{source}\n```"
 
 
+def examples(_: str) -> str:
+    """Return a table of the examples, with the first sentence of each."""
+    rows = []
+    for path in sorted([*ROOT.glob("examples/*.py"), *ROOT.glob("examples/*.toml")]):
+        text = path.read_text(encoding="utf-8")
+        comment = re.sub(r"^# ?", "", re.split(r"^#$", text, maxsplit=1, flags=re.MULTILINE)[0], flags=re.MULTILINE)
+        first = re.split(r"\n\n", text.split('"""')[1] if path.suffix == ".py" else comment, maxsplit=1)[0]
+        rows.append([f"`{path.name}`", re.split(r"(?<=[.?])\s", " ".join(first.split()), maxsplit=1)[0].rstrip(".")])
+    return table(["example", "what it shows"], rows)
+
+
 def options(command: str) -> str:
     """Return a table of the arguments and options of a command, as its help tells them."""
     import typer
@@ -135,6 +146,7 @@ KINDS: dict[str, Callable[[str], str]] = {
     "parameters": parameters,
     "options": options,
     "example": example,
+    "examples": examples,
 }
 
 if __name__ == "__main__":

@@ -36,6 +36,8 @@ The first compiles every agent, so that others find them in the cache."""
 INSTALLED = (sys.prefix, sys.base_prefix)
 """Where Python's own modules and those of packages are."""
 
+# Nothing that is collected is garbage; pytest_collection_finish lets the collector run again.
+gc.disable()
 settings.register_profile("everlearn", max_examples=40, deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", settings.get_profile("everlearn"), max_examples=200)
 settings.load_profile("everlearn")
@@ -68,6 +70,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:

@@ -14,6 +14,7 @@ from everlearn._version import __version__
 if TYPE_CHECKING:
     from everlearn.adapters.export import to_gymnasium
     from everlearn.adapters.pomdp import from_pomdp
+    from everlearn.adapters.qgym import from_qgym
     from everlearn.adapters.task import from_gymnasium
     from everlearn.agents.agent import Agent
     from everlearn.agents.design import Design
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from everlearn.agents.policies import AleatoricPolicy
     from everlearn.agents.registry import AGENTS, SCHEDULES
     from everlearn.agents.schedule import Schedule
+    from everlearn.aleatoric.features import Features
     from everlearn.aleatoric.reward import Reward
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.evaluation import Evaluation, evaluate
@@ -60,6 +62,7 @@ _WHERE = {
     "EverlearnError": "errors",
     "Experience": "protocol",
     "Experiment": "experiments.experiment",
+    "Features": "aleatoric.features",
     "IndexedTask": "tasks.indexed",
     "Live": "durable.live",
     "Model": "environments.model",
@@ -80,6 +83,7 @@ _WHERE = {
     "experiment": "api",
     "from_gymnasium": "adapters.task",
     "from_pomdp": "adapters.pomdp",
+    "from_qgym": "adapters.qgym",
     "last_observation": "aleatoric.state",
     "live": "durable.live",
     "load": "results.saving",
@@ -112,6 +116,7 @@ __all__ = [
     "EverlearnError",
     "Experience",
     "Experiment",
+    "Features",
     "IndexedTask",
     "Live",
     "Model",
@@ -131,6 +136,7 @@ __all__ = [
     "freeze",
     "from_gymnasium",
     "from_pomdp",
+    "from_qgym",
     "last_observation",
     "live",
     "load",

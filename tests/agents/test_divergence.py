@@ -113,7 +113,7 @@ THEIRS = {"imed-rl": (26, 12), "med-rl": (77, 17)}
 @pytest.mark.parametrize(
     ("name", "runs"),
     [
-        ("imed-rl", 20),
+        ("imed-rl", 8),
         pytest.param("imed-rl", 200, marks=pytest.mark.soak),
         pytest.param("med-rl", 200, marks=pytest.mark.soak),
     ],

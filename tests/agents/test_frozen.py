@@ -95,7 +95,7 @@ def test_counts_that_a_schedule_has_scaled_are_compared_at_one_time():
 def test_what_is_frozen_earns_what_the_run_earns():
     """In its first leaf the agent tries both actions; greedy at one moment, the policy never leaves that leaf."""
     agents: list[el.Agent] = []
-    run = el.run("alternating", "learned", steps=30_000, seed=1, finished=agents.append)
+    run = el.run("alternating", "learned", steps=30_000, seed=1, finished=agents.append, engine="reference")
     task, policy = el.freeze(agents[0])
     knowledge, kept, theory = agents[0].knowledge, Kept(agents[0].knowledge), el.Theory(task)
     rows = [leaf(knowledge._replace(past=kept.past(memory)), 0) for _, memory in task.states]

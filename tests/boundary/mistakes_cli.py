@@ -236,6 +236,11 @@ LINES = [
     ),
     ("an option without its value", "everlearn run riverswim --steps", "--steps: give a value after it"),
     ("a value for an option that takes none", "everlearn run riverswim --json=yes", "--json: takes no value"),
+    (
+        "a diagnosis of no steps",
+        "everlearn diagnose riverswim --steps 0",
+        "--steps: '0'; give a whole number of at least 1",
+    ),
     ("a run without a task", "everlearn run", "TASK: is missing; see everlearn run --help"),
     (
         "an experiment without a directory",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from everlearn.tasks.names import TASKS
 from tests.boundary.mistake import Mistake
 
 PLAY = "everlearn play --no-open --port 0"
@@ -87,10 +88,8 @@ MISTAKES = [
         files={},
         call=f"{PLAY} riverswin",
         answer=(
-            "task: 'riverswin'; known: access-control, aggregation, alternating, biased-rps, cheese-maze, drifting, "
-            "extended-tiger, garnet, grid-4x4, hallway, inventory, kuhn-poker, maintenance, maze-1d, maze-4x3, "
-            "queueing-network, riverswim, riverswim-12, service-station, shuttle, t-maze, tic-tac-toe, tiger (did you "
-            "mean riverswim?); or name your own as module:attribute"
+            f"task: 'riverswin'; known: {', '.join(sorted(TASKS))} (did you mean riverswim?); "
+            "or name your own as module:attribute"
         ),
     ),
     Mistake(

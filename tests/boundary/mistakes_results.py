@@ -92,7 +92,9 @@ MISTAKES = [
         title="a policy together with --only optimum",
         files={},
         call="everlearn theory riverswim --only optimum --policy left",
-        answer="--only: 'optimum'; computes nothing else; leave out --policy, --horizon and --steps",
+        answer=(
+            "--only: 'optimum'; computes nothing else; leave out --policy, --horizon, --steps, --frontier and --figure"
+        ),
     ),
     Mistake(
         group="specs",

@@ -34,6 +34,10 @@ PRELOADED = (
     "everlearn.experiments.execute",
     "everlearn.durable.live",
     "everlearn.service.serve",
+    "everlearn.cli.experiment",
+    "everlearn.figures.gallery",
+    "matplotlib.backends.backend_agg",
+    "pandas",  # pyarrow imports it with the first table
     "uvicorn.lifespan.on",
     "uvicorn.loops.uvloop",
     "uvicorn.protocols.http.httptools_impl",

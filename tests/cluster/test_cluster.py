@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 
 import everlearn as el
@@ -253,6 +254,7 @@ def test_a_table_travels_whole():
     packed = pack_table(table, variant)
     arrived = unpack_table(packed)
     assert arrived.digest() == table.digest()
+    assert numba.typeof(arrived.rows) == numba.typeof(table.rows)  # so that compiled code in the cache is used
     assert arrived.indexed.states == 3
     with pytest.raises(EverlearnError, match="altered on the way"):
         unpack_table(replace(packed, start=1))

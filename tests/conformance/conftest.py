@@ -1,17 +1,19 @@
 """Every task and every agent that has a name, each ready to be put under a law.
 
-The fixtures are parametrised over the registries, so that what is registered is tested.  Every task meets the paper's
-agent, and every agent a few small worlds; all agents in all tasks is what the soak adds.
+The tests are parametrised over the registries, so that what is registered is tested.  Every task meets the paper's
+agent.  Every agent meets three small worlds, and every world several agents; the soak adds the other pairs.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import pytest
 
 import everlearn as el
 from everlearn.tasks.registry import make_task
+from tests.few import few
 from tests.worlds import random_mdp, shop
 
 WORLDS = {
@@ -39,16 +41,29 @@ def task(task_name: str) -> el.Task:
     return made(task_name)
 
 
-@pytest.fixture(params=el.AGENTS)
-def agent_name(request) -> str:
-    return request.param
-
-
 @pytest.fixture(params=el.SCHEDULES)
 def schedule_name(request) -> str:
     return request.param
 
 
-@pytest.fixture(params=WORLDS)
+@pytest.fixture
 def world(request) -> el.Task:
     return WORLDS[request.param]()
+
+
+ALWAYS = ("service-station", "one state, one action")
+"""Worlds that every agent meets; each agent meets one of the others too, in turn."""
+
+MEETINGS = [
+    (agent, world)
+    for number, agent in enumerate(el.AGENTS)
+    for world in (*ALWAYS, [name for name in WORLDS if name not in ALWAYS][number % (len(WORLDS) - len(ALWAYS))])
+]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Let every agent be tested, in a few worlds if the law needs one."""
+    if "world" in metafunc.fixturenames:
+        metafunc.parametrize(("agent_name", "world"), few(product(el.AGENTS, WORLDS), MEETINGS), indirect=["world"])
+    elif "agent_name" in metafunc.fixturenames:
+        metafunc.parametrize("agent_name", list(el.AGENTS))

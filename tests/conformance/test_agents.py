@@ -10,7 +10,7 @@ from everlearn.registry import locate, parameters, summary
 from tests.conformance.brief import brief_parameters, make_agent
 from tests.worlds import environment_stream
 
-STEPS = 120
+STEPS = 80
 
 
 def drive(agent: el.Agent, steps: int = STEPS, seed: int = 0) -> list:

@@ -94,7 +94,7 @@ def test_endless_memories_expanded_by_several_threads_at_once(monkeypatch):
     import uncapped_station
 
     monkeypatch.setattr(compiled, "LANES", 2)
-    arguments = {"steps": 8_000, "runs": 8, "seed": 4}
+    arguments = {"steps": 3_000, "runs": 8, "seed": 4}
     results = [el.run(uncapped_station.station, threads=threads, **arguments) for threads in (1, 4)]
     assert_same(*results)
 

@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 
 import everlearn as el
+from tests.few import few
 
 # Cumulative averages over thousands of runs of an independent C simulator, given to three digits.
 MEASURED = {1_000: 0.236, 10_000: 0.193, 100_000: 0.339, 1_000_000: 0.365}
 
 
-@pytest.fixture(scope="module")
-def experiment() -> el.Result:
-    return el.run("service-station", schedule="smooth", steps=1e6, runs=200, seed=1)
+@pytest.fixture(scope="module", params=few([100, 200], [100]))
+def experiment(request) -> el.Result:
+    return el.run("service-station", schedule="smooth", steps=1e6, runs=request.param, seed=1)
 
 
 @pytest.mark.parametrize("t", MEASURED)
 def test_it_is_what_an_independent_simulator_measured(experiment, t):
-    # Four standard errors of 200 runs, one of which the other's thousands add to little, and half its last digit.
+    # Four standard errors of these runs, one of which the other's thousands add to little, and half its last digit.
     column = int(np.flatnonzero(experiment.times == t)[0])
     within = 4 * experiment.standard_error[column] * 1.1 + 0.0005
     assert abs(experiment.average_reward[column] - MEASURED[t]) <= within

@@ -207,23 +207,26 @@ def test_what_was_committed_by_the_other_engine_is_begun_again(out, expected):
     assert made(described(steps=2000, engine="reference"), out) == expected(described(steps=2000))
 
 
-@pytest.mark.parametrize(
-    ("engine", "short"),
-    [
-        ("compiled", 1234),
-        *(
-            pytest.param(*case, marks=pytest.mark.soak)
-            for case in [("reference", 1234), ("compiled", 1000), ("reference", 1000)]
-        ),
-    ],
-)
-def test_extended_is_run_from_the_start(out, expected, engine, short):
-    changes = {"agent": registered(), "runs": 2, "engine": engine}
+def check_extending(out: Path, expected: Any, engine: str, short: int, agents: list[dict[str, Any]]) -> None:
+    changes = {"agent": agents, "runs": 2, "engine": engine}
     execute(described(steps=short, **changes), out)
     watcher = Counting()
     extend(out, described(steps=3000, **changes), watcher=watcher)
-    assert watcher.taken == (3000 - short) * 2 * len(registered())
+    assert watcher.taken == (3000 - short) * 2 * len(agents)
     assert tables(out) == expected(described(steps=3000, **changes))
+
+
+def test_extended_is_run_from_the_start(out, expected):
+    """Four agents here, all in the soak; tests/engine/test_checkpoint.py resumes each of them every time."""
+    names = ("always", "curvature", "growing-horizon", "psrl")
+    check_extending(out, expected, "compiled", 1234, [agent for agent in registered() if agent["name"] in names])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("engine", ["compiled", "reference"])
+@pytest.mark.parametrize("short", [1000, 1234])
+def test_every_agent_extended_is_run_from_the_start(out, expected, engine, short):
+    check_extending(out, expected, engine, short, registered())
 
 
 def test_extended_by_running_a_longer_spec(out, expected):

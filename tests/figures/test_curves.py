@@ -89,3 +89,10 @@ def test_an_unknown_line():
     with pytest.raises(UnknownName) as caught:
         result().plot(reference="best")
     assert caught.value.known == sorted(result().references)
+
+
+def test_a_figure_names_the_task_the_runs_and_the_steps():
+    drawn = result()
+    wanted = f"{drawn.task}, {drawn.runs:,} run{'s' if drawn.runs > 1 else ''} of {drawn.steps:,} steps"
+    assert drawn.plot().get_title() == wanted
+    assert picture(drawn).axes[0].get_title() == wanted

@@ -44,6 +44,7 @@ def _play(tab: Tab, address: str) -> None:
     """Serve one customer slowly and all others fast, then show the race."""
     tab.call("Page.navigate", url=address)
     wait_for(lambda: tab.evaluate("!!globalThis.everlearn && !!document.querySelector('#scene svg')"), "the station")
+    tab.evaluate("ready.then(() => 0)")
     tab.evaluate(
         "clearTimeout(waiting); while (you.t < LENGTH) step(you.t < 6 ? SLOW : FAST); advance(data.steps);"
         "get('time').value = 700; draw(); moments()"

@@ -83,6 +83,7 @@ def reopen(tab, file, width=1280, height=900, dark=False):
     tab.evaluate("window.left = true")
     tab.call("Page.navigate", url=file.as_uri())
     wait_for(lambda: tab.evaluate("!window.left && !!document.querySelector('#scene svg')"), "a station")
+    tab.evaluate("ready.then(() => 0)")
 
 
 @pytest.mark.parametrize(("place", "steps"), few([(0, 5_000), (7, STEPS)], [(0, 5_000)]))
@@ -123,7 +124,7 @@ def test_play_forty_steps_then_watch_the_race(game, file):
             game.press("f")
         else:
             game.evaluate("step(SLOW)")
-    told = game.text("#told")
+    told = wait_for(lambda: "You earned" in game.text("#told") and game.text("#told"), "what you earned")
     assert f"You earned {game.evaluate('show(you.total / LENGTH)')} per step" in told
     agent = el.run("service-station", steps=40, runs=1, seed=1, engine="reference").average_reward[-1]
     assert f"The agent earned {agent:.3f} in its first 40 steps" in told

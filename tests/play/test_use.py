@@ -55,7 +55,7 @@ def test_the_speed_is_the_speed_at_which_it_goes(tab, page):
 def test_controls_chart_and_scene_are_in_view(tab, page, width, number):
     tab.size(width, SIZES[width])
     others = "2.agent=always", "3.agent=q-learning", "4.agent=ucb-h"
-    tab.open(f"{page}?{'&'.join(others[: number - 1])}")
+    tab.open(f"{page}?{'&'.join(['seed=1', *others[: number - 1]])}")
     wait_for(lambda: tab.evaluate("document.querySelectorAll('svg.drawing').length") == number, "every scene")
     top, bottom = visible(tab, ".controls")
     assert bottom <= SIZES[width] + 1
@@ -259,3 +259,14 @@ def test_axe_finds_nothing(tab, page, width, dark):
     tab.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
     wait_for(lambda: "fast everywhere" in tab.text("[data-part=theory]"), "the facts")
     assert violations(tab) == []
+
+
+@pytest.mark.soak
+def test_what_is_explained_stays_while_it_is_read(tab, page):
+    tab.open(f"{page}?speed=100&growing=no")
+    tab.press(" ", " ")
+    wait_for(lambda: steps(tab) > 5, "it running")
+    unfold(tab, "Explain this step")
+    wait_for(lambda: button(tab) == "Run", "a pause")
+    unfold(tab, "See what the agent knows")
+    assert tab.evaluate("document.querySelectorAll('.bars .track').length") == 2

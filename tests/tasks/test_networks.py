@@ -70,6 +70,12 @@ def test_every_rule_is_a_policy(rule):
         assert task.network.choices[int(row.argmax())] == task.network.choose(rule, state)
 
 
+def test_a_table_is_a_policy_too():
+    task = criss_cross(seen=2)
+    table = el.AleatoricPolicy(task, "max-weight").table
+    assert np.array_equal(el.AleatoricPolicy(task, table).table, table)
+
+
 def test_outside_the_rule_decides():
     task = n_model(seen=2)
     outcomes = [task.model.outcomes((9, 4), action) for action in task.actions]

@@ -136,7 +136,7 @@ def test_a_slow_chain_within_its_error():
 
 
 def test_too_few_steps_leave_an_error_that_says_so(monkeypatch):
-    monkeypatch.setattr(averaging, "STEPS", 50)
+    monkeypatch.setattr(averaging, "STEPS", 5)
     found = averaging_time(chain([[0.99, 0.01], [0.01, 0.99]], [1.0, 0.0]))
     assert found.value < 25 - 1
     assert found.value + found.error >= 25 - 1e-9

@@ -48,7 +48,7 @@ def from_pomdp(path: str | Path) -> Task:
     (('stay', 'go'), ('0', '1'), '2 states; its discount, 0.9, is not used')
 
     """
-    file = _found(path)
+    file = find_file(path)
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -77,7 +77,8 @@ def from_pomdp(path: str | Path) -> Task:
     )
 
 
-def _found(path: str | Path) -> Path:
+def find_file(path: str | Path) -> Path:
+    """Return a file, from the current directory or from a folder of ``sys.path``."""
     require(str(path) != "", "file", path, "give the path of a file")
     places = [Path(path), *(Path(folder) / path for folder in sys.path if folder)]
     file = next((place for place in places if place.is_file()), None)

@@ -72,7 +72,7 @@ def policy_table(task: Task, given: Any) -> Table:
         return _table(task, _read_states(given, frozenset(task.states)), shape)
     if isinstance(given, Mapping):
         return _table(task, given.items(), shape)
-    if task.network is not None and given in RULES:
+    if task.network is not None and isinstance(given, str) and given in RULES:
         return _rule(task, given)
     if isinstance(given, str | int | np.integer) and not isinstance(given, bool):
         return np.tile(_read_row(given, task.actions), (shape[0], 1))

@@ -24,6 +24,8 @@ COMMANDS = {
     "play": ("play",),
     "reproduce": ("reproduce",),
     "claims": ("claims",),
+    "diagnose": ("diagnose",),
+    "rates": ("rates",),
     "evaluate": ("evaluate",),
     "shadow": ("shadow",),
     "control": ("mode", "promotion"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +13,9 @@ from everlearn.cli import options
 from everlearn.cli.options import number
 from everlearn.cli.output import print_json, print_table, say
 from everlearn.errors import InputError
+
+LONGEST_SHOWN = 60
+"""The most characters of a policy in a table."""
 
 LONGEST_POLICY = 1_000
 """The most characters of a policy that is printed."""
@@ -28,6 +32,10 @@ def theory(
     horizon: Annotated[list[float] | None, number(help="A horizon for the distortion; may be repeated.")] = None,
     steps: Annotated[list[int] | None, options.steps("A number of steps for the bounds; may be repeated.")] = None,
     settings: options.Settings = None,
+    frontier: Annotated[
+        bool, typer.Option("--frontier", help="Also print what policies earn that average within tau.")
+    ] = False,
+    figure: Annotated[Path | None, typer.Option(help="Draw the frontier to this file (PNG, SVG or PDF).")] = None,
     only: Annotated[str | None, typer.Option(help="optimum: compute nothing else, for large tasks.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -39,21 +47,16 @@ def theory(
     from everlearn.theory.summary import optimum_rows, summary_rows
 
     chosen = split(options.parse_settings(settings))
-    for kind in ("agent", "schedule"):
-        if chosen[kind]:
-            raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
-    if only is not None and only != "optimum":
-        raise InputError("--only", only, "give optimum, or leave it out")
-    if only and (policy or horizon or steps):
-        raise InputError("--only", only, "computes nothing else; leave out --policy, --horizon and --steps")
+    _check(chosen, only, bool(policy or horizon or steps or frontier or figure))
     report, asked = el.Theory(task, chosen["task"]), (policy or [], horizon or [], steps or [])
-    unbounded = report.task.network is not None and not any(asked)
+    unbounded = report.task.network is not None and not any((*asked, frontier, figure))
     with Console(stderr=True).status(f"finding what can happen in {escape(task)}"):  # shown on a terminal only
         _ = report.optimum if unbounded else report.pairs
     if unbounded:
         _print_unbounded(report, as_json)
     elif as_json:
-        print_json(report.optimum_to_dict() if only else report.to_dict(*asked))
+        extra = {"frontier": report.frontier_to_list()} if frontier or figure else {}
+        print_json(report.optimum_to_dict() if only else {**report.to_dict(*asked), **extra})
     elif only:
         _print_rows(report, optimum_rows(report))
     else:
@@ -61,6 +64,43 @@ def theory(
         _print_best_policy(report)
         if steps:
             _print_vacuity(report)
+        if frontier or figure:
+            _print_frontier(report)
+    if figure:
+        from everlearn.figures.frontier import frontier_figure
+        from everlearn.figures.saving import save_figure
+
+        save_figure(frontier_figure(report), figure)
+
+
+def _check(chosen: dict[str, dict[str, Any]], only: str | None, more: bool) -> None:
+    """Raise if parameters are not those of a task, or ``--only`` is not alone."""
+    for kind in ("agent", "schedule"):
+        if chosen[kind]:
+            raise InputError("--set", f"{kind}.{next(iter(chosen[kind]))}", "theory takes parameters of the task alone")
+    if only is not None and only != "optimum":
+        raise InputError("--only", only, "give optimum, or leave it out")
+    if only and more:
+        remedy = "computes nothing else; leave out --policy, --horizon, --steps, --frontier and --figure"
+        raise InputError("--only", only, remedy)
+
+
+def _print_frontier(report: el.Theory) -> None:
+    """Print the frontier, one row per policy that is the best within its averaging time."""
+    say(f"The best policies within an averaging time, of {report.frontier.tried} that were tried:")
+    rows = [
+        (
+            f"{row['averaging_time']:.6g}",
+            f"{row['learner']['averaging_time']:.6g}",
+            f"{row['lower']:.6g}",
+            f"{row['upper']:.6g}",
+            f"{row['distortion']:.6g}",
+            row["policy"] if len(row["policy"]) <= LONGEST_SHOWN else "(see --json)",
+        )
+        for row in report.frontier_to_list()
+    ]
+    headers = ["tau", "tau, learner", "at least", "at most", "distortion", "policy"]
+    print_table(headers, rows, left=1)
 
 
 def _print_unbounded(report: el.Theory, as_json: bool) -> None:

@@ -110,7 +110,8 @@ def unpack_table(packed: PackedTable) -> FixedTable:
     state = AleatoricState(packed.first_state, _raise_missing, packed.states)
     reward = Reward(_raise_missing, *packed.reward_range)
     task = Task(packed.actions, packed.observations, state, reward, name=packed.name)
-    rows = np.frombuffer(zlib.decompress(packed.rows), dtype=OUTCOME)
+    # A bytearray, since agents would be compiled once more for rows that cannot be written.
+    rows = np.frombuffer(bytearray(zlib.decompress(packed.rows)), dtype=OUTCOME)
     table = FixedTable(IndexedTask(task), rows, None, packed.width, packed.start)
     if table.digest() != packed.digest:
         raise EverlearnError(f"the table of {packed.name!r} was altered on the way")

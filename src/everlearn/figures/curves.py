@@ -41,6 +41,7 @@ def picture(result: Result, width: float = 7.2, height: float = 3.6) -> Figure:
         axes = learning_curve(result, axes=figure.add_subplot())
         axes.get_legend().remove()  # type: ignore[union-attr]  # it was just made
         _put_legend_below(axes)
+        name_result(axes, result)
     return figure
 
 
@@ -80,7 +81,15 @@ def learning_curve(result: Result, *, reference: object = None, axes: Axes | Non
         axes.set_xlabel("time step")
         axes.set_ylabel("cumulative average reward")
         put_legend(axes, below=given is None)
+        if given is None:
+            name_result(axes, result)
     return axes
+
+
+def name_result(axes: Axes, result: Result) -> None:
+    """Write above the axes which task was run, how often and for how long."""
+    runs = f"{result.runs:,} run{'s' if result.runs > 1 else ''}"
+    axes.set_title(f"{result.task}, {runs} of {result.steps:,} steps", fontsize=10)
 
 
 def next_colour(axes: Axes) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from everlearn.analysis.regret import Regret, regret
-from everlearn.figures.curves import next_colour, put_legend
+from everlearn.figures.curves import name_result, next_colour, put_legend
 from everlearn.figures.style import house_style
 from everlearn.results.references import OPTIMUM
 
@@ -63,6 +63,8 @@ def regret_curve(result: Result, *, reference: float | str | None = None, axes: 
         errors = "" if result.runs == 1 else ", and two standard errors beyond"
         note = f"bands: between the bounds of the optimum{errors}" if bounded else ""
         put_legend(axes, below=given is None, note=note)
+        if given is None:
+            name_result(axes, result)
     return axes
 
 

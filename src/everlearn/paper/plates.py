@@ -26,6 +26,7 @@ from everlearn.results.arm import Arm
 from everlearn.results.references import OPTIMUM
 from everlearn.tasks.registry import make_task
 from everlearn.theory.bounds import growing_horizon_regret, says_something_from
+from everlearn.theory.places import place_of
 from everlearn.theory.report import Theory
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ def arrival_probability() -> Plate:
     """Draw the arrival probability against the longest recent service time (``fig:arrival_prob``)."""
     chances = {w: ServiceStation().arrival_probability(w) for w in range(1, 11)}
     with _axes() as (figure, axes):
-        axes.plot(list(chances), list(chances.values()), "o-", color=PALETTE[0])
+        axes.plot(list(chances), list(chances.values()), "o", color=PALETTE[0])
         axes.set(xlabel="longest service among the last 12 customers", ylabel="arrival probability", ylim=(0, 1.05))
+        axes.set_xticks(list(chances))
     sentence = (
         "While every recent service took one step, the next customer comes for certain; one service of two "
         f"steps or more among the last dozen brings that down to {chances[2]:.5f}, and worse hardly matters."
@@ -83,10 +85,11 @@ def better_schedules(station: Experiment, long: Experiment | None) -> Plate:
     ends = _ends(arms)
     sentence = (
         f"With the smooth schedule the agent has earned {ends[SMOOTH]:.3f} per step, with that of the theorem "
-        f"{ends[THEOREM]:.3f}: there hardly any value has left its clip, and it acts at random. "
+        f"{ends[THEOREM]:.3f}: there hardly any value has left its clip. Some runs have locked into one action; the "
+        "others choose at random among equal values. "
     )
     if long is None:
-        sentence += "That it eventually improves takes about a billion steps; --full follows it there."
+        sentence += "That it eventually improves takes until step 671,088,640; --full follows it there."
     else:
         late = long.arms[0]
         arms = [*arms, late]
@@ -119,8 +122,8 @@ def appendix_b_plate() -> Plate:
     curves = {
         "exact": ("-o", "exact average reward"),
         "closed_form": ("--s", "the paper's closed form"),
-        "first_order": (":^", "first-order expansion at 0"),
-        "second_order": ("-.D", "second-order expansion at 0"),
+        "first_order": (":^", "first-order expansion of the closed form"),
+        "second_order": ("-.D", "second-order expansion of the closed form"),
     }
     with _axes() as (figure, axes):
         for (key, (look, name)), colour in zip(curves.items(), PALETTE, strict=False):
@@ -152,18 +155,18 @@ def regret_and_bound(experiment: Experiment) -> Plate:
     with _axes() as (figure, axes):
         axes.fill_between(arm.times, np.maximum(low, 1e-2), high, color=PALETTE[0], alpha=0.2, linewidth=0)
         axes.loglog(arm.times, np.where(mean > 0, mean, np.nan), "-", color=PALETTE[0], label="realized regret")
-        axes.loglog(arm.times, limits, "--", color=PALETTE[1], label=label)
+        axes.loglog(arm.times, limits, "--", color=PALETTE[1], label=place_of(label))
         axes.loglog(arm.times, arm.times, ":", color=REFERENCE_COLOUR, label="the most there can be, T")
-        axes.set(xlabel="time step", ylabel="regret")
+        axes.set(xlabel="time step", ylabel="regret", title="Algorithm 1 at horizon 1 on two coins")
         axes.legend(loc="upper left")
     tau, delta = theory.averaging_time("right").value, theory.distortion(1.0).value
     main = partial(growing_horizon_regret, pairs=2, averaging_time=tau, distortion_sup=delta)
     sentence = (
         f"Algorithm 1 at horizon 1, with T = {int(arm.times[-1]):,}, on two coins: after T steps its regret "
         f"is {rows[-1]['regret']:,.0f}, the bound {rows[-1]['bound']:,.0f}. For T steps the bound says "
-        f"something, being below T, from about {says_something_from(bound):,.0f} on. (Before its T the curve is of a "
-        "longer run, so there the bound is only drawn.) theorem:main would say something on the same task from T = "
-        f"{says_something_from(main):.0e}, and on the station at no T: the distortion there exceeds the range of "
+        f"something, being below T, from T = {says_something_from(bound):,.0f} on. (Before its T the curve is of a "
+        "longer run, so there the bound is only drawn.) Theorem 4 would say something on the same task from T = "
+        f"{says_something_from(main):.1e}, and on the station at no T: the distortion there exceeds the range of "
         "rewards, and three times that times T is more than anybody can lose."
     )
     return Plate("regret-and-bound", label, "A bound that bites", sentence, figure, rows)
@@ -182,7 +185,7 @@ def aggregation_plate(experiment: Experiment) -> Plate:
         f"Fitted value iteration {expected.outcome}: it takes the even states, most of which pay, for good "
         f"ones, and stays in state 2, where it earns {greedy:.3f} per step. The agent weighs states by how "
         f"often it is there, and with the smooth schedule has earned {ends[SMOOTH]:.4f}, where 0 is optimal; "
-        f"with that of the theorem {ends[THEOREM]:.3f}, which is acting at random. On the alternating task, "
+        f"with that of the theorem {ends[THEOREM]:.3f}, most values being at their clip. On the alternating task, "
         "where no policy over aleatoric states earns more than 1/2 and 1 is possible, they have earned "
         f"{other[SMOOTH]:.3f} and {other[THEOREM]:.3f}."
     )

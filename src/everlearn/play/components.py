@@ -48,9 +48,11 @@ class Name:
 
 
 @contextmanager
-def fold(title: str, icon: str) -> Iterator[None]:
-    """Hold what a newcomer need not see, until it is unfolded."""
-    with ui.element("details").classes("card fold"):
+def fold(title: str, icon: str, opened: Callable[[], Any] | None = None) -> Iterator[None]:
+    """Hold what a newcomer need not see, until it is unfolded; ``opened`` is called then."""
+    with ui.element("details").classes("card fold") as element:
+        if opened is not None:
+            element.on("toggle", opened, js_handler="(event) => { if (event.target.open) emit(); }")
         with ui.element("summary"):
             ui.icon(icon).props('aria-hidden="true"')
             Text("span", title)

@@ -124,7 +124,7 @@ def _find_update(
     alpha, following = step_size(count, now.horizon, schedule.step_weight), float(before["Q"][next_row].max())
     rest = (new_value - (1.0 - alpha) * value) / alpha - seen.reward - now.discount * following
     spread = float(after["sigma"][row, seen.action]) if "sigma" in after else None
-    bonus, formula = _bonus(schedule, now, count, spread)
+    bonus, formula = find_bonus(schedule, now, count, spread)
     differs = abs(rest - bonus) > AGREE * max(1.0, abs(rest)) / alpha
     if schedule.doubt is not None and new_value < now.horizon and differs:
         bonus, formula = rest, "what is left of the move when all else is known"
@@ -146,7 +146,8 @@ def _find_update(
     return update if error <= AGREE * max(1.0, abs(update.unclipped), now.horizon) else None
 
 
-def _bonus(schedule: Schedule, now: ScheduleValues, count: float, spread: float | None) -> tuple[float, str]:
+def find_bonus(schedule: Schedule, now: ScheduleValues, count: float, spread: float | None) -> tuple[float, str]:
+    """Return the bonus of Line 14 after a number of visits, and its formula with the numbers."""
     if schedule.doubt is None or spread is None:
         return now.optimism / math.sqrt(count), f"β / √N = {now.optimism:.4g} / √{count:.6g}"
     doubt, rarity = schedule.doubt, schedule.rarity

@@ -55,7 +55,7 @@ def draw_table(run: WatchedRun, known: Known, before: Known | None) -> str:
     for row, s in enumerate(known.states):
         cells = "".join(_draw_cell(known, comparable, row, action) for action in range(len(run.task.actions)))
         mark = ' class="here" aria-current="true"' if s == run.aleatoric_state else ""
-        rows.append(f'<tr{mark}><th scope="row">{escape(_name_state(run, s))}</th>{cells}</tr>')
+        rows.append(f'<tr{mark}><th scope="row">{escape(name_state(run, s))}</th>{cells}</tr>')
     hidden = len(run.task.states) - len(known.states)
     more = f"; {hidden:,} more states are not shown" if hidden else ""
     caption = f"{' above '.join(known.pair)} for every aleatoric state and action{more}"
@@ -65,7 +65,7 @@ def draw_table(run: WatchedRun, known: Known, before: Known | None) -> str:
     )
 
 
-def _name_state(run: WatchedRun, s: int) -> str:
+def name_state(run: WatchedRun, s: int) -> str:
     """Return the name of an aleatoric state; those of the station have words."""
     label = run.task.states[s]
     if run.task.name == "service-station" and label in (0, 1):

@@ -159,8 +159,12 @@ class Page:
             with fold("Compare with other agents", "compare_arrows"):
                 self.choices.others()
             with fold("See what the agent knows", "grid_on"):
-                self._each("numbers", "known")
-            with fold("Explain this step", "functions"):
+                self._each("belief")
+                with ui.element("details").classes("settings"):
+                    with ui.element("summary"):
+                        Text("span", "All numbers")
+                    self._each("numbers", "known")
+            with fold("Explain this step", "functions", self._pause):
                 self._each("explained")
             with fold("What theory says of this task", "school"):
                 place("theory").classes("scroll")
@@ -194,6 +198,11 @@ class Page:
         else:
             self._refuse("")
             self.session.run()
+        self._name_button()
+
+    async def _pause(self) -> None:
+        """Pause, so that what is explained stays."""
+        await self.session.pause()
         self._name_button()
 
     async def _step(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 
 from everlearn.blame import blame
-from everlearn.play import chart, knowledge, scene
+from everlearn.play import belief, chart, knowledge, scene
 from everlearn.play.chart import Curve
 from everlearn.play.configuration import label
 from everlearn.play.explanation import Explanation, Update, explain
@@ -48,6 +48,7 @@ class Painter:
         numbers = [] if run.design.schedule is None else knowledge.numbers(run.now, alpha)
         return {
             "drawing": scene.draw(run, explanation),
+            "belief": belief.draw(run, known),
             "known": knowledge.draw_table(run, known, self._known_before(number, run.t, known)),
             "numbers": "".join(
                 f"<div><dt>{symbol} <span>{name}</span></dt><dd>{value}</dd></div>" for symbol, value, name in numbers

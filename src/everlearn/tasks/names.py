@@ -42,5 +42,7 @@ TASKS: dict[str, str] = dict(sorted((_FINITE | NETWORKS).items()))
 PREFIXES: dict[str, str] = {
     "gymnasium": "everlearn.adapters.task:from_gymnasium",
     "pomdp": "everlearn.adapters.pomdp:from_pomdp",
+    "qgym": "everlearn.adapters.qgym:from_qgym",
 }
-"""The functions that make a task from a name elsewhere, as in ``gymnasium:FrozenLake-v1`` and ``pomdp:tiger.pomdp``."""
+"""The functions that make a task from a name elsewhere, as in ``gymnasium:FrozenLake-v1``, ``pomdp:tiger.pomdp`` and
+``qgym:criss_cross_bh.yaml``."""

@@ -6,20 +6,22 @@ Let c(x) be the holding cost of the lengths x, and A_a V (x) the sum over events
   the stream, and V cancels.
 - If V is bounded below and g >= c(x) + A_pi V (x) for all x, the policy pi costs at most g.
 
-V is computed on a grid, 0 <= x_k <= N_k, and continued to all lengths, so that both inequalities hold everywhere:
+V is computed for all lengths with at most N jobs in total, the *grid*, and continued to all others, so that both
+inequalities hold everywhere:
 
-- For the lower bound, V(x) = V(min(x, N)).  Outside, c is larger than at min(x, N), and every event changes V as one of
-  two events there does: a class with N_k jobs or more may keep N_k after a service, or not.  The cheaper one counts.
+- For the lower bound, V is the maximum of the values on the grid and of a constant K, which alone counts outside.  For
+  a constant, the inequality says that c(x) >= g; K is at most the values on the grid wherever this is false.  The
+  maximum of two such functions is one, since A_a V is larger for it.
 - For the upper bound, V is the minimum of the values on the grid and of E(x) = K + sum of q_k x_k (x_k + 1) / 2, which
   alone counts outside.  Let servers divide their time in fixed shares, such that class k is served faster, by s_k > 0,
   than jobs join it, and let q_k = m h_k / s_k.  Then c + A E <= (1 - m) c + m C for a constant C, which is at most g
-  wherever c is large; m is such that this includes all lengths outside the grid.  K is such that E is not less than the
-  values on the grid where c is small.  The policy is greedy where the minimum is that of the grid, and elsewhere it
-  divides its time in those shares: the minimum of two such functions is one, since A_pi V is smaller for it.
+  where c is large; m is such that this includes all lengths outside the grid.  K is such that E is at least the values
+  on the grid where this is false.  The policy is greedy where the minimum is that of the grid; elsewhere its servers
+  divide their time in those shares.  The minimum of two such functions is one, since A_pi V is smaller for it.
 
-So no arrival is lost, and nothing is assumed at the boundary: it counts too little for the lower bound and too much for
-the upper one, and both as seldom as it is reached.  The lower bound is over all policies: servers may idle, and
-may use the whole history.  Rounding errors are included.
+So no arrival is lost, and nothing is assumed at the boundary: what is outside costs too little for the lower bound and
+too much for the upper one, and both count as seldom as it is reached.  The lower bound is over all policies: servers
+may idle, and may use the whole history.  Rounding errors are included.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +40,12 @@ from everlearn.errors import require
 from everlearn.protocol import Table
 
 MOST_POINTS = 20_000_000
-"""The largest grid."""
+"""The most numbers that are stored for a grid, (N + 1) to the power of the number of classes."""
 
 SWEEPS, LOOKED = 20_000, 50
 """The most sweeps of value iteration, and after how many the residuals are looked at."""
 
-FAR, POINTS = 1e-12, 150_000
+FAR, POINTS = 1e-12, 50_000
 """A default grid reaches lengths that are about so unlikely, but has at most so many points."""
 
 ROUNDING = 16 * np.finfo(float).eps
@@ -57,7 +60,7 @@ class NetworkOptimum(NamedTuple):
     upper: float
     """No policy earns more than this."""
     values: Table
-    """V of the upper bound on the cost, on the grid."""
+    """V of the upper bound on the cost, by the number of jobs of each class; it is zero off the grid."""
 
     @property
     def average_reward(self) -> float:
@@ -71,8 +74,8 @@ class NetworkOptimum(NamedTuple):
 
     def __repr__(self) -> str:
         """Return one line: the bounds, as costs."""
-        grid = " x ".join(str(size) for size in self.values.shape)
-        return f"NetworkOptimum(average cost from {-self.upper:.7g} to {-self.lower:.7g}, on a grid of {grid})"
+        jobs = self.values.shape[0] - 1
+        return f"NetworkOptimum(average cost from {-self.upper:.7g} to {-self.lower:.7g}, on a grid of {jobs} jobs)"
 
 
 class Options(NamedTuple):
@@ -98,26 +101,23 @@ class Beyond(NamedTuple):
     C: float
 
 
-def default_grid(network: Network) -> tuple[int, ...]:
-    """Return a grid that takes seconds: as large in each class as the load of its servers needs, or as points allow.
+def default_jobs(network: Network) -> int:
+    """Return the size of a grid that takes seconds: as large as the load needs, or as the number of points allows.
 
     Examples
     --------
-    >>> default_grid(Network((0.3, 0, 0.3), ((2, 0, 2), (0, 1.5, 0)), (1, None, None), (1, 1, 1)))
-    (23, 18, 23)
+    >>> default_jobs(Network((0.3, 0, 0.3), ((2, 0, 2), (0, 1.5, 0)), (1, None, None), (1, 1, 1)))
+    23
 
     """
-    lengths = []
-    for k in range(network.classes):
-        s, *others = (s for s, classes in enumerate(network.skills) if k in classes)
-        busy = sum(network.throughput[j] / network.services[s][j] for j in network.skills[s])
-        lengths.append(np.log(FAR) / np.log(network.load if others else max(busy, 0.01)))
-    shrunk = min(1.0, (POINTS / float(np.prod(np.array(lengths) + 1))) ** (1 / network.classes))
-    return tuple(max(int(np.ceil(shrunk * length)), len(network.services)) for length in lengths)
+    jobs = int(np.ceil(np.log(FAR) / np.log(max(network.load, 0.01))))
+    while jobs > 1 and comb(jobs + network.classes, jobs) > POINTS:
+        jobs -= 1
+    return jobs
 
 
-def network_optimum(network: Network, grid: tuple[int, ...] | None = None, tolerance: float = 1e-7) -> NetworkOptimum:
-    """Return the optimum of a network, from a grid that has up to ``grid[k]`` jobs of class k.
+def network_optimum(network: Network, jobs: int | None = None, tolerance: float = 1e-7) -> NetworkOptimum:
+    """Return the optimum of a network, from a grid of all lengths with at most ``jobs`` jobs in total.
 
     The bounds are certified for every grid and tolerance; a larger grid brings them closer.
 
@@ -126,72 +126,71 @@ def network_optimum(network: Network, grid: tuple[int, ...] | None = None, toler
     The M/M/1 queue at half load has one job on average.
 
     >>> queue = Network((0.5,), ((1.0,),), (None,), (1,))
-    >>> network_optimum(queue, (60,))
-    NetworkOptimum(average cost from 1 to 1, on a grid of 61)
+    >>> network_optimum(queue, 60)
+    NetworkOptimum(average cost from 1 to 1, on a grid of 60 jobs)
 
     """
     require(network.load < 1, "load of the network", network.load, "is not stable; give lower arrival rates")
-    grid = default_grid(network) if grid is None else tuple(grid)
-    fine = len(grid) == network.classes and min(grid) >= len(network.services)
-    remedy = f"give {network.classes} whole numbers, each at least the number of servers, {len(network.services)}"
-    require(fine, "grid", grid, remedy)
-    size = int(np.prod([length + 1.0 for length in grid]))
-    require(size <= MOST_POINTS, "grid", grid, f"has {size:,} points; give one with at most {MOST_POINTS:,}")
-    beyond = _beyond(network, grid)
-    problem = _Problem(network, grid)
-    least = problem.solve(np.zeros(size), None, tolerance)
-    values, most = problem.values.copy(), np.inf
+    jobs = default_jobs(network) if jobs is None else jobs
+    size = (jobs + 1.0) ** network.classes
+    require(jobs >= 1 and size <= MOST_POINTS, "jobs", jobs, f"give 1 or more, with at most {MOST_POINTS:,} points")
+    problem, beyond, values = _Problem(network, jobs), _beyond(network, jobs), np.zeros(int(size))
+    least = problem.solve(values, Beyond(0.0, np.zeros(network.classes), 0.0, 0.0), False, tolerance)
+    cost = problem.cost()
+    require(float(values[cost < least].min()) >= 0, "jobs", jobs, "is too small for a bound; give more")
     while True:
-        most = problem.solve(values, beyond, tolerance)
-        short = problem.shortfall(beyond, most)
+        most = problem.solve(values, beyond, True, tolerance)
+        near = (beyond.m - 1) * cost < beyond.m * beyond.C - most
+        short = float((values - problem.quadratic(beyond))[near].max())
         if short <= 0:
-            return NetworkOptimum(-most, -least, problem.values.reshape(problem.sizes))
+            shape = (jobs + 1,) * network.classes
+            return NetworkOptimum(-most, -least, values.reshape(shape))
         beyond = beyond._replace(K=beyond.K + short + 1.0)
 
 
 class _Problem:
-    """A network on a grid, and the values of the last solution."""
+    """A network on a grid, and what the compiled code needs of it."""
 
-    def __init__(self, network: Network, grid: tuple[int, ...]) -> None:
-        self.network = network
-        self.sizes = np.array(grid) + 1
-        self.strides = np.array([int(np.prod(self.sizes[k + 1 :])) for k in range(len(grid))])
+    def __init__(self, network: Network, jobs: int) -> None:
+        self.clock, self.jobs = network.clock, jobs
+        self.strides = np.array([(jobs + 1) ** (network.classes - 1 - k) for k in range(network.classes)])
         self.arrivals, self.holding = np.array(network.arrivals, dtype=float), np.array(network.holding, dtype=float)
         routes = np.array([-1 if to is None else to for to in network.routes])
-        self.constants = self.sizes, self.strides, self.arrivals, routes, self.holding, *_options(network)
-        self.values = np.zeros(0)
+        self.constants = jobs, self.strides, self.arrivals, routes, self.holding, *_options(network)
 
-    def solve(self, values: Table, beyond: Beyond | None, tolerance: float) -> float:
-        """Find values by value iteration, in place and without loops; return a lower bound, or with E an upper bound.
+    def solve(self, values: Table, beyond: Beyond, upper: bool, tolerance: float) -> float:
+        """Improve values by value iteration, in place and without loops; return the bound that they prove.
 
-        A bound holds for any values; the iteration stops when it is close to the estimate of g at the empty network.
+        They prove a bound whenever the iteration stops; it does when that is close to the estimate of g that makes the
+        equation true for the empty network, whose value stays zero.
         """
-        sweep, self.values = _compiled(_sweep), values
-        end = (0.0, np.zeros(len(self.sizes)), True) if beyond is None else (beyond.K, beyond.q, False)
-        entered, bound = self.arrivals > 0, 0.0
+        sweep, entered, bound = _compiled(_sweep), self.arrivals > 0, 0.0
         for count in range(1, SWEEPS + 1):
-            gain = float(self.arrivals[entered] @ (values[self.strides[entered]] - values[0]))
-            sweep(values, *self.constants, *end, gain, True)
+            gain = float(self.arrivals[entered] @ values[self.strides[entered]])
+            sweep(values, *self.constants, beyond.K, beyond.q, gain, True)
             if count % LOOKED == 0:
-                values -= values[0]
-                residuals = sweep(values, *self.constants, *end, gain, False)
-                bound = residuals[0] if beyond is None else residuals[1]
+                bound = sweep(values, *self.constants, beyond.K, beyond.q, gain, False)[upper]
                 if abs(bound - gain) <= tolerance * max(1.0, gain):
                     break
-        largest = float(np.abs(values).max()) if beyond is None else beyond.K + float(beyond.q @ self.sizes**2)
-        rounding = ROUNDING * self.network.clock * largest
-        return bound - rounding if beyond is None else bound + rounding
+        largest = float(np.abs(values).max()) + beyond.K + float(beyond.q.max()) * (self.jobs + 1) ** 2
+        return float(bound + (2 * upper - 1) * ROUNDING * self.clock * largest)
 
-    def shortfall(self, beyond: Beyond, gain: float) -> float:
-        """Return by how much E is less than the values where c + A E may be more than g."""
-        axes = np.ogrid[tuple(slice(size) for size in self.sizes)]
-        cost = sum(h * x for h, x in zip(self.holding, axes, strict=True))
-        E = beyond.K + sum(0.5 * q * x * (x + 1.0) for q, x in zip(beyond.q, axes, strict=True))
-        near = (beyond.m - 1) * cost < beyond.m * beyond.C - gain
-        return float(np.where(near, self.values.reshape(self.sizes) - E, -np.inf).max())
+    def cost(self) -> Table:
+        """Return c by the index of a value, infinite off the grid."""
+        lengths = self._lengths()
+        cost = sum(h * x for h, x in zip(self.holding, lengths, strict=True))
+        return np.where(sum(lengths) <= self.jobs, cost, np.inf).ravel()
+
+    def quadratic(self, beyond: Beyond) -> Table:
+        """Return E by the index of a value."""
+        parts = (0.5 * q * x * (x + 1.0) for q, x in zip(beyond.q, self._lengths(), strict=True))
+        return np.asarray(beyond.K + sum(parts)).ravel()
+
+    def _lengths(self) -> Any:
+        return np.ogrid[(slice(self.jobs + 1),) * len(self.strides)]
 
 
-def _beyond(network: Network, grid: tuple[int, ...]) -> Beyond:
+def _beyond(network: Network, jobs: int) -> Beyond:
     """Return E, with K = 0: find the shares that maximise the least s_k, and then m."""
     from scipy.optimize import linprog
 
@@ -208,8 +207,8 @@ def _beyond(network: Network, grid: tuple[int, ...]) -> Beyond:
     h_by_s = np.array(network.holding) / (served - entering)
     servers = np.array([sum(k == c for _, k in pairs) for c in range(n)])
     C = float(h_by_s @ (entering + served * (servers - 1)))  # fewer jobs than servers are served more slowly
-    least = min(h * (N + 1) for h, N in zip(network.holding, grid, strict=True))
-    require(least > C, "grid", grid, f"is too small for a bound; its costs must exceed {C:.4g} in every direction")
+    least = min(network.holding) * (jobs + 1.0)
+    require(least > C, "jobs", jobs, f"is too small for a bound; give more than {C / min(network.holding):.0f}")
     m = 1.000001 * least / (least - C)
     return Beyond(0.0, m * h_by_s * (1 + 1e-9), m, C)
 
@@ -248,65 +247,53 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _sweep(  # type: ignore[no-untyped-def]  # noqa: C901
-    V, sizes, strides, arrivals, routes, holding, groups, options, classes, rates, needs, K, q, lower, gain, update
+    V, jobs, strides, arrivals, routes, holding, groups, options, classes, rates, needs, K, q, gain, update
 ):
     """Return the least and the greatest c + A V over the grid; with ``update``, solve for V at each point in turn."""
-    n = len(sizes)
+    n = len(strides)
     y, change = np.zeros(n, np.int64), np.zeros(n)
-    low, high = np.inf, -np.inf
-    for i in range(V.size):
-        v, total, leaving = V[i], 0.0, 0.0
-        full = False
+    low, high, i, total = np.inf, -np.inf, 0, 0
+    while True:
+        v, value, leaving = V[i], 0.0, 0.0
+        E = K - v
         for k in range(n):
-            total += holding[k] * y[k]
-            full |= y[k] == sizes[k] - 1
-        E = K
-        if full and not lower:
-            for k in range(n):
+            value += holding[k] * y[k]
+            if total == jobs:
                 E += 0.5 * q[k] * y[k] * (y[k] + 1)
         for k in range(n):
             if arrivals[k] > 0.0:
-                if y[k] < sizes[k] - 1:
-                    total += arrivals[k] * (V[i + strides[k]] - v)
-                    leaving += arrivals[k]
-                elif not lower:
-                    total += arrivals[k] * (E + q[k] * (y[k] + 1) - v)
-                    leaving += arrivals[k]
+                rise = V[i + strides[k]] - v if total < jobs else E + q[k] * (y[k] + 1)
+                value += arrivals[k] * rise
+                leaving += arrivals[k]
             if y[k] > 0:
                 j = routes[k]
-                place = i - strides[k]
-                if j < 0:
-                    change[k] = V[place] - v
-                elif y[j] < sizes[j] - 1:
-                    change[k] = V[place + strides[j]] - v
-                elif lower:
-                    change[k] = V[place] - v
-                else:
-                    change[k] = E - q[k] * y[k] + q[j] * (y[j] + 1) - v
-                if lower and y[k] == sizes[k] - 1:  # it stands for more jobs too, of which one may be served
-                    kept = 0.0 if j < 0 or y[j] == sizes[j] - 1 else V[i + strides[j]] - v
-                    change[k] = min(change[k], kept)
+                change[k] = V[i - strides[k] + (strides[j] if j >= 0 else 0)] - v
         for group in range(len(groups) - 1):
             best, pace = 0.0, 0.0
             for option in range(groups[group], groups[group + 1]):
-                value, rate = 0.0, 0.0
+                gained, rate = 0.0, 0.0
                 for slot in range(options[option], options[option + 1]):
                     k = classes[slot]
                     if y[k] >= needs[slot]:
-                        value += rates[slot] * change[k]
+                        gained += rates[slot] * change[k]
                         rate += rates[slot]
-                if value < best:
-                    best, pace = value, rate
-            total += best
+                if gained < best:
+                    best, pace = gained, rate
+            value += best
             leaving += pace
-        low, high = min(low, total), max(high, total)
-        if update and leaving > 0.0:
-            V[i] = v + (total - gain) / leaving
+        low, high = min(low, value), max(high, value)
+        if update:
+            V[i] = v + (value - gain) / leaving
         k = n - 1
-        while k >= 0:
-            y[k] += 1
-            if y[k] < sizes[k]:
-                break
+        while k >= 0 and total == jobs:  # no more jobs of this class fit: go on with the class before it
+            total -= y[k]
+            i -= y[k] * strides[k]
             y[k] = 0
             k -= 1
-    return low, high
+            if k >= 0 and total < jobs:
+                break
+        if k < 0:
+            return low, high
+        y[k] += 1
+        total += 1
+        i += strides[k]

@@ -25,6 +25,7 @@ from everlearn.theory.bounds import Bound
 from everlearn.theory.chains import Chain
 from everlearn.theory.constrained import Constrained, Measure, constrained
 from everlearn.theory.distortion import Distortion, DistortionSup, distortion, distortion_sup
+from everlearn.theory.frontier import Frontier, candidates, frontier
 from everlearn.theory.known import MOST_SEARCHED
 from everlearn.theory.network import NetworkOptimum, network_optimum
 from everlearn.theory.optimum import Optimum, diameter, gaps, optimum
@@ -261,21 +262,31 @@ class Theory:
             self._suprema[tau] = distortion_sup(self.pairs, tau)
         return self._suprema[tau]
 
-    def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
-        """Return the deterministic policies over aleatoric states whose averaging time is at most ``horizon``: P_tau.
+    @cached_property
+    def frontier(self) -> Frontier:
+        """The supremum of the average reward over policies with averaging time at most tau, as a certified bracket."""
+        return frontier(self)
 
-        If there are more than 256 deterministic policies, the result is an empty dict.
+    def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
+        """Return policies over aleatoric states whose averaging time is at most ``horizon``, by their text: P_tau.
+
+        They are all deterministic policies if there are at most 256, and those tried for :attr:`frontier` otherwise.
         """
+        states, actions = len(self.task.states), len(self.task.actions)
+        if count_policies(states, actions) <= FEW:
+            tables = [np.eye(actions)[list(choice)] for choice in product(range(actions), repeat=states)]
+        else:
+            tables = candidates(self)
+        policies = {self._long_text(table): self.policy(table) for table in tables}
+        return {text: policy for text, policy in policies.items() if policy.averaging_time.value <= horizon}
+
+    def _long_text(self, table: Table) -> str:
+        """Return a policy as text that names the action of every state, if it is deterministic."""
+        if (table.max(axis=1) < 1).any():
+            return policy_text(self.task, table)
         actions = [label_text(action, self.task.actions) for action in self.task.actions]
         states = [label_text(state, self.task.states) for state in self.task.states]
-        if count_policies(len(states), len(actions)) > FEW:
-            return {}
-        names = (
-            ",".join(f"{state}={action}" for state, action in zip(states, choice, strict=True))
-            for choice in product(actions, repeat=len(states))
-        )
-        policies = {name: self.policy(name) for name in names}
-        return {name: policy for name, policy in policies.items() if policy.averaging_time.value <= horizon}
+        return ",".join(f"{state}={actions[row]}" for state, row in zip(states, table.argmax(axis=1), strict=True))
 
     def bounds(self, steps: float, horizon: float | None = None) -> dict[str, Bound]:
         """Return the paper's bounds on regret after a number of steps, as a dict with the labels of the bounds as keys.
@@ -332,6 +343,31 @@ class Theory:
             },
         }
 
+    def frontier_to_list(self) -> list[dict[str, Any]]:
+        """Return a JSON document of the frontier: at each point its bracket, in the units of the task and the learner.
+
+        ``distortion`` is that at the averaging time, or at 1 if that is less.
+        """
+        width, low = self.task.reward.high - self.task.reward.low, self.task.reward.low
+        rows = []
+        for point in self.frontier.points:
+            lower, upper = self.frontier.at(point.averaging_time)
+            learner = {"averaging_time": point.averaging_time / width}
+            learner |= {"lower": (lower - low) / width, "upper": (upper - low) / width}
+            rows.append(
+                {
+                    "averaging_time": point.averaging_time,
+                    "error": point.error,
+                    "lower": lower,
+                    "upper": upper,
+                    "policy": policy_text(self.task, point.policy),
+                    "randomised": bool((point.policy.max(axis=1) < 1).any()),
+                    "distortion": self.distortion(max(1.0, point.averaging_time / width)).value,
+                    "learner": learner,
+                }
+            )
+        return rows
+
     def optimum_to_dict(self) -> dict[str, Any]:
         """Return a JSON document of the optimum over all policies only, for large tasks.
 
@@ -340,7 +376,7 @@ class Theory:
         best = self.optimum
         if isinstance(best, NetworkOptimum):
             ends = {"lower": best.lower, "upper": best.upper}
-            return {"task": self.task.name, "grid": list(best.values.shape), "optimal_average_reward": ends}
+            return {"task": self.task.name, "jobs": best.values.shape[0] - 1, "optimal_average_reward": ends}
         size = {"task": self.task.name, "memory_states": self.pairs.memories, "pairs": self.pairs.size}
         if not isinstance(best, Bracket):
             tau = self.optimal_averaging_time

@@ -73,7 +73,7 @@ function paint() {
 /** Let time pass while nobody is here. */
 function pass() {
   clearTimeout(waiting);
-  if (you.t >= LENGTH) return finish();
+  if (you.t >= LENGTH) return ready.then(finish);
   if (you.station.present) return undefined;
   waiting = setTimeout(() => { step(SLOW); }, WAIT);
   return undefined;
@@ -235,7 +235,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => them
 get("theme").onclick = () => { const value = document.documentElement.classList.contains("dark") ? "light" : "dark"; stored.set(value); theme(value); };
 get("slow").onclick = () => serve(SLOW);
 get("fast").onclick = () => serve(FAST);
-get("run").onclick = watch;
+get("run").onclick = () => ready.then(watch);
 get("again").onclick = () => { place = (place + 1) % data.seeds.length; get("time").value = 0; get("moments").innerHTML = ""; begin(); };
 get("time").oninput = draw;
 get("chart").onpointermove = point;
@@ -246,4 +246,7 @@ addEventListener("keydown", (event) => {
   if (action !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat) serve(action);
 });
 addEventListener("resize", () => data && draw());
-load(JSON.parse(get("data").textContent)).then((loaded) => { data = loaded; legend(); begin(); });
+data = JSON.parse(get("data").textContent);
+legend();
+begin();
+const ready = load(data); // you can play while the schedules of the agents are decoded

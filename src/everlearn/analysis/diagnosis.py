@@ -1,0 +1,172 @@
+"""Where the regret of a run came from: the paper's decomposition, made exact.
+
+Let x_t be the pair at step t, sigma the horizon of the agent, gamma = 1 - 1/sigma, and V, Q the optimal values there.
+Since rbar(x, a) = Q(x, a) - gamma P_a V(x), what a step loses relative to lambda_* is exactly
+
+    lambda_* - R = [V(x) - Q(x, a)]  +  [lambda_* - V(x) / sigma]  +  gamma [V(x') - V(x)]  +  luck.
+
+The first bracket is what Theorem 9 bounds.  It is split by what a fixed action per aleatoric state could have avoided:
+
+- *distortion*: sum over aleatoric states s of the least, over actions a, of the sum of V(x_t) - Q(x_t, a) over the
+  visits of s.  It is at most (1 - 1/A) Delta_sigma per step (docs/repairs.md), and zero without distortion;
+- *exploration*: the rest of that bracket: actions that were not the best for their state.  Without distortion it is
+  not negative.  With distortion it may be, if the actions changed and suited the histories better than any fixed one;
+- *horizon*: the second bracket.  A horizon that is too short leads to states that are worth less than lambda_* sigma;
+- *averaging*: the third, which telescopes: what the last state is worth less the first;
+- *luck*: rewards and transitions against their means.  Its expectation is zero.
+
+They add up to the regret for any sigma.  Here sigma is the horizon of the agent's schedule at the beginning of each
+block of time.  For an agent without one, sigma is infinite: V is the optimal bias, and the second part is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.agents.agent import Agent
+from everlearn.agents.design import Design
+from everlearn.agents.spec import read_specs
+from everlearn.engine.reference import ReferenceLoop
+from everlearn.errors import require
+from everlearn.protocol import Table
+from everlearn.randomness import ENVIRONMENT, stream
+from everlearn.theory.report import Theory
+from everlearn.theory.values import action_values
+
+PARTS = ("exploration", "distortion", "horizon", "averaging", "luck")
+BLOCKS = 40
+"""The number of blocks of time, up to rounding."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The parts of the regret of each run at the end of each block, in the task's units."""
+
+    task: str
+    agent: str
+    times: NDArray[np.int64]
+    horizons: Table
+    """The horizon in each block; infinite for an agent without one."""
+    parts: dict[str, Table]
+    """For each part, one row per run and one column per time, added up from the beginning."""
+    regret: Table
+    """T lambda_* less the rewards, computed from the rewards alone."""
+
+    @property
+    def total(self) -> Table:
+        """The sum of the parts."""
+        return np.asarray(np.sum(list(self.parts.values()), axis=0))
+
+    @property
+    def residual(self) -> float:
+        """The largest difference between the regret and the sum of its parts: rounding."""
+        return float(np.abs(self.total - self.regret).max())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON document: means over runs and their standard errors at each time."""
+        runs = len(self.regret)
+        error = {
+            name: (curve.std(axis=0, ddof=1) / np.sqrt(runs)).tolist() if runs > 1 else None
+            for name, curve in {**self.parts, "regret": self.regret}.items()
+        }
+        return {
+            "task": self.task,
+            "agent": self.agent,
+            "runs": runs,
+            "times": self.times.tolist(),
+            "horizons": [float(horizon) if np.isfinite(horizon) else None for horizon in self.horizons],
+            "parts": {name: curve.mean(axis=0).tolist() for name, curve in self.parts.items()},
+            "sum": self.total.mean(axis=0).tolist(),
+            "regret": self.regret.mean(axis=0).tolist(),
+            "standard_error": error,
+            "residual": self.residual,
+        }
+
+
+class _Block(NamedTuple):
+    """What a run did in one block: how often each action was taken in each pair, its first and last pair, rewards."""
+
+    counts: Table
+    first: int
+    last: int
+    reward: float
+
+
+def diagnose(
+    task: object,
+    agent: object = "growing-horizon",
+    *,
+    schedule: object = None,
+    parameters: Mapping[str, Any] | None = None,
+    steps: int = 20_000,
+    runs: int = 4,
+    seed: int = 0,
+) -> Diagnosis:
+    """Run an agent in the reference engine, and say where its regret came from.
+
+    Examples
+    --------
+    >>> found = diagnose("riverswim", schedule="smooth", steps=300, runs=2, seed=1)
+    >>> found.residual < 1e-9, abs(round(float(found.parts["distortion"].max()), 9))
+    (True, 0.0)
+
+    """
+    require(steps >= 1, "steps", steps, "give at least 1")
+    require(runs >= 1, "runs", runs, "give at least 1")
+    task_spec, agent_spec = read_specs(task, agent, schedule, parameters)
+    theory, design = Theory(task_spec.make()), agent_spec.make(duration=steps)
+    times = np.unique(np.geomspace(1, steps, BLOCKS).round().astype(np.int64))
+    blocks = [_follow(theory, design, times, seed, run) for run in range(runs)]
+    starts = np.concatenate([[0], times[:-1]])
+    horizons = np.array([design.schedule.horizon(int(t) + 1) if design.schedule else np.inf for t in starts])
+    optimum = theory.clairvoyant.average_reward
+    split_up = np.array(
+        [[_split(theory, optimum, float(sigma), run[place]) for place, sigma in enumerate(horizons)] for run in blocks]
+    )
+    added = split_up.cumsum(axis=1)
+    rewards = np.cumsum([[block.reward for block in run] for run in blocks], axis=1)
+    parts = {name: added[:, :, column] for column, name in enumerate(PARTS)}
+    return Diagnosis(theory.task.name, design.name, times, horizons, parts, optimum * times - rewards)
+
+
+def _follow(theory: Theory, design: Design, times: NDArray[np.int64], seed: int, run: int) -> list[_Block]:
+    """Return what a run did in each block."""
+    agent = Agent(theory.task, design, seed=seed, run=run)
+    environment: Any = theory.task.start(stream(seed, run, ENVIRONMENT))
+    loop = ReferenceLoop(environment, agent, agent.indexed)
+    places = {label: place for place, label in enumerate(theory.pairs.labels)}
+    blocks, here = [], theory.pairs.start
+    for end in times.tolist():
+        counts, first, before = np.zeros((len(theory.task.actions), theory.pairs.size)), here, loop.total_reward
+        while loop.t < end:
+            loop.advance(loop.t + 1)
+            counts[loop.latest[0], here] += 1
+            here = places[environment.memory, theory.task.states[loop.aleatoric_state]]
+        blocks.append(_Block(counts, first, here, loop.total_reward - before))
+    return blocks
+
+
+def _split(theory: Theory, optimum: float, sigma: float, block: _Block) -> tuple[float, ...]:
+    """Return the parts of the regret of a block, in the order of ``PARTS``."""
+    pairs, counts = theory.pairs, block.counts
+    if np.isfinite(sigma):
+        values, gamma, short = theory.values(sigma), 1 - 1 / sigma, 1 / sigma
+        V, Q = values.V, values.Q
+    else:
+        V, gamma, short = theory.clairvoyant.bias, 1.0, 0.0
+        Q = action_values(pairs, V) - theory.clairvoyant.gain
+    visits, ahead = counts.sum(axis=0), np.array([matrix @ V for matrix in pairs.transitions])
+    loss = V - Q
+    by_state = np.array([np.bincount(pairs.states, visits * row) for row in loss])
+    distortion = float(by_state.min(axis=0).sum())
+    exploration = float((counts * loss).sum()) - distortion
+    horizon = float((visits * (optimum - short * V)).sum()) if short else 0.0
+    moved = float(V[block.last] - V[block.first])
+    drawn = float((counts * ahead).sum() - (visits * V).sum()) - moved  # of P V less V(x'), over the block
+    luck = float((counts * pairs.rewards).sum()) - block.reward + gamma * drawn
+    return exploration, distortion, horizon, gamma * moved, luck

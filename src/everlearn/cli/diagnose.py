@@ -1,0 +1,56 @@
+"""The command ``everlearn diagnose``: where the regret of a run came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from everlearn.cli import options
+from everlearn.cli.options import integer
+from everlearn.cli.output import print_json, print_table, say
+
+MEANINGS = {
+    "exploration": "actions that were not the best for their aleatoric state",
+    "distortion": "what no fixed action per aleatoric state could avoid",
+    "horizon": "states worth less than average over the horizon of the agent",
+    "averaging": "what the last state is worth less the first",
+    "luck": "rewards and transitions against their means",
+}
+
+
+def diagnose(
+    task: Annotated[str, options.TASK],
+    agent: Annotated[str, options.AGENT] = "growing-horizon",
+    schedule: Annotated[str | None, options.SCHEDULE] = None,
+    settings: options.Settings = None,
+    steps: Annotated[int, options.steps("The number of steps of each run; you may write 1e4.")] = 20_000,
+    runs: Annotated[int, integer(help="The number of independent runs.", least=1)] = 4,
+    seed: Annotated[int, integer(help="The seed; the same seed gives the same result.")] = 0,
+    figure: Annotated[Path | None, typer.Option(help="Draw the parts to this file (PNG, SVG or PDF).")] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Say where the regret of an agent came from: exploration, distortion, horizon, averaging and luck, exactly."""
+    from everlearn.analysis.diagnosis import diagnose as analyse
+
+    parameters = options.parse_settings(settings)
+    found = analyse(task, agent, schedule=schedule, parameters=parameters, steps=steps, runs=runs, seed=seed)
+    if figure:
+        from everlearn.figures.diagnosis import diagnosis_figure
+        from everlearn.figures.saving import save_figure
+
+        save_figure(diagnosis_figure(found), figure)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    document = found.to_dict()
+    say((found.agent, "bold"), " on ", (found.task, "bold"), f": mean regret after {steps:,} steps, {runs} runs")
+    errors = document["standard_error"]
+    rows = [
+        (name, f"{curve[-1]:,.2f}", f"{errors[name][-1]:,.2f}" if errors[name] else "-", MEANINGS[name])
+        for name, curve in document["parts"].items()
+    ]
+    error = f"{errors['regret'][-1]:,.2f}" if errors["regret"] else "-"
+    rows.append(("regret", f"{document['regret'][-1]:,.2f}", error, f"their sum, up to {found.residual:.0e}"))
+    print_table(["part", "mean", "standard error", "what it is"], rows)

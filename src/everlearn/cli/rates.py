@@ -1,0 +1,61 @@
+"""The command ``everlearn rates``: at which rate regret grows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+import everlearn as el
+from everlearn.cli import options
+from everlearn.cli.options import integer, number
+from everlearn.cli.output import print_json, print_table, say
+
+
+def rates(
+    tasks: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="Tasks; may be repeated.")] = None,
+    agent: Annotated[str, options.AGENT] = "growing-horizon",
+    schedule: Annotated[str | None, options.SCHEDULE] = None,
+    steps: Annotated[int, options.steps("The number of steps of each run; you may write 1e9.")] = 1_000_000,
+    runs: Annotated[int, integer(help="The number of independent runs.", least=1)] = 8,
+    seed: Annotated[int, integer(help="The seed; the same seed gives the same result.")] = 0,
+    budget: Annotated[
+        float | None, number(help="Seconds for which random worlds are searched for the largest exponent.")
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Fit the exponent at which regret grows with time, on tasks or on random worlds without distortion."""
+    from everlearn.paper.rates import rate, steepest
+
+    at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": runs, "seed": seed}
+    found = {name: rate(name, agent, **at) for name in tasks or ()}
+    worlds = 0
+    if budget is not None:
+        searched = list(steepest(agent, seconds=budget, **at))
+        worlds = len(searched)
+        world, worst = max(searched, key=lambda entry: entry[1].exponent)
+        found["garnet: " + ", ".join(f"{key}={value}" for key, value in world.items())] = worst
+    if as_json:
+        rows = {name: fitted._asdict() for name, fitted in found.items()}
+        print_json(
+            {
+                "agent": agent,
+                "schedule": schedule,
+                "steps": steps,
+                "runs": runs,
+                "seed": seed,
+                "rates": rows,
+                "worlds": worlds,
+            }
+        )
+        return
+    table = [
+        (name, f"{r.exponent:.3f}", f"{r.low:.3f} to {r.high:.3f}", f"{r.regret:,.0f}", f"{r.standard_error:,.0f}")
+        for name, r in found.items()
+    ]
+    if table:
+        print_table(["task", "exponent", "95% interval", "regret", "standard error"], table)
+    if worlds:
+        say(f"The last is the largest of {worlds} random worlds. Theorem 4 has 0.8 for large T.", style="dim")
+    elif not table:
+        raise el.EverlearnError("TASK: is missing; name a task, or give --budget")

@@ -1,0 +1,82 @@
+"""The parts of regret add up to it, and each is what it is called."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.analysis.diagnosis import PARTS, diagnose
+from everlearn.paper.claims.worlds import hidden_bit, trap
+from tests.few import few
+from tests.worlds import random_mdp
+
+
+@pytest.mark.parametrize(
+    ("task", "agent", "schedule"),
+    few(
+        [
+            ("riverswim", "growing-horizon", "smooth"),
+            ("riverswim", "ucrl2", None),
+            ("service-station", "growing-horizon", "change-points"),
+            ("maintenance", "growing-horizon", "practical"),
+            ("tiger", "q-learning", None),
+        ],
+        [("riverswim", "growing-horizon", "smooth"), ("maintenance", "growing-horizon", "practical")],
+    ),
+)
+def test_the_parts_add_up_to_the_regret_of_the_run(task, agent, schedule):
+    found = diagnose(task, agent, schedule=schedule, steps=500, runs=2, seed=3)
+    assert tuple(found.parts) == PARTS
+    assert found.residual < 1e-8
+    result = el.run(task, agent, schedule=schedule, steps=500, runs=2, seed=3, engine="reference")
+    optimum = el.Theory(task).clairvoyant.average_reward
+    np.testing.assert_allclose(found.regret[:, -1], 500 * optimum - result.total_reward[:, -1], atol=1e-8)
+    assert (found.parts["distortion"] >= -1e-9).all()
+
+
+def test_without_distortion_no_regret_is_due_to_it():
+    found = diagnose(random_mdp(1, states=3, actions=2), schedule="smooth", steps=400, runs=2, seed=1)
+    assert np.abs(found.parts["distortion"]).max() < 1e-9
+    assert (found.parts["exploration"] >= -1e-9).all()
+
+
+@pytest.mark.parametrize("distortion", [0.1, 0.4])
+def test_distortion_takes_at_most_its_share(distortion):
+    """At most (1 - 1/A) Delta per step, by the argument of E6."""
+    found = diagnose(hidden_bit(distortion), schedule="smooth", steps=2000, runs=2, seed=1)
+    share = found.parts["distortion"][:, -1] / 2000
+    assert (share <= distortion / 2 + 1e-9).all()
+    assert (share > 0.05 * distortion).all()
+
+
+def test_a_short_horizon_is_blamed_where_it_is_to_blame():
+    """In the trap, planning over one step is what loses; its own values are learned well."""
+    parameters = {"agent.horizon": 1.0, "agent.duration": 20}
+    found = diagnose(trap(), "discounted", parameters=parameters, steps=6000, runs=1, seed=1)
+    parts = {name: float(curve[0, -1] - curve[0, -8]) for name, curve in found.parts.items()}
+    assert parts["horizon"] > 0.8 * sum(parts.values())
+
+
+def test_luck_is_not_systematic():
+    found = diagnose(random_mdp(2, states=3, actions=2), "always", steps=200, runs=40, seed=1)
+    luck = found.parts["luck"][:, -1]
+    assert abs(luck.mean()) < 4 * luck.std(ddof=1) / np.sqrt(len(luck))
+
+
+def test_it_is_json_whose_parts_add_up():
+    document = json.loads(json.dumps(diagnose("riverswim", "always", steps=50, runs=2).to_dict(), allow_nan=False))
+    keys = ["task", "agent", "runs", "times", "horizons", "parts", "sum", "regret", "standard_error", "residual"]
+    assert list(document) == keys
+    assert list(document["parts"]) == list(PARTS)
+    np.testing.assert_allclose(document["sum"], document["regret"], atol=1e-9)
+    np.testing.assert_allclose(np.sum(list(document["parts"].values()), axis=0), document["sum"], atol=1e-9)
+    assert document["horizons"][0] is None
+
+
+def test_no_steps_and_no_runs_are_refused():
+    for wrong in ({"steps": 0}, {"runs": 0}):
+        with pytest.raises(el.EverlearnError):
+            diagnose("riverswim", **wrong)

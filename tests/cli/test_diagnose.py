@@ -1,0 +1,28 @@
+"""The command ``everlearn diagnose``."""
+
+from __future__ import annotations
+
+import pytest
+
+SMALL = ("diagnose", "riverswim", "--agent", "always", "--steps", "60", "--runs", "2")
+
+
+def test_a_person_reads_each_part_and_their_sum(call, tmp_path):
+    figure = tmp_path / "parts.png"
+    text = " ".join(call(*SMALL, "--figure", str(figure)).split())
+    for words in ("exploration", "distortion", "horizon", "averaging", "luck", "their sum"):
+        assert words in text
+    assert figure.stat().st_size > 5000
+
+
+def test_json_adds_up(call_json):
+    document = call_json(*SMALL)
+    total = sum(curve[-1] for curve in document["parts"].values())
+    assert total == pytest.approx(document["regret"][-1], abs=1e-9)
+
+
+def test_the_frontier_is_printed_and_drawn(call, tmp_path):
+    figure = tmp_path / "frontier.png"
+    text = call("theory", "riverswim", "--frontier", "--figure", str(figure))
+    assert "The best policies within an averaging time" in text
+    assert figure.stat().st_size > 5000

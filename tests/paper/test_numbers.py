@@ -1,0 +1,80 @@
+"""The numbers that docs/paper.md and docs/repairs.md print, computed again; claims that take longer are in the soak."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import everlearn as el
+from everlearn.paper import appendix_b
+from everlearn.paper.claims import approximation
+from everlearn.paper.claims.station import exact_average
+from everlearn.paper.claims.worlds import coins, pulses, turns
+from everlearn.theory import bounds, repairs
+from everlearn.theory.bounds import says_something_from
+from everlearn.theory.ledger import early_distortion
+from tests.paper.test_claims import VERDICT
+
+PAGE, REPAIRS, REPRODUCE = (
+    (Path(__file__).parents[2] / "docs" / name).read_text() for name in ("paper.md", "repairs.md", "reproduce.md")
+)
+
+
+def test_the_summary_counts_the_verdicts():
+    words = re.search(
+        r"checks (\d+) statements.*Of the \d+, (\d+) hold, (\d+) hold with a correction, (\d+) are false as\s"
+        r"printed and repaired, (\d+) fail, and (\d+) cannot",
+        PAGE,
+        flags=re.DOTALL,
+    )
+    counts = Counter(VERDICT.values())
+    order = ("holds", "holds with correction", "false as printed, repaired", "fails", "not checkable")
+    assert list(map(int, words.groups())) == [len(VERDICT), *(counts[verdict] for verdict in order)]
+
+
+@pytest.mark.parametrize(
+    ("printed", "computed"),
+    [
+        ("0.0909364893", lambda: exact_average(0.0)),
+        ("0.0667843929", lambda: exact_average(0.5)),
+        ("0.106", lambda: exact_average(0.9)),
+        ("0.0910917", lambda: float(appendix_b.closed_form_average(0.0))),
+        ("0.0821641", lambda: float(appendix_b.closed_form_average(0.5))),
+        ("0.299", lambda: float(appendix_b.closed_form_average(0.9))),
+        ("-0.0723096", appendix_b.closed_form_derivative),
+        ("0.5025", lambda: el.Theory(turns()).distortion_sup(100.0).value),
+        ("0.853", lambda: approximation._example(1.0).penalty),
+        ("0.1195", lambda: el.Theory(pulses()).distortion_sup(40**0.2).value * 40**0.2),
+        ("0.25", lambda: early_distortion(el.Theory(pulses()), 40**0.2)),
+    ],
+)
+def test_a_number_of_the_page_is_what_is_computed(printed, computed):
+    assert re.search(rf"(?<![\d.]){re.escape(printed.lstrip('-'))}(?!\d)", PAGE), f"{printed} is no longer on the page"
+    digits = len(printed.partition(".")[2])
+    assert computed() == pytest.approx(float(printed), abs=0.75 * 10**-digits)
+
+
+def test_constants_are_rounded_upwards():
+    long, middle, short = map(repairs.doubling, (0.8, 0.4, 0.2))
+    constants = {"56.4": 24 * long, "2.35": long, "4.7": 2 * long, "1.2": 2 * long * repairs.FAILURES}
+    constants |= {"12.4": 3 * middle, "19.4": 2.5 * short, "31": 4 * short}
+    for printed, computed in constants.items():
+        assert f"{printed} " in PAGE.partition("**The repaired theorem.**")[2].replace("]", " ").replace(")", " ")
+        assert 0 <= float(printed) - computed < 0.1
+
+
+def test_thresholds_are_those_that_are_printed():
+    at = {"pairs": 1, "averaging_time": 0.0, "distortion_sup": 0.0}
+    assert says_something_from(partial(bounds.growing_horizon_regret, **at)) == pytest.approx(1.01e15, rel=5e-3)
+    mended = partial(repairs.growing_horizon, "", horizon=1.0, early_distortion=0.0, **at)
+    assert says_something_from(mended) == pytest.approx(1.72e13, rel=5e-3)
+    assert "1.01 × 10¹⁵" in REPAIRS
+    assert "1.72 × 10¹³" in REPAIRS
+    coin = partial(bounds.discounted_regret, pairs=2, horizon=1.0, averaging_time=0.0, distortion=0.0)
+    assert el.Theory(coins()).averaging_time("right").value == 0.0
+    assert round(says_something_from(coin)) == 24100
+    assert "24,100" in REPRODUCE
