@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from everlearn.agents.policies import AleatoricPolicy
     from everlearn.agents.registry import AGENTS, SCHEDULES
     from everlearn.agents.schedule import Schedule
+    from everlearn.aleatoric.features import Features
     from everlearn.aleatoric.reward import Reward
     from everlearn.aleatoric.state import AleatoricState, last_observation, window
     from everlearn.analysis.evaluation import Evaluation, evaluate
@@ -61,6 +62,7 @@ _WHERE = {
     "EverlearnError": "errors",
     "Experience": "protocol",
     "Experiment": "experiments.experiment",
+    "Features": "aleatoric.features",
     "IndexedTask": "tasks.indexed",
     "Live": "durable.live",
     "Model": "environments.model",
@@ -114,6 +116,7 @@ __all__ = [
     "EverlearnError",
     "Experience",
     "Experiment",
+    "Features",
     "IndexedTask",
     "Live",
     "Model",

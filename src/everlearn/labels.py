@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from everlearn.errors import LabelError
+from everlearn.grids import Grid
 from everlearn.protocol import Label
 
 
@@ -60,6 +61,8 @@ def _unsupported_part(label: object) -> object:
 
 def check_labels(labels: Iterable[object], argument: str) -> tuple[Label, ...]:
     """Return a non-empty set of labels as a tuple, in the order given."""
+    if isinstance(labels, Grid):
+        return labels  # type: ignore[return-value]  # it is used as a tuple of labels, and never listed
     checked = in_order(labels, argument)
     if not checked:
         raise LabelError(argument, list(checked), "give at least one label")

@@ -253,9 +253,10 @@ def test_what_cannot_be_is_refused(arguments, message):
 
 
 @pytest.mark.parametrize("environment", ["Pendulum-v1", "MountainCarContinuous-v0"])
-def test_other_actions_are_refused(environment):
-    with pytest.raises(InputError, check=refusal("action space")):
-        el.from_gymnasium(environment)
+@pytest.mark.parametrize("levels", [1, 0, 1001])
+def test_actions_of_a_box_without_levels_are_refused(environment, levels):
+    with pytest.raises(InputError, check=refusal("task.action_levels")):
+        el.from_gymnasium(environment, action_levels=levels)
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -510,5 +511,5 @@ def test_theory_on_the_command_line():
 def test_errors_on_the_command_line_are_one_line():
     done = everlearn("run", "gymnasium:CartPole-v1")
     assert done.returncode == 2
-    assert done.stderr.startswith("everlearn: coordinates of the observation: [1, 3]; the box is unbounded there")
+    assert done.stderr.startswith("everlearn: agent: 'growing-horizon'; needs a table; give an agent with features")
     assert done.stderr.count("\n") == 1

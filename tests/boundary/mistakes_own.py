@@ -5,7 +5,20 @@ from __future__ import annotations
 from tests.boundary.mistake import Mistake
 from tests.boundary.mistakes_tasks import RUN, script, shop, world
 
+FEATURES = """\
+import everlearn as el
+
+near = el.Features(lambda s: [s, 6], active=2, size=6)
+"""
+
 MISTAKES = [
+    Mistake(
+        group="agents",
+        title="a feature whose index is out of range",
+        files={"mine.py": FEATURES},
+        call="everlearn run riverswim --agent linear --set agent.features=mine:near --steps 100",
+        answer="features of state 0: 6; give indices from 0 to 5",
+    ),
     Mistake(
         group="tasks",
         title="an environment that exits the process",

@@ -442,7 +442,8 @@ def shop(memory, action):
         files=shop(),
         call="everlearn run shop:shop --set task.size=3 --steps 100",
         answer=(
-            "parameter: 'task.size'; the task 'shop' takes task.aleatoric alone; to set others, define it by a function"
+            "parameter: 'task.size'; the task 'shop' takes task.aleatoric and task.features alone; "
+            "to set others, define it by a function"
         ),
     ),
     Mistake(
@@ -487,12 +488,12 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="a Gymnasium environment with continuous actions",
+        title="a Gymnasium environment with continuous actions, of which too few levels are wanted",
         files={},
-        call="everlearn run gymnasium:Pendulum-v1 --steps 100",
+        call="everlearn run gymnasium:Pendulum-v1 --set task.action_levels=1 --steps 100",
         answer=(
-            "action space: Box(-2.0, 2.0, (1,), float32); only Discrete action spaces are supported; wrap the "
-            "environment so that its actions are numbered"
+            "task.action_levels: 1; give a number of levels per coordinate from 2, for at most 1,000 actions of "
+            "bounded coordinates"
         ),
     ),
     Mistake(
@@ -501,7 +502,7 @@ def shop(memory, action):
         files={},
         call="everlearn run gymnasium:CartPole-v1 --steps 100",
         answer=(
-            "coordinates of the observation: [1, 3]; the box is unbounded there; give task.low and task.high, or "
+            "agent: 'growing-horizon'; needs a table; give an agent with features, such as linear, or "
             "task.discretiser=quantile"
         ),
     ),

@@ -102,7 +102,7 @@ STATION = (
         (
             lambda: make_task(random_mdp(1), {"window": 3}),
             InputError,
-            "parameter: 'task.window'; the task 'random-1' takes task.aleatoric alone; "
+            "parameter: 'task.window'; the task 'random-1' takes task.aleatoric and task.features alone; "
             "to set others, define it by a function",
         ),
         (lambda: make_task(7), InputError, "task: 7; is neither a task nor a function that makes one"),

@@ -13,7 +13,7 @@ from everlearn.adapters.discretisers import FARTHEST, MOST_TILINGS, Discretiser,
 from everlearn.adapters.rewards import read_numbers, split
 from everlearn.errors import InputError, require
 
-KINDS = ("uniform", "quantile", "tiles")
+KINDS = ("uniform", "quantile", "tiles", "fine", "auto")
 
 
 @dataclass(frozen=True)

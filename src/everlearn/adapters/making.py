@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from everlearn.sources import source_of
 
 OWN = "own"
 """Stands for the time limit with which an environment is registered."""
+
+MOST_ACTIONS = 1000
 
 _INSTALL = "needs Gymnasium; install it with: pip install 'everlearn[gymnasium]'"
 _WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
@@ -68,6 +71,7 @@ class Maker:
     environment: str | Callable[[], Any]
     options: Mapping[str, Any]
     time_limit: int | str | None
+    action_levels: int = 3
 
     def __post_init__(self) -> None:
         limit = self.time_limit
@@ -91,7 +95,11 @@ class Maker:
         return getattr(function, "__name__", type(function).__name__)
 
     def make(self) -> Any:
-        """Return a new environment."""
+        """Return a new environment, whose actions are numbered."""
+        environment = self._make()
+        return with_levels(environment, self.action_levels)
+
+    def _make(self) -> Any:
         package = gymnasium(self.name)
         if not isinstance(self.environment, str):
             with blame(f"environment {self.name!r}: making it"):
@@ -123,6 +131,42 @@ class Maker:
         fine = isinstance(returned, tuple) and len(returned) == 2
         require(fine, "environment", self.name, "its reset must return an observation and a dict, as in Gymnasium")
         return environment
+
+
+def with_levels(environment: Any, levels: int) -> Any:
+    """Return an environment with numbered actions: those of a box are all combinations of levels between its bounds.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> pendulum = with_levels(gymnasium.make("Pendulum-v1"), 5)
+    >>> pendulum.action_space, pendulum.action(1).tolist()
+    (Discrete(5), [-1.0])
+
+    """
+    from gymnasium import ActionWrapper, spaces
+
+    space = environment.action_space
+    if not isinstance(space, spaces.Box):
+        return environment
+    remedy = "give a number of levels per coordinate from 2, for at most 1,000 actions of bounded coordinates"
+    number = levels ** math.prod(space.shape) if 2 <= levels <= MOST_ACTIONS else 0
+    bounded = bool(np.isfinite(space.low).all() and np.isfinite(space.high).all())
+    require(2 <= number <= MOST_ACTIONS and bounded, "task.action_levels", levels, remedy)
+
+    class Levels(ActionWrapper):
+        """Numbers the actions of a box."""
+
+        def __init__(self, inner: Any) -> None:
+            super().__init__(inner)
+            self.action_space = spaces.Discrete(number)
+
+        def action(self, action: Any) -> Any:
+            """Return the action of the environment."""
+            shares = np.array(np.unravel_index(int(action), (levels,) * math.prod(space.shape))) / (levels - 1)
+            return (space.low + (space.high - space.low) * shares.reshape(space.shape)).astype(space.dtype)
+
+    return Levels(environment)
 
 
 @contextmanager

@@ -41,16 +41,17 @@ def reading(space: Any, discretise: Callable[[Any], Discretiser]) -> Reading:
         return Reading(_every(ranges, space), _integers)
     if isinstance(space, spaces.MultiBinary):
         return Reading(_every([range(2)] * math.prod(space.shape), space), _integers)
-    if isinstance(space, spaces.Tuple):
-        parts = [reading(part, discretise) for part in space.spaces]
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        named: Any = space.spaces if isinstance(space, spaces.Dict) else dict(enumerate(space.spaces))
+        names, parts = list(named), [reading(part, discretise) for part in named.values()]
         return Reading(
             _every([part.labels for part in parts], space),
-            lambda point: tuple(part.read(one) for part, one in zip(parts, point, strict=True)),
+            lambda point: tuple(part.read(point[name]) for part, name in zip(parts, names, strict=True)),
         )
     if isinstance(space, spaces.Box):
         discretiser = discretise(space)
         return Reading(discretiser.labels, discretiser)
-    remedy = "supported: Box, Discrete, MultiBinary, MultiDiscrete, Tuple; wrap the environment to make one of these"
+    remedy = "supported: Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple; wrap the environment to have one"
     raise InputError("observation space", space, remedy)
 
 

@@ -25,12 +25,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
 from everlearn.adapters.boxes import Boxes
 from everlearn.adapters.discretisers import Discretiser
+from everlearn.adapters.fine import fine_reading
 from everlearn.adapters.making import OWN, Maker, gymnasium, identity, read_options
 from everlearn.adapters.rewards import CLOSE, Rewards, listed_rewards, read_numbers, read_range, rounded_rewards
 from everlearn.adapters.spaces import Reading, actions_of, reading
@@ -41,6 +43,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import START, AleatoricState
 from everlearn.environments.model import Model
 from everlearn.errors import InputError, require
+from everlearn.grids import Grid
 from everlearn.labels import few
 from everlearn.protocol import Label
 from everlearn.registry import convert
@@ -62,12 +65,13 @@ def from_gymnasium(
     reward_levels: int | None = None,
     reward_range: str | Sequence[float] | None = None,
     termination_reward: float = 0.0,
-    discretiser: str | Discretiser = "uniform",
+    discretiser: str | Discretiser = AUTO,
     bins: int | str | Sequence[int] = 8,
     low: float | str | Sequence[float | None] | None = None,
     high: float | str | Sequence[float | None] | None = None,
     tilings: int = 4,
     trial_steps: int = 1000,
+    action_levels: int = 3,
     raw: bool = False,
 ) -> Task:
     """Make a task from a Gymnasium environment. Its episodes are concatenated into one endless stream.
@@ -94,7 +98,9 @@ def from_gymnasium(
     termination_reward:
         added to the reward when an episode terminates; use a negative value if termination should be avoided
     discretiser:
-        for boxes: ``uniform``, ``quantile``, ``tiles``, or a :class:`~everlearn.adapters.discretisers.Discretiser`
+        for boxes: ``uniform``, ``quantile``, ``tiles``, or a :class:`~everlearn.adapters.discretisers.Discretiser`;
+        ``fine`` for points on a fine grid, which only agents with features can use; ``auto`` for ``fine`` with such
+        agents and boxes without bounds, and ``uniform`` otherwise
     bins:
         number of bins per coordinate of a box, or one number for all; a coordinate with 1 bin is ignored
     low, high:
@@ -103,6 +109,8 @@ def from_gymnasium(
         the number of tilings, for ``tiles``
     trial_steps:
         number of trial steps used to estimate rewards or quantiles that are not given
+    action_levels:
+        number of levels per coordinate of an action, if actions are boxes
     raw:
         whether the agent learns from rewards without scaling; by default they are scaled to [0, 1].  Designs and
         schedules with ``unit=True``, such as the default schedule, scale them nevertheless
@@ -123,15 +131,17 @@ def from_gymnasium(
     extra = convert(termination_reward, float, "task.termination_reward")
     require(math.isfinite(extra), "task.termination_reward", extra, "give a finite number")
     require(model in (AUTO, True, False), "task.model", model, "give auto, true or false")
-    maker = Maker(environment, chosen, time_limit)
+    maker = Maker(environment, chosen, time_limit, convert(action_levels, int, "task.action_levels"))
     trial = Trial(maker, convert(trial_steps, int, "task.trial_steps"))
     boxes = Boxes(discretiser, bins, low, high, convert(tilings, int, "task.tilings"), trial.points)
     first = maker.first()
     actions, known = actions_of(first.action_space), transitions(first)
-    observed = reading(first.observation_space, boxes.discretiser)
+    observed = _observed(first, boxes, trial)
     paid = _rewards(rewards, number, ends, known, trial)
     start: Label = known.starts[0][0] if isinstance(known, Transitions) and len(known.starts) == 1 else START
-    states = tuple(dict.fromkeys((*observed.labels, start)))
+    is_grid = isinstance(observed.labels, Grid)
+    start = observed.read(first.reset(seed=0)[0]) if is_grid else start
+    states = observed.labels if is_grid else tuple(dict.fromkeys((*observed.labels, start)))
     observations = _observations(observed, paid)
     table = _usable(known, model, maker, trial)
     beginning = Beginning(maker, observed, paid, identity(first))
@@ -164,6 +174,18 @@ class GymnasiumTask(Task):
 
     beginning: Beginning = field(kw_only=True)
 
+    @cached_property
+    def fine(self) -> Task:
+        """The same task on a fine grid, unless the user chose a discretiser or an aleatoric state."""
+        chosen = {name: value for name, value in self.parameters.items() if name not in ("features", "aleatoric")}
+        automatic = chosen.get("discretiser", AUTO) == AUTO and "aleatoric" not in self.parameters
+        if not automatic or self.model is not None or isinstance(self.states, Grid):
+            return self
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it was warned when this task was made
+            task = from_gymnasium(self.beginning.maker.environment, **{**chosen, "discretiser": "fine"})
+        return replace(task, features=self.features, parameters={**self.parameters, "discretiser": "fine"})
+
     def label(self, point: Any, reward: float, terminated: bool, truncated: bool) -> Label:
         """Return the observation to pass to an agent, from what ``step`` of the environment returned.
 
@@ -177,7 +199,24 @@ def _point(_aleatoric_state: Label, _action: Label, observation: Any) -> Label:
     return point
 
 
+def _observed(environment: Any, boxes: Boxes, trial: Trial) -> Reading:
+    """Return how points are read: on a fine grid if that was chosen, or if boxes without bounds leave no other way."""
+    space = environment.observation_space
+    if boxes.kind == "fine":
+        return fine_reading(space, trial.points)
+    if boxes.kind != AUTO:
+        return reading(space, boxes.discretiser)
+    try:
+        return reading(space, replace(boxes, kind="uniform").discretiser)
+    except InputError:
+        if (boxes.bins, boxes.low, boxes.high) != (8, None, None):
+            raise
+        return fine_reading(space, trial.points)
+
+
 def _observations(observed: Reading, paid: Rewards) -> tuple[Label, ...]:
+    if isinstance(observed.labels, Grid):
+        return Grid(observed.labels, paid.texts, MARKS)  # type: ignore[return-value]  # it is used as a tuple
     number = len(observed.labels) * len(paid.texts) * len(MARKS)
     remedy = f"give fewer bins or reward levels, for at most {MOST_OBSERVATIONS:,}"
     require(number <= MOST_OBSERVATIONS, "number of observations", number, remedy)

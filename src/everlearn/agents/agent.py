@@ -20,6 +20,7 @@ from everlearn.agents.spec import read_specs
 from everlearn.agents.tabular import by_field
 from everlearn.errors import InputError, SnapshotError
 from everlearn.files import replacing
+from everlearn.grids import Grid
 from everlearn.labels import as_label, encode
 from everlearn.protocol import AgentState, Experience, Label, ScheduleValues, Table
 from everlearn.randomness import AGENT, set_words, stream, words
@@ -73,7 +74,8 @@ class Agent:
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
         task_spec, agent_spec = read_specs(task, agent, schedule, parameters)
-        self.task, self.design = task_spec.make(), agent_spec.make()
+        self.design = agent_spec.make()
+        self.task = self.design.seen(task_spec.make())
         self.indexed = IndexedTask(self.task)
         self.knowledge = build_knowledge(self.design, self.indexed)
         self.seed, self.run = whole(seed, "seed"), whole(run, "run")
@@ -101,6 +103,10 @@ class Agent:
         def __getattr__(self, name: str) -> Any:
             hint = f"; since version 0.2 it is {_RENAMED[name]!r}" if name in _RENAMED else ""
             raise AttributeError(f"an agent has no attribute {name!r}{hint}")
+
+    def use(self, functions: Any) -> None:
+        """Call other functions that do the same as those of the design, such as compiled ones."""
+        self._functions, self._tables = functions, self._knowledge
 
     @property
     def knowledge(self) -> Any:
@@ -296,10 +302,15 @@ class Agent:
             "task": self.task.name,
             "actions": plain(self.task.actions),
             "observations": plain(self.task.observations),
-            "states": hashlib.sha256(encode(self.task.states).encode()).hexdigest(),
+            "states": hashlib.sha256(_described(self.task.states).encode()).hexdigest(),
             "rewards": self.task.reward.scaling,
             "design": self.design.name,
             "parameters": plain(dict(self.design.parameters)),
             "schedule": None if schedule is None else schedule.name,
             "schedule_parameters": None if schedule is None else plain(dict(schedule.parameters)),
         }
+
+
+def _described(labels: tuple[Label, ...]) -> str:
+    """Return a text that identifies a set of labels."""
+    return repr(labels) if isinstance(labels, Grid) else encode(labels)

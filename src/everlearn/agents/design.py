@@ -29,7 +29,8 @@ class Design:
     ----------
     build:
         ``build(task)`` returns the initial knowledge: a NamedTuple of arrays, which may change, and of numbers and
-        tuples of numbers, which are constant; ``task`` is an :class:`everlearn.IndexedTask`
+        tuples of numbers, which are constant, as are read-only arrays of built-in designs; ``task`` is an
+        :class:`everlearn.IndexedTask`
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`
@@ -56,6 +57,8 @@ class Design:
         whether it never chooses an action whose value is minus infinity, and ignores it in every maximum
     plans:
         whether a step may take long, because it plans over all aleatoric states
+    features:
+        whether its values generalise over aleatoric states, so that there may be more of them than fit into a table
     remember, memory:
         for a design that stores something of the past besides the aleatoric state.  ``memory`` is the name of the array
         in its knowledge that stores it, and ``remember(knowledge, experience)`` updates this array as ``learn`` does,
@@ -97,6 +100,7 @@ class Design:
     values: Callable[[Knowledge], Table] | None = None
     masks: bool = False
     plans: bool = False
+    features: bool = False
     remember: Callable[[Knowledge, Experience], None] | None = None
     memory: str | None = None
     explain: Callable[[Knowledge, Task], str] | None = None
@@ -123,6 +127,10 @@ class Design:
             return "rewards as they are, from 0 to 1"
         return replace(reward, raw=reward.raw and not self.unit).scaling
 
+    def seen(self, task: Task) -> Task:
+        """Return the task in the resolution that the design is for: the finest one if it generalises."""
+        return task.fine if self.features else task
+
     def view(self, task: Task) -> Task:
-        """Return the task with scaled rewards if ``unit`` is set, and otherwise the task itself."""
-        return task.scaled if self.unit else task
+        """Return the task as :meth:`seen`, with scaled rewards if ``unit`` is set."""
+        return self.seen(task).scaled if self.unit else self.seen(task)

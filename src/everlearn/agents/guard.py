@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from everlearn.agents.design import Design
 from everlearn.agents.knowledge import arrays, copied
 from everlearn.blame import CAUGHT, blame, blamed, own, own_frames, shown_path
-from everlearn.errors import AgentError, EverlearnError, shown
+from everlearn.errors import AgentError, EverlearnError, InputError, shown
+from everlearn.grids import Grid
 from everlearn.labels import kind_of, show
 from everlearn.protocol import Experience, Knowledge, ScheduleValues, Table
 from everlearn.purity import (
@@ -119,6 +120,9 @@ def _describe(impurity: Impurity, remedy: str | None = None) -> str:
 
 def build_knowledge(design: Design, indexed: IndexedTask) -> Knowledge:
     """Return the initial knowledge of a design; that of a user's own design is checked and not shared."""
+    if isinstance(indexed.task.states, Grid) and not design.features:
+        remedy = "needs a table; give an agent with features, such as linear, or task.discretiser=quantile"
+        raise InputError("agent", design.name, remedy)
     return Guard(design, indexed).build() if design.own else design.build(indexed)
 
 

@@ -12,8 +12,9 @@ from everlearn.protocol import Knowledge
 
 
 def arrays(knowledge: Knowledge) -> dict[str, NDArray[Any]]:
-    """Return the arrays of knowledge by name; everything else in it is constant."""
-    return {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
+    """Return the arrays of knowledge by name; everything else in it is constant, also an array that is read-only."""
+    values = knowledge._asdict().items()
+    return {name: value for name, value in values if isinstance(value, np.ndarray) and value.flags.writeable}
 
 
 def copied(knowledge: Knowledge, rows: Sequence[int] | None = None) -> Knowledge:

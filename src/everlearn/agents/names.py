@@ -24,6 +24,10 @@ AGENTS: dict[str, str] = {
     "gradient": "everlearn.agents.gradient:gradient",
     "curvature": "everlearn.agents.curvature:curvature",
     "learned": "everlearn.agents.learned:learned",
+    "linear": "everlearn.agents.linear:linear",
+    "differential-sarsa": "everlearn.agents.differential_sarsa:differential_sarsa",
+    "q-lambda": "everlearn.agents.q_lambda:q_lambda",
+    "network": "everlearn.agents.network:network",
     "always": "everlearn.agents.always:always",
 }
 

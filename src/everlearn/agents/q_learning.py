@@ -5,6 +5,11 @@ Peter Dayan, "Q-learning", Machine Learning 8, 279-292, 1992.  If n is the numbe
 
     Q(s, a) += alpha_n (r + gamma max_a' Q(s', a') - Q(s, a)).
 
+With ``centring``, an average that is learned from the same errors is subtracted from every reward, so that values stay
+small over long horizons (Abhishek Naik, Yi Wan, Manan Tomar and Richard S. Sutton, "Reward Centering", RLC 2024):
+
+    delta = r - average + gamma max_a' Q(s', a') - Q(s, a);   average += centring alpha_n delta.
+
 The source does not say how to choose actions; here the agent is epsilon-greedy.  The convergence theorem requires
 decreasing step sizes; by default the step size is constant.  :mod:`everlearn.agents` says what else differs.
 """
@@ -38,13 +43,15 @@ class Watkins(NamedTuple):
     """Q and N, and how the step size and epsilon decay."""
 
     cells: NDArray[Any]
-    """One record per aleatoric state: Q and N of each action, and when the state was last entered."""
+    """One record per aleatoric state: Q and N of each action, when the state was last entered, and the average of
+    rewards then, if they are centred."""
     discount: float
     step_size: float
     step_power: float
     epsilon: float
     epsilon_power: float
     epsilon_floor: float
+    centring: float
     counted: Flag
     """Whether the step size depends on the count."""
     decaying: Flag
@@ -75,6 +82,11 @@ def learn(knowledge: Watkins, experience: Experience, now: ScheduleValues, strea
     if len(knowledge.counted) > 0:
         alpha *= math.pow(count[s, a], -knowledge.step_power)
     target = experience.reward + knowledge.discount * largest(q, experience.next_aleatoric_state)
+    average = knowledge.cells["average"]
+    if average.shape[1] > 0:
+        target -= average[s, 0]
+        moved = average[s, 0] + knowledge.centring * alpha * (target - q[s, a])
+        average[experience.next_aleatoric_state, 0] = moved
     q[s, a] += alpha * (target - q[s, a])
     knowledge.cells["entered"][experience.next_aleatoric_state, 0] = now.t
 
@@ -96,6 +108,7 @@ def q_learning(
     epsilon_power: float = 0.0,
     epsilon_floor: float = 0.0,
     initial_value: float = 0.0,
+    centring: float = 0.0,
 ) -> Design:
     """Q-learning with a fixed discount, epsilon-greedy (Watkins, 1989).
 
@@ -110,17 +123,20 @@ def q_learning(
         ``epsilon_floor``
     initial_value:
         the initial value of every state-action pair; tau or more is optimistic
+    centring:
+        the step size of the average that is subtracted from rewards, relative to that of the values; 0 for none
 
     """
     check_at_least(1, horizon=horizon)
     check_fraction(step_size=step_size)
     check_probability(epsilon=epsilon, epsilon_floor=epsilon_floor)
-    check_at_least(0, step_power=step_power, epsilon_power=epsilon_power)
+    check_at_least(0, step_power=step_power, epsilon_power=epsilon_power, centring=centring)
     check_finite(initial_value=initial_value)
-    constants = 1.0 - 1.0 / horizon, step_size, step_power, epsilon, epsilon_power, epsilon_floor
+    constants = 1.0 - 1.0 / horizon, step_size, step_power, epsilon, epsilon_power, epsilon_floor, centring
 
     def build(indexed: IndexedTask) -> Watkins:
-        cells = records(indexed.states, value=indexed.actions, count=indexed.actions, entered=1)
+        averages = 1 if centring > 0 else 0
+        cells = records(indexed.states, value=indexed.actions, count=indexed.actions, entered=1, average=averages)
         cells["value"] = initial_value
         decays = flag(step_power > 0), flag(epsilon_power > 0 or epsilon_floor > epsilon)
         return Watkins(cells, *constants, *decays, indexed.states)

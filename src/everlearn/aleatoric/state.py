@@ -12,6 +12,7 @@ import numpy as np
 from everlearn.blame import blame
 from everlearn.environments.pure import Pure
 from everlearn.errors import AleatoricStateError, UserCodeError, require
+from everlearn.grids import Grid
 from everlearn.labels import check_label, check_labels, counted, few, is_label
 from everlearn.protocol import History, Label, Update
 
@@ -90,7 +91,7 @@ class AleatoricState:
             with blame("states of the aleatoric state"):
                 listed = self.states(actions, observations) if callable(self.states) else self.states
             states = check_labels(listed, "states")
-            if self.start not in set(states):
+            if self.start not in (states if isinstance(states, Grid) else set(states)):
                 raise AleatoricStateError("start of the aleatoric state", self.start, f"declared: {few(states)}")
             return replace(self, states=states)
         return replace(self, states=self._closure(list(product(actions, observations))))

@@ -15,6 +15,7 @@ from everlearn.agents.agent import Agent as DesignedAgent
 from everlearn.engine.checkpoint import Checkpoint
 from everlearn.engine.plan import Plan, Progress
 from everlearn.errors import SnapshotError
+from everlearn.grids import Grid
 from everlearn.labels import as_label
 from everlearn.protocol import Agent, AgentState, Environment, RestorableEnvironment
 from everlearn.randomness import ENVIRONMENT, stream
@@ -65,6 +66,8 @@ class ReferenceBatch:
     def __init__(self, plan: Plan, runs: Sequence[int], checkpoint: Checkpoint | None = None) -> None:
         self.plan, self.runs, self.t = plan, tuple(runs), 0
         self.agents = [DesignedAgent(plan.task, plan.design, seed=plan.seed, run=run) for run in runs]
+        if isinstance(plan.task.states, Grid) and not plan.design.own:
+            self._compile()
         environments = [plan.task.start(stream(plan.seed, run, ENVIRONMENT)) for run in runs]
         self.loops = [
             ReferenceLoop(environment, agent, agent.indexed)
@@ -73,6 +76,16 @@ class ReferenceBatch:
         self.curves = plan.blank_curves(len(runs))
         if checkpoint is not None:
             self.restore(checkpoint)
+
+    def _compile(self) -> None:
+        """Compile ``act`` and ``learn`` of agents with many features, if Numba is there."""
+        try:
+            from everlearn.engine.stepping import CompiledFunctions
+        except ImportError:
+            return
+        functions = CompiledFunctions(self.plan.design)
+        for agent in self.agents:
+            agent.use(functions)
 
     def advance(self, _pool: Any = None, progress: Progress | None = None, until: int | None = None) -> Iterator[int]:
         """Advance all runs to the end, or to a time; yield the time now and then, so that the caller may stop."""

@@ -17,7 +17,6 @@ import numpy as np
 
 from everlearn.agents.design import Design
 from everlearn.agents.guard import build_knowledge
-from everlearn.agents.knowledge import arrays
 from everlearn.agents.schedule import Schedule
 from everlearn.engine.memory import MEMORY, bytes_known
 from everlearn.experiments.variants import Variant, blame_entry
@@ -114,7 +113,7 @@ def _hash_task(task: Task, table: AnyTable | None) -> str:
 def hash_agent(design: Design, knowledge: Knowledge) -> str:
     """Return a hash of an agent: its functions, its initial knowledge and its schedule."""
     parts = [source_of(function) for function in (design.act, design.learn, design.policy)]
-    named_arrays = arrays(knowledge)
+    named_arrays = {name: value for name, value in knowledge._asdict().items() if isinstance(value, np.ndarray)}
     for name, array in named_arrays.items():
         digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
         parts.append(f"{name} {array.dtype.str} {array.shape} {digest}")

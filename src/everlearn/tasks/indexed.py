@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from everlearn.errors import AleatoricStateError, LabelError, ObservationError
+from everlearn.grids import Grid, Numbers
 from everlearn.labels import counted, few
 from everlearn.protocol import Label
 from everlearn.tasks.registry import make_task
@@ -30,9 +31,9 @@ class IndexedTask:
         self.states = len(task.states)
         self.actions = len(task.actions)
         self.observations = len(task.observations)
-        self._state = {label: index for index, label in enumerate(task.states)}
-        self._action = {label: index for index, label in enumerate(task.actions)}
-        self._observation = {label: index for index, label in enumerate(task.observations)}
+        self._state, self._action = Numbers(task.states), Numbers(task.actions)
+        self._observation = Numbers(task.observations)
+        self._most = 0 if isinstance(task.states, Grid) else REMEMBERED_TRANSITIONS  # points hardly ever recur
         self._transitions: dict[tuple[int, int, int], tuple[int, float]] = {}
         self.start = self._state[task.aleatoric.start]
 
@@ -68,7 +69,7 @@ class IndexedTask:
         key = (aleatoric_state, action, observation)
         if (transition := self._transitions.get(key)) is None:
             transition = self._evaluate(*key)
-            if len(self._transitions) < REMEMBERED_TRANSITIONS:
+            if len(self._transitions) < self._most:
                 self._transitions[key] = transition
         return transition
 
@@ -76,7 +77,8 @@ class IndexedTask:
         task = self.task
         labels = task.states[aleatoric_state], task.actions[action], task.observations[observation]
         following = task.aleatoric.follow(*labels)
-        if following not in self._state:
+        try:
+            return self._state[following], task.reward(*labels)
+        except KeyError:
             remedy = f"f left the set of aleatoric states: {few(task.states)}; add it to states="
-            raise AleatoricStateError(f"aleatoric state after {labels!r}", following, remedy)
-        return self._state[following], task.reward(*labels)
+            raise AleatoricStateError(f"aleatoric state after {labels!r}", following, remedy) from None

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from everlearn.aleatoric.features import WAYS as FEATURES
 from everlearn.errors import InputError
 from everlearn.factories import call_factory, name_of, needed
 from everlearn.labels import kind_of
@@ -33,7 +34,8 @@ GYMNASIUM = re.compile(r"([\w.]+:)?([\w-]+/)?[\w-]+-v\d+")
 def make_task(given: object, parameters: Mapping[str, Any] | None = None) -> Task:
     """Return the task that a user passes as a task, a definition, a factory, or the name of one of these.
 
-    In addition to its own parameters every task takes ``aleatoric``, as in :func:`everlearn.seen_through`.
+    In addition to its own parameters every task takes ``aleatoric``, as in :func:`everlearn.seen_through`, and
+    ``features``, as in :mod:`everlearn.aleatoric.features`.
 
     Examples
     --------
@@ -64,6 +66,10 @@ def _identity(path: str, parameters: Mapping[str, Any]) -> str | None:
 
 def _made(given: object, chosen: dict[str, Any]) -> Task:
     source, adapted = _located(given) if isinstance(given, str) else (given, ())
+    if "features" in chosen and not (callable(source) and "features" in known_parameters(source)):
+        features = chosen.pop("features")
+        plain = _made(given, chosen)
+        return replace(plain, features=features, parameters={**plain.parameters, "features": features})
     if "aleatoric" in chosen and not (callable(source) and "aleatoric" in known_parameters(source)):
         aleatoric = chosen.pop("aleatoric")
         seen = seen_through(_build(given, source, chosen, adapted), aleatoric)
@@ -77,13 +83,14 @@ def _build(given: object, source: object, chosen: dict[str, Any], adapted: tuple
         source = source.finish()
     if isinstance(source, Task):
         if chosen:
-            remedy = f"the task {source.name!r} takes task.aleatoric alone; to set others, define it by a function"
+            taken = f"the task {source.name!r} takes task.aleatoric and task.features alone"
+            remedy = f"{taken}; to set others, define it by a function"
             raise InputError("parameter", f"task.{next(iter(chosen))}", remedy)
         return source
     factory = functools.partial(source, *adapted) if callable(source) and adapted else source
     if inspect.isclass(factory) or not callable(factory) or needed(factory) != []:
         raise InputError("task", given, _what_else(given, source))
-    values = settings(factory, chosen, "task", also={"aleatoric": WAYS})
+    values = settings(factory, chosen, "task", also={"aleatoric": WAYS, "features": FEATURES})
     returned = call_factory(factory, values, given, "task")
     task = returned.finish() if isinstance(returned, Definition) else returned
     if not isinstance(task, Task):

@@ -65,6 +65,9 @@ class Task:
         the parameters with which it was made
     references:
         known average rewards by name, drawn as lines in the plot of a learning curve
+    features:
+        the name of the features of its aleatoric states, for agents that generalise, see
+        :mod:`everlearn.aleatoric.features`
     network:
         the network of queues that it is, if it is one; there are then infinitely many memories
 
@@ -90,6 +93,7 @@ class Task:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     references: Mapping[str, float] = field(default_factory=dict)
     network: Network | None = None
+    features: str | None = None
     identity: str | None = field(default=None, init=False, repr=False, compare=False)
     """Identifies a task that everlearn made from a name: equal only for equal tasks, None for a changed copy."""
 
@@ -106,6 +110,8 @@ class Task:
         require(isinstance(self.reward, Reward), "reward", self.reward, "give an el.Reward(function, low, high)")
         for name in ("name", "summary", "source"):
             require(isinstance(getattr(self, name), str), name, getattr(self, name), "give a text")
+        named = isinstance(self.features, str | None)
+        require(named, "features", self.features, "give a name, such as pairs, or module:attribute")
         makes = self.environment is None or callable(self.environment)
         require(makes, "environment", self.environment, "give a class, or a function that makes an environment")
 
@@ -141,6 +147,11 @@ class Task:
             else "neither model nor environment"
         )
         return f"{type(self).__name__}({self.name!r}: {counts}, {world})"
+
+    @property
+    def fine(self) -> Task:
+        """The same task as an agent sees it that generalises over states; most tasks look the same to all agents."""
+        return self
 
     @cached_property
     def scaled(self) -> Task:

@@ -1,0 +1,235 @@
+"""Stream Q(lambda): a small network that learns from each step once, without a replay buffer or a framework.
+
+Mohamed Elsayed, Gautham Vasan and A. Rupam Mahmood, "Streaming Deep Reinforcement Learning Finally Works", 2024, from
+the paper's description: Watkins's Q(lambda) over all weights of a network with one hidden layer, whose inputs to
+the activation are normalised, and the bounded step of :mod:`everlearn.agents.traces`.  With x the inputs of a state,
+
+    n = (W x + b - mean) / deviation,   h = max(n, 0.01 n),   q(s, a) = V_a h + c_a,
+    z = gamma lambda z + grad q(S, A);   w += alpha delta z.
+
+The aleatoric state is the point as the task shows it (S_t), the weights are what is known of the environment (P_t), and
+the trace, the pending action and the stream are the rest (Z_t).
+
+Deviations from the source: one hidden layer; the weights of the hidden layer are dense and the same in all runs, those
+of the output are zero at first; rewards and observations are scaled by their declared ranges, and not by running
+statistics; epsilon is constant; rewards are centred (Naik et al., 2024).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.agents.checks import check_at_least, check_fraction, check_probability
+from everlearn.agents.design import Design
+from everlearn.agents.perception import feature, inputs, rows_of
+from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy, largest
+from everlearn.aleatoric.features import AUTO
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
+
+LEAK = 0.01
+"""The slope of the activation below zero."""
+
+LEAST_VARIANCE = 1e-5
+
+
+class Network(NamedTuple):
+    """All weights in one array: those of the hidden layer by input, its biases, those of the outputs, their biases."""
+
+    weights: Table
+    traces: Table
+    """As long as the weights."""
+    average: Table
+    parts: NDArray[np.int64]
+    digits: NDArray[np.int64]
+    segment: int
+    amounts: Table
+    size: int
+    hidden: int
+    actions: int
+    discount: float
+    decay: float
+    step_size: float
+    centring: float
+    bound: float
+    epsilon: float
+
+
+def act(knowledge: Network, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
+    """Act epsilon-greedily."""
+    return epsilon_greedy_action(values_of(knowledge, aleatoric_state), 0, knowledge.epsilon, stream)
+
+
+def amount(knowledge: Network, rows: NDArray[np.int64], j: int) -> float:
+    """Return the j-th input."""
+    return knowledge.amounts[rows[j]] if len(knowledge.amounts) > 0 else 1.0
+
+
+def hidden_layer(knowledge: Network, rows: NDArray[np.int64]) -> Table:
+    """Return the normalised inputs to the activation, and after them the deviation by which they were divided."""
+    width = knowledge.hidden
+    first = knowledge.size * width
+    layer = np.empty(width + 1)
+    for h in range(width):
+        layer[h] = knowledge.weights[first + h]
+    for j in range(knowledge.parts.shape[1]):
+        place = feature(knowledge, rows, j) * width
+        x = amount(knowledge, rows, j)
+        for h in range(width):
+            layer[h] += knowledge.weights[place + h] * x
+    mean = 0.0
+    for h in range(width):
+        mean += layer[h]
+    mean /= width
+    variance = 0.0
+    for h in range(width):
+        layer[h] -= mean
+        variance += layer[h] * layer[h]
+    deviation = math.sqrt(variance / width + LEAST_VARIANCE)
+    for h in range(width):
+        layer[h] /= deviation
+    layer[width] = deviation
+    return layer
+
+
+def outputs(knowledge: Network, layer: Table) -> Table:
+    """Return the values of all actions, as a table of one row."""
+    width = knowledge.hidden
+    first = (knowledge.size + 1) * width
+    values = np.empty((1, knowledge.actions))
+    for a in range(knowledge.actions):
+        value = knowledge.weights[first + knowledge.actions * width + a]
+        for h in range(width):
+            value += knowledge.weights[first + a * width + h] * max(layer[h], LEAK * layer[h])
+        values[0, a] = value
+    return values
+
+
+def values_of(knowledge: Network, s: int) -> Table:
+    """Return the values of all actions in a state, as a table of one row."""
+    return outputs(knowledge, hidden_layer(knowledge, rows_of(knowledge, s)))
+
+
+def enter(knowledge: Network, rows: NDArray[np.int64], layer: Table, a: int) -> None:
+    """Add the gradient of the value of an action to the traces."""
+    width = knowledge.hidden
+    traces = knowledge.traces
+    second = (knowledge.size + 1) * width
+    slopes = np.empty(width)
+    mean = 0.0
+    along = 0.0
+    for h in range(width):
+        n = layer[h]
+        traces[second + a * width + h] += max(n, LEAK * n)
+        slopes[h] = knowledge.weights[second + a * width + h] * (1.0 if n > 0.0 else LEAK)
+        mean += slopes[h]
+        along += slopes[h] * n
+    traces[second + knowledge.actions * width + a] += 1.0
+    for h in range(width):  # back through the normalisation
+        slopes[h] = (slopes[h] - mean / width - layer[h] * along / width) / layer[width]
+        traces[knowledge.size * width + h] += slopes[h]
+    for j in range(knowledge.parts.shape[1]):
+        place = feature(knowledge, rows, j) * width
+        x = amount(knowledge, rows, j)
+        for h in range(width):
+            traces[place + h] += slopes[h] * x
+
+
+def learn(knowledge: Network, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
+    """Move all weights along their traces, by a step that does not overshoot."""
+    traces = knowledge.traces
+    a = experience.action
+    rows = rows_of(knowledge, experience.aleatoric_state)
+    layer = hidden_layer(knowledge, rows)
+    values = outputs(knowledge, layer)
+    decay = knowledge.decay if values[0, a] >= largest(values, 0) else 0.0  # Watkins cuts traces after exploring
+    best = largest(values_of(knowledge, experience.next_aleatoric_state), 0)
+    delta = experience.reward - knowledge.average[0] + knowledge.discount * best - values[0, a]
+    for i in range(len(traces)):
+        traces[i] *= decay
+    enter(knowledge, rows, layer, a)
+    total = 0.0
+    for i in range(len(traces)):
+        total += abs(traces[i])
+    alpha = knowledge.step_size
+    alpha /= max(1.0, alpha * knowledge.bound * max(abs(delta), 1.0) * total)
+    change = alpha * delta
+    for i in range(len(traces)):
+        knowledge.weights[i] += change * traces[i]
+    knowledge.average[0] += knowledge.centring * delta
+
+
+def remember(knowledge: Network, experience: Experience) -> None:  # noqa: ARG001
+    """Cut the traces at a step that is not learned from."""
+    knowledge.traces[:] = 0.0
+
+
+def table(knowledge: Network) -> Table:
+    """Return the values of all actions in all states."""
+    return np.concatenate([values_of(knowledge, s) for s in range(len(knowledge.parts))])
+
+
+def policy(knowledge: Network) -> Table:
+    """Return the epsilon-greedy policy."""
+    return epsilon_greedy_policy(table(knowledge), knowledge.epsilon)
+
+
+def inspect(knowledge: Network, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
+    """Return Q, and what is subtracted from rewards."""
+    return {"Q": table(knowledge), "average": knowledge.average.copy()}
+
+
+def network(
+    *,
+    features: str = AUTO,
+    hidden: int = 64,
+    horizon: float = 100.0,
+    trace: float = 0.8,
+    step_size: float = 1.0,
+    centring: float = 0.001,
+    bound: float = 2.0,
+    epsilon: float = 0.05,
+) -> Design:
+    """Stream Q(lambda) with a small network and a bounded step, epsilon-greedy (Elsayed, Vasan and Mahmood, 2024).
+
+    Parameters
+    ----------
+    features:
+        the inputs: for a box its coordinates; otherwise as for ``linear``
+    hidden:
+        the number of hidden units
+    horizon:
+        tau; the discount is 1 - 1 / tau
+    trace:
+        lambda, how much of an error the steps before share
+    step_size, bound:
+        alpha and kappa of the bounded step
+    centring:
+        the step size of the average that is subtracted from rewards; 0 for none
+    epsilon:
+        the probability of a random action
+
+    """
+    check_probability(epsilon=epsilon, trace=trace)
+    check_fraction(step_size=step_size)
+    check_at_least(1, horizon=horizon, hidden=hidden)
+    check_at_least(0, centring=centring, bound=bound)
+    discount = 1.0 - 1.0 / horizon
+    constants = discount, discount * trace, step_size, centring, bound, epsilon
+
+    def build(indexed: IndexedTask) -> Network:
+        seen, amounts = inputs(features, indexed)
+        weights = np.zeros((seen.size + 1 + indexed.actions) * hidden + indexed.actions)
+        first = seen.size * hidden
+        spread = 1.0 / math.sqrt(seen.parts.shape[1])
+        weights[:first] = np.random.Generator(np.random.SFC64(0)).uniform(-spread, spread, first)
+        traces, sizes = np.zeros_like(weights), (seen.size, hidden, indexed.actions)
+        return Network(weights, traces, np.zeros(1), *seen[:3], amounts, *sizes, *constants)
+
+    return Design(
+        build, act, learn, policy, inspect=inspect, remember=remember, memory="traces", features=True, name="network"
+    )

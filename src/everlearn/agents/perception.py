@@ -1,0 +1,111 @@
+"""How an agent with features sees an aleatoric state: constant arrays from which compiled code reads its features.
+
+The features of every aleatoric state are computed once, before the first step, into an array with one row per state.
+If there are too many states for that, because a state is a point of a grid with several coordinates
+(:mod:`everlearn.grids`), each coordinate has rows instead, one per level.  The index of a feature is then a sum
+over the coordinates, modulo the size of the feature's segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from everlearn.aleatoric.features import AUTO, fixed, make_features
+from everlearn.aleatoric.tiling import Columns, network_inputs, tile_coding
+from everlearn.errors import InputError
+from everlearn.grids import Grid
+from everlearn.protocol import Label, Table
+from everlearn.tasks.indexed import IndexedTask
+
+_SIGHTS: WeakKeyDictionary[IndexedTask, dict[Any, Sight]] = WeakKeyDictionary()
+
+
+class Sight(NamedTuple):
+    """The constants from which features are read; knowledge with features has these fields, except ``size``."""
+
+    parts: NDArray[np.int64]
+    """One column per active feature.  One row per aleatoric state, with the indices of its features; or one row per
+    level of each coordinate, with what it adds to the indices."""
+    digits: NDArray[np.int64]
+    """The number of levels of each coordinate; empty if there is a row per state."""
+    segment: int
+    """The number of features among which each column chooses, if there are coordinates."""
+    size: int
+    """The number of features."""
+
+
+def sight(features: object, indexed: IndexedTask) -> Sight:
+    """Return how an agent sees the states of a task; all runs on one task share the arrays."""
+    seen = _SIGHTS.setdefault(indexed, {})
+    chosen = indexed.task.features if features == AUTO and indexed.task.features is not None else features
+    if chosen not in seen:
+        seen[chosen] = _sight(chosen, indexed.task.states)
+    return seen[chosen]
+
+
+def inputs(features: object, indexed: IndexedTask) -> tuple[Sight, Table]:
+    """Return what a network sees of a state, and the amount of each input; no amounts if all are 1."""
+    states = indexed.task.states
+    if isinstance(states, Grid) and features == AUTO:
+        columns = network_inputs(states)
+        return _columns(columns), columns.amounts
+    return sight(features, indexed), fixed(np.zeros(0))
+
+
+def _sight(chosen: object, states: Sequence[Label]) -> Sight:
+    if isinstance(states, Grid):
+        return _columns(tile_coding(chosen, states))
+    made = make_features(chosen, states)
+    return Sight(made.table(states), fixed(np.zeros(0, dtype=np.int64)), 0, made.size)
+
+
+def _columns(columns: Columns) -> Sight:
+    return Sight(columns.parts, columns.digits, columns.segment, columns.parts.shape[1] * columns.segment)
+
+
+def rows_of(knowledge: Any, s: int) -> NDArray[np.int64]:
+    """Return the rows of ``parts`` that describe a state."""
+    digits = knowledge.digits
+    rows = np.empty(max(len(digits), 1), dtype=np.int64)
+    rows[0] = s
+    first = 0
+    for c in range(len(digits)):
+        rows[c] = first + s % digits[c]
+        s //= digits[c]
+        first += digits[c]
+    return rows
+
+
+def feature(knowledge: Any, rows: NDArray[np.int64], j: int) -> int:
+    """Return the index of the active feature in a column."""
+    index: int = knowledge.parts[rows[0], j]
+    if len(knowledge.digits) > 0:
+        for c in range(1, len(rows)):
+            index += knowledge.parts[rows[c], j]
+        index = j * knowledge.segment + index % knowledge.segment
+    return index
+
+
+def action_values(knowledge: Any, weights: Table, rows: NDArray[np.int64]) -> Table:
+    """Return the values of all actions in a state, as a table of one row: the sums of the weights of its features."""
+    values = np.zeros((1, weights.shape[1]))
+    for j in range(knowledge.parts.shape[1]):
+        i = feature(knowledge, rows, j)
+        for a in range(weights.shape[1]):
+            values[0, a] += weights[i, a]
+    return values
+
+
+def all_values(knowledge: Any, weights: Table) -> Table:
+    """Return the values of all actions in all states, each summed in the order of :func:`action_values`."""
+    if len(knowledge.digits) > 0:
+        raise InputError("states", len(knowledge.parts), "are points of a grid, too many for a table")
+    values = np.zeros((len(knowledge.parts), weights.shape[1]))
+    for column in knowledge.parts.T:
+        values += weights[column]
+    return values

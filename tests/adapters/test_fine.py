@@ -1,0 +1,116 @@
+"""Gymnasium without a discretiser: points on a fine grid, seen by agents whose values generalise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+
+from gymnasium import spaces
+
+import everlearn as el
+from everlearn.adapters.fine import fine_reading, flat
+from everlearn.errors import InputError
+from everlearn.grids import Grid
+from tests.few import few
+
+CAR = {"rewards": "-1", "termination_reward": 1}
+
+
+def read(space, point, trial=()):
+    reading = fine_reading(space, lambda: list(trial))
+    label = reading.read(point)
+    assert label in reading.labels
+    return label
+
+
+def test_boxes_have_levels_between_their_bounds():
+    box = spaces.Box(np.array([0.0, -1.0]), np.array([1.0, 1.0]), dtype=np.float64)
+    assert read(box, [0.0, -1.0]) == (0, 0)
+    assert read(box, [0.5, 0.0]) == (512, 512)
+    assert read(box, [9.0, -9.0]) == (1023, 0)
+
+
+def test_dictionaries_tuples_and_arrays_are_flattened():
+    space = spaces.Dict(
+        {
+            "cards": spaces.Tuple([spaces.Discrete(3, start=1), spaces.MultiBinary(2)]),
+            "image": spaces.Box(0, 255, (2, 2), dtype=np.uint8),
+            "hand": spaces.MultiDiscrete([4, 5]),
+        }
+    )
+    point = {"cards": (2, np.array([0, 1])), "image": np.array([[0, 255], [128, 1]]), "hand": np.array([3, 4])}
+    assert read(space, point) == (1, 0, 1, 3, 4, 0, 1023, 514, 4)
+    for sample in (space.sample() for _ in range(20)):
+        assert len(flat(space, sample)) == 9
+        read(space, sample)
+
+
+def test_bounds_that_are_missing_come_from_a_trial():
+    box = spaces.Box(-np.inf, np.inf, (1,), dtype=np.float64)
+    assert read(box, [0.0], trial=[[-1.0], [1.0]]) == (512,)
+    assert read(box, [1.999], trial=[[-1.0], [1.0]]) == (1023,)
+    assert read(box, [-np.inf], trial=[[-1.0], [1.0]]) == (0,)
+
+
+def test_what_cannot_be_read_is_refused():
+    box = spaces.Box(0.0, 1.0, (2,), dtype=np.float64)
+    with pytest.raises(InputError, match="not a number"):
+        read(box, [np.nan, 0])
+    with pytest.raises(InputError, match="give 2 coordinates"):
+        read(box, [0.0])
+    with pytest.raises(InputError, match="52 bits"):
+        fine_reading(spaces.Box(0, 255, (60,)), list)
+    with pytest.raises(InputError, match="supported"):
+        fine_reading(spaces.Text(5), list)
+
+
+def test_the_resolution_follows_the_agent():
+    task = el.from_gymnasium("MountainCar-v0", **CAR)
+    assert len(task.states) == 65
+    assert el.Agent(task, "q-learning").indexed.states == 65
+    linear = el.Agent(task, "linear")
+    assert isinstance(linear.task.states, Grid)
+    assert linear.indexed.states == 2**20
+    assert el.Agent(el.from_gymnasium("MountainCar-v0", discretiser="uniform", **CAR), "linear").indexed.states == 65
+
+
+def test_boxes_without_bounds_need_an_agent_with_features():
+    pole = el.from_gymnasium("CartPole-v1", termination_reward=-1)
+    assert isinstance(pole.states, Grid)
+    with pytest.raises(InputError, match="agent: 'q-learning'; needs a table; give an agent with features"):
+        el.Agent(pole, "q-learning")
+
+
+def story(agent: el.Agent, steps: int) -> list:
+    world = agent.task.start(np.random.default_rng(5))
+    return [(action := agent.act(), agent.observe(world.step(action))) for _ in range(steps)]
+
+
+@pytest.mark.parametrize("name", ["linear", "q-lambda", "network"])
+def test_it_is_saved_and_resumed(name):
+    task = el.from_gymnasium("MountainCar-v0", **CAR)
+    one, other = el.Agent(task, name, seed=1), el.Agent(task, name, seed=2)
+    story(one, 40)
+    other.from_bytes(one.to_bytes())
+    assert story(one, 40) == story(other, 40)
+    assert one.to_bytes() == other.to_bytes()
+
+
+@pytest.mark.parametrize("name", few(["linear", "q-lambda", "differential-sarsa", "network"], ["linear"]))
+def test_compiled_steps_are_interpreted_steps_bit_for_bit(name):
+    from everlearn.engine.stepping import CompiledFunctions
+
+    task = el.from_gymnasium("MountainCar-v0", **CAR)
+    slow, fast = (el.Agent(task, name, seed=1) for _ in range(2))
+    fast.use(CompiledFunctions(fast.design))
+    assert story(slow, 150) == story(fast, 150)
+    assert slow.to_bytes() == fast.to_bytes()
+
+
+def test_actions_of_a_box_get_levels():
+    pendulum = el.from_gymnasium("Pendulum-v1", action_levels=5, reward_levels=20, reward_range=(-17, 0))
+    assert pendulum.actions == (0, 1, 2, 3, 4)
+    with pytest.raises(InputError, match="action_levels"):
+        el.from_gymnasium("Pendulum-v1", action_levels=1)

@@ -1,0 +1,59 @@
+"""The network: its traces are gradients, and its step does not overshoot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.agents.network import enter, hidden_layer, rows_of, values_of
+
+SMALL = {"agent.hidden": 8, "agent.epsilon": 0.2}
+
+
+def made(**settings) -> el.Agent:
+    agent = el.Agent("access-control", "network", parameters={**SMALL, **settings}, seed=1)
+    drive(agent, 60)
+    return agent
+
+
+def drive(agent: el.Agent, steps: int) -> None:
+    world = agent.task.start(np.random.default_rng(0))
+    for _ in range(steps):
+        agent.observe(world.step(agent.act()))
+
+
+def test_what_is_added_to_the_traces_is_the_gradient():
+    agent = made()
+    knowledge, s, a = agent.knowledge, 7, 1
+    knowledge.traces[:] = 0
+    rows = rows_of(knowledge, s)
+    enter(knowledge, rows, hidden_layer(knowledge, rows), a)
+    for i in np.flatnonzero(np.abs(knowledge.traces) > 1e-3)[::7]:
+        kept = knowledge.weights[i]
+        ends = []
+        for change in (1e-6, -1e-6):
+            knowledge.weights[i] = kept + change
+            ends.append(values_of(knowledge, s)[0, a])
+        knowledge.weights[i] = kept
+        assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(knowledge.traces[i], rel=1e-4, abs=1e-6)
+    assert np.count_nonzero(knowledge.traces) > 20
+
+
+def test_the_hidden_layer_is_normalised():
+    knowledge = made().knowledge
+    layer = hidden_layer(knowledge, rows_of(knowledge, 3))[:-1]
+    assert layer.mean() == pytest.approx(0, abs=1e-12)
+    assert layer.var() == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize("bound", [2.0, 0.0])
+def test_the_bounded_step_keeps_values_where_the_plain_step_does_not(bound):
+    agent = el.Agent("riverswim", "network", parameters={**SMALL, "agent.trace": 0.95, "agent.bound": bound}, seed=1)
+    random = np.random.default_rng(3)
+    with np.errstate(all="ignore"):
+        for _ in range(300):
+            executed = agent.task.actions[random.integers(2)]
+            agent.observe(agent.task.observations[random.integers(6)], executed=executed)
+    largest = np.abs(agent.knowledge.weights).max()
+    assert largest < 20 if bound else not largest < 1e3
