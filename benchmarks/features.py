@@ -26,7 +26,7 @@ def main() -> None:
             began = time.process_time()
             simulate(Plan(task, design, STEPS, 1, 1), table, threads=1)
             seconds.append(time.process_time() - began)
-        print(f"{name}: {min(seconds) / STEPS * 1e9:.0f} ns per step")  # noqa: T201
+        print(f"{name}: {min(seconds) / STEPS * 1e9:.0f} ns per step")
 
 
 if __name__ == "__main__":
