@@ -261,6 +261,7 @@ def test_text_can_be_read_in_light_and_in_dark(tab, page, dark):
         assert contrast(shown, behind) >= 4.5, (text, shown, behind)
     tab.click("[aria-label='Light or dark']")
     wait_for(lambda: tab.evaluate("document.body.classList.contains('body--dark')"), "dark")
+    tab.evaluate("localStorage.clear()")  # which all tabs share
 
 
 @pytest.mark.soak
