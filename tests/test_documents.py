@@ -228,6 +228,7 @@ LONG = (
     "maze-1d",
     "maze-4x3",
     "queueing-network",
+    "seasons",
     "service-station",
     "tic-tac-toe",
     "tiger",

@@ -6,7 +6,7 @@ import numpy as np
 
 import everlearn as el
 from everlearn.agents.explained import question
-from everlearn.agents.learned import split
+from everlearn.agents.splits import split
 from tests.worlds import environment_stream
 
 

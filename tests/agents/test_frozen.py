@@ -7,9 +7,9 @@ import pytest
 
 import everlearn as el
 from everlearn.agents.frozen import REST, Kept, needed, settled_policy
-from everlearn.agents.learned import leaf
-from everlearn.agents.past import update
+from everlearn.agents.past import update, value_of
 from everlearn.agents.tabular import greedy_policy, records
+from everlearn.agents.tree import leaf
 from everlearn.errors import InputError
 from tests.refusal import refusal
 from tests.worlds import environment_stream, random_mdp
@@ -52,7 +52,7 @@ def test_every_feature_follows_from_what_it_needs():
             alone[places] = part[places]
             update(alone, sizes, action, observation)
             part = alone
-            assert part[feature] == past[feature]
+            assert value_of(part, sizes, feature) == value_of(past, sizes, feature)
 
 
 def leaf_of(values: list[float], counts: list[float]) -> np.ndarray:

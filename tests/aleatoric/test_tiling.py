@@ -16,7 +16,7 @@ PLANE = Grid(range(64), range(64), ordered=[True, True])
 def active(columns, s: int) -> list[int]:
     sight = Sight(columns.parts, columns.digits, columns.segment, 0)
     rows = rows_of(sight, s)
-    return [int(feature(sight, rows, j)) for j in range(columns.parts.shape[1])]
+    return [int(feature(columns.parts, columns.segment, rows, j)) for j in range(columns.parts.shape[1])]
 
 
 def test_points_share_tiles_by_distance():

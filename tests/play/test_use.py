@@ -55,7 +55,7 @@ def test_the_speed_is_the_speed_at_which_it_goes(tab, page):
 def test_controls_chart_and_scene_are_in_view(tab, page, width, number):
     tab.size(width, SIZES[width])
     others = "2.agent=always", "3.agent=q-learning", "4.agent=ucb-h"
-    tab.open(f"{page}?{'&'.join(others[: number - 1])}")
+    tab.open(f"{page}?{'&'.join(['seed=1', *others[: number - 1]])}")
     wait_for(lambda: tab.evaluate("document.querySelectorAll('svg.drawing').length") == number, "every scene")
     top, bottom = visible(tab, ".controls")
     assert bottom <= SIZES[width] + 1

@@ -71,7 +71,7 @@ def endure(runner: Runner, directory: Path, kills: int, seed: int, agents: int =
 def _endure(killer: Killer, seeds: dict[str, int]) -> dict[str, tuple[bytes, int]]:
     """Return the state of each agent after the kills, and its number of steps."""
     with ExitStack() as opened, ThreadPoolExecutor(len(seeds)) as pool:
-        clients = [opened.enter_context(Client(killer.service.url, name, deadline=60)) for name in seeds]
+        clients = [opened.enter_context(Client(killer.service.url, name, deadline=600)) for name in seeds]
         for client in clients:
             client.create(SETUP)
         killer.start()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from everlearn.agents.learned import FEATURE, NO, VALUE, VISITS, YES, Tree
 from everlearn.agents.past import AGES, MOST_LEAD, Sizes
+from everlearn.agents.tree import FEATURE, NO, VALUE, VISITS, YES, Tree
 from everlearn.labels import counted
 from everlearn.tasks.task import Task
 
@@ -63,9 +63,11 @@ def question(sizes: Sizes, feature: int, value: int, task: Task) -> str:
         labels, verb = (*task.observations, *task.actions), "seen" if number < sizes.observations else "done"
         steps = AGES[value - 1]
         return f"{labels[number]!r} was last {verb} at least {steps} step{'s' if steps > 1 else ''} ago"
-    label, lead = repr(task.observations[number]), value - MOST_LEAD
+    reset, observation = divmod(number, sizes.observations)
+    label, lead = repr(task.observations[observation]), value - MOST_LEAD
     how = f"leads by at least {lead}" if lead > 0 else "is not behind" if lead == 0 else f"is at most {-lead} behind"
-    return f"{label} {how} since another action was taken"
+    since = f"{task.observations[reset - 1]!r} was last seen" if reset else "another action was taken"
+    return f"{label} {how} since {since}"
 
 
 def _ordinal(number: int) -> str:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from everlearn.agents.agent import Agent
 from everlearn.agents.growing_horizon import VANISHED
 from everlearn.agents.knowledge import copied
-from everlearn.agents.learned import FEATURE, VALUE, Tree, leaf
 from everlearn.agents.past import AGES, Sizes, update
 from everlearn.agents.tabular import greedy_policy
+from everlearn.agents.tree import FEATURE, VALUE, Tree, leaf
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.errors import InputError, require
 from everlearn.protocol import Label, Table
@@ -149,11 +149,9 @@ class Kept:
 
     def memory(self, past: NDArray[np.int64]) -> tuple[int, ...]:
         """Return these numbers; a clock counts to the greatest age that is asked about."""
-        first, number = self.sizes.ordered, len(self.sizes.kinds)
-        for clock in range(first, first + self.sizes.timed):
-            limit = self.limits.get(clock, 0)
-            if limit and past[clock] >= limit:
-                past[clock], past[number + clock - first] = limit, AGES[limit - 1]
+        for clock in range(self.sizes.ordered, self.sizes.ordered + self.sizes.timed):
+            if limit := self.limits.get(clock, 0):
+                past[clock] = min(past[clock], AGES[limit - 1])
         return tuple(past[self.places].tolist())
 
     def past(self, memory: Any) -> NDArray[np.int64]:
@@ -166,7 +164,6 @@ class Kept:
 def needed(sizes: Sizes, feature: int) -> list[int]:
     """Return the places in the past from which a feature follows, step by step."""
     kind, number = sizes.kinds[feature]
-    features = len(sizes.kinds)
     if kind == "observation":
         return list(range(number + 1))
     if kind == "action":
@@ -174,6 +171,7 @@ def needed(sizes: Sizes, feature: int) -> list[int]:
     if kind == "change":
         return [0, *range(2 * sizes.lags + 1, 2 * sizes.lags + 1 + number)]
     if kind == "clock":
-        return [feature, features + number]
-    counts = features + sizes.timed
-    return [feature, sizes.lags + 1, *range(counts, counts + sizes.compared)]
+        return [feature]
+    reset, observation = divmod(number, sizes.observations)
+    counts = range(feature - observation, feature - observation + sizes.observations)
+    return [*counts, sizes.lags + 1] if reset == 0 else [*counts]

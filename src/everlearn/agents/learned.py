@@ -7,7 +7,7 @@ to the leaf in which the agent is now.  Everything is learned from one pass over
 1. *Notice.*  For each leaf and action, and each value of each feature, the agent counts how often the feature had that
    value and sums the temporal-difference errors.  If a leaf has all the past that matters, these errors do not depend
    on the features.
-2. *Split.*  After a number of steps the best question is tested: do the mean errors for yes and no differ by more than
+2. *Split.*  After a number of steps all questions are tested: do the mean errors for yes and no differ by more than
    chance and by more than a least effect?  If so, the leaf becomes an inner node.  Its children start from its values
    plus their mean errors, and with less confidence, so that they explore.  Otherwise counting starts again, for twice
    as long: errors from the time when values had not settled are forgotten.
@@ -30,7 +30,7 @@ Maximizing Reinforcement Learning" (AAAI 2012).  Deviations from these:
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,115 +38,60 @@ from numpy.typing import NDArray
 from everlearn.agents import growing_horizon
 from everlearn.agents.checks import MOST_ENTRIES, check_at_least
 from everlearn.agents.design import Design
-from everlearn.agents.growing_horizon import OffsetValues, scaled_count
-from everlearn.agents.past import Sizes, sizes_of, update
+from everlearn.agents.evidence import FEWEST, WIDEST, best_question, forget, is_outdated, notice
+from everlearn.agents.growing_horizon import OffsetValues
+from everlearn.agents.past import sizes_of, update
 from everlearn.agents.schedule import Schedule
+from everlearn.agents.splits import CONFIDENCE, make_room, split
 from everlearn.agents.tabular import largest
+from everlearn.agents.tree import (
+    FEATURE,
+    FREE,
+    LEAF,
+    NUMBER,
+    SPAN,
+    VISITS,
+    Tree,
+    leaf,
+    rows_of,
+    set_visits,
+    visits,
+)
 from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.randomness import choose, uniform
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
-FEATURE, VALUE, YES, NO, BORN, VISITS = range(6)
-"""The columns of ``nodes``: the feature that a node asks about, the value that it asks for, the nodes for the answers,
-the step in which the node was made, and how often the agent was in it since then."""
+OFTEN = 640.0
+"""All errors of a greedy action are noticed for reviews of up to this many, and a share of them for longer ones."""
 
-LEAF, FREE = -1, -2
-"""In place of a feature: a node that asks nothing, and a row that is not used."""
-
-FIRST, WIDTH = 0, 1
-"""The columns of ``slots``: the first slot of a feature, and how many it has."""
-
-NUMBER, ERRORS, WHICH = 0, 1, 2
-"""The last axis of ``noticed``: how often, the sum of errors, and the value of the feature that a slot is for."""
-
-SQUARES, SPAN, SINCE = 2, 3, 4
-"""The last axis of ``totals``, after the number and the sum of errors: the sum of their squares, the number of errors
-after which the leaf is reviewed, and the step after which they are counted."""
-
-WIDEST = 24
-"""The most values of a feature that are told apart in a leaf at a time; of more, those that come first."""
-
-FEWEST = 20.0
-"""The fewest errors on either side of a question."""
+RAREST = 0.05
+"""The least share of errors that are noticed."""
 
 BURN = 10.0
 """The number of visits to a leaf and action before its errors are noticed."""
 
-CONFIDENCE = 100.0
-"""The largest count with which a new leaf starts; it has less, so that it explores."""
+MOST_CURIOUS = 0.1
+"""The greatest probability of a try."""
 
-YOUTH = 10_000
-"""For how many steps a split is not undone."""
-
-LEAST_GAIN = 2.0
-"""By which factor a split must be more useful than the one that it replaces."""
-
-
-class Tree(NamedTuple):
-    """The tree, the rows of its leaves, the past, and the statistics of errors."""
-
-    cells: NDArray[Any]
-    """One record per node, as in :class:`everlearn.agents.growing_horizon.OffsetValues`; those of leaves are used."""
-    nodes: NDArray[np.int64]
-    """The first nodes are the roots, one per aleatoric state."""
-    past: NDArray[np.int64]
-    before: NDArray[np.int64]
-    """The features before the step that is being learned from."""
-    slots: NDArray[np.int64]
-    noticed: Table
-    """By node, action and slot."""
-    totals: Table
-    """By node and action."""
-    states: int
-    sizes: Sizes
-    threshold: float
-    effect: float
-    window: float
-    step_weight: float
-    doubt: float
-    rarity: float
-    persistence: float
-    persistence_most: float
+GOLDEN = 0.6180339887498949
+"""Its multiples, modulo 1, are spread evenly: they choose which errors to notice, without a rhythm."""
 
 
 def act(knowledge: Tree, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
-    """Act as the growing-horizon agent does, in the leaf."""
-    return growing_horizon.act(rows_of(knowledge), leaf(knowledge, aleatoric_state), now, stream)
+    """Act as the growing-horizon agent does, in the leaf; rarely try any action, once."""
+    node = leaf(knowledge, aleatoric_state)
+    if knowledge.curiosity > 0.0 and uniform(stream) < curious(knowledge, node):
+        action = choose(stream, knowledge.totals.shape[1])
+        if knowledge.cells["value"][node, action] > -math.inf:
+            return action
+    return growing_horizon.act(rows_of(knowledge), node, now, stream)
 
 
-def rows_of(knowledge: Tree) -> OffsetValues:
-    """Return the rows of all nodes as knowledge of the growing-horizon agent."""
-    return OffsetValues(
-        knowledge.cells,
-        knowledge.step_weight,
-        knowledge.doubt,
-        knowledge.rarity,
-        knowledge.persistence,
-        knowledge.persistence_most,
-    )
-
-
-def leaf(knowledge: Tree, aleatoric_state: int) -> int:
-    """Return the leaf to which the present past leads."""
-    nodes = knowledge.nodes
-    node = aleatoric_state
-    while nodes[node, FEATURE] >= 0:
-        node = nodes[node, YES] if answer(knowledge, node) else nodes[node, NO]
-    return node
-
-
-def answer(knowledge: Tree, node: int) -> bool:
-    """Return the present answer to the question of a node."""
-    feature = knowledge.nodes[node, FEATURE]
-    value = knowledge.past[feature]
-    wanted = knowledge.nodes[node, VALUE]
-    return bool(value >= wanted) if feature >= ordered(knowledge.sizes) else bool(value == wanted)
-
-
-def ordered(sizes: Sizes) -> int:
-    """Return the first feature whose questions are "at least" (:class:`everlearn.agents.past.Sizes`)."""
-    return 2 * sizes.lags + 1 + sizes.changes
+def curious(knowledge: Tree, s: int) -> float:
+    """Return the probability of a try: it falls with the square root of the visits to the leaf."""
+    return min(knowledge.curiosity / math.sqrt(float(knowledge.nodes[s, VISITS] + 1)), MOST_CURIOUS)
 
 
 def remember(knowledge: Tree, experience: Experience) -> None:
@@ -159,248 +104,65 @@ def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: 
     s = leaf(knowledge, experience.aleatoric_state)
     a = experience.action
     u = knowledge.cells["value"]
-    settled = visits(knowledge, s, a, now) >= BURN
     expected = u[s, a]
-    for f in range(len(knowledge.before)):
-        knowledge.before[f] = knowledge.past[f]
+    noticing = visits(knowledge, s, a, now) >= BURN and due(knowledge, s, a, now)
+    if noticing:
+        for place in range(len(knowledge.past)):
+            knowledge.before[place] = knowledge.past[place]
     remember(knowledge, experience)
     following = leaf(knowledge, experience.next_aleatoric_state)
     target = experience.reward - now.drift + now.discount * largest(u, following)
     error = min(target, now.ceiling) - expected
-    step = Experience(s, a, experience.observation, experience.reward, following)
-    growing_horizon.learn(rows_of(knowledge), step, now, stream)
+    learn_in_leaf(knowledge, Experience(s, a, experience.observation, experience.reward, following), now, stream)
     knowledge.nodes[s, VISITS] += 1
-    if settled:
+    if noticing:
         notice(knowledge, s, a, error)
         if knowledge.totals[s, a, NUMBER] >= knowledge.totals[s, a, SPAN]:
             review(knowledge, s, a, now)
 
 
-def visits(knowledge: Tree, node: int, a: int, now: ScheduleValues) -> float:
-    """Return N of a node and an action."""
-    count = knowledge.cells["count"]
-    stamp = knowledge.cells["stamp"]
-    if stamp.shape[1] == 0:
-        return count[node, a]  # type: ignore[no-any-return]
-    return scaled_count(count[node, a], stamp[node, a], now.scale, now.exponent)
+def due(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
+    """Return whether to notice an error: always if the action is not the greedy one, else less often after reviews."""
+    u = knowledge.cells["value"]
+    share = max(OFTEN / knowledge.totals[s, a, SPAN], RAREST)
+    return bool(share >= 1.0 or (now.t * GOLDEN) % 1.0 < share or u[s, a] < largest(u, s))
 
 
-def set_visits(knowledge: Tree, node: int, a: int, n: float, now: ScheduleValues) -> None:
-    """Set N of a node and an action."""
-    count = knowledge.cells["count"]
-    stamp = knowledge.cells["stamp"]
-    if stamp.shape[1] == 0:
-        count[node, a] = n
+def learn_in_leaf(knowledge: Tree, step: Experience, now: ScheduleValues, stream: Any) -> None:
+    """Learn as the growing-horizon agent does, but let a try neither be held nor end the hold of another action."""
+    s = step.aleatoric_state
+    held = knowledge.cells["held"]
+    left = knowledge.cells["left"]
+    if left.shape[1] == 0 or not is_try(knowledge, s, step.action):
+        growing_horizon.learn(rows_of(knowledge), step, now, stream)
     else:
-        count[node, a] = n * now.unscale
-        stamp[node, a] = now.exponent
+        action = held[s, 0]
+        number = left[s, 0]
+        growing_horizon.learn(rows_of(knowledge), step, now, stream)
+        held[s, 0] = action
+        left[s, 0] = number
 
 
-def notice(knowledge: Tree, s: int, a: int, error: float) -> None:
-    """Add an error to the statistics of a leaf and an action, under the value of each feature before the step."""
-    totals = knowledge.totals
-    totals[s, a, NUMBER] += 1.0
-    totals[s, a, ERRORS] += error
-    totals[s, a, SQUARES] += error * error
-    noticed = knowledge.noticed
-    for f in range(len(knowledge.before)):
-        slot = slot_of(knowledge, s, a, f, knowledge.before[f])
-        if slot >= 0:
-            noticed[s, a, slot, NUMBER] += 1.0
-            noticed[s, a, slot, ERRORS] += error
-
-
-def slot_of(knowledge: Tree, s: int, a: int, f: int, value: int) -> int:
-    """Return the slot for a value of a feature; -1 if there is none left."""
-    first = knowledge.slots[f, FIRST]
-    width = knowledge.slots[f, WIDTH]
-    if width < WIDEST:
-        knowledge.noticed[s, a, first + value, WHICH] = value
-        return first + value  # type: ignore[no-any-return]
-    for slot in range(first, first + width):
-        if knowledge.noticed[s, a, slot, NUMBER] == 0.0:
-            knowledge.noticed[s, a, slot, WHICH] = value
-        if knowledge.noticed[s, a, slot, WHICH] == value:
-            return slot
-    return -1
+def is_try(knowledge: Tree, s: int, a: int) -> bool:
+    """Return whether the growing-horizon agent would not have taken an action: another one is held, or is greedy."""
+    u = knowledge.cells["value"]
+    if knowledge.cells["left"][s, 0] >= 1.0:
+        return bool(knowledge.cells["held"][s, 0] != a)
+    return bool(u[s, a] < largest(u, s))
 
 
 def review(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> None:
-    """Split a leaf by the question that says most about the errors of an action, if it says enough."""
+    """Split a leaf by the question that says most about the errors of an action, if it says enough.
+
+    Otherwise, if the errors say that the value itself is out of date, let it follow new errors faster.
+    """
     feature, value, gain = best_question(knowledge, s, a, now)
     if feature >= 0 and make_room(knowledge, s, gain, now):
         split(knowledge, s, feature, value, now)
-    else:
-        forget(knowledge, s, a, 2.0 * knowledge.totals[s, a, SPAN], now)
-
-
-def best_question(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> tuple[int, int, float]:
-    """Return the feature and the value of the most significant question, or -1, and how useful the question is.
-
-    The mean errors for yes and no differ by d, which has the variance v (1 / n1 + 1 / n0).  The question passes if d^2
-    is more than threshold + 2 log t times that, and d more than the least effect.
-    """
-    noticed = knowledge.noticed
-    n = knowledge.totals[s, a, NUMBER]
-    total = knowledge.totals[s, a, ERRORS]
-    variance = max(knowledge.totals[s, a, SQUARES] / n - (total / n) * (total / n), 1e-12)
-    best = knowledge.threshold + 2.0 * math.log(float(now.t))
-    feature, value, gain = -1, 0, 0.0
-    for f in range(len(knowledge.before)):
-        kept = 1.0 if f >= ordered(knowledge.sizes) else 0.0  # "at least" includes the greater values
-        n1 = 0.0
-        errors = 0.0
-        first = knowledge.slots[f, FIRST]
-        for slot in range(first + knowledge.slots[f, WIDTH] - 1, first - 1, -1):
-            n1 = kept * n1 + noticed[s, a, slot, NUMBER]
-            errors = kept * errors + noticed[s, a, slot, ERRORS]
-            n0 = n - n1
-            if n1 >= FEWEST and n0 >= FEWEST and noticed[s, a, slot, NUMBER] > 0.0:
-                d = errors / n1 - (total - errors) / n0
-                z = d * d / (variance * (1.0 / n1 + 1.0 / n0))
-                if z > best and abs(d) > knowledge.effect:
-                    best = z
-                    feature = f
-                    value = int(noticed[s, a, slot, WHICH])
-                    gain = abs(d) * min(n1, n0) / (now.t - knowledge.totals[s, a, SINCE] + 1.0)
-    return feature, value, gain
-
-
-def forget(knowledge: Tree, s: int, a: int, span: float, now: ScheduleValues) -> None:
-    """Begin to notice errors from zero, for a number of them."""
-    for slot in range(knowledge.noticed.shape[2]):
-        knowledge.noticed[s, a, slot, NUMBER] = 0.0
-        knowledge.noticed[s, a, slot, ERRORS] = 0.0
-    knowledge.totals[s, a, NUMBER] = 0.0
-    knowledge.totals[s, a, ERRORS] = 0.0
-    knowledge.totals[s, a, SQUARES] = 0.0
-    knowledge.totals[s, a, SPAN] = span
-    knowledge.totals[s, a, SINCE] = now.t
-
-
-def split(knowledge: Tree, s: int, feature: int, value: int, now: ScheduleValues) -> None:
-    """Turn a leaf into a question with two leaves."""
-    yes = new_leaf(knowledge, now)
-    no = new_leaf(knowledge, now)
-    knowledge.nodes[s, FEATURE] = feature
-    knowledge.nodes[s, VALUE] = value
-    knowledge.nodes[s, YES] = yes
-    knowledge.nodes[s, NO] = no
-    first = knowledge.slots[feature, FIRST]
-    for a in range(knowledge.totals.shape[1]):
-        n1 = 0.0
-        errors = 0.0
-        for slot in range(first, first + knowledge.slots[feature, WIDTH]):
-            which = knowledge.noticed[s, a, slot, WHICH]
-            if which == value or (which > value and feature >= ordered(knowledge.sizes)):
-                n1 += knowledge.noticed[s, a, slot, NUMBER]
-                errors += knowledge.noticed[s, a, slot, ERRORS]
-        n0 = knowledge.totals[s, a, NUMBER] - n1
-        share = (n1 + 1.0) / (n1 + n0 + 2.0)
-        inherit(knowledge, s, yes, a, share, n1, errors, now)
-        inherit(knowledge, s, no, a, 1.0 - share, n0, knowledge.totals[s, a, ERRORS] - errors, now)
-
-
-def new_leaf(knowledge: Tree, now: ScheduleValues) -> int:
-    """Return a free node, made a leaf."""
-    nodes = knowledge.nodes
-    node = knowledge.states
-    while nodes[node, FEATURE] != FREE:
-        node += 1
-    nodes[node, FEATURE] = LEAF
-    clear(knowledge, node, now)
-    return node
-
-
-def clear(knowledge: Tree, node: int, now: ScheduleValues) -> None:
-    """Let a leaf be as if it had never been visited, except for its values and counts."""
-    knowledge.nodes[node, BORN] = now.t
-    knowledge.nodes[node, VISITS] = 0
-    if knowledge.cells["left"].shape[1] > 0:
-        knowledge.cells["left"][node, 0] = 0.0
-    for a in range(knowledge.totals.shape[1]):
-        forget(knowledge, node, a, knowledge.window, now)
-
-
-def inherit(
-    knowledge: Tree, parent: int, child: int, a: int, share: float, n: float, errors: float, now: ScheduleValues
-) -> None:
-    """Let a new leaf start from the values of its parent plus its own mean error, and with a share of the count."""
-    cells = knowledge.cells
-    shift = errors / n if n > 0.0 else 0.0
-    value = cells["value"][parent, a]
-    cells["value"][child, a] = min(value + shift, now.ceiling) if n > 0.0 else value
-    set_visits(knowledge, child, a, min(visits(knowledge, parent, a, now) * share, CONFIDENCE), now)
-    if cells["mean"].shape[1] > 0:
-        cells["mean"][child, a] = cells["mean"][parent, a] + shift
-        cells["variance"][child, a] = cells["variance"][parent, a]
-
-
-def make_room(knowledge: Tree, s: int, gain: float, now: ScheduleValues) -> bool:
-    """Return whether a leaf s can be split: two nodes are free, if necessary after undoing a much less useful split."""
-    free = 0
-    least = math.inf
-    undone = -1
-    for node in range(knowledge.nodes.shape[0]):
-        if knowledge.nodes[node, FEATURE] == FREE:
-            free += 1
-            if free == 2:
-                return True
-        else:
-            useful = usefulness(knowledge, node, now)
-            if useful < least and knowledge.nodes[node, YES] != s and knowledge.nodes[node, NO] != s:
-                least = useful
-                undone = node
-    if gain <= LEAST_GAIN * least:
-        return False
-    merge(knowledge, undone, now)
-    return True
-
-
-def usefulness(knowledge: Tree, node: int, now: ScheduleValues) -> float:
-    """Return how useful a question is whose answers are both leaves; infinity for any other node.
-
-    That is the greatest difference between their values, times how often the agent is in the rarer of the two: the same
-    measure as that of a question that is not asked yet.
-    """
-    nodes = knowledge.nodes
-    if nodes[node, FEATURE] < 0:
-        return math.inf
-    yes = nodes[node, YES]
-    no = nodes[node, NO]
-    age = now.t - nodes[yes, BORN]
-    if nodes[yes, FEATURE] != LEAF or nodes[no, FEATURE] != LEAF or age < YOUTH:
-        return math.inf
-    value = knowledge.cells["value"]
-    difference = 0.0
-    for a in range(value.shape[1]):
-        if value[yes, a] > -math.inf:  # no action is forbidden on one side only
-            difference = max(difference, abs(value[yes, a] - value[no, a]))
-    return difference * min(nodes[yes, VISITS], nodes[no, VISITS]) / age  # type: ignore[no-any-return]
-
-
-def merge(knowledge: Tree, node: int, now: ScheduleValues) -> None:
-    """Turn a question whose answers are leaves into a leaf, and free these; their values are averaged by counts."""
-    cells = knowledge.cells
-    yes = knowledge.nodes[node, YES]
-    no = knowledge.nodes[node, NO]
-    for a in range(knowledge.totals.shape[1]):
-        n = visits(knowledge, yes, a, now) + visits(knowledge, no, a, now)
-        share = visits(knowledge, yes, a, now) / n if n > 0.0 else 1.0
-        cells["value"][node, a] = mixture(cells["value"][yes, a], cells["value"][no, a], share)
-        set_visits(knowledge, node, a, n, now)
-        if cells["mean"].shape[1] > 0:
-            cells["mean"][node, a] = mixture(cells["mean"][yes, a], cells["mean"][no, a], share)
-            cells["variance"][node, a] = mixture(cells["variance"][yes, a], cells["variance"][no, a], share)
-    knowledge.nodes[yes, FEATURE] = FREE
-    knowledge.nodes[no, FEATURE] = FREE
-    knowledge.nodes[node, FEATURE] = LEAF
-    clear(knowledge, node, now)
-
-
-def mixture(one: float, other: float, share: float) -> float:
-    """Return a weighted mean; of numbers that are equal, which may be infinite, the number."""
-    return one if one == other else share * one + (1.0 - share) * other
+        return
+    if is_outdated(knowledge, s, a, now):
+        set_visits(knowledge, s, a, min(visits(knowledge, s, a, now), CONFIDENCE), now)
+    forget(knowledge, s, a, 2.0 * knowledge.totals[s, a, SPAN], now)
 
 
 def leaves(knowledge: Tree) -> NDArray[np.int64]:
@@ -417,8 +179,14 @@ def present(knowledge: Tree) -> OffsetValues:
 
 
 def policy(knowledge: Tree) -> Table:
-    """Return what the agent would do in each aleatoric state with its present past."""
-    return growing_horizon.policy(present(knowledge))
+    """Return with which probability the agent takes each action in each aleatoric state, with its present past."""
+    rows = leaves(knowledge)
+    greedy = growing_horizon.policy(present(knowledge))
+    if knowledge.curiosity == 0.0:
+        return greedy
+    allowed = knowledge.cells["value"][rows] > -math.inf
+    tries = np.array([[curious(knowledge, int(row))] for row in rows]) / allowed.shape[1]
+    return np.asarray(greedy + tries * (allowed - allowed.sum(axis=1, keepdims=True) * greedy))
 
 
 def inspect(knowledge: Tree, now: ScheduleValues) -> dict[str, Table]:
@@ -446,9 +214,10 @@ def learned(
     nodes: int = 256,
     lags: int = 3,
     changes: int = 3,
-    threshold: float = 20.0,
+    threshold: float = 10.0,
     effect: float = 0.02,
     window: float = 40.0,
+    curiosity: float = 0.4,
 ) -> Design:
     """Learn what to remember of the past with decision trees; each leaf is a state of growing-horizon.
 
@@ -467,6 +236,8 @@ def learned(
         exceed this plus 2 log t
     effect:
         the least difference of mean errors, in units of rewards from 0 to 1
+    curiosity:
+        how often any action is tried once: with probability curiosity / sqrt(visits to the leaf), at most 0.1
     window:
         after how many errors a leaf is reviewed first; later reviews take twice as many each
 
@@ -484,7 +255,7 @@ def learned(
     """
     for name, number in (("nodes", nodes), ("lags", lags), ("changes", changes)):
         require(number >= 1, f"agent.{name}", number, "give a whole number of at least 1")
-    check_at_least(0, threshold=threshold, effect=effect)
+    check_at_least(0, threshold=threshold, effect=effect, curiosity=curiosity)
     check_at_least(2 * FEWEST, window=window)
 
     def build(indexed: IndexedTask) -> Tree:
@@ -502,15 +273,16 @@ def learned(
             cells,
             tree,
             past,
-            past[: len(widths)].copy(),
+            past.copy(),
             np.stack([np.cumsum(widths) - widths, widths], axis=1).astype(np.int64),
-            np.zeros((rows, actions, int(widths.sum()), 3)),
+            np.zeros((rows, actions, int(widths.sum()), 4)),
             totals,
             indexed.states,
             sizes,
             float(threshold),
             float(effect),
             float(window),
+            float(curiosity),
             *numbers,
         )
 

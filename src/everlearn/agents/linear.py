@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.agents.growing_horizon import begin, count_visit, scaled_counts, step_size
+from everlearn.agents.growing_horizon import begin, scaled_count, scaled_counts, step_size
 from everlearn.agents.perception import action_values, all_values, feature, rows_of, sight
 from everlearn.agents.schedule import Schedule
 from everlearn.agents.tabular import greedy_action, greedy_policy, largest
@@ -59,15 +59,19 @@ def learn(knowledge: LinearValues, experience: Experience, now: ScheduleValues, 
     weights = knowledge.cells["value"]
     rows = rows_of(knowledge, experience.aleatoric_state)
     a = experience.action
-    number = knowledge.parts.shape[1]
+    parts = knowledge.parts
+    segment = knowledge.segment
+    count = knowledge.cells["count"]
+    stamp = knowledge.cells["stamp"]
+    number = parts.shape[1]
     shares = np.empty(number)
     u = 0.0
     rarest = 0.0  # the sum of 1 / N over features, relative to that of the first
     first = 0.0
     for j in range(number):
-        i = feature(knowledge, rows, j)
+        i = feature(parts, segment, rows, j) if segment > 0 else parts[rows[0], j]  # a call takes time
         u += weights[i, a]
-        n = count_visit(knowledge, i, a, now)  # type: ignore[arg-type]  # it has the same records
+        n = count_feature(count, stamp, i, a, now)
         first = n if j == 0 else first
         shares[j] = first / n
         rarest += shares[j]
@@ -78,9 +82,20 @@ def learn(knowledge: LinearValues, experience: Experience, now: ScheduleValues, 
     target += bonus(knowledge, rows, a, n, alpha, target, now)
     value = min((1.0 - alpha) * u + alpha * target, now.ceiling)
     for j in range(number):
-        i = feature(knowledge, rows, j)
+        i = feature(parts, segment, rows, j) if segment > 0 else parts[rows[0], j]  # a call takes time
         share = shares[j] / rarest
         weights[i, a] = (weights[i, a] - share * u) + share * value  # exactly the value if there is one feature
+
+
+def count_feature(count: Table, stamp: Table, i: int, a: int, now: ScheduleValues) -> float:
+    """Lines 7 and 10 for one feature, as :func:`everlearn.agents.growing_horizon.count_visit` does them for a state."""
+    if stamp.shape[1] == 0:
+        count[i, a] += 1.0
+        return count[i, a]  # type: ignore[no-any-return]
+    n = scaled_count(count[i, a], stamp[i, a], now.scale, now.exponent) + 1.0
+    count[i, a] = n * now.unscale
+    stamp[i, a] = now.exponent
+    return n
 
 
 def bonus(
@@ -97,14 +112,16 @@ def bonus(
     variance = knowledge.cells["variance"]
     if mean.shape[1] == 0:
         return now.optimism / math.sqrt(n)
+    parts = knowledge.parts
+    segment = knowledge.segment
     deviation: float = 0.0
-    for j in range(knowledge.parts.shape[1]):
-        i = feature(knowledge, rows, j)
+    for j in range(parts.shape[1]):
+        i = feature(parts, segment, rows, j) if segment > 0 else parts[rows[0], j]  # a call takes time
         error = target - mean[i, a]
         mean[i, a] += alpha * error
         variance[i, a] = (1.0 - alpha) * (variance[i, a] + alpha * error * error)
         deviation += math.sqrt(variance[i, a])
-    deviation /= knowledge.parts.shape[1]
+    deviation /= parts.shape[1]
     chance: float = (knowledge.doubt + deviation) / math.sqrt(n) + knowledge.rarity * now.horizon / n
     return now.optimism * chance
 

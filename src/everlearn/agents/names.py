@@ -20,6 +20,7 @@ AGENTS: dict[str, str] = {
     "psrl": "everlearn.agents.psrl:psrl",
     "imed-rl": "everlearn.agents.imed_rl:imed_rl",
     "med-rl": "everlearn.agents.med_rl:med_rl",
+    "planner": "everlearn.agents.planner:planner",
     "static": "everlearn.agents.static:static",
     "gradient": "everlearn.agents.gradient:gradient",
     "curvature": "everlearn.agents.curvature:curvature",

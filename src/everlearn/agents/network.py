@@ -64,23 +64,27 @@ def act(knowledge: Network, aleatoric_state: int, now: ScheduleValues, stream: A
     return epsilon_greedy_action(values_of(knowledge, aleatoric_state), 0, knowledge.epsilon, stream)
 
 
-def amount(knowledge: Network, rows: NDArray[np.int64], j: int) -> float:
+def amount(amounts: Table, rows: NDArray[np.int64], j: int) -> float:
     """Return the j-th input."""
-    return knowledge.amounts[rows[j]] if len(knowledge.amounts) > 0 else 1.0
+    return amounts[rows[j]] if len(amounts) > 0 else 1.0
 
 
 def hidden_layer(knowledge: Network, rows: NDArray[np.int64]) -> Table:
     """Return the normalised inputs to the activation, and after them the deviation by which they were divided."""
+    weights = knowledge.weights
+    parts = knowledge.parts
+    amounts = knowledge.amounts
+    segment = knowledge.segment
     width = knowledge.hidden
     first = knowledge.size * width
     layer = np.empty(width + 1)
     for h in range(width):
-        layer[h] = knowledge.weights[first + h]
-    for j in range(knowledge.parts.shape[1]):
-        place = feature(knowledge, rows, j) * width
-        x = amount(knowledge, rows, j)
+        layer[h] = weights[first + h]
+    for j in range(parts.shape[1]):
+        place = feature(parts, segment, rows, j) * width
+        x = amount(amounts, rows, j)
         for h in range(width):
-            layer[h] += knowledge.weights[place + h] * x
+            layer[h] += weights[place + h] * x
     mean = 0.0
     for h in range(width):
         mean += layer[h]
@@ -98,13 +102,14 @@ def hidden_layer(knowledge: Network, rows: NDArray[np.int64]) -> Table:
 
 def outputs(knowledge: Network, layer: Table) -> Table:
     """Return the values of all actions, as a table of one row."""
+    weights = knowledge.weights
     width = knowledge.hidden
     first = (knowledge.size + 1) * width
     values = np.empty((1, knowledge.actions))
     for a in range(knowledge.actions):
-        value = knowledge.weights[first + knowledge.actions * width + a]
+        value = weights[first + knowledge.actions * width + a]
         for h in range(width):
-            value += knowledge.weights[first + a * width + h] * max(layer[h], LEAK * layer[h])
+            value += weights[first + a * width + h] * max(layer[h], LEAK * layer[h])
         values[0, a] = value
     return values
 
@@ -118,6 +123,10 @@ def enter(knowledge: Network, rows: NDArray[np.int64], layer: Table, a: int) -> 
     """Add the gradient of the value of an action to the traces."""
     width = knowledge.hidden
     traces = knowledge.traces
+    weights = knowledge.weights
+    parts = knowledge.parts
+    amounts = knowledge.amounts
+    segment = knowledge.segment
     second = (knowledge.size + 1) * width
     slopes = np.empty(width)
     mean = 0.0
@@ -125,16 +134,16 @@ def enter(knowledge: Network, rows: NDArray[np.int64], layer: Table, a: int) -> 
     for h in range(width):
         n = layer[h]
         traces[second + a * width + h] += max(n, LEAK * n)
-        slopes[h] = knowledge.weights[second + a * width + h] * (1.0 if n > 0.0 else LEAK)
+        slopes[h] = weights[second + a * width + h] * (1.0 if n > 0.0 else LEAK)
         mean += slopes[h]
         along += slopes[h] * n
     traces[second + knowledge.actions * width + a] += 1.0
     for h in range(width):  # back through the normalisation
         slopes[h] = (slopes[h] - mean / width - layer[h] * along / width) / layer[width]
         traces[knowledge.size * width + h] += slopes[h]
-    for j in range(knowledge.parts.shape[1]):
-        place = feature(knowledge, rows, j) * width
-        x = amount(knowledge, rows, j)
+    for j in range(parts.shape[1]):
+        place = feature(parts, segment, rows, j) * width
+        x = amount(amounts, rows, j)
         for h in range(width):
             traces[place + h] += slopes[h] * x
 
@@ -142,6 +151,7 @@ def enter(knowledge: Network, rows: NDArray[np.int64], layer: Table, a: int) -> 
 def learn(knowledge: Network, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Move all weights along their traces, by a step that does not overshoot."""
     traces = knowledge.traces
+    weights = knowledge.weights
     a = experience.action
     rows = rows_of(knowledge, experience.aleatoric_state)
     layer = hidden_layer(knowledge, rows)
@@ -159,7 +169,7 @@ def learn(knowledge: Network, experience: Experience, now: ScheduleValues, strea
     alpha /= max(1.0, alpha * knowledge.bound * max(abs(delta), 1.0) * total)
     change = alpha * delta
     for i in range(len(traces)):
-        knowledge.weights[i] += change * traces[i]
+        weights[i] += change * traces[i]
     knowledge.average[0] += knowledge.centring * delta
 
 

@@ -1,6 +1,6 @@
 """What the agent ``learned`` keeps of the past, in bounded memory: the features about which its tree asks questions.
 
-A feature is a small whole number that a step updates.  There are five kinds, in this order:
+A feature is a small whole number.  There are five kinds, in this order:
 
 ==============  ==========================================================  ==================================
 kind            its value                                                   a question about it
@@ -11,13 +11,17 @@ changes         the last ``changes`` observations that differ from the      is i
                 observation after them: repetitions are skipped
 clocks          for each label, how long ago it was last seen or done       at least n steps ago?
 leads           for each observation, how much more often it was seen       at least n?
-                than every other, since the last change of action
+                than every other since the last change of action, or
+                after an observation was last made
 ==============  ==========================================================  ==================================
 
 Changes detect a cue that was seen long ago; clocks detect wear and rhythm; leads approximate the belief of an agent
-that repeats one action to collect evidence.  A task with more than ``MOST_TIMED`` labels has no clocks and no leads, so
-that a step takes a bounded time.  Before the first step, observations, actions and changes have the first label of the
-task, clocks are at their maximum, and leads are 0.
+that collects evidence, until an event makes it worthless.  A task with more than ``MOST_TIMED`` labels has no clocks
+and no leads, and one with more than ``MOST_LEADS`` leads has fewer of them, so that a step takes a bounded time.
+Before the first step, observations, actions and changes have the first label of the task, clocks are at their maximum,
+and leads are 0.
+
+A step updates one number per feature, from which :func:`value_of` computes the value only when it is asked for.
 """
 
 from __future__ import annotations
@@ -32,8 +36,14 @@ from everlearn.tasks.indexed import IndexedTask
 MOST_TIMED = 16
 """The most labels, observations and actions together, that have clocks and leads."""
 
+MOST_LEADS = 48
+"""The most leads."""
+
 AGES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
 """The numbers of steps that clocks tell apart."""
+
+LEVELS = np.searchsorted(np.array(AGES), np.arange(AGES[-1] + 1), side="right")
+"""For each number of steps, how many of the ages it has reached."""
 
 MOST_LEAD = 4
 """Leads are told apart from minus this to this."""
@@ -50,7 +60,7 @@ class Sizes(NamedTuple):
     >>> from everlearn.tasks.t_maze import t_maze
     >>> sizes = sizes_of(IndexedTask(t_maze(window=1)), lags=1, changes=2)
     >>> sizes
-    Sizes(lags=1, changes=2, observations=6, actions=2, timed=8, compared=6)
+    Sizes(lags=1, changes=2, observations=6, actions=2, timed=8, resets=7)
     >>> sizes.kinds[:6]
     [('observation', 0), ('observation', 1), ('action', 1), ('change', 1), ('change', 2), ('clock', 0)]
 
@@ -62,18 +72,18 @@ class Sizes(NamedTuple):
     actions: int
     timed: int
     """The number of clocks: the observations, then the actions."""
-    compared: int
-    """The number of leads."""
+    resets: int
+    """How many counts of all observations there are: since a change of action, then after each observation."""
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
-        """Return the kind of each feature, with its lag or the number of its label."""
+        """Return the kind of each feature, with its lag, the number of its label, or that of its count."""
         return [
             *(("observation", lag) for lag in range(self.lags + 1)),
             *(("action", lag) for lag in range(1, self.lags + 1)),
             *(("change", number) for number in range(1, self.changes + 1)),
             *(("clock", label) for label in range(self.timed)),
-            *(("lead", label) for label in range(self.compared)),
+            *(("lead", count) for count in range(self.resets * self.observations)),
         ]
 
     @property
@@ -89,11 +99,9 @@ class Sizes(NamedTuple):
         return 2 * self.lags + 1 + self.changes
 
     def begin(self) -> NDArray[np.int64]:
-        """Return the past before the first step: the features, then the numbers behind the clocks and the leads."""
-        past = np.zeros(len(self.kinds) + self.timed + self.compared, dtype=np.int64)
-        past[self.ordered : self.ordered + self.timed] = len(AGES)
-        past[self.ordered + self.timed : len(self.kinds)] = MOST_LEAD
-        past[len(self.kinds) : len(self.kinds) + self.timed] = AGES[-1]
+        """Return the past before the first step: one number per feature."""
+        past = np.zeros(len(self.kinds), dtype=np.int64)
+        past[self.ordered : self.ordered + self.timed] = AGES[-1]
         return past
 
 
@@ -101,9 +109,24 @@ def sizes_of(indexed: IndexedTask, lags: int, changes: int) -> Sizes:
     """Return the sizes for a task."""
     labels = indexed.observations + indexed.actions
     few = labels <= MOST_TIMED
-    return Sizes(
-        lags, changes, indexed.observations, indexed.actions, labels if few else 0, indexed.observations if few else 0
-    )
+    resets = min(indexed.observations + 1, MOST_LEADS // indexed.observations) if few else 0
+    return Sizes(lags, changes, indexed.observations, indexed.actions, labels if few else 0, resets)
+
+
+def value_of(past: NDArray[np.int64], sizes: Sizes, feature: int) -> int:
+    """Return the value of a feature."""
+    first = 2 * sizes.lags + 1 + sizes.changes
+    if feature < first:
+        return past[feature]  # type: ignore[no-any-return]
+    if feature < first + sizes.timed:
+        return LEVELS[past[feature]]  # type: ignore[no-any-return]
+    labels = sizes.observations
+    start = feature - (feature - first - sizes.timed) % labels
+    most = 0
+    for place in range(start, start + labels):
+        if place != feature:
+            most = max(most, past[place])
+    return min(max(past[feature] - most, -MOST_LEAD), MOST_LEAD) + MOST_LEAD  # type: ignore[no-any-return]
 
 
 def update(past: NDArray[np.int64], sizes: Sizes, action: int, observation: int) -> None:
@@ -114,13 +137,20 @@ def update(past: NDArray[np.int64], sizes: Sizes, action: int, observation: int)
         shift(past, 2 * lags + 1, sizes.changes, past[0])
     shift(past, 0, lags + 1, observation)
     shift(past, lags + 1, lags, action)
+    clocks = 2 * lags + 1 + sizes.changes
+    for i in range(clocks, clocks + sizes.timed):
+        past[i] = min(past[i] + 1, AGES[-1])
     if sizes.timed > 0:
-        clocks = 2 * lags + 1 + sizes.changes
-        behind = clocks + sizes.timed + sizes.compared
-        tick(past, clocks, behind, sizes.timed)
-        reset(past, clocks + observation, behind + observation)
-        reset(past, clocks + labels + action, behind + labels + action)
-        compare(past, clocks + sizes.timed, behind + sizes.timed, sizes.compared, observation, again)
+        past[clocks + observation] = 0
+        past[clocks + labels + action] = 0
+    counts = clocks + sizes.timed
+    for reset in range(sizes.resets):
+        if reset == observation + 1 or (reset == 0 and not again):
+            for i in range(labels):
+                past[counts + i] = 0
+        if reset != observation + 1:
+            count(past, counts, labels, observation)
+        counts += labels
 
 
 def shift(past: NDArray[np.int64], place: int, length: int, newest: int) -> None:
@@ -130,38 +160,11 @@ def shift(past: NDArray[np.int64], place: int, length: int, newest: int) -> None
     past[place] = newest
 
 
-def tick(past: NDArray[np.int64], place: int, behind: int, number: int) -> None:
-    """Let every clock count one step, up to the greatest age."""
-    for i in range(number):
-        level = past[place + i]
-        if level < len(AGES):
-            past[behind + i] += 1
-            if past[behind + i] >= AGES[level]:
-                past[place + i] = level + 1
-
-
-def reset(past: NDArray[np.int64], place: int, behind: int) -> None:
-    """Start a clock again."""
-    past[place] = 0
-    past[behind] = 0
-
-
-def compare(past: NDArray[np.int64], leads: int, behind: int, number: int, observation: int, again: bool) -> None:
-    """Count an observation, from zero after another action, and compare it with the others."""
-    full = past[behind + observation] == MOST_COUNTED
-    for i in range(number):
-        if not again:
-            past[behind + i] = 0
-        elif full and i != observation and past[behind + i] > 0:
-            past[behind + i] -= 1
-    past[behind + observation] = min(past[behind + observation] + 1, MOST_COUNTED)
-    most = past[behind + observation]
-    second = 0
-    for i in range(number):
-        if i != observation:
-            second = max(second, min(most, past[behind + i]))
-            most = max(most, past[behind + i])
-    for i in range(number):
-        n = past[behind + i]
-        lead = n - most if n < most else n - second
-        past[leads + i] = min(max(lead, -MOST_LEAD), MOST_LEAD) + MOST_LEAD
+def count(past: NDArray[np.int64], place: int, labels: int, observation: int) -> None:
+    """Count an observation; if it was counted often enough, count all others down."""
+    if past[place + observation] < MOST_COUNTED:
+        past[place + observation] += 1
+    else:
+        for i in range(place, place + labels):
+            if i != place + observation and past[i] > 0:
+                past[i] -= 1

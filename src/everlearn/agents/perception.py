@@ -81,21 +81,26 @@ def rows_of(knowledge: Any, s: int) -> NDArray[np.int64]:
     return rows
 
 
-def feature(knowledge: Any, rows: NDArray[np.int64], j: int) -> int:
-    """Return the index of the active feature in a column."""
-    index: int = knowledge.parts[rows[0], j]
-    if len(knowledge.digits) > 0:
+def feature(parts: NDArray[np.int64], segment: int, rows: NDArray[np.int64], j: int) -> int:
+    """Return the index of the active feature in a column; ``segment`` is 0 if there is a row per state.
+
+    It takes arrays, and not knowledge: compiled code counts references whenever it takes an array out of a tuple.
+    """
+    index: int = parts[rows[0], j]
+    if segment > 0:
         for c in range(1, len(rows)):
-            index += knowledge.parts[rows[c], j]
-        index = j * knowledge.segment + index % knowledge.segment
+            index += parts[rows[c], j]
+        index = j * segment + index % segment
     return index
 
 
 def action_values(knowledge: Any, weights: Table, rows: NDArray[np.int64]) -> Table:
     """Return the values of all actions in a state, as a table of one row: the sums of the weights of its features."""
+    parts = knowledge.parts
+    segment = knowledge.segment
     values = np.zeros((1, weights.shape[1]))
-    for j in range(knowledge.parts.shape[1]):
-        i = feature(knowledge, rows, j)
+    for j in range(parts.shape[1]):
+        i = feature(parts, segment, rows, j) if segment > 0 else parts[rows[0], j]  # a call takes time
         for a in range(weights.shape[1]):
             values[0, a] += weights[i, a]
     return values

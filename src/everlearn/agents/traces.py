@@ -69,11 +69,14 @@ def act(knowledge: Traced, aleatoric_state: int, now: ScheduleValues, stream: An
 def enter(knowledge: Traced, rows: NDArray[np.int64], a: int) -> None:
     """Let the trace decay, and add the active features of a state with an action."""
     past = knowledge.past
-    number = knowledge.parts.shape[1]
+    parts = knowledge.parts
+    segment = knowledge.segment
+    number = parts.shape[1]
+    actions = knowledge.weights.shape[1]
     slots = (len(past) - FIRST) // number
     head = int(past[HEAD])
     for j in range(number):
-        past[FIRST + head * number + j] = feature(knowledge, rows, j) * knowledge.weights.shape[1] + a
+        past[FIRST + head * number + j] = feature(parts, segment, rows, j) * actions + a
     past[HEAD] = (head + 1) % slots
     past[FILLED] = min(past[FILLED] + 1.0, slots)
     past[TOTAL] = knowledge.decay * past[TOTAL] + number

@@ -18,6 +18,9 @@ GUTTER = 19
 LETTER, ROW = 7.4, 16
 """The approximate width of a letter, and the height of a row of text."""
 
+LEAST_HEIGHT = 210
+"""The height of the plot and its axis, if names stand above it."""
+
 SETTLED = 100
 """Averages over fewer steps jump about; they do not decide how high the figure is if lines are known."""
 
@@ -75,7 +78,7 @@ def draw(
     named = [] if narrow and len(curves) == 1 else curves
     names = _names(named, lines, int((width - 48) / LETTER) if narrow else GUTTER)
     above = sum(ROW * len(name.rows) + 4 for name in names) if narrow else 0.0
-    height += above
+    height = max(height, above + LEAST_HEIGHT)
     right = width - 14 if narrow else width - 34 - LETTER * GUTTER
     frame = _Frame(46, right, 16 + above, height - 40, decades, *(span or find_span(curves, lines)))
     heights = [name._replace(y=0.0 if narrow else frame.y(name.y)) for name in names]

@@ -74,10 +74,10 @@ def garnet(
     require(0 <= distortion <= 1, "distortion", distortion, "give a number from 0 to 1")
     require(seed >= 0, "seed", seed, "give a whole number of at least 0")
     random = np.random.Generator(np.random.SFC64(seed))
-    common = _law(random, np.arange(states), states, actions, branching)
+    common = random_law(random, np.arange(states), states, actions, branching)
     rewards = random.random((states, actions))
     classes = np.repeat(np.arange(states), group)
-    own = _law(random, classes, states, actions, branching)
+    own = random_law(random, classes, states, actions, branching)
     targets = np.concatenate([common[0][classes], own[0]], axis=2)
     chances = np.concatenate([(1 - distortion) * common[1][classes], distortion * own[1]], axis=2)
     following = targets * group + _members(random.random((states * group, actions)), targets, states, group)
@@ -92,7 +92,7 @@ def garnet(
     return replace(task, summary="a random Markov decision process, seen in groups of memories", parameters=parameters)
 
 
-def _law(
+def random_law(
     random: np.random.Generator, classes: NDArray[np.int64], states: int, actions: int, branching: int
 ) -> tuple[NDArray[np.int64], Table]:
     """Return next states and their probabilities, by memory, action and branch; one action can follow the ring."""

@@ -30,6 +30,7 @@ _FINITE: dict[str, str] = {
     "queueing-network": "everlearn.tasks.queueing_network:queueing_network",
     "riverswim": "everlearn.tasks.riverswim:riverswim",
     "riverswim-12": "everlearn.tasks.riverswim:riverswim_12",
+    "seasons": "everlearn.tasks.seasons:seasons",
     "service-station": "everlearn.tasks.service_station:service_station",
     "shuttle": "everlearn.tasks.shuttle:shuttle",
     "t-maze": "everlearn.tasks.t_maze:t_maze",

@@ -1,0 +1,113 @@
+"""What the agent ``learned`` notices: the errors of its leaves under each value of each feature, and what they say."""
+
+from __future__ import annotations
+
+import math
+
+from everlearn.agents.past import value_of
+from everlearn.agents.tree import ERRORS, FIRST, NUMBER, SINCE, SPAN, SQUARES, WHICH, WIDTH, Tree, ordered
+from everlearn.protocol import ScheduleValues
+
+WIDEST = 24
+"""The most values of a feature that are told apart in a leaf at a time; of more, those that come first."""
+
+PRIOR = 10.0
+"""The weight of the variance of all errors in that of the errors for an answer."""
+
+LEAST_VARIANCE = 1e-12
+
+FEWEST = 20.0
+"""The fewest errors on either side of a question."""
+
+
+def notice(knowledge: Tree, s: int, a: int, error: float) -> None:
+    """Add an error to the statistics of a leaf and an action, under the value of each feature before the step."""
+    totals = knowledge.totals
+    totals[s, a, NUMBER] += 1.0
+    totals[s, a, ERRORS] += error
+    totals[s, a, SQUARES] += error * error
+    noticed = knowledge.noticed
+    for f in range(len(knowledge.slots)):
+        slot = slot_of(knowledge, s, a, f, value_of(knowledge.before, knowledge.sizes, f))
+        if slot >= 0:
+            noticed[s, a, slot, NUMBER] += 1.0
+            noticed[s, a, slot, ERRORS] += error
+            noticed[s, a, slot, SQUARES] += error * error
+
+
+def slot_of(knowledge: Tree, s: int, a: int, f: int, value: int) -> int:
+    """Return the slot for a value of a feature; -1 if there is none left."""
+    first = knowledge.slots[f, FIRST]
+    width = knowledge.slots[f, WIDTH]
+    if width < WIDEST:
+        knowledge.noticed[s, a, first + value, WHICH] = value
+        return first + value  # type: ignore[no-any-return]
+    for slot in range(first, first + width):
+        if knowledge.noticed[s, a, slot, NUMBER] == 0.0:
+            knowledge.noticed[s, a, slot, WHICH] = value
+        if knowledge.noticed[s, a, slot, WHICH] == value:
+            return slot
+    return -1
+
+
+def best_question(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> tuple[int, int, float]:
+    """Return the feature and the value of the question that explains most, or -1, and how useful the question is.
+
+    The mean errors for yes and no differ by d, which has the variance v1 / n1 + v0 / n0.  The question passes if d^2
+    is more than threshold + 2 log t times that, and d more than the least effect.  Of those that pass, that one is best
+    that reduces the sum of squared errors most: by d^2 / (1 / n1 + 1 / n0).
+    """
+    noticed = knowledge.noticed
+    n = knowledge.totals[s, a, NUMBER]
+    total = knowledge.totals[s, a, ERRORS]
+    squares = knowledge.totals[s, a, SQUARES]
+    prior = PRIOR * max(squares / n - (total / n) * (total / n), LEAST_VARIANCE)
+    threshold = knowledge.threshold + 2.0 * math.log(float(now.t))
+    feature, value, gain, best = -1, 0, 0.0, 0.0
+    for f in range(len(knowledge.slots)):
+        kept = 1.0 if f >= ordered(knowledge.sizes) else 0.0  # "at least" includes the greater values
+        n1, errors1, squares1 = 0.0, 0.0, 0.0
+        first = knowledge.slots[f, FIRST]
+        for slot in range(first + knowledge.slots[f, WIDTH] - 1, first - 1, -1):
+            n1 = kept * n1 + noticed[s, a, slot, NUMBER]
+            errors1 = kept * errors1 + noticed[s, a, slot, ERRORS]
+            squares1 = kept * squares1 + noticed[s, a, slot, SQUARES]
+            n0 = n - n1
+            if n1 >= FEWEST and n0 >= FEWEST and noticed[s, a, slot, NUMBER] > 0.0:
+                d = errors1 / n1 - (total - errors1) / n0
+                explained = d * d * n1 * n0 / n
+                if explained > best and abs(d) > knowledge.effect:
+                    spread = spread_of(n1, errors1, squares1, prior)
+                    spread += spread_of(n0, total - errors1, squares - squares1, prior)
+                    if d * d > threshold * spread:
+                        best = explained
+                        feature = f
+                        value = int(noticed[s, a, slot, WHICH])
+                        gain = abs(d) * min(n1, n0) / (now.t - knowledge.totals[s, a, SINCE] + 1.0)
+    return feature, value, gain
+
+
+def spread_of(n: float, total: float, squares: float, prior: float) -> float:
+    """Return the variance of a mean error, from the number of errors, their sum and that of their squares."""
+    return (max(squares - total * total / n, 0.0) + prior) / (n + PRIOR) / n
+
+
+def is_outdated(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
+    """Return whether the mean error of a leaf and an action differs from 0 by more than chance."""
+    n = knowledge.totals[s, a, NUMBER]
+    mean = knowledge.totals[s, a, ERRORS] / n
+    variance = max(knowledge.totals[s, a, SQUARES] / n - mean * mean, LEAST_VARIANCE)
+    return bool(mean * mean * n > variance * (knowledge.threshold + 2.0 * math.log(float(now.t))))
+
+
+def forget(knowledge: Tree, s: int, a: int, span: float, now: ScheduleValues) -> None:
+    """Begin to notice errors from zero, for a number of them."""
+    for slot in range(knowledge.noticed.shape[2]):
+        knowledge.noticed[s, a, slot, NUMBER] = 0.0
+        knowledge.noticed[s, a, slot, ERRORS] = 0.0
+        knowledge.noticed[s, a, slot, SQUARES] = 0.0
+    knowledge.totals[s, a, NUMBER] = 0.0
+    knowledge.totals[s, a, ERRORS] = 0.0
+    knowledge.totals[s, a, SQUARES] = 0.0
+    knowledge.totals[s, a, SPAN] = span
+    knowledge.totals[s, a, SINCE] = now.t

@@ -1,0 +1,158 @@
+"""The planner against a transcription that keeps its whole past, exact optima, and the bounds of its memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.agents.planner import planner
+from everlearn.errors import InputError
+from tests.agents.side_by_side import compare
+from tests.worlds import environment_stream, random_mdp
+
+
+class Literal:
+    """The definitions of the module, from the list of all visits of each pair."""
+
+    def __init__(self, states, actions, *, recency=1.0, forgetting=0.0, commitment=100.0, persistence=0.2, backups=10):
+        self.shape, self.recency, self.forgetting = (states, actions), recency, forgetting
+        self.patience, self.persistence, self.backups = commitment / (states * actions), persistence, backups
+        self.past = {(s, a): [] for s in range(states) for a in range(actions)}
+        self.values, self.V, self.met = np.zeros(self.shape), np.zeros(states), []
+        self.held, self.turn, self.top, self.low = {}, 0, 0.0, 0.0
+        self.seen_top, self.seen_low, self.t, self.s = -math.inf, math.inf, 0, 0
+
+    @property
+    def N(self):  # noqa: N802
+        return [[float(len(self.past[s, a])) for a in range(self.shape[1])] for s in range(self.shape[0])]
+
+    @property
+    def R(self):  # noqa: N802
+        rows = np.zeros(self.shape)
+        for pair, visits in self.past.items():
+            rows[pair] = sum(weight * reward for weight, (reward, _) in zip(self.weights(visits), visits, strict=True))
+        return rows.tolist()
+
+    @property
+    def Q(self):  # noqa: N802
+        return self.values.tolist()
+
+    def weights(self, visits):
+        steps = [max((1 + self.recency) / (n + self.recency), self.forgetting) for n in range(1, len(visits) + 1)]
+        return [step * math.prod(1 - later for later in steps[n + 1 :]) for n, step in enumerate(steps)]
+
+    def act(self, draw):
+        action, left = self.held.get(self.s, (0, 0.0))
+        if left >= 1:
+            return action
+        best = np.flatnonzero(self.values[self.s] == self.values[self.s].max())
+        return int(best[0]) if len(best) == 1 else int(best[int(draw() * len(best))])
+
+    def learn(self, action, reward, following):
+        self.t += 1
+        for s in (self.s, following):
+            if s not in self.met:
+                self.met.append(s)
+                self.V[s] = self.top
+        self.past[self.s, action].append((reward, following))
+        self.back_up(self.s)
+        self.back_up(following)
+        for _ in range(self.backups):
+            self.back_up(self.met[self.turn])
+            self.turn += 1
+            if self.turn == len(self.met):
+                self.turn, self.top, self.low = 0, self.seen_top, self.seen_low
+                self.seen_top, self.seen_low = -math.inf, math.inf
+        held, left = self.held.get(self.s, (0, 0.0))
+        if left >= 1 and held == action:
+            self.held[self.s] = held, left - 1
+        else:
+            visits = len(self.past[self.s, action])
+            self.held[self.s] = action, min(max(self.patience, self.persistence * visits), 50.0)
+        self.s = following
+
+    def back_up(self, s):
+        gamma, level = 1 - 1 / (12 * self.t**0.2), math.log(1 + self.t)
+        mean = sum(self.V[known] for known in self.met) / len(self.met)
+        for a in range(self.shape[1]):
+            value, visits = 1 + gamma * self.top, self.past[s, a]
+            if visits:
+                shares = self.weights(visits)
+                rewards, after = np.array([r for r, _ in visits]), np.array([self.V[to] for _, to in visits])
+                r, h = shares @ rewards, shares @ after
+                variance = shares @ (after - h) ** 2 + shares @ (rewards - r) ** 2
+                bonus = 0.3 * math.sqrt(level * variance / len(visits))
+                bonus += 0.02 * level * (1 + self.top - self.low) / len(visits)
+                value = min(value, r + gamma * h + bonus)
+            self.values[s, a] = value - mean
+        self.V[s] = self.values[s].max()
+        self.top, self.low = max(self.top, self.V[s]), min(self.low, self.V[s])
+        self.seen_top, self.seen_low = max(self.seen_top, self.V[s]), min(self.seen_low, self.V[s])
+
+
+@pytest.mark.parametrize("given", [{}, {"recency": 3.0, "forgetting": 0.05, "persistence": 0.0, "commitment": 0.0}])
+@pytest.mark.parametrize("task", [random_mdp(1), "riverswim"], ids=["mdp", "river"])
+def test_it_is_the_literal_form(task, given):
+    agent = el.Agent(task, planner(**given), seed=3)
+    literal = Literal(agent.indexed.states, agent.indexed.actions, **given)
+    literal.s = agent.situation
+    visited = compare(agent, literal, 3, 150)
+    assert (visited > 0).sum() > visited.size / 2
+
+
+def test_its_values_are_those_of_the_optimal_policy_of_a_known_model():
+    """Without a bonus, differences of V solve the Bellman equation of the empirical model, found by a linear solve."""
+    agent = el.Agent(random_mdp(2), planner(spread=0.0, rarity=0.0, recency=0.0, backups=3, horizon_power=0.0), seed=1)
+    environment, counts = agent.task.start(environment_stream(1)), np.zeros((3, 3, 3))
+    for t in range(900):
+        s, a = agent.situation, t % 3
+        agent.observe(environment.step(agent.task.actions[a]), executed=agent.task.actions[a])
+        counts[s, a, agent.situation] += 1
+    for _ in range(300):  # one pair hardly changes any more, and the others are planned through to the end
+        agent.observe(environment.step(agent.task.actions[0]), executed=agent.task.actions[0])
+    P = counts / counts.sum(axis=2, keepdims=True)
+    shown, gamma = agent.inspect(), 1 - 1 / 12
+    best = shown["Q"].argmax(axis=1)
+    exact = np.linalg.solve(np.eye(3) - gamma * P[range(3), best], shown["R"][range(3), best])
+    np.testing.assert_allclose(shown["V"] - shown["V"][0], exact - exact[0], atol=0.02)
+    assert ((shown["R"] + gamma * P @ exact).argmax(axis=1) == best).all()
+
+
+def test_it_remembers_a_bounded_number_of_next_states():
+    agent = el.Agent("garnet", planner(successors=2), parameters={"task.branching": 6}, seed=1)
+    environment = agent.task.start(environment_stream(1))
+    for _ in range(2000):
+        agent.observe(environment.step(agent.act()))
+    chances = agent.snapshot().epistemic["chances"]
+    assert chances.shape == (20, 3, 2)
+    visited = agent.inspect()["N"] > 0
+    np.testing.assert_allclose(chances.sum(axis=2)[visited], 1.0, atol=1e-12)
+
+
+def test_forgetting_follows_a_change():
+    """After 60 visits of another law, a model that forgets 0.1 per visit has none of the old law, and others have."""
+    rewards = {}
+    for forgetting in (0.0, 0.1):
+        agent = el.Agent("drifting", planner(forgetting=forgetting), parameters={"task.window": 0}, seed=1)
+        for t in range(360):
+            agent.observe(int(t < 300), executed=0)
+        rewards[forgetting] = agent.inspect()["R"][0, 0]
+    assert rewards[0.1] == pytest.approx(0.9**60, rel=1e-9)
+    assert rewards[0.0] > 0.6
+
+
+def test_regret_on_riverswim_is_below_a_hundred():
+    result = el.run("riverswim", "planner", steps=1e4, runs=24, seed=7)
+    regret = 1e4 * 0.428622 - result.total_reward[:, -1]
+    assert regret.mean() < 100
+
+
+@pytest.mark.parametrize(
+    "given", [{"forgetting": 2.0}, {"horizon_scale": 0.5}, {"rarity": -1.0}, {"backups": -1}, {"successors": 0}]
+)
+def test_mistakes_are_named(given):
+    with pytest.raises(InputError, match=f"agent.{next(iter(given))}"):
+        planner(**given)
