@@ -65,7 +65,7 @@ def network_task(
 
     """
     require(network.load < 1, "load of the network", network.load, "queues grow forever; give lower arrival rates")
-    require(isinstance(seen, int) and seen >= 1, "seen", seen, "give a whole number of at least 1")
+    require(seen >= 1 and seen == int(seen), "seen", seen, "give a whole number of at least 1")
     size = (seen + 1.0) ** network.classes
     require(size <= MOST_INSIDE, "seen", seen, f"makes {size:.3g} aleatoric states; give at most {MOST_INSIDE:,}")
     require(outside in RULES, "outside", outside, f"give one of {', '.join(RULES)}")
