@@ -75,11 +75,17 @@ def test_the_switch_is_ours(tmp_path):
         ("server_pool_size", {"server_pool_size": [1, 3]}),
         ("mu", {"mu": None}),
         ("mu", {"mu": [[2, 0, 2], [0, "x", 0]]}),
+        ("mu", {"mu": [[2, 0], [0, 1]]}),
+        ("network", {"network": [1, 0, 1]}),
+        ("server_pool_size", {"server_pool_size": [[1], [1, 2]]}),
         ("lam_params", {"lam_params": {"val": [0.9]}}),
+        ("lam_params", {"lam_params": [0.9, 0.0, 0.9]}),
         ("queue_event_options", {"queue_event_options": [[1, 0, 0]]}),
         ("queue_event_options", {"queue_event_options": [[1, 1, 0], *SETTINGS["queue_event_options"][1:]]}),
         ("queue_event_options", {"queue_event_options": [*SETTINGS["queue_event_options"][:5], [0, 0, -2]]}),
         ("h", {"h": [1, 0.5, 1]}),
+        ("h", {"h": [1, float("inf"), 1]}),
+        ("h", {"h": [1, float("nan"), 1]}),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, argument, changes):

@@ -10,6 +10,7 @@ import pytest
 import everlearn as el
 from everlearn.analysis.diagnosis import PARTS, diagnose
 from everlearn.paper.claims.worlds import hidden_bit, trap
+from everlearn.tasks.arrays import mdp
 from tests.few import few
 from tests.worlds import random_mdp
 
@@ -64,6 +65,16 @@ def test_luck_is_not_systematic():
     found = diagnose(random_mdp(2, states=3, actions=2), "always", steps=200, runs=40, seed=1)
     luck = found.parts["luck"][:, -1]
     assert abs(luck.mean()) < 4 * luck.std(ddof=1) / np.sqrt(len(luck))
+
+
+def test_parts_add_up_if_an_action_cannot_be_undone():
+    """The first action leads to a state that pays 1 forever, or to one that pays nothing forever."""
+    moves = [[[0.0, 1, 0], [0, 1, 0], [0, 0, 1]], [[0.0, 0, 1], [0, 1, 0], [0, 0, 1]]]
+    fork = mdp(moves, [[0.0, 0], [1, 1], [0, 0]], reward_range=(0, 1), start=0, name="fork")
+    found = diagnose(fork, "always", parameters={"agent.policy": "1"}, steps=50, runs=1)
+    assert found.regret[0, -1] == pytest.approx(50)
+    assert found.residual < 1e-9
+    assert found.parts["horizon"][0, -1] == pytest.approx(49)
 
 
 def test_it_is_json_whose_parts_add_up():

@@ -13,4 +13,7 @@ def test_the_command(call, call_json, refused):
         "regret",
         "standard_error",
     ]
+    alone = call_json("rates", "riverswim", "--agent", "always", "--steps", "2000", "--runs", "1")["rates"]["riverswim"]
+    assert alone["standard_error"] is alone["low"] is None
+    assert refused("rates", "riverswim", "--steps", "1") == "steps: 1; give at least 100, to fit an exponent"
     assert refused("rates") == "TASK: is missing; name a task, or give --budget"

@@ -115,7 +115,9 @@ def test_a_network_that_cannot_be_is_refused(argument, change):
     [
         (lambda: criss_cross(regime="XX"), refusal("regime", "XX")),
         (lambda: criss_cross(seen=200), refusal("seen", 200)),
+        (lambda: criss_cross(seen=2.5), refusal("seen", 2.5)),
         (lambda: criss_cross(outside="agent"), refusal("outside", "agent")),
+        (lambda: n_model(load=0.999999), refusal("load of the network", 0.999999)),
         (lambda: n_model(load=1.0), refusal("load", 1.0)),
         (lambda: network_task(Network((1.0,), ((1.0,),), (None,), (1,)), seen=1), refusal("load of the network", 1.0)),
     ],

@@ -8,7 +8,7 @@ import pytest
 import everlearn as el
 from everlearn.environments.network import Network
 from everlearn.errors import InputError
-from everlearn.tasks.networks import criss_cross
+from everlearn.tasks.networks import criss_cross, input_switch
 from everlearn.theory.network import network_optimum
 
 QUEUE = Network((0.6,), ((1.0,),), (None,), (1,))
@@ -83,6 +83,7 @@ def test_theory_gives_the_bounds_and_nothing_else():
         (QUEUE, 0, "jobs"),
         (Network((0.9,), ((1.0,),), (None,), (1,)), 8, "jobs"),
         (PRIORITIES, 9_999, "jobs"),
+        (input_switch(seen=1).network, None, "network"),
     ],
 )
 def test_what_has_no_bound_is_refused(network, jobs, argument):

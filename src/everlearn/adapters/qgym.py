@@ -52,12 +52,16 @@ def from_qgym(path: str | Path, *, seen: int = 3, outside: str = STABLE) -> Task
     for key, plain in (("lam_type", "constant"), ("service_type", "exponential")):
         require(settings.get(key, plain) == plain, key, settings.get(key), f"only {plain} is read; change the file")
     for key in ("server_pool_size", "num_pool"):
-        pools = np.ravel(settings.get(key, 1))
+        pools = np.ravel(np.array(settings.get(key, 1), dtype=object))
         require(bool((pools == 1).all()), key, pools.tolist(), "only pools of one server are read")
-    services = arrays.table("mu", settings.get("mu")) * arrays.table("network", settings.get("network"))
-    classes = services.shape[1]
+    rates_of, able = (arrays.table(key, settings.get(key)) for key in ("mu", "network"))
+    require(able.ndim == 2, "network", able.tolist(), "give a row for each server, with a 0 or 1 for each queue")
+    require(rates_of.shape == able.shape, "mu", rates_of.tolist(), f"give a table like network, of shape {able.shape}")
+    services, classes = rates_of * able, able.shape[1]
     events = _events(arrays, settings.get("queue_event_options"), classes)
-    rates = np.ravel(arrays.table("lam", (settings.get("lam_params") or {}).get("val")))
+    arriving = settings.get("lam_params") or {}
+    require(isinstance(arriving, dict), "lam_params", arriving, "give a mapping with val, the rates")
+    rates = np.ravel(arrays.table("lam", arriving.get("val")))
     require(rates.size == classes, "lam_params", rates.tolist(), f"give {classes} rates, one for each queue")
     arrivals = np.where(events[:classes].any(axis=1), rates, 0.0)
     network = Network(
@@ -131,6 +135,8 @@ def _routes(events: Table) -> tuple[int | None, ...]:
 
 def _holding(settings: dict[str, Any], classes: int) -> tuple[int, ...]:
     given = settings.get("h", [1] * classes)
-    whole = isinstance(given, list) and all(isinstance(cost, int | float) and cost == int(cost) for cost in given)
+    whole = isinstance(given, list) and all(
+        isinstance(cost, int | float) and float(cost).is_integer() for cost in given
+    )
     require(whole, "h", given, "give a whole number for each queue; only ratios matter, so multiply if you need to")
     return tuple(int(cost) for cost in given)

@@ -16,7 +16,8 @@ The first bracket is what Theorem 9 bounds.  It is split by what a fixed action 
 - *luck*: rewards and transitions against their means.  Its expectation is zero.
 
 They add up to the regret for any sigma.  Here sigma is the horizon of the agent's schedule at the beginning of each
-block of time.  For an agent without one, sigma is infinite: V is the optimal bias, and the second part is zero.
+block of time.  For an agent without one, sigma is infinite: V is the optimal bias, and V / sigma the optimal gain.  So
+the second part is zero, unless what can be earned depends on the state.
 """
 
 from __future__ import annotations
@@ -156,16 +157,16 @@ def _split(theory: Theory, optimum: float, sigma: float, block: _Block) -> tuple
     pairs, counts = theory.pairs, block.counts
     if np.isfinite(sigma):
         values, gamma, short = theory.values(sigma), 1 - 1 / sigma, 1 / sigma
-        V, Q = values.V, values.Q
+        V, Q, gain = values.V, values.Q, short * values.V
     else:
-        V, gamma, short = theory.clairvoyant.bias, 1.0, 0.0
-        Q = action_values(pairs, V) - theory.clairvoyant.gain
+        V, gain, gamma = theory.clairvoyant.bias, theory.clairvoyant.gain, 1.0
+        Q = action_values(pairs, V) - gain
     visits, ahead = counts.sum(axis=0), np.array([matrix @ V for matrix in pairs.transitions])
     loss = V - Q
     by_state = np.array([np.bincount(pairs.states, visits * row) for row in loss])
     distortion = float(by_state.min(axis=0).sum())
     exploration = float((counts * loss).sum()) - distortion
-    horizon = float((visits * (optimum - short * V)).sum()) if short else 0.0
+    horizon = float((visits * (optimum - gain)).sum())
     moved = float(V[block.last] - V[block.first])
     drawn = float((counts * ahead).sum() - (visits * V).sum()) - moved  # of P V less V(x'), over the block
     luck = float((counts * pairs.rewards).sum()) - block.reward + gamma * drawn

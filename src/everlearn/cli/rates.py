@@ -36,7 +36,8 @@ def rates(
         world, worst = max(searched, key=lambda entry: entry[1].exponent)
         found["garnet: " + ", ".join(f"{key}={value}" for key, value in world.items())] = worst
     if as_json:
-        rows = {name: fitted._asdict() for name, fitted in found.items()}
+        unknown = dict.fromkeys(("low", "high", "standard_error")) if runs == 1 else {}
+        rows = {name: {**fitted._asdict(), **unknown} for name, fitted in found.items()}
         print_json(
             {
                 "agent": agent,
@@ -51,6 +52,8 @@ def rates(
         return
     table = [
         (name, f"{r.exponent:.3f}", f"{r.low:.3f} to {r.high:.3f}", f"{r.regret:,.0f}", f"{r.standard_error:,.0f}")
+        if runs > 1
+        else (name, f"{r.exponent:.3f}", "-", f"{r.regret:,.0f}", "-")
         for name, r in found.items()
     ]
     if table:

@@ -21,6 +21,8 @@ from everlearn.tasks.garnet import garnet
 
 RESAMPLES = 1000
 FIRST = 1000
+FEWEST = 100
+"""The fewest steps to which an exponent is fitted."""
 
 
 class Rate(NamedTuple):
@@ -61,6 +63,7 @@ def rate(task: object, agent: object = "growing-horizon", *, steps: int, runs: i
     """Run an agent, and fit the exponent of its regret from step 1,000, or a hundredth of the steps if that is less."""
     from everlearn.theory.report import Theory
 
+    require(steps >= FEWEST, "steps", steps, f"give at least {FEWEST}, to fit an exponent")
     result = run(task, agent, steps=steps, runs=runs, seed=seed, **more)
     optimum = Theory(task).optimal_average_reward
     late = result.times >= min(FIRST, steps // 100)

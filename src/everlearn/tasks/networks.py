@@ -25,6 +25,9 @@ OUTSIDE, STABLE = "outside", "max-pressure"
 MOST_INSIDE = 1_000_000
 """The most lengths that the agent tells apart."""
 
+MOST_OUTSIDE = 1_000_000
+"""The most observations outside: an event and a cost each."""
+
 NEGLIGIBLE = 1e-6
 """Costs are counted up to a bound that is exceeded with less than this probability, about squared."""
 
@@ -62,13 +65,15 @@ def network_task(
 
     """
     require(network.load < 1, "load of the network", network.load, "queues grow forever; give lower arrival rates")
-    require(seen >= 1, "seen", seen, "give a whole number of at least 1")
+    require(seen >= 1 and seen == int(seen), "seen", seen, "give a whole number of at least 1")
     size = (seen + 1.0) ** network.classes
     require(size <= MOST_INSIDE, "seen", seen, f"makes {size:.3g} aleatoric states; give at most {MOST_INSIDE:,}")
     require(outside in RULES, "outside", outside, f"give one of {', '.join(RULES)}")
     dynamics = _Dynamics(network, seen, outside)
     inside = tuple(product(range(seen + 1), repeat=network.classes))
     events = range(2 * network.classes + 1)
+    count, remedy = len(events) * (dynamics.most + 1), "give lower arrival rates, or smaller holding costs"
+    require(count <= MOST_OUTSIDE, "load of the network", network.load, f"makes {count:.3g} observations; {remedy}")
     beyond = tuple((OUTSIDE, *rest) for rest in product(events, range(dynamics.most + 1)))
     empty = (0,) * network.classes
     return Task(

@@ -208,7 +208,11 @@ def _beyond(network: Network, jobs: int) -> Beyond:
     servers = np.array([sum(k == c for _, k in pairs) for c in range(n)])
     C = float(h_by_s @ (entering + served * (servers - 1)))  # fewer jobs than servers are served more slowly
     least = min(network.holding) * (jobs + 1.0)
-    require(least > C, "jobs", jobs, f"is too small for a bound; give more than {C / min(network.holding):.0f}")
+    needed = int(C / min(network.holding)) + 1
+    size = f"{n} classes at load {network.load:g}"
+    remedy = f"a bound takes a grid of {needed:,} jobs, which is too large; simulate rules instead"
+    require(least > C or (needed + 1.0) ** n <= MOST_POINTS, "network", size, remedy)
+    require(least > C, "jobs", jobs, f"is too small for a bound; give {needed:,} or more")
     m = 1.000001 * least / (least - C)
     return Beyond(0.0, m * h_by_s * (1 + 1e-9), m, C)
 
