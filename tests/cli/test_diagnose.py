@@ -21,6 +21,13 @@ def test_json_adds_up(call_json):
     assert total == pytest.approx(document["regret"][-1], abs=1e-9)
 
 
+def test_it_says_if_the_optimum_is_that_of_who_sees_the_memory(call, call_json):
+    hidden = ("diagnose", "tiger", "--agent", "always", "--steps", "20", "--runs", "1")
+    assert "relative to 10, the optimum if the memory were seen" in " ".join(call(*hidden).split())
+    assert call_json(*hidden)["optimum"] == pytest.approx(10)
+    assert "if the memory were seen" not in call(*SMALL)
+
+
 def test_the_frontier_is_printed_and_drawn(call, tmp_path):
     figure = tmp_path / "frontier.png"
     text = call("theory", "riverswim", "--frontier", "--figure", str(figure))

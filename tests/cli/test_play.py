@@ -25,6 +25,12 @@ def test_an_address_that_cannot_be_is_refused(refused, arguments, message):
     assert message in refused("play", "--no-open", *arguments)
 
 
+def test_the_file_has_the_station_alone(refused, tmp_path):
+    path = tmp_path / "station.html"
+    assert "writes the station alone" in refused("play", "riverswim", "--export", str(path))
+    assert not path.exists()
+
+
 def test_a_port_that_is_taken_is_refused(refused):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -69,7 +69,7 @@ def test_rewards_use_their_whole_range(task, most):
         for arrow in arrows(task, pair)
     }
     width = task.reward.high - task.reward.low
-    if task.network is None:  # whose queues are as long as is unlikely, which takes as many steps
+    if task.network is None:  # long queues are too unlikely to be reached in so few steps
         assert min(found) <= task.reward.low + 0.5 * width
     assert max(found) >= task.reward.high - 0.5 * width
 

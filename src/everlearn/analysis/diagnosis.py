@@ -56,7 +56,10 @@ class Diagnosis:
     parts: dict[str, Table]
     """For each part, one row per run and one column per time, added up from the beginning."""
     regret: Table
-    """T lambda_* less the rewards, computed from the rewards alone."""
+    """T times the optimum less the rewards, computed from the rewards alone."""
+    optimum: float
+    """The average reward that regret is relative to: lambda_*, or if memory is hidden, the optimum if it were seen."""
+    hidden: bool
 
     @property
     def total(self) -> Table:
@@ -78,6 +81,7 @@ class Diagnosis:
         return {
             "task": self.task,
             "agent": self.agent,
+            "optimum": self.optimum,
             "runs": runs,
             "times": self.times.tolist(),
             "horizons": [float(horizon) if np.isfinite(horizon) else None for horizon in self.horizons],
@@ -132,7 +136,8 @@ def diagnose(
     added = split_up.cumsum(axis=1)
     rewards = np.cumsum([[block.reward for block in run] for run in blocks], axis=1)
     parts = {name: added[:, :, column] for column, name in enumerate(PARTS)}
-    return Diagnosis(theory.task.name, design.name, times, horizons, parts, optimum * times - rewards)
+    regret, names = optimum * times - rewards, (theory.task.name, design.name)
+    return Diagnosis(*names, times, horizons, parts, regret, optimum, theory.task.hidden)
 
 
 def _follow(theory: Theory, design: Design, times: NDArray[np.int64], seed: int, run: int) -> list[_Block]:

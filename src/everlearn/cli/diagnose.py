@@ -53,4 +53,6 @@ def diagnose(
     ]
     error = f"{errors['regret'][-1]:,.2f}" if errors["regret"] else "-"
     rows.append(("regret", f"{document['regret'][-1]:,.2f}", error, f"their sum, up to {found.residual:.0e}"))
+    if found.hidden:
+        say(f"relative to {found.optimum:.6g}, the optimum if the memory were seen")
     print_table(["part", "mean", "standard error", "what it is"], rows)

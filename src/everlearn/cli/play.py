@@ -10,6 +10,7 @@ import typer
 import everlearn as el
 from everlearn.cli import options
 from everlearn.cli.options import integer
+from everlearn.errors import InputError
 
 
 def play(
@@ -30,6 +31,9 @@ def play(
 ) -> None:
     """Open a page in the browser where you can watch agents learn. No internet connection is needed."""
     if export is not None:
+        if any((task, agent, schedule, settings, view)):
+            remedy = "writes the station alone; leave out TASK, --agent, --schedule, --set and --view"
+            raise InputError("--export", str(export), remedy)
         from everlearn.play.export import export as write
 
         typer.echo(f"written: {write(export)}")

@@ -10,6 +10,7 @@ import base64
 import json
 import zlib
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ _FOLDER = Path(__file__).parent / "game"
 @cache
 def write_page(watch: str = "") -> str:
     """Return the page; ``watch`` is the address of the page with all tasks and agents, if it is served."""
-    link = f'<a class="more" href="{watch}">Watch any agent on any task</a>' if watch else ""
+    link = f'<a class="more" href="{escape(watch)}">Watch any agent on any task</a>' if watch else ""
     parts = {
         "STYLE": (_FOLDER / "game.css").read_text(encoding="utf-8"),
         "ENGINE": (_FOLDER / "engine.js").read_text(encoding="utf-8"),

@@ -64,7 +64,7 @@ def _find_facts(theory: Theory) -> list[Fact]:
     lost = "nothing is lost" if near else f"it earns {write(best.average_reward, 6)}"
     searched = "" if _is_proved(theory) else ", of those searched"
     time = theory.averaging_time(best.policy).value
-    values = "the values of who sees the memory" if theory.task.hidden else "optimal values"
+    values = "the values if the memory were seen" if theory.task.hidden else "optimal values"
     return [
         Fact(
             f"λ*, {OPTIMUM}",

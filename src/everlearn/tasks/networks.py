@@ -29,7 +29,7 @@ MOST_OUTSIDE = 1_000_000
 """The most observations outside: an event and a cost each."""
 
 NEGLIGIBLE = 1e-6
-"""Costs are counted up to a bound that is exceeded with less than this probability, about squared."""
+"""A single queue is as long as half the largest cost that is counted with about this probability."""
 
 REGIMES = {
     "IL": (0.3, 1.5, 0.670623),
@@ -98,7 +98,7 @@ class _Dynamics:
         self.network, self.seen, self.outside = network, seen, outside
         self.choices = dict(zip(network.actions, network.choices, strict=True))
         jobs = math.ceil(math.log(NEGLIGIBLE) / math.log(max(network.load, 0.1)))
-        self.most = len(network.services) * max(network.holding) * jobs
+        self.most = max(2, len(network.services)) * max(network.holding) * jobs
 
     def __call__(self, lengths: Lengths, action: str) -> Iterator[tuple[Label, float, Lengths]]:
         """Yield what can happen: an arrival, the end of a service, or nothing."""

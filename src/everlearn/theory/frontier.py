@@ -36,6 +36,7 @@ WORK = 400_000  # policies that are evaluated, times pairs
 LEAST = 12  # the policies that are evaluated however many pairs there are
 SWEEPS = 2_000  # the longest T of an upper bound
 PRODUCTS = 200_000_000  # the most products over all T
+ROUNDING = 1e-9  # more than the relative error of an upper bound
 SHARES = (0.5, 0.1, 0.9, 0.02, 0.98, 0.25, 0.75)  # how much of one policy a mixture of two takes, in this order
 
 
@@ -72,9 +73,11 @@ class Frontier:
 
     def at(self, tau: float) -> Interval:
         """Return bounds of the supremum of lambda over policies with averaging time at most tau."""
-        lower = max((point.average_reward for point in self.points if point.averaging_time <= tau), default=-np.inf)
+        within = [point.average_reward for point in self.points if point.averaging_time + point.error <= tau]
+        lower = max(within, default=-np.inf)
         lengths = np.arange(1, len(self.least) + 1)
-        return Interval(lower, max(lower, min(self.optimum, float(((self.least + tau) / lengths).min()))))
+        upper = min(self.optimum, float(((self.least + tau) / lengths).min()))
+        return Interval(lower, upper + ROUNDING * max(1.0, abs(upper)))
 
 
 def frontier(theory: Theory) -> Frontier:
@@ -84,7 +87,8 @@ def frontier(theory: Theory) -> Frontier:
     for point in sorted(found, key=lambda point: (point.averaging_time, -point.average_reward)):
         if np.isfinite(point.averaging_time) and (not best or point.average_reward > best[-1].average_reward + 1e-12):
             best.append(point)
-    return Frontier(tuple(best), len(found), _most_over_steps(theory), theory.clairvoyant.upper)
+    optimum = min(theory.clairvoyant.upper, theory.optimum.upper)
+    return Frontier(tuple(best), len(found), _most_over_steps(theory), optimum)
 
 
 def candidates(theory: Theory) -> list[Table]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from everlearn.theory import bounds, repairs
 from everlearn.theory.bounds import Bound, says_something_from
-from everlearn.theory.repairs import GAP, OUTSIDE, PROVED, REPAIRED, Repair
+from everlearn.theory.repairs import CONDITIONAL, GAP, OUTSIDE, PROVED, REPAIRED, Repair
 
 if TYPE_CHECKING:
     from everlearn.theory.report import Theory
@@ -96,7 +96,8 @@ def _judged(theory: Theory, before: Bound, after: Bound) -> Repair:
     if theory.task.reward.raw and before.label != LOSS:
         return Repair(before, after, OUTSIDE, OUTSIDE, RAW)
     implied = before.label in (ANY, VALUE) and after.value <= before.value
-    return Repair(before, after, PROVED if implied else GAP, REPAIRED, WHY[before.label])
+    repaired = CONDITIONAL if before.label == LOSS else REPAIRED
+    return Repair(before, after, PROVED if implied else GAP, repaired, WHY[before.label])
 
 
 def thresholds(theory: Theory) -> tuple[float, float]:

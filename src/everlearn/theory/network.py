@@ -137,7 +137,8 @@ def network_optimum(network: Network, jobs: int | None = None, tolerance: float 
     problem, beyond, values = _Problem(network, jobs), _beyond(network, jobs), np.zeros(int(size))
     least = problem.solve(values, Beyond(0.0, np.zeros(network.classes), 0.0, 0.0), False, tolerance)
     cost = problem.cost()
-    require(float(values[cost < least].min()) >= 0, "jobs", jobs, "is too small for a bound; give more")
+    rounding = ROUNDING * float(np.abs(values).max())
+    require(float(values[cost < least].min()) >= -rounding, "jobs", jobs, "is too small for a bound; give more")
     while True:
         most = problem.solve(values, beyond, True, tolerance)
         near = (beyond.m - 1) * cost < beyond.m * beyond.C - most

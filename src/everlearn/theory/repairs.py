@@ -18,6 +18,7 @@ from typing import NamedTuple
 from everlearn.theory.bounds import Bound, check_arguments, logarithm, scaled
 
 PROVED, GAP, REPAIRED = "proved as printed", "proof has a gap", "repaired here"
+CONDITIONAL = "repaired, if averaging times are bounded over the class"
 OUTSIDE = "not applicable"
 
 FAILURES = 0.25

@@ -351,7 +351,7 @@ class Theory:
         width, low = self.task.reward.high - self.task.reward.low, self.task.reward.low
         rows = []
         for point in self.frontier.points:
-            lower, upper = self.frontier.at(point.averaging_time)
+            lower, upper = self.frontier.at(point.averaging_time + point.error)
             learner = {"averaging_time": point.averaging_time / width}
             learner |= {"lower": (lower - low) / width, "upper": (upper - low) / width}
             rows.append(
