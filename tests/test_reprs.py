@@ -62,6 +62,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "EverlearnError": lambda: el.EverlearnError("something is wrong"),
     "Experience": lambda: el.Experience(0, 1, 0, 1.0, 1),
     "Experiment": compared,
+    "Features": lambda: el.Features(lambda s: (s,), active=1, size=3),
     "IndexedTask": lambda: el.IndexedTask(random_mdp(1)),
     "Live": live,
     "Model": lambda: shop().finish().model,

@@ -31,7 +31,8 @@ class Grid(Sequence[Label]):
     >>> list(Grid(range(10**6), range(10**6)))
     Traceback (most recent call last):
     ...
-    everlearn.errors.InputError: number of labels: 1000000000000; too many for a table; use an agent with features ...
+    everlearn.errors.InputError: number of labels: 1000000000000; too many for a table; use an agent with features,
+    such as linear, or task.bins
 
     """
 

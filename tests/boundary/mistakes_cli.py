@@ -362,7 +362,7 @@ SPECS = [
         TASK + "family = { sead = 3 }\n",
         (
             "task[1], parameter: 'task.sead'; known: task.actions, task.aleatoric, task.branching, task.distortion, "
-            "task.group, task.seed, task.states (did you mean task.seed?)"
+            "task.features, task.group, task.seed, task.states (did you mean task.seed?)"
         ),
     ),
     (

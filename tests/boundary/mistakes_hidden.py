@@ -78,8 +78,9 @@ MISTAKES = [
         files={},
         call="everlearn run cheese-maze --steps 100 --set task.window=4",
         answer=(
-            "parameter: 'task.window'; known: task.aleatoric; task.aleatoric takes natural, memory, window:K, "
-            "window:K+actions, actions:K, last-change:K, trace:DECAY:LEVELS, belief:LEVELS, or your own as "
+            "parameter: 'task.window'; known: task.aleatoric, task.features; task.aleatoric takes natural, memory, "
+            "window:K, window:K+actions, actions:K, last-change:K, trace:DECAY:LEVELS, belief:LEVELS, or your own as "
+            "module:attribute; task.features takes auto, onehot, factors, pairs, hashed:N, or your own el.Features as "
             "module:attribute"
         ),
     ),

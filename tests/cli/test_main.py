@@ -25,7 +25,7 @@ NUMBERS = {
     **dict.fromkeys(("steps", "runs", "seed", "threads", "max_pairs", "port", "first", "last"), "<int>"),
     **{f"max_{name}": "<int>" for name in ("agents", "body", "state", "labels", "states", "values", "rows")},
     **dict.fromkeys(("max_waiting", "max_connections", "max_rate", "max_burst", "shards", "to_shard"), "<int>"),
-    **dict.fromkeys(("confidence", "horizon"), "<float>"),
+    **dict.fromkeys(("budget", "confidence", "horizon"), "<float>"),
 }
 
 
@@ -165,7 +165,10 @@ class TestCompletion:
         ("words", "names"),
         [
             (["run", "ri"], ["riverswim", "riverswim-12"]),
-            (["run", "riverswim", "--agent", "d"], ["discounted", "discounted-subroutine", "differential-q"]),
+            (
+                ["run", "riverswim", "--agent", "d"],
+                ["discounted", "discounted-subroutine", "differential-q", "differential-sarsa"],
+            ),
             (["run", "riverswim", "--steps", "wrong", "--schedule", "s"], ["smooth"]),
             (["run", "riverswim", "--engine", "c"], ["compiled"]),
             (["leaderboard", "--task", "t-"], ["t-maze"]),

@@ -45,8 +45,8 @@ parameters.phase = 50
 """
 
 KNOWN_PARAMETERS = (
-    "task.aleatoric, task.arrival_decay, task.arrival_floor, task.arrival_height, task.cap, task.fast_cost, task.raw, "
-    "task.revenue, task.slow_completion, task.slow_cost, task.window"
+    "task.aleatoric, task.arrival_decay, task.arrival_floor, task.arrival_height, task.cap, task.fast_cost, "
+    "task.features, task.raw, task.revenue, task.slow_completion, task.slow_cost, task.window"
 )
 KNOWN_TASKS, KNOWN_AGENTS = (", ".join(sorted(known)) for known in (el.TASKS, el.AGENTS))
 

@@ -64,8 +64,8 @@ def nothing() -> None:
 
 
 STATION = (
-    "task.aleatoric, task.arrival_decay, task.arrival_floor, task.arrival_height, task.cap, task.fast_cost, task.raw, "
-    "task.revenue, task.slow_completion, task.slow_cost, task.window"
+    "task.aleatoric, task.arrival_decay, task.arrival_floor, task.arrival_height, task.cap, task.fast_cost, "
+    "task.features, task.raw, task.revenue, task.slow_completion, task.slow_cost, task.window"
 )
 
 

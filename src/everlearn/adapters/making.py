@@ -146,7 +146,7 @@ def with_levels(environment: Any, levels: int) -> Any:
     """
     from gymnasium import ActionWrapper, spaces
 
-    space = environment.action_space
+    space: Any = getattr(environment, "action_space", None)  # what lacks one is refused when it is reset
     if not isinstance(space, spaces.Box):
         return environment
     remedy = "give a number of levels per coordinate from 2, for at most 1,000 actions of bounded coordinates"

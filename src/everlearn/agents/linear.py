@@ -64,7 +64,7 @@ def learn(knowledge: LinearValues, experience: Experience, now: ScheduleValues, 
     count = knowledge.cells["count"]
     stamp = knowledge.cells["stamp"]
     number = parts.shape[1]
-    shares = np.empty(number)
+    shares = np.zeros(number)
     u = 0.0
     rarest = 0.0  # the sum of 1 / N over features, relative to that of the first
     first = 0.0

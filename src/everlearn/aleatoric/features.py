@@ -21,7 +21,7 @@ from __future__ import annotations
 import operator
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -68,7 +68,7 @@ class Features:
 
     """
 
-    function: Callable[[Any], Iterable[int]]
+    function: Callable[[Any], Iterable[int]] = field(repr=False)
     active: int
     size: int
 

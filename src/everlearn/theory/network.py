@@ -138,7 +138,7 @@ def network_optimum(network: Network, jobs: int | None = None, tolerance: float 
     least = problem.solve(values, Beyond(0.0, np.zeros(network.classes), 0.0, 0.0), False, tolerance)
     cost = problem.cost()
     rounding = ROUNDING * float(np.abs(values).max())
-    require(float(values[cost < least].min()) >= -rounding, "jobs", jobs, "is too small for a bound; give more")
+    require(bool(values[cost < least].min() >= -rounding), "jobs", jobs, "is too small for a bound; give more")
     while True:
         most = problem.solve(values, beyond, True, tolerance)
         near = (beyond.m - 1) * cost < beyond.m * beyond.C - most
