@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.durable.flips import HEADER, PAGE, WAYS, Answers, closed, flip, inspected, killed, outcomes
+from everlearn.errors import Corrupt
+from tests.durable.flips import HEADER, PAGE, WAYS, Answers, closed, flip, inspected, killed, listed, outcomes
 
 JOURNAL, AGENTS_INDEX, HEADS = 5, 4, 8
 """The numbers of the pages of tables, which lie in the same places in every file."""
@@ -65,6 +66,15 @@ def test_the_type_of_the_page_of_the_journal_and_the_index_of_names(in_one_file,
     flips = [(start(page), bit) for page in (JOURNAL, AGENTS_INDEX)]
     flips += [(byte, bit) for byte in _entry(data, AGENTS_INDEX, 0, 8)]
     assert set(outcomes(in_one_file, tmp_path / "copy", "everlearn.db", flips)) <= {"same", "refused"}
+
+
+def test_a_name_of_the_index_that_finds_the_row_of_another_agent_is_refused(in_one_file, tmp_path):
+    data = (in_one_file / "everlearn.db").read_bytes()
+    byte = data.index(b"other", (AGENTS_INDEX - 1) * PAGE)
+    shutil.copytree(in_one_file, tmp_path / "copy")
+    (tmp_path / "copy" / "everlearn.db").write_bytes(flip(data, byte, 5))
+    with pytest.raises(Corrupt):
+        listed(tmp_path / "copy")
 
 
 def test_a_bit_of_the_log(with_log, tmp_path):

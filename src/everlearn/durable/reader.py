@@ -148,7 +148,7 @@ class Reader:
         if row is None and name not in self.names():
             raise LiveError(f"{self.directory}: there is no agent {name!r}")
         record = None if row is None else AgentRecord(*row)
-        if record is None or not is_whole(record):
+        if record is None or record.name != name or not is_whole(record):
             remedy = database.how_to_repair(self.path)
             raise Corrupt(f"{self.path}: table agents: the row of {name!r} is damaged; {remedy}")
         return record
