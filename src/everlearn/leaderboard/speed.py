@@ -8,6 +8,9 @@ from everlearn.api import run
 from everlearn.experiments.spec import AgentEntry
 
 TASK = "riverswim"
+RUNS = 8
+"""The number of runs that are computed together, and share the schedule, as in an experiment."""
+
 LEAST = 0.3
 """The least number of seconds that are measured."""
 
@@ -19,7 +22,7 @@ def steps_per_second(entry: AgentEntry) -> float:
     """
     parameters = {f"agent.{name}": values[0] for name, values in entry.parameters.items()}
     parameters |= {f"schedule.{name}": values[0] for name, values in entry.schedule_parameters.items()}
-    options = {"schedule": entry.schedules[0], "parameters": parameters, "runs": 1, "threads": 1}
+    options = {"schedule": entry.schedules[0], "parameters": parameters, "runs": RUNS, "threads": 1}
     steps, seconds = 100, 0.0
     run(TASK, entry.given, steps=steps, **options)
     while seconds < LEAST:
@@ -27,4 +30,4 @@ def steps_per_second(entry: AgentEntry) -> float:
         began = time.process_time()
         run(TASK, entry.given, steps=steps, **options)
         seconds = time.process_time() - began
-    return steps / seconds
+    return RUNS * steps / seconds
