@@ -2,7 +2,8 @@
 
 The tables of a board (``everlearn leaderboard --afresh --out DIR``) go between two comments in ``leaderboard.md``, the
 figure to ``images/leaderboard.png``, and the results, with the speeds that are measured now, into the package.  If the
-board was interrupted, what is finished is written; its agents may be in several directories.  The tables of ``examples/practical.toml``, the variants of the
+board was interrupted, what is finished is written; its agents may be in several directories.  The tables of
+``examples/practical.toml``, the variants of the
 practical schedule, go to ``practical.md`` and ``images/practical.png``.
 """
 
