@@ -6,7 +6,7 @@ import pytest
 
 from everlearn.errors import UnknownName
 from everlearn.leaderboard.lineup import Reference, contenders, lineup, reference
-from everlearn.leaderboard.shipped import references
+from everlearn.leaderboard.shipped import references, shipped
 from tests.leaderboard.small import PAPERS
 from tests.refusal import refusal
 
@@ -15,7 +15,8 @@ def test_the_whole_board():
     whole = lineup()
     assert len(set(whole.tasks)) == len(whole.tasks) == 53
     assert [whole.kind(task) for task in whole.tasks] == ["training"] * 15 + ["set aside"] * 38
-    assert len(set(whole.agents)) == len(whole.agents) == len(contenders())
+    assert whole.agents == [entry.label for entry in contenders() if entry.label in shipped().speeds]
+    assert len(set(lineup(afresh=True).agents)) == len(contenders())
     assert (whole.spec.steps, whole.spec.runs, whole.spec.seed) == (100_000, 10, 2)
 
 

@@ -38,7 +38,7 @@ def heat_map(rows: Sequence[Standing], agents: Sequence[str], titles: Mapping[st
     for (task, agent), row in last.items():
         cells[tasks.index(task), agents.index(agent)] = row.relative_regret
     with house_style():
-        size = (2.8 + 0.46 * len(agents), 1.9 + 0.235 * len(tasks))
+        size = (4.4 + 0.46 * len(agents), 2.3 + 0.235 * len(tasks))  # names of agents lean over the last column
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         norm = LogNorm(LEAST, MOST, clip=True)
@@ -62,7 +62,9 @@ def heat_map(rows: Sequence[Standing], agents: Sequence[str], titles: Mapping[st
                 frame = Rectangle((best - 0.5, place - 0.5), 1, 1, fill=False, edgecolor="#d62728", linewidth=1.6)
                 axes.add_patch(frame)
         bar = figure.colorbar(image, ax=axes, location="bottom", fraction=0.02, pad=0.01, extend="both")
-        bar.set_label(f"relative regret after {end:,} steps (lighter is better; italics: fewer steps)", fontsize=9)
+        bar.set_label(
+            f"relative regret after {end:,} steps\n(lighter is better; in italics after fewer steps)", fontsize=9
+        )
     return figure
 
 

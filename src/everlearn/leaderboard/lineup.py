@@ -127,8 +127,8 @@ def lineup(
 ) -> Lineup:
     """Return the whole board, or the named agents and tasks of it, each by label or by registered name.
 
-    Pass your own agent as ``module:attribute``.  If you name no other, it stands beside all agents of the board.  Their
-    results come with the package, and are used unless ``afresh``, or ``runs`` or ``steps`` are not those of the board.
+    Pass your own agent as ``module:attribute``.  If you name no other, it stands beside all agents whose results come
+    with the package.  These are used unless ``afresh``, or ``runs`` or ``steps`` are not those of the board.
 
     Examples
     --------
@@ -139,17 +139,21 @@ def lineup(
     """
     training = [entry for name in TRAINING_FILES for entry in read_spec(resource(name)).tasks]
     aside = [entry for name in SET_ASIDE_FILES for entry in read_spec(resource(name)).tasks]
+    plain = read_spec(resource(SET_ASIDE_FILES[0]))
+    size = RUNS if runs is None else runs, STEPS if steps is None else steps
+    known = not afresh and (*size, plain.seed) == (shipped().runs, shipped().steps, shipped().seed)
     own = [{"name": name, "label": name} for name in dict.fromkeys(agents) if ":" in name]
-    named = [name for name in agents if ":" not in name]
+    chosen = _select(contenders(), [name for name in agents if ":" not in name], "--agent")
+    if known and len(own) == len(agents):
+        chosen = tuple(entry for entry in chosen if entry.label in shipped().speeds)
     spec = replace(
-        read_spec(resource(SET_ASIDE_FILES[0])),
+        plain,
         name="leaderboard",
-        runs=RUNS if runs is None else runs,
-        steps=STEPS if steps is None else steps,
+        runs=size[0],
+        steps=size[1],
         tasks=_select((*training, *aside), tasks, "--task"),
-        agents=_select(contenders(), named, "--agent") + (_entries(own) if own else ()),
+        agents=chosen + (_entries(own) if own else ()),
     )
-    known = not afresh and (spec.runs, spec.steps, spec.seed) == (shipped().runs, shipped().steps, shipped().seed)
     return Lineup(spec, frozenset(entry.label for entry in training), known)
 
 
