@@ -47,4 +47,4 @@ def test_every_agent_has_a_label_and_one_value_of_everything_that_is_set():
 
 
 def test_every_setting_is_a_parameter_of_its_agent():
-    assert len(make_variants(lineup(tasks=["t-maze"]).spec)) == len(contenders())
+    assert len(make_variants(lineup(tasks=["t-maze, short window"], afresh=True).spec)) == len(contenders())
