@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 SLOWEST = (
     "tests/engine/test_checkpoint.py",
-    "tests/play/test_page.py",
+    "tests/page/test_layout.py",
     "tests/paper/test_reproduce.py",
     "tests/paper/test_claims.py",
     "tests/cluster/test_cluster.py",
