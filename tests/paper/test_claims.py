@@ -41,6 +41,7 @@ VERDICT = {
     "fig:agent-comparison": "holds",
     "fig:better-schedules": "holds",
     "Section 4.3, eventually": "holds",
+    "Section 4.2, restarts": "holds with correction",
     "Appendix C.3, Algorithm 3": "fails",
     "lemma:learning-rate (a)": "holds",
     "lemma:learning-rate (b)": "holds",
