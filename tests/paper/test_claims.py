@@ -87,7 +87,7 @@ LONG = [
     "Section 2.4, Theorem 17",
     "Appendix C.3, Algorithm 3",
 ]
-"""Claims whose check is left to the soak.  The first takes minutes: its values come down at step 671,088,640."""
+"""Claims whose check is left to the soak.  "Eventually" takes minutes: values come down at step 671,088,640."""
 
 
 @pytest.fixture
