@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing import Pipe
@@ -80,7 +81,9 @@ class Controller:
     def start(self, number: int) -> None:
         """Fork a worker."""
         ours, theirs = Pipe()
-        process = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads that pyarrow's allocator stops for a fork
+            process = os.fork()
         if process == 0:
             for connection in (ours, *self.workers):
                 connection.close()
