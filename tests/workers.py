@@ -1,7 +1,8 @@
 """Run the tests in several processes that are forked after collection, as ``pytest -p tests.workers --workers 2`` does.
 
 Tests are imported and collected once, for all workers.  A worker asks for a file, runs its tests, and sends reports of
-them.  Files are handed out in the order in which they were collected, and each file runs in one process.
+them.  Files are handed out in the order in which they were collected, and each file runs in one process.  All tests
+that need a browser run in one process, too, so that only one is started.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         raise RuntimeError(f"a process with threads must not be forked: {threading.enumerate()}")
     files: dict[str, File] = {}
     for item in session.items:
-        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+        shared = "browser" in getattr(item, "fixturenames", ())
+        files.setdefault("browser" if shared else item.nodeid.partition("::")[0], []).append(item)
     Controller(session, list(files.values())).run(config.option.workers)
     return True
 
