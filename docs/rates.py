@@ -1,0 +1,152 @@
+"""Measure the rates of docs/theory.md.
+
+``python -m docs.rates tasks FILE`` runs the paper's agent over 10^9 steps on tasks without distortion.
+``python -m docs.rates search FILE`` searches, for an hour of one core, for worlds on which the exponent is largest:
+random worlds over 10^6 steps, and then the three steepest of them again, with new seeds, over 10^8 steps.
+Both append a line to FILE per measurement.  If they are interrupted, the same command resumes.
+``python -m docs.rates draw FILE`` prints the tables and draws the figure from what FILE has.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from everlearn.figures.saving import save_figure
+from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
+from everlearn.paper.rates import exponent, random_worlds, rate, regret_curves
+from everlearn.tasks.garnet import garnet
+
+FIRST, STEPS, SEEDS = 10**3, 10**9, (1, 2, 3, 4)
+CASES = tuple(product(("riverswim", "garnet"), ("smooth", "change-points")))
+SEARCH: dict[str, Any] = {"schedule": "smooth", "steps": 10**6, "since": 10**4, "runs": 2, "seed": 1}
+BUDGET, STEEPEST, FOLLOWED, NEW_SEEDS = 2700.0, 3, 10**8, (11, 12, 13, 14)
+"""Processor seconds for random worlds; how many of them are followed, for how long, and with which seeds."""
+
+IMAGE = Path(__file__).parent / "images" / "rates.png"
+
+
+def run_tasks(path: Path) -> None:
+    """Append the curves that are missing, one line per run."""
+    for seed, (task, schedule) in product(SEEDS, CASES):
+        run_once(path, f"{task}, {schedule}", seed, task, schedule, STEPS)
+
+
+def run_search(path: Path) -> None:
+    """Append random worlds until the time is up, and then the curves of the steepest."""
+    searched = worlds(path)
+    spent = sum(line["seconds"] for line in searched)
+    for world in islice(random_worlds(SEARCH["seed"]), len(searched), None):
+        if spent >= BUDGET:
+            break
+        began = time.process_time()
+        found = rate(garnet(**world), threads=1, **SEARCH)
+        seconds = time.process_time() - began
+        spent += seconds
+        append(path, {"name": "world", "world": world, "seconds": seconds, **found._asdict()})
+    for line, seed in product(worlds(path)[:STEEPEST], NEW_SEEDS):
+        name = "garnet " + ", ".join(f"{key}={value}" for key, value in line["world"].items())
+        run_once(path, name, seed, garnet(**line["world"]), "smooth", FOLLOWED)
+
+
+def run_once(path: Path, name: str, seed: int, task: object, schedule: str, steps: int) -> None:
+    """Append the curve of one run, unless it is there."""
+    if any((line["name"], line.get("seed")) == (name, seed) for line in lines(path)):
+        return
+    began = time.process_time()
+    at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": 1, "seed": seed, "threads": 1}
+    times, (regret,) = regret_curves(task, "growing-horizon", **at)
+    late, seconds = times >= FIRST, time.process_time() - began
+    curve = {"times": times[late].tolist(), "regret": regret[late].tolist()}
+    append(path, {"name": name, "seed": seed, "seconds": seconds, **curve})
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a file, if there is one."""
+    return [json.loads(text) for text in path.read_text().splitlines()] if path.exists() else []
+
+
+def append(path: Path, line: dict[str, Any]) -> None:
+    """Append a line."""
+    with path.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def worlds(path: Path) -> list[dict[str, Any]]:
+    """Return the worlds that were searched, the steepest first."""
+    return sorted((line for line in lines(path) if line["name"] == "world"), key=lambda line: -line["exponent"])
+
+
+def curves(path: Path) -> dict[str, tuple[Any, Any]]:
+    """Return by name the times, and the regret of each run."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in lines(path):
+        if "regret" in line and "times" in line:
+            found.setdefault(line["name"], []).append(line)
+    return {
+        name: (np.array(runs[0]["times"]), np.array([run["regret"] for run in runs])) for name, runs in found.items()
+    }
+
+
+def rows(path: Path) -> Iterator[str]:
+    """Yield the rows of the table: exponents over all steps, and over every two decades, with intervals."""
+    for name, (times, regrets) in curves(path).items():
+        last = round(times[-1])
+        windows = [(FIRST, last), *((10**k, min(last, 10 ** (k + 2))) for k in (3, 5, 7))]
+        fits = []
+        for low, high in windows:
+            inside = (times >= low) & (times <= high)
+            fitted = exponent(times[inside], regrets[:, inside])
+            fits.append(f"{fitted.exponent:.3f} ({fitted.low:.3f} to {fitted.high:.3f})")
+        yield f"| {name} | {len(regrets)} | {' | '.join(fits)} |"
+    searched = worlds(path)
+    if searched:
+        exponents = np.array([line["exponent"] for line in searched])
+        spent = sum(line["seconds"] for line in searched)
+        parts = ", ".join(f"{part:.3f}" for part in np.percentile(exponents, (10, 50, 90)))
+        yield f"{len(searched)} worlds in {spent:,.0f} s; 10%, 50% and 90% of them are below {parts}"
+        yield f"{np.mean(exponents > 0.8):.0%} above 0.8; {np.mean(exponents > 2 / 3):.0%} above 2/3"
+        yield from (f"{line['world']}: {line['exponent']:.3f}" for line in searched[:STEEPEST])
+
+
+def draw(path: Path) -> None:
+    """Draw the regret of every curve over time."""
+    from matplotlib.figure import Figure
+
+    with house_style():
+        figure = Figure(figsize=(9.6, 4.0))
+        sides = figure.subplots(1, 2, sharey=True)
+        for name, (times, regrets) in curves(path).items():
+            found = name.startswith("garnet ")
+            axes = sides[found]
+            place = len([line for line in axes.get_lines() if line.get_linestyle() == "-"])
+            axes.loglog(times, regrets.mean(axis=0), "-", color=PALETTE[place % len(PALETTE)], label=name)
+        for axes, title in zip(sides, ("tasks without distortion", "the steepest worlds found"), strict=True):
+            times = np.array(axes.get_xlim())
+            for power, style, name in ((0.8, "--", "T^(4/5)"), (2 / 3, ":", "T^(2/3)")):
+                axes.loglog(times, 30 * (times / FIRST) ** power, style, color=REFERENCE_COLOUR, label=name)
+            axes.set(xlabel="time step", title=title)
+            axes.legend(fontsize=7, loc="upper left")
+        sides[0].set_ylabel("regret")
+        print(save_figure(figure, IMAGE))  # noqa: T201
+
+
+def main() -> None:
+    """Measure, or print and draw."""
+    command, path = sys.argv[1], Path(sys.argv[2])
+    if command == "draw":
+        print(*rows(path), sep="\n")  # noqa: T201
+        draw(path)
+    else:
+        {"tasks": run_tasks, "search": run_search}[command](path)
+
+
+if __name__ == "__main__":
+    main()
