@@ -163,9 +163,17 @@ def test_compare_two_one_of_them_the_papers(tab, page):
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("task=os:system", "task: 'os:system'; the page offers registered names and what it was started with"),
-        ("schedule=smooth&schedule.horizon_scale=-5", "horizon at t = 1: -5.0; must be at least 1"),
         ("agent=%3Cscript%3Ealert(1)%3C/script%3E", "agent: '<script>alert(1)</script>'; known:"),
+        pytest.param(
+            "task=os:system",
+            "task: 'os:system'; the page offers registered names and what it was started with",
+            marks=pytest.mark.soak,
+        ),
+        pytest.param(
+            "schedule=smooth&schedule.horizon_scale=-5",
+            "horizon at t = 1: -5.0; must be at least 1",
+            marks=pytest.mark.soak,
+        ),
     ],
 )
 def test_nonsense_in_the_address_is_refused_and_the_default_is_shown(tab, page, query, message):
