@@ -70,7 +70,7 @@ def test_the_numbers_are_those_of_the_runs(board):
 def test_the_page_has_every_task_and_agent(board):
     text = (board.experiment.directory.path / "leaderboard.md").read_text()
     assert "2 agents on 3 tasks, 6 runs of 600 steps each, seed 2." in text
-    for heading in ("Agents, best first", "Relative regret after 600 steps", "q-learning|tsde, task by task"):
+    for heading in ("Agents, best first", "Relative regret after 600 steps", "q-learning|r-learning, task by task"):
         assert re.search(rf"^## ({heading})", text, flags=re.MULTILINE), heading
     for task in ("riverswim (training)", "riverswim, 9 states", "drifting"):
         assert f"### {task}\n" in text
@@ -87,7 +87,7 @@ def test_the_least_regret_of_a_task_is_marked(board):
 
 
 def test_speed_is_measured(board):
-    for agent in ("tsde", "q-learning"):
+    for agent in ("r-learning", "q-learning"):
         speeds = [board.speed(agent, task) for task in board.lineup.tasks]
         assert 0 < min(speeds) <= board.speed(agent) <= max(speeds)
 
