@@ -10,7 +10,7 @@ CONSTRAINTS := requirements/constraints.txt
 TESTS ?=
 WORKERS ?= 2
 # Each test file runs on one worker. tests/conftest.py puts the slowest files first, so that the workers finish together.
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -p tests.workers --workers $(WORKERS)
 
 DOCS := $(BIN)/sphinx-build -q -W -n
 LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(DOCS) -b dummy docs build/docs-check

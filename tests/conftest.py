@@ -17,17 +17,27 @@ ROOT = Path(__file__).parents[1]
 
 SLOWEST = (
     "tests/engine/test_checkpoint.py",
-    "tests/play/test_page.py",
-    "tests/paper/test_reproduce.py",
-    "tests/paper/test_claims.py",
-    "tests/cluster/test_cluster.py",
+    "tests/page/test_layout.py",
     "tests/boundary/test_mistakes.py",
-    "tests/service/test_operation.py",
     "tests/test_documents.py",
+    "tests/paper/test_reproduce.py",
+    "tests/conformance/test_engines.py",
     "tests/engine/test_compiled.py",
+    "tests/conformance/test_agents.py",
+    "tests/experiments/test_execute.py",
+    "tests/engine/test_guarded.py",
+    "tests/conformance/test_tasks.py",
+    "tests/adapters/test_task.py",
     "tests/leaderboard/test_board.py",
+    "tests/engine/test_compiling.py",
+    "tests/page/test_export.py",
+    "tests/durable/test_changes.py",
+    "tests/conformance/test_resume.py",
+    "tests/cluster/test_cluster.py",
+    "tests/cli/test_experiment.py",
+    "tests/service/test_operation.py",
+    "tests/paper/test_claims.py",
     "tests/test_examples.py",
-    "tests/tasks/test_inventory.py",
 )
 """Files that take ten seconds or more, the first of them longest; they are begun first, so that none is left over.
 
@@ -67,7 +77,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Collect garbage seldom, and never look at the thousands of collected tests: that was a fifth of all the time."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
     gc.enable()

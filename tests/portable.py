@@ -90,7 +90,7 @@ def busy(loops: int) -> Iterator[None]:
 
 def run(way: Way, tests: Sequence[str], seconds: float = SECONDS) -> str:
     """Run tests in a way; return what came of it."""
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.workers", "--workers", "2"]
     with busy(way.loops):
         try:
             done = subprocess.run(

@@ -26,6 +26,7 @@ import everlearn
 from everlearn.agents.registry import DEFAULT_SCHEDULE
 from everlearn.cli.main import app, main
 from everlearn.tasks.names import NETWORKS
+from tests.few import few
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -88,7 +89,12 @@ EXECUTED = [
 ]
 
 
-@pytest.mark.parametrize("document", EXECUTED, ids=lambda document: document.stem)
+SLOW_PAGES = ("hidden-state", "theory")
+"""Left to the soak: their code takes more than five seconds."""
+executed = few(EXECUTED, [document for document in EXECUTED if document.stem not in SLOW_PAGES])
+
+
+@pytest.mark.parametrize("document", executed, ids=[document.stem for document in EXECUTED])
 def test_code_runs_and_prints_what_is_shown(document, tmp_path, monkeypatch):
     import matplotlib as mpl
     import matplotlib.pyplot as plt
@@ -300,8 +306,8 @@ COUNTED = {
     "claims": lambda: len(constant("paper.claims.registry:CLAIMS")),
     "tasks on the board": lambda: len(constant("leaderboard.lineup:lineup")().tasks),
     "agents on the board": lambda: len(constant("leaderboard.lineup:lineup")().agents),
-    "pages at once": lambda: constant("play.server:MOST_PAGES"),
-    "rows of a table on the page": lambda: constant("play.knowledge:MOST_ROWS"),
+    "pages at once": lambda: constant("page.server:MOST_PAGES"),
+    "rows of a table on the page": lambda: constant("page.knowledge:MOST_ROWS"),
     "runs in a cell": lambda: constant("experiments.cells:BLOCK"),
     "pairs of a table": lambda: constant("tables:SETTLED"),
     "bootstrap resamples": lambda: constant("analysis.statistics:RESAMPLES"),

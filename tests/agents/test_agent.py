@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,24 @@ def test_what_was_executed_counts():
     assert agent.observe("nothing", executed="slow") == 0.0
     assert agent.observe("departure", executed="fast") == -0.5
     assert agent.inspect()["N"].tolist() == [[0, 1], [1, 1]]
+
+
+def test_a_deep_copy_learns_as_the_agent_does_and_leaves_it_alone():
+    agent = el.Agent("service-station", schedule="smooth", seed=1)
+    _live(agent, 20)
+    other, before = copy.deepcopy(agent), agent.values.copy()
+    _live(other, 30)
+    assert (agent.values == before).all()
+    assert (other.values != before).any()
+    _live(agent, 30)
+    assert (agent.values == other.values).all()
+    assert agent.t == other.t == 50
+
+
+def _live(agent: el.Agent, steps: int) -> None:
+    for step in range(steps):
+        agent.act()
+        agent.observe(("arrival", "departure")[step % 2])
 
 
 def test_it_reports_in_the_units_of_the_task_and_learns_scaled():

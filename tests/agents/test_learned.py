@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -50,42 +51,77 @@ def variance_of_mean(errors: np.ndarray, all_errors: np.ndarray) -> float:
     return (len(errors) * errors.var() + PRIOR * all_errors.var()) / (len(errors) + PRIOR) / len(errors)
 
 
-def exhaustive(rows: np.ndarray, errors: np.ndarray, ordered: int, threshold: float) -> tuple[int, int, float]:
-    """The question that reduces the sum of squared errors most, of all that are significant."""
-    found = (-1, 0, 0.0)
+class Question(NamedTuple):
+    """A question that is significant, and by how much the errors for its two answers differ."""
+
+    feature: int
+    value: int
+    explained: float  # the reduction of the sum of squared errors
+    difference: float
+    significance: float
+
+
+def exhaustive(rows: np.ndarray, errors: np.ndarray, ordered: int, threshold: float) -> list[Question]:
+    """All questions that are significant."""
+    found = []
     for feature in range(rows.shape[1]):
         for value in np.unique(rows[:, feature]):
             yes = rows[:, feature] >= value if feature >= ordered else rows[:, feature] == value
             if min(yes.sum(), (~yes).sum()) >= 20:
-                d = errors[yes].mean() - errors[~yes].mean()
+                d = abs(errors[yes].mean() - errors[~yes].mean())
                 within = sum(len(errors[side]) * errors[side].var() for side in (yes, ~yes))
-                if d**2 > threshold * sum(variance_of_mean(errors[side], errors) for side in (yes, ~yes)):
-                    found = max(found, (feature, int(value), len(errors) * errors.var() - within), key=lambda q: q[2])
+                significance = d**2 / sum(variance_of_mean(errors[side], errors) for side in (yes, ~yes))
+                if significance > threshold:
+                    found.append(Question(feature, int(value), len(errors) * errors.var() - within, d, significance))
     return found
+
+
+def random_past(agent: el.Agent, random: np.random.Generator) -> tuple[list[np.ndarray], np.ndarray]:
+    """500 pasts, each with one more random step, and the values of their features."""
+    sizes = agent.knowledge.sizes
+    pasts = [sizes.begin()]
+    for _ in range(500):
+        pasts.append(pasts[-1].copy())
+        learned.update(pasts[-1], sizes, int(random.integers(sizes.actions)), int(random.integers(sizes.observations)))
+    rows = [[value_of(past, sizes, feature) for feature in range(len(sizes.kinds))] for past in pasts[1:]]
+    return pasts[1:], np.array(rows)
+
+
+def check_best(agent: el.Agent, pasts: list[np.ndarray], errors: np.ndarray, questions: list[Question]) -> None:
+    knowledge = agent.knowledge
+    for past, error in zip(pasts, errors, strict=True):
+        knowledge.before[:] = past
+        notice(knowledge, 3, 1, error)
+    feature, value, gain = best_question(knowledge, 3, 1, agent.upcoming)
+    best = max(questions, key=lambda question: question.explained)
+    assert feature == best.feature
+    assert value == best.value or knowledge.sizes.values[feature] == 2  # of two values, both questions are the same
+    assert gain > 0
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_question_is_that_of_an_exhaustive_search(seed):
     agent, random = make(threshold=30.0, effect=0.0), np.random.default_rng(seed)
-    knowledge, sizes = agent.knowledge, agent.knowledge.sizes
-    pasts = [sizes.begin()]
-    for _ in range(500):
-        pasts.append(pasts[-1].copy())
-        learned.update(pasts[-1], sizes, int(random.integers(sizes.actions)), int(random.integers(sizes.observations)))
-    rows = np.array([[value_of(past, sizes, feature) for feature in range(len(sizes.kinds))] for past in pasts[1:]])
+    sizes, (pasts, rows) = agent.knowledge.sizes, random_past(agent, random)
     planted = 1 + 3 * seed  # of every kind, the first with "at least" among them
     seen = np.unique(rows[:, planted])
     middle = seen[len(seen) // 2]
     yes = rows[:, planted] >= middle if planted >= sizes.ordered else rows[:, planted] == middle
     errors = random.normal(size=500) * np.where(yes, 0.3, 1.0) + 1.0 * yes
-    for past, error in zip(pasts[1:], errors, strict=True):
-        knowledge.before[:] = past
-        notice(knowledge, 3, 1, error)
-    feature, value, gain = best_question(knowledge, 3, 1, agent.upcoming)
-    best = exhaustive(rows, errors, sizes.ordered, 30.0)  # log 1 is 0
-    assert feature == best[0] >= 0
-    assert value == best[1] or sizes.values[feature] == 2  # of two values, both questions are the same
-    assert gain > 0
+    check_best(agent, pasts, errors, exhaustive(rows, errors, sizes.ordered, 30.0))  # log 1 is 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rare_large_difference_explains_less_than_a_frequent_one(seed):
+    """The rankings by difference and by significance are others, and both are wrong."""
+    agent, random = make(threshold=30.0, effect=0.0), np.random.default_rng(seed)
+    sizes, (pasts, rows) = agent.knowledge.sizes, random_past(agent, random)
+    frequent, rare = rows[:, sizes.kinds.index(("action", 2))] == 0, rows[:, 0] == rows[0, 0]  # a half, and a sixth
+    errors = random.normal(size=500) * np.where(rare, 0.01, 0.5) + 1.0 * frequent + 1.2 * rare
+    questions = exhaustive(rows, errors, sizes.ordered, 30.0)
+    best = [max(questions, key=lambda question: question[place]) for place in (2, 3, 4)]
+    assert best[0].feature not in (best[1].feature, best[2].feature)
+    check_best(agent, pasts, errors, questions)
 
 
 def test_many_values_share_slots_first_come_first_served():

@@ -16,6 +16,7 @@ from tests.boundary.answer import answered, told
 from tests.boundary.grammar import KINDS, NEVER, STEPS, Planted
 from tests.boundary.mistake import ENGINES
 from tests.boundary.runner import Done, Runner
+from tests.few import few
 
 RUN = f"everlearn run riverswim --agent mine:agent --steps {STEPS} --seed 1 --json"
 MEASURED = ("engine", "pairs", "seconds", "steps_per_second")
@@ -66,7 +67,7 @@ def drawn(kind: str, number: int) -> list[Planted]:
     return agents
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, ("index", "number")))
 def test_a_mistake_is_noticed(kind, runner):
     """Two of each kind: one is interpreted, and one, whose mistake comes after the trial, runs in both engines.
 

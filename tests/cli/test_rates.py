@@ -17,3 +17,5 @@ def test_the_command(call, call_json, refused):
     assert alone["standard_error"] is alone["low"] is None
     assert refused("rates", "riverswim", "--steps", "1") == "steps: 1; give at least 100, to fit an exponent"
     assert refused("rates") == "TASK: is missing; name a task, or give --budget"
+    remedy = "give at least 1, and at most a tenth of the steps, 200"
+    assert refused("rates", "riverswim", "--steps", "2000", "--since", "300") == f"since: 300; {remedy}"

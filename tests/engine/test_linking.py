@@ -9,7 +9,6 @@ import numba
 import pytest
 
 from everlearn.engine.linking import LINKED, TRIED
-from tests.few import few
 
 SCRIPT = """
 import sys
@@ -28,8 +27,10 @@ def test_it_was_tried_with_the_version_that_is_installed():
     assert LINKED
 
 
-@pytest.mark.parametrize("agent", few(("q-learning", "growing-horizon", "tsde", "ucrl2"), ("q-learning",)))
+@pytest.mark.soak
+@pytest.mark.parametrize("agent", ["q-learning", "growing-horizon", "tsde", "ucrl2"])
 def test_results_are_those_of_numba_alone(agent, tmp_path, monkeypatch):
+    """Both are compiled anew; in every run of the tests, tests/conformance/test_engines.py has them interpreted."""
 
     def printed(how: str) -> str:
         # Neither reads what the other compiled.

@@ -11,7 +11,7 @@ from everlearn.results.arm import Arm
 PAPERS = "growing-horizon, the paper's"
 """The agent with the constants of the paper, for which nothing was searched."""
 
-AGENTS, TASKS = ["tsde", "q-learning"], ["riverswim", "drifting"]
+AGENTS, TASKS = ["r-learning", "q-learning"], ["riverswim", "drifting"]
 
 
 def small(runs: int = 6, steps: int = 600) -> Lineup:

@@ -55,7 +55,7 @@ def files(path) -> dict[str, bytes]:
 
 def test_the_numbers_are_those_of_the_runs(board):
     """From the table of runs, with pandas."""
-    runs = pd.concat(Experiment(board.path / folder).to_arrow().to_pandas() for folder in ("", "30-states"))
+    runs = Experiment(board.path).to_arrow().to_pandas()
     runs = runs[runs.t == 600]
     optima = {task: reference.optimum for task, reference in board.lineup.references.items()}
     runs["lost"] = 1 - runs.average_reward / runs.task.map(optima)
@@ -78,7 +78,7 @@ def test_the_page_has_every_task_and_agent(board):
     for heading in (
         "Agents after 600 steps, tasks: training",
         "Relative regret after 600 steps",
-        "tsde, task by",
+        "q-learning, task by",
     ):
         assert f"\n## {heading}" in text, heading
     for task in ("riverswim (training)", "riverswim, 9 states", "drifting"):
@@ -90,14 +90,14 @@ def test_shipped_results_stand_beside_new_ones(board, tmp_path, monkeypatch):
     monkeypatch.setattr(lineup_module, "RUNS", 6)
     monkeypatch.setattr(lineup_module, "STEPS", 600)
     kept = [arm for arm in board.arms if arm.agent == "q-learning"]
-    results = decoded(encoded(kept, {"q-learning": 1e6, "tsde": 2e6}, 600, seed=2))
+    results = decoded(encoded(kept, {"q-learning": 1e6, "r-learning": 2e6}, 600, seed=2))
     for module in (lineup_module, board_module):
         monkeypatch.setattr(module, "shipped", lambda: results)
     made = make_board(lineup(AGENTS, TASKS), tmp_path)
-    assert list(made.lineup.parts) == ["30-states"]
+    assert [entry.label for entry in made.lineup.parts[""].agents] == ["r-learning"]
     assert made.rows == board.rows
     assert made.duels == board.duels
-    assert made.speeds == {"tsde": 2e6, "q-learning": 1e6}
+    assert made.speeds == {"r-learning": 2e6, "q-learning": 1e6}
     assert lineup(AGENTS, TASKS, afresh=True).shipped_arms == []
 
 
@@ -134,11 +134,10 @@ def test_speed_is_measured_without_compilation():
     assert 1e5 < steps_per_second(entry) < 1e10
 
 
-def test_the_directories_are_those_of_experiments(board):
-    for folder in ("", "30-states"):
-        experiment = Experiment(board.path / folder)
-        assert experiment.status["complete"]
-        assert len(experiment.arms) == 5
+def test_the_directory_is_that_of_an_experiment(board):
+    experiment = Experiment(board.path)
+    assert experiment.status["complete"]
+    assert len(experiment.arms) == 10
 
 
 @pytest.mark.soak

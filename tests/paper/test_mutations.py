@@ -124,7 +124,7 @@ MUTATIONS: dict[str, Patch] = {
     )[0],
     "Section 2.2.1, span": put(values, "theory_of", NOTHING),
     "theorem:average-reward-discounted-algorithm": put(bounds, "_realized", lambda *_a: 1e9),
-    "theorem:average-reward-any-policy": put(bounds, "_from_anywhere", lambda _d: (1e6, 2e6, 1e5)),
+    "theorem:average-reward-any-policy": put(bounds, "_from_anywhere", lambda *_a: (1e6, 2e6, 1e5)),
     "theorem:main": scaled(bounds.bounds, "growing_horizon_regret", 1e-9),
     "cor:avg-time-upper-bound": put(
         bounds,
@@ -140,6 +140,7 @@ MUTATIONS: dict[str, Patch] = {
     "fig:agent-comparison": put(schedules, "_run", lambda *_a: FLAT),
     "fig:better-schedules": put(schedules, "_run", lambda *_a: FLAT),
     "Section 4.3, eventually": put(schedules, "_run", lambda *_a: FLAT),
+    "Section 4.2, restarts": put(schedules, "_whole", lambda *_a: ([], [])),
     "Appendix C.3, Algorithm 3": put(schedules, "run", lambda *_a, **_k: SAME),
     "lemma:learning-rate (a)": put(learning_rates, "_rates", lambda _t: [1.0] + [0.01] * 100),
     "lemma:learning-rate (b)": put(learning_rates, "_rates", lambda tau: [1.0] * int(5 * tau + 2)),

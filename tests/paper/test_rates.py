@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from everlearn.paper import rates
 from everlearn.paper.rates import exponent, rate, steepest
 
 TIMES = np.geomspace(1e3, 1e6, 30)
@@ -35,3 +36,12 @@ def test_a_search_without_time_tries_one_world():
     ((world, fitted),) = steepest("always", seconds=0, steps=2000, runs=2, seed=1)
     assert set(world) == {"states", "actions", "seed", "branching"}
     assert np.isfinite(fitted.exponent)
+
+
+def test_the_fit_begins_at_the_step_that_is_asked_for(monkeypatch):
+    """Regret grows as T up to step 1,000 and as the square root of T from there on."""
+    times = np.geomspace(1, 1e5, 51)
+    bent = np.where(times < 1000, times, np.sqrt(1000 * times))
+    monkeypatch.setattr(rates, "regret_curves", lambda *_a, **_k: (times, bent[None, :]))
+    assert rate("", steps=10**5, runs=1, seed=0, since=1000).exponent == pytest.approx(0.5)
+    assert rate("", steps=10**5, runs=1, seed=0, since=1).exponent > 0.7

@@ -12,7 +12,6 @@ from typing import Any
 import duckdb
 import numpy as np
 import pandas
-import polars
 import pyarrow.parquet
 import pytest
 
@@ -35,6 +34,8 @@ def by_pandas(path: Path) -> list[dict[str, Any]]:
 
 
 def by_polars(path: Path) -> list[dict[str, Any]]:
+    import polars  # it starts threads, and the tests are forked after they were collected
+
     return polars.read_parquet(path).to_dicts()
 
 

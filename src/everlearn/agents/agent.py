@@ -77,8 +77,9 @@ class Agent:
         self.design = agent_spec.make()
         self.task = self.design.seen(task_spec.make())
         self.indexed = IndexedTask(self.task)
-        self.knowledge = build_knowledge(self.design, self.indexed)
         self.seed, self.run = whole(seed, "seed"), whole(run, "run")
+        self._functions: Any = Guard(self.design, self.indexed, self.run) if self.design.own else self.design
+        self.knowledge = build_knowledge(self.design, self.indexed)
         self.t = 0
         self.situation = self.indexed.start
         """The index of S_t."""
@@ -88,7 +89,6 @@ class Agent:
         """The random stream that the agent draws from."""
         self.prices: Prices | None = None
         """The prices of time and of a cost, if the setup of a durable agent declares any."""
-        self._functions: Any = Guard(self.design, self.indexed, self.run) if self.design.own else self.design
         self.learned: Callable[[float], float] = self.design.view(self.task).reward.learned
         """The function that scales a reward as the design learns from it."""
         self._clock = Clock(self.design.schedule)
@@ -104,6 +104,15 @@ class Agent:
             hint = f"; since version 0.2 it is {_RENAMED[name]!r}" if name in _RENAMED else ""
             raise AttributeError(f"an agent has no attribute {name!r}{hint}")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs; the views of what it knows are made again, since they cannot be copied."""
+        return {name: value for name, value in self.__dict__.items() if name != "_tables"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Become a copy."""
+        self.__dict__.update(state)
+        self.knowledge = self._knowledge
+
     def use(self, functions: Any) -> None:
         """Call other functions that do the same as those of the design, such as compiled ones."""
         self._functions, self._tables = functions, self._knowledge
@@ -116,7 +125,8 @@ class Agent:
     @knowledge.setter
     def knowledge(self, knowledge: Any) -> None:
         self._knowledge = knowledge
-        self._tables = knowledge if self.design.own else by_field(knowledge)  # the same numbers, for act and learn
+        plain = self._functions is self.design  # neither guarded nor compiled
+        self._tables = by_field(knowledge) if plain else knowledge  # the same numbers, for act and learn
 
     def act(self) -> Label:
         """Return the action for the next step.  A second call before ``observe`` returns the same action."""

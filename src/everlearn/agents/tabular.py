@@ -36,14 +36,20 @@ def records(shape: int | tuple[int, ...], **fields: int) -> NDArray[Any]:
 
 
 def by_field(knowledge: Any) -> Any:
-    """Return knowledge whose tables of records are dicts of their fields, which are views of the same numbers.
+    """Return knowledge whose tables of records are dicts of their fields, as memory views of the same numbers.
 
-    ``table["field"]`` means the same in both, but NumPy takes a while to make a view, and a step needs up to nine.
+    ``table["field"][state, action]`` means the same in both.  But NumPy takes a while to make a view of a field, of
+    which a step needs up to nine, and its numbers take longer to calculate with than those of Python.  A field of
+    more than two dimensions stays an array, since a memory view has no parts such as ``field[stage]``.
     """
     values = knowledge._asdict().items()
     tables = {name: value for name, value in values if isinstance(value, np.ndarray) and value.dtype.names}
+    fields = {name: {field: table[field] for field in table.dtype.names or ()} for name, table in tables.items()}
     return knowledge._replace(
-        **{name: {field: table[field] for field in table.dtype.names or ()} for name, table in tables.items()}
+        **{
+            name: {field: view if view.ndim > 2 else memoryview(view) for field, view in table.items()}
+            for name, table in fields.items()
+        }
     )
 
 

@@ -19,6 +19,9 @@ def rates(
     steps: Annotated[int, options.steps("The number of steps of each run; you may write 1e9.")] = 1_000_000,
     runs: Annotated[int, integer(help="The number of independent runs.", least=1)] = 8,
     seed: Annotated[int, integer(help="The seed; the same seed gives the same result.")] = 0,
+    since: Annotated[
+        int | None, integer(help="The step from which the exponent is fitted; by default 1,000, or a hundredth of all.")
+    ] = None,
     budget: Annotated[
         float | None, number(help="Seconds for which random worlds are searched for the largest exponent.")
     ] = None,
@@ -27,7 +30,7 @@ def rates(
     """Fit the exponent at which regret grows with time, on tasks or on random worlds without distortion."""
     from everlearn.paper.rates import rate, steepest
 
-    at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": runs, "seed": seed}
+    at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": runs, "seed": seed, "since": since}
     found = {name: rate(name, agent, **at) for name in tasks or ()}
     worlds = 0
     if budget is not None:
@@ -45,6 +48,7 @@ def rates(
                 "steps": steps,
                 "runs": runs,
                 "seed": seed,
+                "since": since,
                 "rates": rows,
                 "worlds": worlds,
             }

@@ -14,27 +14,28 @@ from everlearn.analysis.statistics import bands
 from everlearn.environments.aggregation import Aggregation
 from everlearn.environments.service_station import ServiceStation
 from everlearn.experiments.experiment import Experiment
-from everlearn.figures.multiples import average_rewards
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
 from everlearn.paper import appendix_b
 from everlearn.paper.appendix_d import Example
 from everlearn.paper.claims.bounds import coins_bound
 from everlearn.paper.claims.station import exact_average
 from everlearn.paper.claims.worlds import coins
+from everlearn.paper.drawing import draw_curves, draw_runs, written_kinds
 from everlearn.paper.experiments import BASELINES, SLOW, SMOOTH, THEOREM
 from everlearn.results.arm import Arm
-from everlearn.results.references import OPTIMUM
 from everlearn.tasks.registry import make_task
 from everlearn.theory.bounds import growing_horizon_regret, says_something_from
 from everlearn.theory.places import place_of
 from everlearn.theory.report import Theory
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-POINTS = 21
-"""The number of values of epsilon at which averages are computed exactly."""
+POINTS, NEAR_ONE = 21, (0.96, 0.97, 0.98, 0.985, 0.99, 0.993, 0.996, 0.998, 0.999)
+"""The values of epsilon at which averages are computed exactly: so many evenly spaced, and more where they rise."""
+
+STATION_LIMITS, APPENDIX_D_LIMITS = (0.0, 0.55), (-0.05, 0.55)
+"""The average rewards that are drawn."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ def arrival_probability() -> Plate:
     with _axes() as (figure, axes):
         axes.plot(list(chances), list(chances.values()), "o", color=PALETTE[0])
         axes.set(xlabel="longest service among the last 12 customers", ylabel="arrival probability", ylim=(0, 1.05))
+        axes.set_title("How reputation brings customers")
         axes.set_xticks(list(chances))
     sentence = (
         "While every recent service took one step, the next customer comes for certain; one service of two "
@@ -67,26 +69,29 @@ def arrival_probability() -> Plate:
 def agent_comparison(station: Experiment) -> Plate:
     """Draw the agent and the baselines (``fig:agent-comparison``)."""
     arms = _arms(station, [SMOOTH, SLOW, *BASELINES.values()])
-    ends = _ends(arms)
+    ends, exact = _ends(arms), exact_average(0.0)
     sentence = (
         f"After {int(arms[0].times[-1]):,} steps optimistic Q-learning has earned {ends[SMOOTH]:.3f} per step on "
-        f"average, where 0.5 is possible and always slow earns {ends[SLOW]:.3f}; the baselines have earned "
+        f"average, where 0.5 is possible and always slow earns {exact:.4f}; the baselines have earned "
         f"{', '.join(f'{ends[label]:.3f}' for label in BASELINES.values())}. None of them sees that fast "
         "service would bring the customers back. The bands are 95% intervals for the mean."
     )
+    drawn = {"optimistic Q-learning,\nsmooth schedule": arms[0], **{arm.agent: arm for arm in arms[2:]}}
+    with _axes() as (figure, axes):
+        draw_curves(axes, drawn, {"optimum": 0.5, "always slow, exact": exact}, STATION_LIMITS)
+        axes.set_title(f"The service station, means over {arms[0].units:,} runs")
     label = "fig:agent-comparison"
-    figure = average_rewards(arms, references=["optimum"])
     return Plate("agent-comparison", label, "The agent and the baselines", sentence, figure, _curves(arms))
 
 
 def better_schedules(station: Experiment, long: Experiment | None) -> Plate:
     """Draw the smooth schedule against that of the theorem (``fig:better-schedules``)."""
     arms = _arms(station, [SMOOTH, THEOREM])
-    ends = _ends(arms)
+    ends, finals = _ends(arms), arms[1].average_reward[:, -1]
     sentence = (
         f"With the smooth schedule the agent has earned {ends[SMOOTH]:.3f} per step, with that of the theorem "
-        f"{ends[THEOREM]:.3f}: there hardly any value has left its clip. Some runs have locked into one action; the "
-        "others choose at random among equal values. "
+        f"{ends[THEOREM]:.3f}: there hardly any value has left its clip. {written_kinds(finals)}: some runs have "
+        "locked into one action, the others choose at random among equal values. "
     )
     if long is None:
         sentence += "That it eventually improves takes until step 671,088,640; --full follows it there."
@@ -100,13 +105,19 @@ def better_schedules(station: Experiment, long: Experiment | None) -> Plate:
             f"average goes from {mean[0]:.3f} to {mean.max():.3f}, and down again at the next change point, "
             "where it forgets."
         )
-    figure = average_rewards(arms, references=["optimum"])
+    names = ("smooth", "change points", f"change points,\n{arms[-1].units} longer runs")
+    drawn = dict(zip(names, arms, strict=False))
+    with _axes(9.6, 4.4, (3, 1)) as (figure, (left, right)):
+        draw_curves(left, drawn, {"optimum": 0.5, "always slow, exact": exact_average(0.0)}, STATION_LIMITS)
+        left.set_title(f"The service station, means over {arms[0].units:,} runs")
+        draw_runs(right, dict(list(drawn.items())[:2]), PALETTE[:2], STATION_LIMITS)
+        right.set_title(f"at step {int(arms[0].times[-1]):,}")
     return Plate("better-schedules", "fig:better-schedules", "Two schedules", sentence, figure, _curves(arms))
 
 
 def appendix_b_plate() -> Plate:
     """Draw the average reward of pi_epsilon: closed form, exact, and the expansions of the baselines (Appendix B)."""
-    grid = np.linspace(0, 1, POINTS)
+    grid = np.union1d(np.linspace(0, 1, POINTS), NEAR_ONE)
     zero, slope = float(appendix_b.closed_form_average(0.0)), appendix_b.closed_form_derivative()
     bend = appendix_b.closed_form_half_second_derivative()
     rows = [
@@ -127,8 +138,9 @@ def appendix_b_plate() -> Plate:
     }
     with _axes() as (figure, axes):
         for (key, (look, name)), colour in zip(curves.items(), PALETTE, strict=False):
-            axes.plot(grid, [row[key] for row in rows], look, markersize=4, color=colour, label=name)
+            axes.plot(grid, [row[key] for row in rows], look, markersize=3, color=colour, label=name)
         axes.set(xlabel="probability of fast service while a customer is there", ylabel="average reward")
+        axes.set_title("Average reward against the probability of fast service")
         axes.legend(loc="upper left")
     half = rows[POINTS // 2]
     sentence = (
@@ -180,56 +192,50 @@ def aggregation_plate(experiment: Experiment) -> Plate:
     expected, sampled = example.fitted(np.zeros(2)), example.sampled(np.zeros(2), draws=200, iterations=80, seed=1)
     greedy = example.average_reward(example.greedy(expected.last))
     arms = [arm for arm in experiment.arms if arm.task == "aggregation"]
-    ends, other = _ends(arms), _ends([arm for arm in experiment.arms if arm.task == "alternating"])
+    others = [arm for arm in experiment.arms if arm.task == "alternating"]
+    ends, other, kinds = _ends(arms), _ends(others), written_kinds(others[1].average_reward[:, -1])
     sentence = (
         f"Fitted value iteration {expected.outcome}: it takes the even states, most of which pay, for good "
         f"ones, and stays in state 2, where it earns {greedy:.3f} per step. The agent weighs states by how "
         f"often it is there, and with the smooth schedule has earned {ends[SMOOTH]:.4f}, where 0 is optimal; "
         f"with that of the theorem {ends[THEOREM]:.3f}, most values being at their clip. On the alternating task, "
         "where no policy over aleatoric states earns more than 1/2 and 1 is possible, they have earned "
-        f"{other[SMOOTH]:.3f} and {other[THEOREM]:.3f}."
+        f"{other[SMOOTH]:.3f} and {other[THEOREM]:.3f}; of the latter, {kinds}."
     )
-    rows = _curves(arms)
+    rows = _curves([*arms, *others])
     for k, V in enumerate(expected.values[:81]):
         for s in (0, 1):
             agent = f"fitted value iteration, V({s + 1})"
             rows.append({"task": "aggregation", "agent": agent, "t": k, "mean": float(V[s]), "low": None, "high": None})
-    figure = _aggregation_figure(expected.values[:81], sampled, arms, greedy)
+    figure = _aggregation_figure(expected.values[:81], sampled, arms, greedy, others)
     return Plate("aggregation", "theorem:adp-fail", "Fitted values and learned ones", sentence, figure, rows)
 
 
-def _aggregation_figure(expected: Any, sampled: Any, arms: Sequence[Arm], greedy: float) -> Figure:
-    from matplotlib.figure import Figure
-
-    with house_style():
-        figure = Figure(figsize=(9.6, 4.4))
-        left, right = figure.subplots(1, 2)
+def _aggregation_figure(expected: Any, sampled: Any, arms: Sequence[Arm], greedy: float, others: list[Arm]) -> Figure:
+    names = "smooth", "change points"
+    with _axes(12.6, 4.0, (1, 1.1, 0.5)) as (figure, (left, middle, right)):
         for s, (line, mark) in enumerate((("-", "o"), ("--", "s"))):
             left.plot(expected[:, s], line, color=PALETTE[s], label=f"V({s + 1}), expected")
             left.plot(sampled[:, s], mark, color=PALETTE[s], markersize=2, alpha=0.5, label=f"V({s + 1}), 200 draws")
-        left.set(xlabel="iteration", ylabel="value", title="fitted value iteration")
-        left.legend(loc="center right")
-        for arm, colour, line in zip(arms, PALETTE[2:], ("-", "--"), strict=False):
-            mean, (low, high) = arm.average_reward.mean(axis=0), bands(arm.average_reward)
-            right.semilogx(arm.times, mean, line, color=colour, label=arm.agent)
-            right.fill_between(arm.times, low, high, color=colour, alpha=0.2, linewidth=0)
-        right.axhline(0.0, color=REFERENCE_COLOUR, linestyle="--", linewidth=1.2, label=OPTIMUM)
-        right.axhline(
-            greedy, color=REFERENCE_COLOUR, linestyle=":", linewidth=1.2, label="greedy policy of fitted values"
-        )
-        right.set(xlabel="time step", ylabel="cumulative average reward", title="the agent on the same task")
-        right.legend(loc="lower right", bbox_to_anchor=(1.0, 0.18), fontsize=8)
+        left.set(xlabel="iteration", ylabel="value", title="aggregation: fitted value iteration")
+        left.legend(loc="center right", fontsize=8)
+        lines = {"optimum": 0.0, "greedy policy of\nfitted values": greedy}
+        draw_curves(middle, dict(zip(names, arms, strict=True)), lines, (1.1 * greedy, 0.02))
+        middle.set_title(f"aggregation: the agent, {arms[0].units} runs")
+        draw_runs(right, dict(zip(names, others, strict=True)), PALETTE[:2], APPENDIX_D_LIMITS)
+        right.set(title="alternating", ylabel=f"average reward at step {int(others[0].times[-1]):,}")
+        right.legend(fontsize=8, loc="center right")
     return figure
 
 
 @contextmanager
-def _axes() -> Iterator[tuple[Figure, Axes]]:
-    """Draw on empty axes in the style of the house."""
+def _axes(width: float = 7.2, height: float = 4.4, ratios: Sequence[float] = (1,)) -> Iterator[tuple[Figure, Any]]:
+    """Draw in the style of the house on empty axes; if there are several side by side, they come as an array."""
     from matplotlib.figure import Figure
 
     with house_style():
-        figure = Figure()
-        yield figure, figure.add_subplot()
+        figure = Figure(figsize=(width, height))
+        yield figure, figure.subplots(1, len(ratios), width_ratios=ratios)
 
 
 def _arms(experiment: Experiment, labels: Sequence[str]) -> list[Arm]:

@@ -59,32 +59,52 @@ def _slope(times: Table, mean: Table) -> float:
     return float(np.polyfit(np.log(times), np.log(np.maximum(mean, 1.0)), 1)[0])
 
 
-def rate(task: object, agent: object = "growing-horizon", *, steps: int, runs: int, seed: int, **more: Any) -> Rate:
-    """Run an agent, and fit the exponent of its regret from step 1,000, or a hundredth of the steps if that is less."""
+def rate(
+    task: object,
+    agent: object = "growing-horizon",
+    *,
+    steps: int,
+    runs: int,
+    seed: int,
+    since: int | None = None,
+    **more: Any,
+) -> Rate:
+    """Run an agent, and fit the exponent of its regret from a step on.
+
+    By default that is step 1,000, or a hundredth of the steps if that is less.
+    """
+    require(steps >= FEWEST, "steps", steps, f"give at least {FEWEST}, to fit an exponent")
+    first = min(FIRST, steps // 100) if since is None else since
+    require(
+        0 < first <= steps // 10, "since", first, f"give at least 1, and at most a tenth of the steps, {steps // 10}"
+    )
+    times, regrets = regret_curves(task, agent, steps=steps, runs=runs, seed=seed, **more)
+    return exponent(times[times >= first], regrets[:, times >= first], seed)
+
+
+def regret_curves(task: object, agent: object, **more: Any) -> tuple[Table, Table]:
+    """Run an agent, and return the recording times and the regret relative to the optimum, one row per run."""
     from everlearn.theory.report import Theory
 
-    require(steps >= FEWEST, "steps", steps, f"give at least {FEWEST}, to fit an exponent")
-    result = run(task, agent, steps=steps, runs=runs, seed=seed, **more)
-    optimum = Theory(task).optimal_average_reward
-    late = result.times >= min(FIRST, steps // 100)
-    return exponent(
-        result.times[late].astype(np.float64), (optimum * result.times - result.total_reward)[:, late], seed
-    )
+    result = run(task, agent, **more)
+    times = result.times.astype(np.float64)
+    return times, Theory(task).optimal_average_reward * times - result.total_reward
 
 
-def steepest(
-    agent: object, *, seconds: float, steps: int, runs: int, seed: int, **more: Any
-) -> Iterator[tuple[dict[str, int], Rate]]:
-    """Yield random worlds without distortion, each with its rate, until the time is up; at least one.
-
-    Worlds are Garnets of 2 to 10 states, 2 to 4 actions and 1 to 3 branches, drawn in the order of the seed.
-    """
-    require(seconds >= 0, "budget", seconds, "give at least 0")
-    random, began = np.random.default_rng(seed), time.monotonic()
+def random_worlds(seed: int) -> Iterator[dict[str, int]]:
+    """Yield the parameters of Garnets without distortion: 2 to 10 states, 2 to 4 actions, 1 to 3 branches."""
+    random = np.random.default_rng(seed)
     while True:
         states = int(random.integers(2, 11))
         world = {"states": states, "actions": int(random.integers(2, 5)), "seed": int(random.integers(10**6))}
-        world["branching"] = min(states, int(random.integers(1, 4)))
-        yield world, rate(garnet(**world), agent, steps=steps, runs=runs, seed=seed, **more)
+        yield world | {"branching": min(states, int(random.integers(1, 4)))}
+
+
+def steepest(agent: object, *, seconds: float, seed: int, **more: Any) -> Iterator[tuple[dict[str, int], Rate]]:
+    """Yield random worlds, in the order of the seed, each with its rate, until the time is up; at least one."""
+    require(seconds >= 0, "budget", seconds, "give at least 0")
+    began = time.monotonic()
+    for world in random_worlds(seed):
+        yield world, rate(garnet(**world), agent, seed=seed, **more)
         if time.monotonic() - began >= seconds:
             return

@@ -25,6 +25,7 @@ from everlearn.paper import plates
 from everlearn.paper.experiments import experiments
 from everlearn.paper.plates import Plate
 from everlearn.results.tables import encoded, rows_table
+from everlearn.theory.places import place_of
 
 FORMATS = ("png", "svg")
 
@@ -116,7 +117,7 @@ def _figure(number: int, plate: Plate) -> str:
     picture = base64.b64encode(buffer.getvalue()).decode()
     alternative = escape(f"{plate.title}. {plate.sentence}", quote=True)
     return f"""<figure id="{escape(plate.name)}">
-<h2>{number}. {escape(plate.title)} <span class="small"><code>{escape(plate.label)}</code></span></h2>
+<h2>{number}. {escape(plate.title)} <span class="small">{escape(place_of(plate.label))}</span></h2>
 <img alt="{alternative}" src="data:image/png;base64,{picture}">
 <figcaption>{escape(plate.sentence)}</figcaption>
 </figure>"""

@@ -15,9 +15,9 @@ PLACES = {
     "cor:global-optimum": "Corollary 7 (Section 4.2)",
     "lemma:learning-rate": "Lemma 8 (Appendix C.2)",
     "theorem:discounted": "Theorem 9 (Appendix C.3)",
-    "lemma:regret-decomposition": "Lemma 10 (Appendix C.3)",
-    "lemma:optimism": "Lemma 11 (Appendix C.3)",
-    "lemma:high-probability": "Lemma 12 (Appendix C.3)",
+    "lemma:regret-decomposition": "Lemma 10 (Appendix C.3.1)",
+    "lemma:optimism": "Lemma 11 (Appendix C.3.2)",
+    "lemma:high-probability": "Lemma 12 (Appendix C.3.3)",
     "theorem:average-reward-any-policy": "Theorem 13 (Appendix C.4)",
     "lemma:doubling-trick": "Lemma 14 (Appendix C.6)",
     "lemma:q-init-condition": "Lemma 15 (Appendix C.6)",
@@ -31,7 +31,7 @@ PLACES = {
     "eq:average_reward_second_agent": "its derivative at 0 (Appendix B.2)",
     "eq:average-reward-estimate-formula": "the estimate of the first baseline (Appendix B.2)",
     "eq:appendix-13": "Q of the greedy action is V (Appendix C.3)",
-    "eq:appendix-18": "each time is chosen once (Appendix C.3, proof of Lemma 12)",
+    "eq:appendix-18": "each time is chosen once (Appendix C.3.3, proof of Lemma 12)",
 }
 """The place of each label.  The first theorem of Appendix D has none in the source, and is named by its section."""
 

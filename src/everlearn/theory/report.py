@@ -17,7 +17,7 @@ from everlearn.labels import counted, show
 from everlearn.protocol import Table
 from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.registry import make_task
-from everlearn.theory import ledger
+from everlearn.theory import documents, ledger
 from everlearn.theory.aleatoric import FEW, Best, best_deterministic, best_randomised, count_policies
 from everlearn.theory.averaging import AveragingTime, averaging_time
 from everlearn.theory.beliefs import Bracket, Interval, bracket
@@ -316,81 +316,21 @@ class Theory:
 
         Infinite numbers are None.
         """
-        best = self.best_aleatoric
-        horizons = tuple(horizons)
-        return {
-            **self.optimum_to_dict(),
-            "best_aleatoric": {
-                "average_reward": best.average_reward,
-                "policy": self.written(best.policy),
-                "text": self.best_policy,
-                "averaging_time": _finite(self.averaging_time(best.policy).value),
-                "randomised": best.randomised,
-                "exact": best.exact,
-            },
-            "policies": {
-                text: {
-                    "average_reward": self.average_reward(text),
-                    "averaging_time": _finite(self.averaging_time(text).value),
-                }
-                for text in policies
-            },
-            "distortion": {f"{tau:g}": self.distortion(tau).value for tau in horizons},
-            "distortion_sup": {f"{tau:g}": _finite(self.distortion_sup(tau).value) for tau in horizons},
-            "bounds": {
-                f"{number:g}": {label: _written_repair(repair) for label, repair in self.repairs(number).items()}
-                for number in steps
-            },
-        }
+        return documents.whole(self, policies, horizons, steps)
 
     def frontier_to_list(self) -> list[dict[str, Any]]:
         """Return a JSON document of the frontier: at each point its bracket, in the units of the task and the learner.
 
         ``distortion`` is that at the averaging time, or at 1 if that is less.
         """
-        width, low = self.task.reward.high - self.task.reward.low, self.task.reward.low
-        rows = []
-        for point in self.frontier.points:
-            lower, upper = self.frontier.at(point.averaging_time + point.error)
-            learner = {"averaging_time": point.averaging_time / width}
-            learner |= {"lower": (lower - low) / width, "upper": (upper - low) / width}
-            rows.append(
-                {
-                    "averaging_time": point.averaging_time,
-                    "error": point.error,
-                    "lower": lower,
-                    "upper": upper,
-                    "policy": policy_text(self.task, point.policy),
-                    "randomised": bool((point.policy.max(axis=1) < 1).any()),
-                    "distortion": self.distortion(max(1.0, point.averaging_time / width)).value,
-                    "learner": learner,
-                }
-            )
-        return rows
+        return documents.frontier_points(self)
 
     def optimum_to_dict(self) -> dict[str, Any]:
         """Return a JSON document of the optimum over all policies only, for large tasks.
 
         If the memory is hidden, ``optimal_average_reward`` in it is a mapping with ``lower`` and ``upper``.
         """
-        best = self.optimum
-        if isinstance(best, NetworkOptimum):
-            ends = {"lower": best.lower, "upper": best.upper}
-            return {"task": self.task.name, "jobs": best.values.shape[0] - 1, "optimal_average_reward": ends}
-        size = {"task": self.task.name, "memory_states": self.pairs.memories, "pairs": self.pairs.size}
-        if not isinstance(best, Bracket):
-            tau = self.optimal_averaging_time
-            bounds = {"optimal_bounds": [best.lower, best.upper], "span": best.span}
-            bounds |= {"optimal_averaging_time": _finite(tau.value), "optimal_averaging_time_error": _finite(tau.error)}
-            return {**size, "optimal_average_reward": best.average_reward, **bounds}
-        return {
-            **size,
-            "hidden": True,
-            "optimal_average_reward": {"lower": best.lower, "upper": best.upper},
-            "lower_bound": {"attained_by": best.attained_by, "controller_states": len(best.controller.policy)},
-            "clairvoyant_average_reward": self.clairvoyant.average_reward,
-            "beliefs": best.beliefs,
-        }
+        return documents.optimum(self)
 
     def written(self, policy: Table) -> dict[str, dict[str, float]]:
         """Return a policy as a dict of probabilities by aleatoric state and action; probabilities of 0 are left out."""
@@ -409,22 +349,3 @@ def written_optimum(best: Optimum | Bracket | NetworkOptimum) -> str:
     if isinstance(best, Bracket | NetworkOptimum) and not best.certified:
         return f"from {best.lower:.6g} to {best.upper:.6g}"
     return f"{best.average_reward:.6g}"
-
-
-def _written_repair(repair: Repair) -> dict[str, Any]:
-    """Return both bounds as JSON: ``value`` and ``terms`` are the printed ones."""
-    return {
-        **_written_bound(repair.printed),
-        "name": repair.printed.place,
-        "status": repair.status,
-        "why": repair.why,
-        "repaired": {**_written_bound(repair.repaired), "status": repair.repaired_status},
-    }
-
-
-def _written_bound(bound: Bound) -> dict[str, Any]:
-    return {"value": _finite(bound.value), "terms": {name: _finite(term) for name, term in bound.terms.items()}}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from everlearn.theory.bounds import Bound, says_something_from
 from everlearn.theory.ledger import early_distortion
 from everlearn.theory.report import Theory
 
-STEPS, RUNS, SEED = 2_000_000, 50, 1
-LONGER, STARTS, DISTORTIONS = 4_000_000, 4, (0.0, 0.05, 0.15)
+RUNS, SEED = 40, 1
+LONGER, STARTS, DISTORTIONS, SHORTFALLS = 4_000_000, 2, (0.0, 0.05, 0.15), (0.0, 0.1)
 WITHIN_REACH = 1e9
 """Steps that can be run here, should a bound say something by then."""
 
@@ -31,36 +32,43 @@ def coins_bound(horizon: float) -> Callable[[float], Bound]:
 
 
 def _bound(theory: Theory, horizon: float) -> Callable[[float], Bound]:
-    tau, delta = theory.averaging_time(theory.best_aleatoric.policy).value, theory.distortion(horizon).value
+    tau, delta = theory.optimal_averaging_time.value, theory.distortion(horizon).value
     pairs = len(theory.task.states) * len(theory.task.actions)
     return partial(bounds.discounted_regret, pairs=pairs, horizon=horizon, averaging_time=tau, distortion=delta)
 
 
 @lru_cache(maxsize=8)
 def _realized(make: Callable[[], Task], horizon: float) -> float:
-    """Return the mean regret of Algorithm 1 relative to the best policy over aleatoric states."""
+    """Return the mean regret of Algorithm 1 relative to the optimum."""
     task = make()
-    result = run(task, "discounted", parameters={"agent.horizon": horizon}, steps=STEPS, runs=RUNS, seed=SEED)
-    return float(regret(result, Theory(task).best_aleatoric.average_reward).mean[-1])
+    result = run(task, "discounted", parameters={"agent.horizon": horizon}, steps=LONGER, runs=RUNS, seed=SEED)
+    return float(regret(result, Theory(task).optimal_average_reward).mean[-1])
+
+
+FIXED: dict[str, tuple[Callable[[], Task], float]] = {
+    "two coins": (coins, 1.0),
+    "two coins at horizon 2": (coins, 2.0),
+    "a trap": (trap, 1.0),
+    "a world with distortion 0.05": (partial(hidden_bit, 0.05), 1.5),
+    "a world with distortion 0.1": (partial(hidden_bit, 0.1), 1.5),
+}
 
 
 @claim(
     "theorem:average-reward-discounted-algorithm",
     "the regret of Algorithm 1 over T steps is bounded at any fixed horizon",
     paper="24 tau^(3/2) sqrt(S A T log(2 T^2)) + [3 Delta_tau + tau_pi / tau] T + [S A + 5 + 2 log T] tau",
-    how="realized regret of 50 runs where the bound is below T: on two coins, and on a trap for short horizons",
+    how=f"regret of {RUNS} runs relative to the optimum, with and without distortion, where the bound is below T",
 )
 def fixed_horizon() -> Finding:
     texts, fine = [], True
-    for name, make, horizon in (("two coins", coins, 1.0), ("two coins", coins, 2.0), ("a trap", trap, 1.0)):
+    for name, (make, horizon) in FIXED.items():
         mean, bound = _realized(make, horizon), _bound(Theory(make()), horizon)
-        limit, first = bound(STEPS).value, says_something_from(bound)
-        fine = fine and mean <= limit < STEPS
-        text = (
-            f"on {name} at horizon {horizon:g} {mean:,.0f}, the bound {limit:,.0f} ({limit / mean:.3g} times as much)"
-        )
+        limit, first = bound(LONGER).value, says_something_from(bound)
+        fine = fine and mean <= limit < LONGER
+        text = f"on {name} {mean:,.0f}, the bound {limit:,.0f} ({limit / mean:.3g} times as much)"
         texts.append(f"{text}, which says something from {first:,.0f} on")
-    return Finding(f"regret after {STEPS:,} steps: {'; '.join(texts)}", verdict(fine))
+    return Finding(f"regret after {LONGER:,} steps: {'; '.join(texts)}", verdict(fine))
 
 
 @claim(
@@ -71,40 +79,49 @@ def fixed_horizon() -> Finding:
 )
 def stronger_form() -> Finding:
     texts, fine, better = [], True, True
-    for d in DISTORTIONS:
-        mean, printed, mended = _from_anywhere(d)
+    for d, iota in product(DISTORTIONS, SHORTFALLS):
+        mean, printed, mended = _from_anywhere(d, iota)
         fine, better = fine and mean <= printed, better and mean <= mended < LONGER
-        texts.append(f"{mean:,.0f} of {printed:,.0f}, repaired {mended:,.0f}")
-    text = f"largest mean regret over {STARTS} starts after {LONGER:,} steps: {'; '.join(texts)}, at distortion"
-    text += (
-        f" {', '.join(f'{d:g}' for d in DISTORTIONS)}; with 3 tau_pi / tau it is weaker than Section 4.1, not stronger,"
+        texts.append(f"{mean:,.0f} of {printed:,.0f}, repaired {mended:,.0f}, at {d:g} and {iota:g}")
+    text = (
+        f"largest mean regret over {STARTS} random starts after {LONGER:,} steps: {'; '.join(texts)}; the two numbers"
     )
-    return Finding(f"{text} and the last line of its proof has tau_pi / tau", verdict(fine and better))
+    text += (
+        " are the distortion and iota, since values begin as low as Q_* - iota tau; with 3 tau_pi / tau, which alone"
+    )
+    text += " exceeds 1 here, the theorem is weaker than Section 4.1, not stronger; its proof ends with tau_pi / tau"
+    return Finding(text, verdict(fine and better))
 
 
 @lru_cache(maxsize=8)
-def _from_anywhere(d: float) -> tuple[float, float, float]:
+def _from_anywhere(d: float, iota: float) -> tuple[float, float, float]:
     """Return the largest mean regret of Algorithm 3 over random starts, and its bound as printed and repaired."""
-    task: Any = hidden_bit(d)
-    horizon, random, worst = 1.5, np.random.default_rng([11, round(100 * d)]), -np.inf
+    task, horizon, random, worst = hidden_bit(d), 1.5, np.random.default_rng([11, round(100 * d)]), -np.inf
     theory = Theory(task)
-    best, top = theory.best_aleatoric, float(theory.values(horizon).Q.max())
+    Q, states = theory.values(horizon).Q, np.array([task.states.index(s) for _, s in theory.pairs.labels])
+    least = np.array([Q[:, states == s].max(axis=1) for s in (0, 1)]) - iota * horizon  # for every history
     for start in range(STARTS):
-        history, memory = [], (0, 0)
-        for _ in range(int(random.integers(1, 30))):
-            action = int(random.integers(2))
-            outcomes = list(task.model.outcomes(memory, action))
-            chosen = outcomes[int(random.choice(len(outcomes), p=[outcome.probability for outcome in outcomes]))]
-            history.append((action, chosen.observation))
-            memory = chosen.memory
-        values = random.uniform(min(top, horizon), horizon, (2, 2))  # optimistic: iota = 0
+        values = least + (horizon - least) * random.choice([0.0, 1.0, random.random()], size=(2, 2))
         at = {"agent.horizon": horizon, "agent.q_init": values.tolist()}
-        result = run(task.after(history), "discounted-subroutine", parameters=at, steps=LONGER, runs=4, seed=start)
-        worst = max(worst, float(regret(result, best.average_reward).mean[-1]))
-    tau = theory.averaging_time(best.policy).value
-    arguments: dict[str, Any] = {"pairs": 4, "horizon": horizon, "averaging_time": tau, "distortion": d}
+        begun = task.after(_random_history(task, random))
+        result = run(begun, "discounted-subroutine", parameters=at, steps=LONGER, runs=4, seed=start)
+        worst = max(worst, float(regret(result, theory.optimal_average_reward).mean[-1]))
+    tau, delta = theory.optimal_averaging_time.value, max(d, iota)
+    arguments: dict[str, Any] = {"pairs": 4, "horizon": horizon, "averaging_time": tau, "distortion": delta}
     printed = bounds.discounted_regret_any_history(LONGER, **arguments).value
     return worst, printed, repairs.fixed_horizon("", LONGER, **arguments).value
+
+
+def _random_history(task: Any, random: np.random.Generator) -> list[tuple[int, Any]]:
+    """Return up to 30 random actions, each with an observation that could follow."""
+    history, memory = [], (0, 0)
+    for _ in range(int(random.integers(1, 31))):
+        action = int(random.integers(2))
+        outcomes = list(task.model.outcomes(memory, action))
+        chosen = outcomes[int(random.choice(len(outcomes), p=[outcome.probability for outcome in outcomes]))]
+        history.append((action, chosen.observation))
+        memory = chosen.memory
+    return history
 
 
 def _if_within_reach(first: float, task: Task, limit: Callable[[float], Bound]) -> str:

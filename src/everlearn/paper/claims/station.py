@@ -41,7 +41,7 @@ def _policy(epsilon: float) -> str:
     return f"0=slow,1=fast:{epsilon!r}" if epsilon else "slow"
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def exact_average(epsilon: float) -> float:
     """Return the exact average reward of pi_epsilon."""
     return theory_of("service-station").average_reward(_policy(epsilon))
