@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 
 import everlearn as el
-from tests.play.browser import Tab, running_browser, running_page
-from tests.play.measuring import measure
+from tests.page.browser import Tab, running_browser, running_page
+from tests.page.measuring import measure
 
 ROUNDS = 5
 SECONDS = 3.0

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from everlearn import __version__
-from everlearn.play.export import export
+from everlearn.page.export import export
 
 project = "everlearn"
 author = "The everlearn developers"

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 SLOWEST = (
     "tests/engine/test_checkpoint.py",
-    "tests/play/test_page.py",
+    "tests/page/test_layout.py",
     "tests/boundary/test_mistakes.py",
     "tests/test_documents.py",
     "tests/paper/test_reproduce.py",
@@ -30,7 +30,7 @@ SLOWEST = (
     "tests/adapters/test_task.py",
     "tests/leaderboard/test_board.py",
     "tests/engine/test_compiling.py",
-    "tests/play/test_export.py",
+    "tests/page/test_export.py",
     "tests/durable/test_changes.py",
     "tests/conformance/test_resume.py",
     "tests/cluster/test_cluster.py",

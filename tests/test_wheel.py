@@ -44,7 +44,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert {name.split("/")[0] for name in names} == {"everlearn", f"everlearn-{el.__version__}.dist-info"}
     assert "everlearn/py.typed" in names
     assert {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")} <= set(names)
-    assert {"everlearn/play/screen.js", "everlearn/play/style.css", "everlearn/play/game/engine.js"} <= set(names)
+    assert {"everlearn/page/screen.js", "everlearn/page/style.css", "everlearn/page/game/engine.js"} <= set(names)
 
 
 @pytest.mark.soak

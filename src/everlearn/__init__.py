@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from everlearn.environments.model import Model
     from everlearn.errors import EverlearnError
     from everlearn.experiments.experiment import Experiment
-    from everlearn.play.start import watch
+    from everlearn.page.start import play
     from everlearn.protocol import AgentState, Environment, Experience, ScheduleValues
     from everlearn.randomness import choose, uniform
     from everlearn.results.result import Result
@@ -88,6 +88,7 @@ _WHERE = {
     "live": "durable.live",
     "load": "results.saving",
     "mdp": "tasks.arrays",
+    "play": "page.start",
     "regret": "analysis.regret",
     "replay": "analysis.replay",
     "run": "api",
@@ -97,7 +98,6 @@ _WHERE = {
     "to_gymnasium": "adapters.export",
     "tune": "api",
     "uniform": "randomness",
-    "watch": "play.start",
     "window": "aleatoric.state",
 }
 
@@ -141,6 +141,7 @@ __all__ = [
     "live",
     "load",
     "mdp",
+    "play",
     "regret",
     "replay",
     "run",
@@ -150,11 +151,10 @@ __all__ = [
     "to_gymnasium",
     "tune",
     "uniform",
-    "watch",
     "window",
 ]
 
-_RENAMED = {"Interface": "IndexedTask", "Now": "ScheduleValues", "compare": "experiment"}
+_RENAMED = {"Interface": "IndexedTask", "Now": "ScheduleValues", "compare": "experiment", "watch": "play"}
 
 
 def __getattr__(name: str) -> Any:

@@ -78,7 +78,7 @@ class Swing:
 
 
 Swing.reward(lambda s, action, observation: float(observation == "left"))
-el.watch(Swing, shown, show=False)
+el.play(Swing, shown, show=False)
 """
 
 MISTAKES = [
@@ -130,9 +130,30 @@ MISTAKES = [
     Mistake(
         group="command line",
         title="the page is started on an empty address, which would mean all addresses",
-        files={"mine.py": "import everlearn as el\n\nel.watch('riverswim', host='')\n"},
+        files={"mine.py": "import everlearn as el\n\nel.play('riverswim', host='')\n"},
         call="python mine.py",
         answer="host: ''; give an address, such as 127.0.0.1",
+    ),
+    Mistake(
+        group="command line",
+        title="the page is to follow an experiment where there is none",
+        files={},
+        call=f"{PLAY} --experiment .",
+        answer=".: there is no experiment here; make one with 'everlearn experiment run'",
+    ),
+    Mistake(
+        group="command line",
+        title="the page is to follow a live agent where there is none",
+        files={},
+        call=f"{PLAY} --live nowhere",
+        answer="nowhere: there is no live agent here; make one with el.live(directory, task=...)",
+    ),
+    Mistake(
+        group="command line",
+        title="the page is to follow a directory, and is given a task as well",
+        files={},
+        call=f"{PLAY} riverswim --live here",
+        answer="live: 'here'; follows a directory; leave out task",
     ),
     Mistake(
         group="rewards",

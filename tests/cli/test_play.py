@@ -1,4 +1,4 @@
-"""The command that serves the page; the page itself is tested in ``tests/play``."""
+"""The command that serves the page; the page itself is tested in ``tests/page``."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ def test_a_port_that_is_taken_is_refused(refused):
 
 def test_without_the_library_it_says_how_to_install_it(refused, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert refused("play") == "watch: 'nicegui'; is not installed; install it with: pip install 'everlearn[play]'"
+    assert refused("play") == "play: 'nicegui'; is not installed; install it with: pip install 'everlearn[play]'"

@@ -142,46 +142,11 @@ def journal(
     as_json: AsJson = False,
 ) -> None:
     """Print what a durable agent did and observed, one line per step; --json prints JSON lines."""
-    from everlearn.durable.audit import export
+    from everlearn.durable.audit import export, tell
 
     for row in export(*find_agent(directory, agent), first, last):
-        documents().write((json.dumps(row) if as_json else _journal_line(row)) + "\n")
-
-
-def _journal_line(row: dict[str, Any]) -> str:
-    from everlearn.labels import show
-
-    if row["kind"] not in ("observed", "warm"):
-        event = f" ({_rule_event(row)})" if "promotion" in row else ""
-        changes = "; ".join(row.get("changes", [row.get("to", "") + event]))
-        return f"{row['step']:>8}  {row['at']}  {row['kind']} {changes}".rstrip()
-    names = ("state", "next_state", "executed", "proposed", "observation")
-    state, next_state, executed, proposed, observation = (
-        "nothing" if row[name] is None else show(row[name]) for name in names
-    )
-    if row["executed"] != row["proposed"]:
-        executed = f"{executed} (proposed: {proposed})"
-    step = f"{state} -> {next_state}: {executed}, {observation}, {row['reward']:g}"
-    return f"{row['step']:>8}  {row['at']}  {row['mode']}: {step}"
-
-
-def _rule_event(row: dict[str, Any]) -> str:
-    """Return what the promotion rule did, in words."""
-    note = row["promotion"]
-    evidence = note.get("evidence") or {}
-    bound = "not enough evidence"
-    if evidence.get("supported"):
-        bound = f"gain {evidence['gain']:.4g}, {evidence['lower']:.4g} to {evidence['upper']:.4g}"
-    if note["event"] == "armed":
-        return "promotion rule removed" if note["rule"] is None else "promotion rule set"
-    if note["event"] == "candidate":
-        return "the rule fixed another candidate" if evidence else "the rule fixed a candidate"
-    if note["event"] == "look":
-        what = "the agent in control" if row["mode"] != "shadow" else f"candidate {evidence['candidate']}"
-        return f"look {evidence['look']} at {what}: {bound}"
-    if note["event"] == "promoted":
-        return f"promoted by the rule: {bound}"
-    return f"demoted: {note.get('reason', 'by the rule')}"
+        line = json.dumps(row) if as_json else f"{row['step']:>8}  {row['at']}  {tell(row)}".rstrip()
+        documents().write(f"{line}\n")
 
 
 def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = False) -> None:

@@ -23,6 +23,14 @@ def play(
         Path | None,
         typer.Option(help="Write the station, where you play and agents race, to this HTML file, and serve nothing."),
     ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Follow the experiment in this directory while it runs; nothing is written."),
+    ] = None,
+    live: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Follow the live agent in this directory while it works; nothing is written."),
+    ] = None,
     port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8090,
     host: Annotated[
         str, typer.Option(help="The address to listen on; others can reach any address but loopback.")
@@ -31,19 +39,21 @@ def play(
 ) -> None:
     """Open a page in the browser where you can watch agents learn. No internet connection is needed."""
     if export is not None:
-        if any((task, agent, schedule, settings, view)):
-            remedy = "writes the station alone; leave out TASK, --agent, --schedule, --set and --view"
+        if any((task, agent, schedule, settings, view, experiment, live)):
+            remedy = "writes the station alone; leave out TASK and all other options"
             raise InputError("--export", str(export), remedy)
-        from everlearn.play.export import export as write
+        from everlearn.page.export import export as write
 
         typer.echo(f"written: {write(export)}")
         return
-    el.watch(
+    el.play(
         task,
         agent,
         schedule=schedule,
         parameters=options.parse_settings(settings),
         view=view,
+        experiment=experiment,
+        live=live,
         host=host,
         port=port,
         show=opened,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from everlearn.durable.reader import Reader
+from everlearn.labels import show
 from everlearn.tasks.task import Task
 
 PAGE = 1000
@@ -57,3 +58,38 @@ def page(
         if len(rows) == limit:
             break
     return rows
+
+
+def tell(row: dict[str, Any]) -> str:
+    """Return in words what a row says, without its step and time."""
+    if row["kind"] not in ("observed", "warm"):
+        event = f" ({_rule_event(row)})" if "promotion" in row else ""
+        changes = "; ".join(row.get("changes", [row.get("to", "") + event]))
+        return f"{row['kind']} {changes}".rstrip()
+    names = ("state", "next_state", "executed", "proposed", "observation")
+    state, next_state, executed, proposed, observation = (
+        "nothing" if row[name] is None else show(row[name]) for name in names
+    )
+    if row["executed"] != row["proposed"]:
+        executed = f"{executed} (proposed: {proposed})"
+    reward = "no reward yet" if row["reward"] is None else f"{row['reward']:g}"
+    return f"{row['mode']}: {state} -> {next_state}: {executed}, {observation}, {reward}"
+
+
+def _rule_event(row: dict[str, Any]) -> str:
+    """Return what the promotion rule did, in words."""
+    note = row["promotion"]
+    evidence = note.get("evidence") or {}
+    bound = "not enough evidence"
+    if evidence.get("supported"):
+        bound = f"gain {evidence['gain']:.4g}, {evidence['lower']:.4g} to {evidence['upper']:.4g}"
+    if note["event"] == "armed":
+        return "promotion rule removed" if note["rule"] is None else "promotion rule set"
+    if note["event"] == "candidate":
+        return "the rule fixed another candidate" if evidence else "the rule fixed a candidate"
+    if note["event"] == "look":
+        what = "the agent in control" if row["mode"] != "shadow" else f"candidate {evidence['candidate']}"
+        return f"look {evidence['look']} at {what}: {bound}"
+    if note["event"] == "promoted":
+        return f"promoted by the rule: {bound}"
+    return f"demoted: {note.get('reason', 'by the rule')}"

@@ -121,6 +121,12 @@ class Gauge:
         time = self._span + self._last_span * len(closed)
         return (self._sum + self._last_span * sum(closed)) / time if time else None
 
+    @property
+    def batches(self) -> list[tuple[int, float]]:
+        """For each batch that is remembered, the number of rewards until its end, and its average."""
+        means, closed = self._before + self._present, self.count - self._within
+        return [(closed - self.batch * place, mean) for place, mean in enumerate(reversed(means))][::-1]
+
     def report(self) -> dict[str, Any]:
         """Return the state of the alarm, as a JSON document."""
         return {

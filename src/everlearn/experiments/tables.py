@@ -32,7 +32,7 @@ def read_arms(directory: Directory, damaged: list[str] | None = None) -> list[Ar
             total_rewards.append(checkpoint.until(times).total_reward)
             runs.extend(checkpoint.runs)
         if runs:
-            optimum = manifest["optima"].get(entry["identity"])
+            optimum, upper, references = stated(manifest, entry)
             recorded.append(
                 Arm(
                     entry["task"],
@@ -40,14 +40,21 @@ def read_arms(directory: Directory, damaged: list[str] | None = None) -> list[Ar
                     entry["settings"],
                     times,
                     np.concatenate(total_rewards),
-                    None if optimum is None else np.full(len(runs), optimum["value"]),
-                    references=_references(manifest, entry),
+                    None if optimum is None else np.full(len(runs), optimum),
+                    references=references,
                     numbers=np.array(runs) - entry["first_run"],
                     member=entry["member"],
-                    optimum_upper=np.full(len(runs), optimum["upper"]) if _is_interval(optimum) else None,
+                    optimum_upper=None if upper is None else np.full(len(runs), upper),
                 )
             )
     return recorded
+
+
+def stated(manifest: Manifest, entry: VariantEntry) -> tuple[float | None, float | None, dict[str, float]]:
+    """Return the optimum of a task, its upper bound if only bounds are known, and other averages by name."""
+    optimum = manifest["optima"].get(entry["identity"])
+    upper = optimum["upper"] if _is_interval(optimum) else None
+    return None if optimum is None else optimum["value"], upper, _references(manifest, entry)
 
 
 def _is_interval(optimum: Optimum | None) -> TypeGuard[Optimum]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
@@ -93,7 +93,15 @@ class Cells:
         checkpoint = Checkpoint(text["engine"], text["t"], tuple(text["runs"]), curves, **state)
         return StoredCell(checkpoint, text["notes"])
 
-    def _open(self, cell: str) -> tuple[Any, dict[str, NDArray[Any]]]:
+    def glance(self, cell: str) -> StoredCell | None:
+        """Return a cell as :meth:`read` does, but only what was recorded: its arrays stay on disk, and unchecked."""
+        text, arrays = self._open(cell, ("times", "total_reward"))
+        if text is None:
+            return None
+        curves = Curves(arrays["times"], arrays["total_reward"])
+        return StoredCell(Checkpoint(text["engine"], text["t"], tuple(text["runs"]), curves, {}, {}, ()), text["notes"])
+
+    def _open(self, cell: str, wanted: Sequence[str] | None = None) -> tuple[Any, dict[str, NDArray[Any]]]:
         path = self.path(cell)
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -102,7 +110,7 @@ class Cells:
                     raise ValueError("its checksum is wrong")
                 text = json.loads(encoded)
                 refuse_newer(path, text.get("schema"))
-                arrays = {name: archive[_ARRAYS + name] for name in text["sha256"]}
+                arrays = {name: archive[_ARRAYS + name] for name in wanted or text["sha256"]}
         except FileNotFoundError:
             return None, {}
         except UNREADABLE as error:

@@ -1,0 +1,82 @@
+"""The small components of which the page is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from nicegui import events, ui
+from nicegui.elements.mixins.text_element import TextElement
+
+from everlearn.agents.spec import AgentSpec
+from everlearn.page.configuration import is_papers, label
+
+
+class Screen(ui.element, component="screen.js"):
+    """Puts painted parts into their places in the browser, and reports when they were seen and what was pressed."""
+
+    def show(self, parts: Mapping[str, str]) -> None:
+        """Put parts into their places."""
+        self.run_method("show", dict(parts))
+
+    def keep_theme(self, theme: str) -> None:
+        """Let the browser remember whether the page is light or dark."""
+        self.run_method("keepTheme", theme)
+
+
+class Text(TextElement):
+    """A text in an element of any kind."""
+
+    def __init__(self, tag: str, text: str = "") -> None:
+        super().__init__(tag=tag, text=text)
+
+
+class Name:
+    """The name of an agent, with its colour before it, and a badge if it is the paper's."""
+
+    def __init__(self, agent: AgentSpec) -> None:
+        ui.element("span").classes("chip").props('aria-hidden="true"')
+        self.label = Text("span").classes("label")
+        self.badge = Text("span", "the paper's").classes("badge")
+        self.show(agent)
+
+    def show(self, agent: AgentSpec) -> None:
+        """Show the name of an agent."""
+        self.label.set_text(label(agent))
+        self.badge.set_visibility(is_papers(agent))
+
+
+@contextmanager
+def fold(title: str, icon: str, opened: Callable[[], Any] | None = None) -> Iterator[None]:
+    """Hold what a newcomer need not see, until it is unfolded; ``opened`` is called then."""
+    with ui.element("details").classes("card fold") as element:
+        if opened is not None:
+            element.on("toggle", opened, js_handler="(event) => { if (event.target.open) emit(); }")
+        with ui.element("summary"):
+            ui.icon(icon).props('aria-hidden="true"')
+            Text("span", title)
+        with ui.element("div").classes("inside"):
+            yield
+
+
+def place(name: str, tag: str = "div") -> ui.element:
+    """Return an empty place for a painted part."""
+    return ui.element(tag).props(f'data-part="{name}"')
+
+
+def button(icon: str, hint: str, press: Callable[[], Any], text: str = "") -> ui.button:
+    """Return a button; without a text, its hint is its name."""
+    element = ui.button(text, icon=icon, on_click=press, color=None)
+    return element.props(f'no-caps aria-label="{text or hint}" title="{hint}"')
+
+
+def slider(name: str, number: int, chosen: int, change: Callable[[int], Any]) -> ui.element:
+    """Return the slider of the browser, which every screen reader knows, with a number of positions."""
+    element = ui.element("input").props(f'type=range min=0 max={number - 1} step=1 value={chosen} aria-label="{name}"')
+
+    def move(event: events.GenericEventArguments) -> None:
+        if isinstance(event.args, int) and 0 <= event.args < number:
+            change(event.args)
+
+    return element.on("input", move, js_handler="(event) => emit(Number(event.target.value))")

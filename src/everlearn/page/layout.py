@@ -1,0 +1,332 @@
+"""The page: its layout, and what happens when something is pressed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from nicegui import Client, events, ui
+
+from everlearn.agents.spec import AgentSpec
+from everlearn.errors import EverlearnError
+from everlearn.page.choices import PAPERS, Choices, Edit
+from everlearn.page.components import Name, Screen, Text, button, fold, place, slider
+from everlearn.page.configuration import MOST_AGENTS, Configuration, is_papers, read_toml
+from everlearn.page.exports import export_controls
+from everlearn.page.pace import SPEEDS, describe
+from everlearn.page.picture import write_theory
+from everlearn.page.session import Parts, Session
+
+STORIES = {
+    "service-station": "Slow service is free today, and keeps customers away tomorrow. Will the agent find out?",
+}
+"""What the page says of a task to a newcomer, instead of its summary."""
+
+THEMES = {"auto": (None, "contrast"), "dark": (True, "dark_mode"), "light": (False, "light_mode")}
+"""For each theme, whether it is dark, and its icon."""
+
+SECONDS_NOTED = 1.0
+"""How often the address notes the time of a race that runs."""
+
+STAGES = {1: "one", 2: "two", 3: "many", 4: "many"}
+"""The layout class for each number of agents."""
+
+
+class Page:
+    """One page in one browser: what shows a session, and the controls that drive it.
+
+    ``refusal`` says why the address could not be read, if it could not; ``local``, that nobody else can open it.
+    """
+
+    def __init__(self, client: Client, configuration: Configuration, refusal: str = "", local: bool = True) -> None:
+        self.client, self.refusal, self.local = client, refusal, local
+        self.configuration, self._at = replace(configuration, at=0), configuration.at
+        self._gone: tuple[Configuration, int] = self.configuration, 0
+        self._noted = 0.0
+        self.session: Session
+        self._applying = asyncio.Lock()
+        self._theory_of: object = None
+
+    def build(self, session: Session) -> None:
+        """Lay out everything; the painted parts come when the browser has connected."""
+        self.session, self.offer = session, session.workshop.offer
+        self.dark = ui.dark_mode(None)
+        with ui.element("div").classes("page"):
+            self._header()
+            self.alert = Text("p").classes("alert").props('role="alert"')
+            with ui.element("p").classes("notice").props('role="status"') as self.notice:
+                self.notice_text = Text("span")
+                button("undo", "Bring it back", self._bring_back, "Bring it back").props("flat dense")
+            self.notice.set_visibility(False)
+            self._stage()
+            self._controls()
+            self.remark = Text("p").classes("quiet")
+            self._folds()
+        self.screen = Screen().on("look", self._look).on("press", self._press).on("theme", self._read_theme)
+        self._refuse(self.refusal)
+
+    async def begin(self) -> None:
+        """Begin the race; called when the browser has connected."""
+        try:
+            await self._open(self.configuration, self.refusal)
+        except EverlearnError as error:
+            await self._open(self.session.workshop.start, str(error))
+            self._at = 0
+        self._return_to(self._at)
+        await self._show_theory()
+
+    def show(self, parts: Parts) -> None:
+        """Show what the session painted, and note the time in the address, so that a reload returns to it."""
+        self.screen.show(parts)
+        if "time" in parts and time.monotonic() > self._noted + SECONDS_NOTED:
+            self._address()
+
+    def report(self, refusal: str) -> None:
+        """Show why the session stopped, if it failed, and update the button."""
+        if refusal:
+            self._refuse(refusal)
+        self.status.set_text("")
+        self._name_button()
+        self._address()
+
+    def _header(self) -> None:
+        with ui.element("header"):
+            with ui.element("div"):
+                Text("h1", "everlearn")
+                self.story = Text("p", "").classes("story")
+            with ui.element("nav"):
+                ui.link("Play it yourself", "/station").classes("more")
+                self.theme = button("contrast", "Light or dark", self._change_theme)
+                self.theme.props("flat round").classes("quiet")
+        self._show_story()
+
+    @ui.refreshable_method
+    def _stage(self) -> None:
+        shown = self.configuration.agents
+        with ui.element("section").classes(f"stage {STAGES[len(shown)]}"):
+            with ui.element("figure").classes("card curve"):
+                with ui.element("figcaption"):
+                    Text("span", "Average reward so far")
+                    if len(shown) < MOST_AGENTS and not any(is_papers(agent) for agent in shown):
+                        text = "Compare with the paper's"
+                        compare = button("compare_arrows", text, lambda: self.choices.add(PAPERS), text)
+                        compare.props("flat dense").classes("compare")
+                place("chart")
+            with ui.element("div").classes("scenes").props('tabindex=0 role=group aria-label="What the agents do"'):
+                for row, agent in enumerate(shown):
+                    self._scene(row, agent)
+
+    @staticmethod
+    def _scene(row: int, agent: AgentSpec) -> None:
+        with ui.element("figure").classes(f"card scene agent{row}"):
+            with ui.element("figcaption"):
+                Name(agent)
+                with ui.element("span").classes("score"):
+                    Text("span", "average ")
+                    place(f"score{row}", "b")
+            place(f"drawing{row}")
+
+    def _controls(self) -> None:
+        def set_speed(place: int) -> None:
+            self._set_pace(SPEEDS[place], self.configuration.growing)
+
+        def set_growing(event: events.ValueChangeEventArguments[bool | None]) -> None:
+            self._set_pace(self.configuration.speed, bool(event.value))
+
+        with ui.element("section").classes("controls").props('aria-label="Run the agent"'):
+            self.run_button = button("play_arrow", "Run", self._toggle, "Run").props("unelevated").classes("run")
+            button("skip_next", "Take one step", self._step, "Step").props("outline")
+            button("replay", "Start again from step 0", self._restart, "Restart").props("outline")
+            with ui.element("div").classes("clock"):
+                Text("span", "step ")
+                place("time", "b")
+                self.status = Text("span").classes("status").props('role="status"')
+            with ui.element("div").classes("speed"):
+                shown = self.configuration
+                self.speed = slider("Speed", len(SPEEDS), SPEEDS.index(shown.speed), set_speed)
+                place("pace", "span").classes("quiet")
+                ui.switch("ever faster", value=shown.growing, on_change=set_growing)
+        self._name_speed()
+
+    def _folds(self) -> None:
+        with ui.element("section").classes("folds"):
+            with fold("Change the task, the agent or the schedule", "tune"):
+                self.choices = Choices(lambda: self.configuration, self._apply, self.offer, self._refuse)
+                self.choices.first()
+            with fold("Compare with other agents", "compare_arrows"):
+                self.choices.others()
+            with fold("See what the agent knows", "grid_on"):
+                self._each("belief")
+                with ui.element("details").classes("settings"):
+                    with ui.element("summary"):
+                        Text("span", "All numbers")
+                    self._each("numbers", "known")
+            with fold("Explain this step", "functions", self._pause):
+                self._each("explained")
+            with fold("What theory says of this task", "school"):
+                place("theory").classes("scroll")
+            with fold("Share and export", "ios_share"):
+                export_controls(lambda: self.session, self._read, self._refuse, self.local)
+
+    @ui.refreshable_method
+    def _each(self, *names: str) -> None:
+        several = len(self.configuration.agents) > 1
+        with ui.element("div").classes("each"):
+            for row, agent in enumerate(self.configuration.agents):
+                with ui.element("div").classes(f"agent{row} scroll"):
+                    if several:
+                        with ui.element("h2"):
+                            Name(agent)
+                    for name in names:
+                        place(f"{name}{row}", "dl" if name == "numbers" else "div").classes(name)
+
+    async def _look(self, event: events.GenericEventArguments) -> None:
+        width = event.args.get("width") if isinstance(event.args, dict) else None
+        await self.session.look(float(width) if isinstance(width, int | float) and width > 0 else None)
+
+    async def _press(self, event: events.GenericEventArguments) -> None:
+        actions: dict[Any, Callable[[], Awaitable[None]]] = {"run": self._toggle, "step": self._step}
+        if isinstance(event.args, dict) and event.args.get("name") in actions:
+            await actions[event.args["name"]]()
+
+    async def _toggle(self) -> None:
+        if self.session.running:
+            await self.session.pause()
+        else:
+            self._refuse("")
+            self.session.run()
+        self._name_button()
+
+    async def _pause(self) -> None:
+        """Pause, so that what is explained stays."""
+        await self.session.pause()
+        self._name_button()
+
+    async def _step(self) -> None:
+        try:
+            await self.session.step()
+        except EverlearnError as error:
+            self._refuse(str(error))
+        self._name_button()
+
+    async def _restart(self) -> None:
+        self._refuse(await self._apply(lambda shown: shown))
+
+    async def _bring_back(self) -> None:
+        configuration, at = self._gone
+        self._refuse(await self._apply(lambda _: configuration, at))
+
+    def _return_to(self, at: int) -> None:
+        """Take the steps to a time again, which gives the same run to the last bit."""
+        if at:
+            self.status.set_text(f"returning to step {at:,}…")
+            self.session.run(until=at)
+            self._name_button()
+
+    async def _read(self, spec: str) -> str:
+        def edit(shown: Configuration) -> Configuration:
+            return replace(read_toml(spec, self.offer), speed=shown.speed, growing=shown.growing)
+
+        return await self._apply(edit)
+
+    async def _apply(self, edit: Edit, at: int = 0) -> str:
+        """Show another configuration from the beginning, one edit after the other; return why that is not possible.
+
+        ``at`` is a step to which to return at once.
+        """
+        async with self._applying:
+            running, before = self.session.running and not at, (self.configuration, self.session.t)
+            await self.session.pause()
+            self.status.set_text("preparing…")
+            try:
+                await self._open(edit(self.configuration).checked(self.offer))
+            except EverlearnError as error:
+                return str(error)
+            finally:
+                self.status.set_text("")
+                self._name_button()
+            self._offer_back(before)
+            self._return_to(at)
+            if running:
+                self.session.run()
+                self._name_button()
+        await self._show_theory()
+        return ""
+
+    def _offer_back(self, before: tuple[Configuration, int]) -> None:
+        """Say that a run has ended, and offer to bring it back."""
+        _, at = self._gone = before
+        self.notice_text.set_text(f"This run starts again. The run before ended at step {at:,}.")
+        self.notice.set_visibility(at > 0)
+
+    async def _open(self, configuration: Configuration, refusal: str = "") -> None:
+        """Open a race, and build again what depends on its agents."""
+        await self.session.open(configuration)
+        before, self.configuration = self.configuration, configuration
+        self._refuse(refusal)
+        self.remark.set_text("" if self.session.race is None else self.session.race.remark)
+        self.remark.set_visibility(bool(self.remark.text))
+        if configuration != before:
+            self._stage.refresh()
+            self._each.refresh()
+            other_choices = _kinds(before) != _kinds(configuration)
+            (self.choices.refresh if other_choices else self.choices.rename)()  # somebody may be typing in these
+            self._show_story()
+            self.session.forget_shown()
+        self._address()
+        await self.session.paint()
+
+    async def _show_theory(self) -> None:
+        if self.configuration.task != self._theory_of:
+            self._theory_of = self.configuration.task
+            self.show({"theory": write_theory(None)})
+        self.show({"theory": write_theory(await self.session.facts())})
+
+    def _set_pace(self, speed: int, growing: bool) -> None:
+        self.configuration = replace(self.configuration, speed=speed, growing=growing)
+        self.session.set_speed(self.configuration)
+        self._name_speed()
+        self._address()
+
+    def _name_speed(self) -> None:
+        self.speed.props(f'aria-valuetext="{describe(self.configuration.speed)}"')
+
+    def _name_button(self) -> None:
+        name, icon = ("Pause", "pause") if self.session.running else ("Run", "play_arrow")
+        self.run_button.set_text(name)
+        self.run_button.props(f'icon={icon} aria-label="{name}"')
+
+    def _show_story(self) -> None:
+        task = self.configuration.task
+        story = "" if task.parameters else STORIES.get(str(task.given), "")
+        self.story.set_text(story or self.offer.summary(task.given) or f"The task {task.given}.")
+
+    def _refuse(self, refusal: str) -> None:
+        self.alert.set_text(refusal)
+        self.alert.set_visibility(bool(refusal))
+
+    def _address(self) -> None:
+        self._noted = time.monotonic()
+        with self.client:
+            ui.navigate.history.replace(f"/?{replace(self.configuration, at=self.session.t).query()}")
+
+    def _change_theme(self) -> None:
+        following = {None: "dark", True: "light", False: "auto"}[self.dark.value]
+        self._set_theme(following)
+        self.screen.keep_theme(following)
+
+    def _read_theme(self, event: events.GenericEventArguments) -> None:
+        if isinstance(event.args, dict) and event.args.get("theme") in THEMES:
+            self._set_theme(event.args["theme"])
+
+    def _set_theme(self, theme: str) -> None:
+        self.dark.value, icon = THEMES[theme]
+        self.theme.props(f"icon={icon}")
+
+
+def _kinds(configuration: Configuration) -> tuple[object, ...]:
+    """Return what determines which choices there are."""
+    return configuration.task.given, *((agent.given, agent.schedule) for agent in configuration.agents)

@@ -1,0 +1,136 @@
+"""The page that follows a live agent: its recent average, the drift alarm, its policy, and the end of its journal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from everlearn.durable.audit import tell
+from everlearn.durable.following import Follower, Seen
+from everlearn.labels import show
+from everlearn.page.chart import Curve, draw, write
+from everlearn.page.following import Query, read_width
+
+LISTED = 60
+"""How many states of the policy to list: all, or those around the present one."""
+
+
+class LiveView:
+    """A durable agent, which another process may be running; nothing is written."""
+
+    places: tuple[str, ...] = ("controls", "numbers", "charts", "policy", "journal")
+
+    def __init__(self, path: str | Path) -> None:
+        self._path, self._follower = Path(path), Follower(path)
+        self.title = self._path.resolve().name
+
+    def look(self, query: Query) -> dict[str, str]:
+        """Return the parts as of now."""
+        standings = self._follower.standings()
+        if not standings:
+            return {"story": f"{escape(str(self._path))}: there is no agent yet."}
+        [wanted, *_] = query.get("agent") or [""]
+        name = wanted if wanted in standings else next(iter(standings))
+        seen = self._follower.look(name)
+        document = seen.document
+        return {
+            "story": _story(self._path, name, document),
+            "alert": escape(document["quarantined"] or ""),
+            "controls": _controls(standings, name),
+            "numbers": _numbers(document),
+            "charts": _chart(seen, read_width(query)),
+            "policy": _policy(seen),
+            "journal": _journal(seen),
+        }
+
+
+def _story(path: Path, name: str, document: Mapping[str, Any]) -> str:
+    modes = {
+        "learn": "it acts and learns",
+        "frozen": "it acts and does not learn",
+        "shadow": "it learns and does not act",
+    }
+    mode = modes.get(document["mode"], document["mode"])
+    who = "the agent is" if name == "agent" else f"agent {escape(name)} is"
+    return f"{escape(str(path))}: {who} at step {document['step']:,}; {escape(mode)}."
+
+
+def _controls(standings: Mapping[str, tuple[int, str | None]], chosen: str) -> str:
+    if len(standings) == 1:
+        return ""
+    options = "".join(
+        f'<option value="{escape(name)}"{" selected" if name == chosen else ""}>{escape(name)}, step {step:,}</option>'
+        for name, (step, _) in standings.items()
+    )
+    return f'<label class="pick">Agent <select id="agent" name="agent">{options}</select></label>'
+
+
+def _numbers(document: Mapping[str, Any]) -> str:
+    drift = document["drift"]
+    threshold, alarm = drift["threshold"], drift["last_alarm"]
+    level = math.log1p(drift["statistic"]) / math.log1p(threshold)
+    meter = f'<meter max="1" value="{level:.3f}" aria-label="drift, towards an alarm"></meter>'
+    last = "none"
+    if alarm is not None:
+        last = f"step {alarm['step']:,}: {write(alarm['recent'])} after {write(alarm['past'])}"
+    numbers = {
+        "recent average": _number(document["recent_average"]),
+        "average since the start": _number(document["average_reward"]),
+        "drift": f"{write(drift['statistic'], 3)} of {threshold:,.0f} {meter}",
+        "alarms": f"{drift['alarms']:,}",
+        "last alarm": last,
+        "state now": escape(show(document["aleatoric_state"])),
+    }
+    parts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in numbers.items())
+    return f'<dl class="numbers">{parts}</dl>'
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else write(value)
+
+
+def _chart(seen: Seen, width: float) -> str:
+    times, means = ([value for value, _ in seen.batches], [mean for _, mean in seen.batches])
+    average = seen.document["average_reward"]
+    lines = {} if average is None else {"average since the start": average}
+    what = f"Average reward of {seen.size:,} steps each" if seen.size > 1 else "Reward of each step"
+    first = times[0] - seen.size if times else 0
+    chart = draw([Curve("recent average", times, means)], lines, width - 34, 300, linear=True, first=first, what=what)
+    return f'<figure class="card curve agent0"><figcaption>{what}</figcaption>{chart}</figure>'
+
+
+def _policy(seen: Seen) -> str:
+    states, here = seen.greedy.task.states, seen.document["aleatoric_state"]
+    place = states.index(here)
+    start = 0 if len(states) <= LISTED else min(max(place - LISTED // 2, 0), len(states) - LISTED)
+    rows = []
+    for row in seen.greedy.rows(start, start + LISTED):
+        now = ' class="here"' if row["state"] == here else ""
+        numbers = "".join(f"<td>{_number(row[name])}</td>" for name in ("value", "count"))
+        names = f"<th scope=row>{escape(show(row['state']))}</th><td>{escape(show(row['action']))}</td>"
+        rows.append(f"<tr{now}>{names}{numbers}</tr>")
+    left = f"{LISTED} of {len(states):,} states, around the present one. " if len(states) > LISTED else ""
+    caption = f"{left}The action that it takes in each state; the state now is marked."
+    return _scrolled("Policy", ("state", "action", "value", "count"), rows, caption)
+
+
+def _journal(seen: Seen) -> str:
+    rows = [
+        f"<tr><th scope=row>{row['step']:,}</th><td>{escape(row['at'][11:19])}</td><td>{escape(tell(row))}</td></tr>"
+        for row in seen.journal
+    ]
+    return _scrolled(
+        "Journal", ("step", "time (UTC)", "what happened"), rows, "The last rows of the journal, the newest first."
+    )
+
+
+def _scrolled(name: str, heads: tuple[str, ...], rows: list[str], caption: str) -> str:
+    head = "".join(f"<th scope=col>{head}</th>" for head in heads)
+    return (
+        f'<h2>{name}</h2><div class="card scroll tall agent0" id="{name.lower()}" tabindex="0" role="group" '
+        f'aria-label="{name}"><table class="known {name.lower()}"><caption>{caption}</caption><thead><tr>{head}</tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )

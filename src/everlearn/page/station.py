@@ -1,0 +1,177 @@
+"""The service station drawn as a station: its customer, its mode, and what people say of it (Section 1.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from everlearn.environments.service_station import FAST, VACANT, ServiceStation, longest_service
+from everlearn.page.run import WatchedRun
+
+WIDTH, HEIGHT = 420, 310
+"""The size of every scene."""
+
+STREET, FLOOR = 178, 280
+"""The heights at which people, and the bars of what they remember, stand."""
+
+BARS = (196, 408)
+"""The left and the right end of the recent services."""
+
+TALLEST = 5
+"""Services of this many steps and more are drawn alike."""
+
+FIGURES = 5
+"""How many people stand at the street if the next customer is certain."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What can be seen of a station."""
+
+    present: bool
+    """Whether a customer is there."""
+    waited: int
+    """For how many steps that customer has been there."""
+    mode: str | None
+    """What the agent did last: ``fast`` or ``slow``, or None before the first step."""
+    longest: int
+    """W, the longest service among the last ``window`` customers."""
+    arrival: float
+    """The probability of the next customer."""
+    services: tuple[tuple[int, int], ...]
+    """The long services that people remember: how many customers ago, and how many steps."""
+    window: int
+    """The number of customers whose service is remembered."""
+
+
+def read(run: WatchedRun) -> Condition | None:
+    """Return the condition of a station, or None for any other task."""
+    station = getattr(run.task.model and run.task.model.rho, "__self__", None)
+    if not isinstance(station, ServiceStation):
+        return None
+    memory: Any = run.memory
+    clock, ages = memory
+    mode = None if run.latest is None else str(run.task.actions[run.latest.experience.action])
+    longest = longest_service(ages)
+    return Condition(
+        clock != VACANT,
+        max(clock, 0),
+        mode,
+        longest,
+        station.arrival_probability(longest),
+        tuple({age: steps for steps, age in enumerate(ages, start=2) if age > 0}.items()),
+        station.window,
+    )
+
+
+def describe(condition: Condition) -> str:
+    """Return in words what the drawing shows."""
+    mode = "has not begun" if condition.mode is None else f"works {condition.mode}"
+    there = f"A customer has been there for {_steps(condition.waited)}" if condition.present else "Nobody is there"
+    return (
+        f"The service station {mode}. {there}. The longest of the last {condition.window} services took "
+        f"{_steps(condition.longest)}, so the next customer comes with probability {condition.arrival:.3g}."
+    )
+
+
+def draw(condition: Condition) -> str:
+    """Return the station as SVG."""
+    return "".join(
+        (
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="drawing" ',
+            f'aria-label="{escape(describe(condition))}">',
+            f'<line class="street" x1="8" x2="{WIDTH - 8}" y1="{STREET}" y2="{STREET}"/>',
+            *_draw_building(condition),
+            *_draw_customer(condition),
+            *_draw_crowd(condition),
+            *_draw_reputation(condition),
+            "</svg>",
+        )
+    )
+
+
+def _draw_building(condition: Condition) -> list[str]:
+    """Draw a roof on two posts, the sign with the mode, and the counter with who serves behind it."""
+    mode = condition.mode or "closed"
+    kind = f"sign {condition.mode or 'idle'}"
+    return [
+        '<path class="roof" d="M14 46 L146 18 L278 46 V60 H14 Z"/>',
+        *(f'<line class="post" x1="{x}" x2="{x}" y1="60" y2="{STREET}"/>' for x in (28, 264)),
+        f'<rect class="{kind}" x="96" y="68" width="100" height="30" rx="15"/>',
+        f'<text class="mode" x="146" y="88" text-anchor="middle">{escape(mode.upper())}</text>',
+        *_draw_person(82, STREET - 42, "server", scale=1.2, half=True),
+        f'<rect class="counter" x="46" y="{STREET - 44}" width="72" height="44" rx="4"/>',
+        *(
+            f'<line class="dash" x1="{46 + 4 * k}" x2="{60 + 4 * k}" y1="{112 + 9 * k}" y2="{112 + 9 * k}"/>'
+            for k in range(3 if condition.mode == FAST else 0)
+        ),
+    ]
+
+
+def _draw_customer(condition: Condition) -> list[str]:
+    word = "nobody"
+    if condition.present:
+        word = _steps(condition.waited) if condition.waited else "just came"
+    kind = "customer" if condition.present else "gone"
+    return [
+        *_draw_person(164, STREET, kind, scale=1.45),
+        f'<text class="small" x="187" y="{STREET - 16}">{word}</text>',
+    ]
+
+
+def _draw_crowd(condition: Condition) -> list[str]:
+    """Draw people at the street: the more, the more probable the next customer is."""
+    number = round(FIGURES * condition.arrival) or 1
+    parts = []
+    for place in range(FIGURES):
+        kind = "passer" if place < number else "passer away"
+        parts += _draw_person(297 + 25 * place, STREET, kind, scale=0.95)
+    parts.append(f'<text class="small" x="347" y="{STREET - 70}" text-anchor="middle">next customer</text>')
+    parts.append(
+        f'<text class="told" x="347" y="{STREET - 52}" text-anchor="middle">{condition.arrival:.0%} likely</text>'
+    )
+    return parts
+
+
+def _draw_person(x: float, y: float, kind: str, *, scale: float = 1.0, half: bool = False) -> list[str]:
+    """Draw a person who stands at y; if half, only what is above a counter."""
+    tall = 14 if half else 27
+    head, body = y - (tall + 12) * scale, y - tall * scale
+    wide = 12 * scale
+    return [
+        f'<circle class="{kind}" cx="{x:g}" cy="{head:.1f}" r="{9 * scale:.1f}"/>',
+        f'<path class="{kind}" d="M{x - wide:.1f} {y:g} V{body + wide:.1f} q0 {-wide:.1f} {wide:.1f} {-wide:.1f} '
+        f'q{wide:.1f} 0 {wide:.1f} {wide:.1f} V{y:g} Z"/>',
+    ]
+
+
+def _draw_reputation(condition: Condition) -> list[str]:
+    """Draw what people remember: the long services among those of the last customers, the latest first."""
+    left, right = BARS
+    mood = "good" if condition.arrival > 0.5 else "bad"
+    parts = [
+        f'<text class="told" x="14" y="{FLOOR - 52}">Reputation: <tspan class="{mood}">{mood}</tspan></text>',
+        f'<text class="small" x="14" y="{FLOOR - 28}">longest of the last</text>',
+        f'<text class="small" x="14" y="{FLOOR - 10}">{condition.window} services: {_steps(condition.longest)}</text>',
+        f'<line class="street" x1="{left}" x2="{right}" y1="{FLOOR}" y2="{FLOOR}"/>',
+        f'<text class="small" x="{left}" y="{FLOOR + 20}">last customer</text>',
+        f'<text class="small" x="{right}" y="{FLOOR + 20}" text-anchor="end">{condition.window} ago</text>',
+    ]
+    remembered, pitch = dict(condition.services), (right - left) / condition.window
+    places = range(1, condition.window + 1)
+    return parts + [_draw_service(left + pitch * (ago - 0.5), pitch, remembered.get(ago)) for ago in places]
+
+
+def _draw_service(x: float, pitch: float, steps: int | None) -> str:
+    """Draw a long service as a bar, the taller the longer it was, and any other as a dot."""
+    if steps is None:
+        return f'<circle class="short" cx="{x:.1f}" cy="{FLOOR - 6}" r="{min(3.0, pitch / 3):.1f}"/>'
+    height, wide = 10 + 11 * min(steps, TALLEST), max(2.0, pitch * 0.62)
+    return (
+        f'<rect class="bar" x="{x - wide / 2:.1f}" y="{FLOOR - height}" width="{wide:.1f}" height="{height}" rx="2"/>'
+    )
+
+
+def _steps(number: int) -> str:
+    return f"{number} step{'' if number == 1 else 's'}"

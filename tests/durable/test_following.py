@@ -1,0 +1,66 @@
+"""A durable agent that is followed while it works is seen as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+import everlearn as el
+from everlearn.durable.following import TAIL, Follower
+from everlearn.durable.reader import Reader
+from everlearn.durable.views import glance, labelled
+from everlearn.errors import LiveError
+
+SETUP = {"actions": ["off", "on"], "observations": ["cold", "warm"], "reward": "given", "reward_range": (0, 1)}
+
+
+def work(agent, steps: int) -> None:
+    for step in range(steps):
+        agent.act()
+        agent.observe(("cold", "warm")[step % 3 == 0], reward=step % 2)
+
+
+def test_what_is_new_is_applied_to_what_is_known(tmp_path, monkeypatch):
+    """It is what a replay of the whole journal gives, without another replay."""
+    with el.live(tmp_path, **SETUP, seed=1, drift={"batch": 10}) as agent:
+        follower = Follower(tmp_path)
+        work(agent, 25)
+        follower.look("agent")
+        monkeypatch.setattr(Reader, "look", None)
+        work(agent, 30)
+        agent.freeze()
+        work(agent, 3)
+        seen = follower.look("agent")
+        monkeypatch.undo()
+        with Reader(tmp_path) as reader:
+            assert labelled(seen.document) == labelled(glance(reader.look("agent")))
+    assert (seen.document["step"], seen.document["mode"], seen.size) == (58, "frozen", 10)
+    assert [end for end, _ in seen.batches] == [10, 20, 30, 40, 50]
+    assert seen.batches[0][1] == 0.5
+    assert len(seen.journal) == TAIL
+    assert [row["step"] for row in seen.journal[:3]] == [58, 57, 56]
+
+
+def test_before_there_are_batches_rewards_are_averaged_over_fewer(tmp_path):
+    with el.live(tmp_path, **SETUP, seed=1) as agent:
+        work(agent, 120)
+    seen = Follower(tmp_path).look("agent")
+    assert (seen.size, seen.batches[0], seen.batches[-1]) == (2, (2, 0.5), (120, 0.5))
+
+
+def test_an_accepted_change_is_seen(tmp_path):
+    with el.live(tmp_path, **SETUP, seed=1) as agent:
+        work(agent, 5)
+    follower = Follower(tmp_path)
+    follower.look("agent")
+    with el.live(tmp_path, **SETUP | {"reward_range": (0, 2)}, seed=1, accept_changes=True) as agent:
+        work(agent, 1)
+    seen = follower.look("agent")
+    assert seen.document["step"] == 6
+    assert seen.document["changed"]
+
+
+def test_a_directory_without_agents_is_refused(tmp_path):
+    with pytest.raises(LiveError, match="there is no live agent here"):
+        Follower(tmp_path)
+    with el.live(tmp_path, **SETUP, seed=1), pytest.raises(LiveError, match="there is no agent 'other'"):
+        Follower(tmp_path).look("other")

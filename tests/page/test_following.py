@@ -1,0 +1,170 @@
+"""The pages that follow a directory, in a real browser, while another process writes to it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+import everlearn as el
+from everlearn.engine.curves import recording_times
+from everlearn.page.following import ExperimentView, read_width
+from everlearn.page.living import LiveView
+from tests.page.axe import violations
+from tests.page.browser import PATIENCE, ROOT, START, running_page, wait_for
+from tests.page.conftest import open_tab
+
+opened = contextmanager(open_tab)
+
+SIZES = {1440: 900, 1024: 768, 390: 844}
+SPEC = """
+name = "swimmers"
+steps = 1e10
+runs = 2
+[[task]]
+name = "riverswim"
+[[agent]]
+name = "growing-horizon"
+label = "<b>new</b>"
+[[agent]]
+name = "always"
+"""
+
+
+@contextmanager
+def running_experiment(folder):
+    """Run an experiment that takes too long as a user does, until it has written something."""
+    (folder / "spec.toml").write_text(SPEC)
+    command = [sys.executable, "-c", START, "experiment", "run", "spec.toml", "--out", "out", "--threads", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_for(lambda: [*(folder / "out").glob("cells/*.npz")] or process.poll() is not None, "a first cell")
+        yield folder / "out"
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+@contextmanager
+def working_agent(folder):
+    """Let a live agent work in a thread; this process has it open meanwhile."""
+    stop = threading.Event()
+    setup = {"actions": ["off", "on"], "observations": ["cold", "warm"], "reward": "given", "reward_range": (0, 1)}
+    agent = el.live(folder / "cooler", **setup, aleatoric="window:2", drift={"batch": 20}, seed=1)
+
+    def work() -> None:
+        while not stop.wait(0.002):
+            on = agent.act() == "on"
+            agent.observe("cold" if on else "warm", reward=float(on))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield folder / "cooler"
+    finally:
+        stop.set()
+        thread.join()
+        agent.close()
+
+
+def points(tab) -> list[int]:
+    return tab.evaluate("[...document.querySelectorAll('svg.chart polyline')].map(e => e.points.numberOfItems)")
+
+
+def chart_text(tab) -> str:
+    return str(tab.evaluate("document.querySelector('svg.chart').textContent"))
+
+
+def number(text: str) -> int:
+    return int("".join(letter for letter in text if letter.isdigit()))
+
+
+def test_an_experiment_is_followed_while_it_runs(browser, tmp_path):
+    with running_experiment(tmp_path) as out, running_page(arguments=["--experiment", str(out)]) as served:
+        with opened(browser, served.address) as tab:
+            tab.open(served.address)
+            wait_for(lambda: len(points(tab)) == 2, "both curves")
+            assert tab.text("h1") == "swimmers"
+            assert "<b>new</b>" in tab.text("table.runs tbody th")
+            done = tab.text("table.runs tbody tr td:nth-child(6)")
+            wait_for(lambda: number(tab.text("table.runs tbody tr td:nth-child(6)")) > number(done), "more steps")
+            tab.click("#axis-linear")
+            wait_for(lambda: "000,000" in chart_text(tab), "a linear axis")
+            tab.click("#line1")
+            wait_for(lambda: len(points(tab)) == 1, "one curve")
+            assert tab.evaluate("document.activeElement.id") == "line1"
+            assert tab.evaluate("document.getElementById('axis-linear').checked")
+            wait_for(lambda: number(tab.evaluate("document.body.dataset.shown")) > 6, "more looks")
+            assert len(points(tab)) == 1
+            assert violations(tab) == []
+        assert served.complaints() == ""
+
+
+def test_a_live_agent_is_followed_while_it_works(browser, tmp_path):
+    with working_agent(tmp_path) as cooler, running_page(arguments=["--live", str(cooler)]) as served:
+        with opened(browser, served.address) as tab:
+            tab.open(served.address)
+            assert tab.text("h1") == "cooler"
+            step = number(tab.text("table.journal tbody th"))
+            wait_for(lambda: number(tab.text("table.journal tbody th")) > step + 40, "more steps")
+            assert "learn:" in tab.text("table.journal tbody tr")
+            assert len(tab.evaluate("[...document.querySelectorAll('table.journal tbody tr')].map(e => 1)")) == 20
+            assert "recent average" in tab.text("dl.numbers")
+            assert "of 10,000" in tab.text("dl.numbers")
+            assert tab.evaluate("document.querySelectorAll('table.policy tbody tr.here').length") == 1
+            assert violations(tab) == []
+        assert served.complaints() == ""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", ["experiment", "live"])
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", SIZES)
+def test_everybody_can_use_them_on_every_screen(browser, tmp_path, width, dark, kind):
+    out = tmp_path / "out"
+    if kind == "live":
+        with working_agent(tmp_path) as out:
+            pass
+    else:
+        el.experiment(["riverswim", "aggregation"], ["always", "q-learning"], steps=1000, runs=3, out=out)
+    with running_page(arguments=[f"--{kind}", str(out)]) as served, opened(browser, served.address) as tab:
+        tab.size(width, SIZES[width], dark=dark)
+        tab.open(served.address)
+        assert violations(tab) == []
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.soak
+def test_what_goes_wrong_later_is_said_on_the_page(browser, tmp_path):
+    el.experiment("riverswim", ["always"], steps=100, runs=2, out=tmp_path / "out")
+    with (
+        running_page(arguments=["--experiment", str(tmp_path / "out")]) as served,
+        opened(browser, served.address) as tab,
+    ):
+        tab.open(served.address)
+        (tmp_path / "out" / "manifest.json").write_text("{")
+        wait_for(lambda: "manifest.json: is damaged" in tab.text("[data-part=alert]"), "the reason")
+        assert points(tab) == [recording_times(100).size]
+
+
+def test_a_view_escapes_what_it_shows_and_ignores_what_it_does_not_know(tmp_path):
+    el.experiment("riverswim", [{"name": "always", "label": "<i>"}], steps=10, runs=1, out=tmp_path / "out")
+    view = ExperimentView(tmp_path / "out")
+    parts = view.look({"axis": ["<i>"], "line": ["9", "x"], "chosen": ["1"], "width": ["many"]})
+    assert "<i>" not in "".join(parts.values())
+    assert set(parts) == {"story", "alert", *view.places}
+    assert [read_width({"width": [text]}) for text in ("320", "1", "-5", "9" * 9)] == [320.0, 280.0, 1100.0, 1100.0]
+
+
+def test_an_agent_is_chosen_among_several(tmp_path):
+    with working_agent(tmp_path) as cooler:
+        view = LiveView(cooler)
+        assert "the agent is at step" in view.look({"agent": ["other"]})["story"]
+        assert view.look({})["controls"] == ""

@@ -1,0 +1,63 @@
+"""What the page shows, part by part."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from everlearn.page.configuration import read_query
+from everlearn.page.facts import Facts, find_facts
+from everlearn.page.picture import Painter, write_theory
+from everlearn.page.race import Workshop
+from everlearn.tasks.registry import make_task
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    return Workshop()
+
+
+@pytest.mark.soak
+def test_every_part_is_well_formed_at_any_time(workshop):
+    race = workshop.race(read_query("2.agent=q-learning&3.agent=always&4.agent=growing-horizon&4.schedule=smooth"))
+    painter = Painter(lines={"a < b": 0.5})
+    for steps in (0, 1, 1, 500):
+        race.advance(steps)
+        for name, text in painter.paint(race).items():
+            ElementTree.fromstring(f"<div>{text}</div>"), name
+
+
+@pytest.mark.soak
+def test_what_changed_stays_marked_when_the_same_is_painted_again(workshop):
+    race, painter = workshop.race(read_query("")), Painter()
+    painter.paint(race)
+    race.advance(1)
+    first = painter.paint(race)
+    painter.width = 400
+    again = painter.paint(race)
+    assert first["known0"] == again["known0"]
+    assert first["known0"].count("count rose") == 1
+    assert first["chart"] != again["chart"]
+
+
+def test_the_update_is_written_out_with_its_numbers(workshop):
+    race = workshop.race(read_query("schedule=smooth"))
+    race.advance(1)
+    text = "".join(ElementTree.fromstring(f"<div>{Painter().paint(race)['explained0']}</div>").itertext())
+    for part in ("Q(0, ", "min( 1.5, 0 · 2.5 + 1 · ( 1 + 0.33333 · 2.5 + 0.3663 ) )", "β / √N = 0.3663 / √1"):
+        assert part in text
+
+
+def test_names_from_outside_are_escaped(workshop):
+    race = workshop.race(read_query("agent=always&agent.policy=fast"))
+    race.configuration.agents[0].parameters["policy"] = "<script>"
+    assert "<script>" not in Painter().paint(race)["chart"]
+
+
+def test_theory_says_what_it_found_or_why_not():
+    text = write_theory(find_facts(make_task("riverswim")))
+    for part in ("λ*, optimum over all policies", "0.428622", "right everywhere", "averaging time", "horizon 100"):
+        assert part in text
+    assert "too large" in write_theory(Facts((), {}, "too large"))
+    assert "Computing" in write_theory(None)

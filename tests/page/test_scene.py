@@ -1,0 +1,38 @@
+"""Any task drawn."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from everlearn.agents.registry import make_design
+from everlearn.labels import show
+from everlearn.page.explanation import explain
+from everlearn.page.run import ReferenceRun
+from everlearn.page.scene import describe, draw
+from everlearn.tasks.registry import TASKS, make_task
+from tests.worlds import shop
+
+
+def test_few_states_have_their_names_below_them():
+    drawn = draw(ReferenceRun(shop().finish(), make_design("growing-horizon"), 1), None)
+    assert all(f">{name}</text>" in drawn for name in ("start", "idle", "busy"))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_is_drawn_and_says_where_the_agent_is(name):
+    task = make_task(name)
+    run = ReferenceRun(task, make_design("growing-horizon"), 1)
+    for steps in (0, 1, 30):
+        run.advance(steps)
+        root = ElementTree.fromstring(draw(run, explain(run)))
+        assert root.get("role") == "img"
+        assert root.get("aria-label")
+        assert all(0 <= float(one.get("cx", 0)) <= 420 for one in root.iter())
+    if name != "service-station":
+        drawn = "".join(root.itertext())
+        seen = run.latest.experience
+        assert f"aleatoric state {show(task.states[run.aleatoric_state])}." in describe(run, explain(run))
+        assert show(task.actions[seen.action])[:10] in drawn
+        assert sum("here" in one.get("class", "") and one.tag == "circle" for one in root.iter()) in (0, 1)
