@@ -78,7 +78,7 @@ def test_the_page_has_every_task_and_agent(board):
     for heading in (
         "Agents after 600 steps, tasks: training",
         "Relative regret after 600 steps",
-        "q-learning, task by",
+        "r-learning, task by",
     ):
         assert f"\n## {heading}" in text, heading
     for task in ("riverswim (training)", "riverswim, 9 states", "drifting"):
