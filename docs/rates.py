@@ -1,8 +1,8 @@
 """Measure the rates of docs/theory.md.
 
-``python -m docs.rates tasks FILE`` runs the paper's agent over 10^9 steps on tasks without distortion.
-``python -m docs.rates search FILE`` searches, for an hour of one core, for worlds on which the exponent is largest:
-random worlds over 10^6 steps, and then the three steepest of them again, with new seeds, over 10^8 steps.
+``python -m docs.rates tasks FILE STEPS`` runs the paper's agent on tasks without distortion.
+``python -m docs.rates search FILE SECONDS`` searches, for seconds of one core, for worlds on which the exponent is
+largest: random worlds over 10^6 steps, and then the three steepest of them again, with new seeds, over 10^7 steps.
 Both append a line to FILE per measurement.  If they are interrupted, the same command resumes.
 ``python -m docs.rates draw FILE`` prints the tables and draws the figure from what FILE has.
 """
@@ -24,48 +24,48 @@ from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
 from everlearn.paper.rates import exponent, random_worlds, rate, regret_curves
 from everlearn.tasks.garnet import garnet
 
-FIRST, STEPS, SEEDS = 10**3, 10**9, (1, 2, 3, 4)
+FIRST, RUNS = 10**3, 4
 CASES = tuple(product(("riverswim", "garnet"), ("smooth", "change-points")))
 SEARCH: dict[str, Any] = {"schedule": "smooth", "steps": 10**6, "since": 10**4, "runs": 2, "seed": 1}
-BUDGET, STEEPEST, FOLLOWED, NEW_SEEDS = 2700.0, 3, 10**8, (11, 12, 13, 14)
-"""Processor seconds for random worlds; how many of them are followed, for how long, and with which seeds."""
+STEEPEST, FOLLOWED = 3, 10**7
+"""How many worlds are followed, and for how many steps."""
 
 IMAGE = Path(__file__).parent / "images" / "rates.png"
 
 
-def run_tasks(path: Path) -> None:
-    """Append the curves that are missing, one line per run."""
-    for seed, (task, schedule) in product(SEEDS, CASES):
-        run_once(path, f"{task}, {schedule}", seed, task, schedule, STEPS)
+def run_tasks(path: Path, steps: int) -> None:
+    """Append the curves that are missing."""
+    for task, schedule in CASES:
+        run_case(path, f"{task}, {schedule}", task, schedule, steps, seed=1)
 
 
-def run_search(path: Path) -> None:
+def run_search(path: Path, seconds: float) -> None:
     """Append random worlds until the time is up, and then the curves of the steepest."""
     searched = worlds(path)
     spent = sum(line["seconds"] for line in searched)
     for world in islice(random_worlds(SEARCH["seed"]), len(searched), None):
-        if spent >= BUDGET:
+        if spent >= seconds:
             break
         began = time.process_time()
         found = rate(garnet(**world), threads=1, **SEARCH)
-        seconds = time.process_time() - began
-        spent += seconds
-        append(path, {"name": "world", "world": world, "seconds": seconds, **found._asdict()})
-    for line, seed in product(worlds(path)[:STEEPEST], NEW_SEEDS):
+        taken = time.process_time() - began
+        spent += taken
+        append(path, {"name": "world", "world": world, "seconds": taken, **found._asdict()})
+    for line in worlds(path)[:STEEPEST]:
         name = "garnet " + ", ".join(f"{key}={value}" for key, value in line["world"].items())
-        run_once(path, name, seed, garnet(**line["world"]), "smooth", FOLLOWED)
+        run_case(path, name, garnet(**line["world"]), "smooth", FOLLOWED, seed=2)
 
 
-def run_once(path: Path, name: str, seed: int, task: object, schedule: str, steps: int) -> None:
-    """Append the curve of one run, unless it is there."""
-    if any((line["name"], line.get("seed")) == (name, seed) for line in lines(path)):
+def run_case(path: Path, name: str, task: object, schedule: str, steps: int, seed: int) -> None:
+    """Append the regret of every run of a case, unless it is there."""
+    if any((line["name"], line.get("steps")) == (name, steps) for line in lines(path)):
         return
     began = time.process_time()
-    at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": 1, "seed": seed, "threads": 1}
-    times, (regret,) = regret_curves(task, "growing-horizon", **at)
+    at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": RUNS, "seed": seed, "threads": 1}
+    times, regrets = regret_curves(task, "growing-horizon", **at)
     late, seconds = times >= FIRST, time.process_time() - began
-    curve = {"times": times[late].tolist(), "regret": regret[late].tolist()}
-    append(path, {"name": name, "seed": seed, "seconds": seconds, **curve})
+    curve = {"times": times[late].tolist(), "regret": regrets[:, late].tolist()}
+    append(path, {"name": name, "steps": steps, "seconds": seconds, **curve})
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -85,21 +85,16 @@ def worlds(path: Path) -> list[dict[str, Any]]:
 
 
 def curves(path: Path) -> dict[str, tuple[Any, Any]]:
-    """Return by name the times, and the regret of each run."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for line in lines(path):
-        if "regret" in line and "times" in line:
-            found.setdefault(line["name"], []).append(line)
-    return {
-        name: (np.array(runs[0]["times"]), np.array([run["regret"] for run in runs])) for name, runs in found.items()
-    }
+    """Return by name the times, and the regret of each run, of the longest measurement."""
+    cases = sorted((line for line in lines(path) if "steps" in line), key=lambda line: line["steps"])
+    return {line["name"]: (np.array(line["times"]), np.array(line["regret"])) for line in cases}
 
 
 def rows(path: Path) -> Iterator[str]:
     """Yield the rows of the table: exponents over all steps, and over every two decades, with intervals."""
     for name, (times, regrets) in curves(path).items():
         last = round(times[-1])
-        windows = [(FIRST, last), *((10**k, min(last, 10 ** (k + 2))) for k in (3, 5, 7))]
+        windows = [(FIRST, last), *((10**k, min(last, 10 ** (k + 2))) for k in (3, 5, 7) if 10**k < last)]
         fits = []
         for low, high in windows:
             inside = (times >= low) & (times <= high)
@@ -125,7 +120,7 @@ def draw(path: Path) -> None:
         sides = figure.subplots(1, 2, sharey=True)
         for name, (times, regrets) in curves(path).items():
             found = name.startswith("garnet ")
-            axes = sides[found]
+            axes = sides[int(found)]
             place = len([line for line in axes.get_lines() if line.get_linestyle() == "-"])
             axes.loglog(times, regrets.mean(axis=0), "-", color=PALETTE[place % len(PALETTE)], label=name)
         for axes, title in zip(sides, ("tasks without distortion", "the steepest worlds found"), strict=True):
@@ -145,7 +140,8 @@ def main() -> None:
         print(*rows(path), sep="\n")  # noqa: T201
         draw(path)
     else:
-        {"tasks": run_tasks, "search": run_search}[command](path)
+        size = float(sys.argv[3])
+        run_search(path, size) if command == "search" else run_tasks(path, int(size))
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def experiment(
     Examples
     --------
     >>> river = experiment("riverswim", ["growing-horizon", "always"], steps=1000, runs=4, seed=1)
-    >>> river.table(["final"])[0]["units"]
+    >>> river.table(["final"])[0]["units"]  # the number of runs
     4
 
     """

@@ -25,7 +25,7 @@ from tests.worlds import random_mdp
             ("maintenance", "growing-horizon", "practical"),
             ("tiger", "q-learning", None),
         ],
-        [("riverswim", "growing-horizon", "smooth"), ("maintenance", "growing-horizon", "practical")],
+        [("riverswim", "growing-horizon", "smooth")],
     ),
 )
 def test_the_parts_add_up_to_the_regret_of_the_run(task, agent, schedule):

@@ -72,7 +72,7 @@ stops = {
 over_agents = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@settings(over_agents, max_examples=10)
+@settings(over_agents, max_examples=6)
 @given(world=st.sampled_from(SMALL), **stops)
 def test_stopped_and_resumed_is_never_stopped(agent_name, world, seed, before, pending, after):
     check_resuming(agent_name, world, seed, before, pending, after)

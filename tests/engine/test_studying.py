@@ -14,6 +14,7 @@ from everlearn.engine.studying import Lessons, study
 from everlearn.errors import InputError
 from everlearn.registry import locate
 from tests.conformance.brief import BRIEF
+from tests.few import few
 
 QUICK = ("growing-horizon", "q-learning")
 """The agents that every run of the tests compiles; the others take longer."""
@@ -53,7 +54,7 @@ def test_both_engines_teach_the_same(name):
 
 
 @pytest.mark.parametrize("schedule", ["smooth", "change-points", OWN], ids=["smooth", "change-points", "own"])
-@pytest.mark.parametrize("number", [1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 7])
+@pytest.mark.parametrize("number", few([1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 7], [BLOCK, 2 * BLOCK + 7]))
 def test_at_the_ends_of_blocks_too(schedule, number):
     one, other = agents(schedule=schedule)
     study(one, lessons(one, number))

@@ -11,7 +11,8 @@ import pytest
 
 import everlearn as el
 from everlearn.paper import appendix_b
-from everlearn.paper.claims import approximation
+from everlearn.paper.claims import approximation, station
+from everlearn.paper.claims import bounds as claimed
 from everlearn.paper.claims.station import exact_average
 from everlearn.paper.claims.worlds import coins, pulses, turns
 from everlearn.theory import bounds, repairs
@@ -22,6 +23,11 @@ from tests.paper.test_claims import VERDICT
 PAGE, REPAIRS, REPRODUCE = (
     (Path(__file__).parents[2] / "docs" / name).read_text() for name in ("paper.md", "repairs.md", "reproduce.md")
 )
+
+
+def averaging_time_of_misled() -> float:
+    example = approximation._example(0.6)
+    return example.averaging_time(example.misled(), 2000)
 
 
 def test_the_summary_counts_the_verdicts():
@@ -40,15 +46,27 @@ def test_the_summary_counts_the_verdicts():
     ("printed", "computed"),
     [
         ("0.0909364893", lambda: exact_average(0.0)),
+        ("0.0841110", lambda: exact_average(0.1)),
         ("0.0667843929", lambda: exact_average(0.5)),
         ("0.106", lambda: exact_average(0.9)),
         ("0.0910917", lambda: float(appendix_b.closed_form_average(0.0))),
+        ("0.0845711", lambda: float(appendix_b.closed_form_average(0.1))),
         ("0.0821641", lambda: float(appendix_b.closed_form_average(0.5))),
         ("0.299", lambda: float(appendix_b.closed_form_average(0.9))),
         ("-0.0723096", appendix_b.closed_form_derivative),
+        ("0.1430719", lambda: 2 * appendix_b.closed_form_half_second_derivative()),
+        ("18384.7", lambda: 1 / station._laws(0.0)[1][0]),
+        ("-0.0741", lambda: station._derivatives()[0]),
+        ("0.0623", lambda: station._derivatives()[1]),
+        ("4.09", lambda: 2**1.6 / (2**0.8 - 1)),
+        ("8.88", lambda: 2**0.4 / (2**0.2 - 1)),
+        ("98.2", lambda: 24 * 2**1.6 / (2**0.8 - 1)),
+        ("1.22", lambda: 1 + 20**-0.8 / (1 - 2**-0.8)),
+        ("2.06", lambda: averaging_time_of_misled()),
         ("0.5025", lambda: el.Theory(turns()).distortion_sup(100.0).value),
         ("0.853", lambda: approximation._example(1.0).penalty),
         ("0.1195", lambda: el.Theory(pulses()).distortion_sup(40**0.2).value * 40**0.2),
+        ("56.4", lambda: 24 * repairs.doubling(0.8)),
         ("0.25", lambda: early_distortion(el.Theory(pulses()), 40**0.2)),
     ],
 )
@@ -78,3 +96,12 @@ def test_thresholds_are_those_that_are_printed():
     assert el.Theory(coins()).averaging_time("right").value == 0.0
     assert round(says_something_from(coin)) == 24100
     assert "24,100" in REPRODUCE
+
+
+@pytest.mark.soak
+def test_the_tightest_case_is_what_the_page_says():
+    """Theorem 3 on a trap for short horizons."""
+    make, horizon = claimed.FIXED["a trap"]
+    assert "1.56 million after four million steps, the bound 2.54 million" in PAGE
+    assert claimed._realized(make, horizon) == pytest.approx(1.56e6, abs=5e3)
+    assert claimed._bound(el.Theory(make()), horizon)(claimed.LONGER).value == pytest.approx(2.54e6, abs=5e3)

@@ -23,6 +23,7 @@ from everlearn.service.loading import load
 from everlearn.service.models import ObserveIn
 from everlearn.service.settings import Limits
 from everlearn.service.setups import remote_setup
+from tests.few import few
 from tests.service.conftest import COMMAND, STATION, STRICT, until
 
 
@@ -119,7 +120,7 @@ class TestStart:
 
 
 class TestEnd:
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    @pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGINT], [signal.SIGTERM]))
     def test_what_waits_is_finished(self, start, number):
         """Requests that are under way when the signal comes are answered, and what they brought is on disk."""
         service = start()

@@ -33,8 +33,8 @@ def from_pomdp(path: str | Path) -> Task:
     Parameters
     ----------
     path:
-        the file; a relative path is looked up in the current directory, then in the folders of ``sys.path``, to which
-        the folder of a spec is added
+        the file; a relative path is looked up in the current directory, then in the folders of ``sys.path``; while an
+        experiment runs, these include the folder of its spec
 
     Examples
     --------

@@ -1,13 +1,14 @@
 """Turn a Gymnasium environment into a task on one endless stream.
 
-- *Actions* are the numbers of its Discrete space.
+- *Actions* are the numbers of its Discrete space.  If actions are a box, each combination of levels gets a number.
 - An *observation* is a triple (point, reward, mark): the observation of the environment, with boxes discretised; the
   reward as a text, such as ``"-1"``; and ``""``, ``"terminated"`` or ``"truncated"``.
 - *Episodes* follow each other without a break.  At the end of an episode the environment is reset within the same step:
   the point is the first of the next episode, the reward is the last of the episode that ended, and the mark says how it
   ended.  So the reset is an ordinary transition, which the aleatoric state can take into account.
 - *The first action* is taken before anything was observed, since a stream begins with an action.  The aleatoric state
-  is then ``"start"``, or the state in which every episode begins if the transition table has only one.
+  is then ``"start"``, or the state in which every episode begins if the transition table has only one.  On a fine grid,
+  it is the first point after a reset with seed 0.
 - *The aleatoric state* is the point alone; use :func:`everlearn.seen_through` to choose another.
 - *The reward* is that of the observation, plus ``termination_reward`` if the episode is terminated.  An environment
   that pays the same at every step, such as CartPole, leaves nothing to be learned on an endless stream unless falling
@@ -99,8 +100,8 @@ def from_gymnasium(
         added to the reward when an episode terminates; use a negative value if termination should be avoided
     discretiser:
         for boxes: ``uniform``, ``quantile``, ``tiles``, or a :class:`~everlearn.adapters.discretisers.Discretiser`;
-        ``fine`` for points on a fine grid, which only agents with features can use; ``auto`` for ``fine`` with such
-        agents and boxes without bounds, and ``uniform`` otherwise
+        ``fine`` for points on a fine grid, which only agents with features can use; ``auto`` for ``fine`` if the agent
+        has features or a box has no bounds, and ``uniform`` otherwise
     bins:
         number of bins per coordinate of a box, or one number for all; a coordinate with 1 bin is ignored
     low, high:
@@ -121,7 +122,7 @@ def from_gymnasium(
     >>> lake = from_gymnasium("FrozenLake-v1", options={"is_slippery": False})
     >>> lake.observations[3], lake.states[:3], lake.aleatoric.start
     ((0, '1', ''), (0, 1, 2), 0)
-    >>> round(el.Theory(lake).optimal_average_reward * 6, 9)  # six steps to the goal, and again
+    >>> round(el.Theory(lake).optimal_average_reward * 6, 9)  # a reward of 1 every six steps
     1.0
 
     """

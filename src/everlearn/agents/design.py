@@ -28,9 +28,9 @@ class Design:
     Parameters
     ----------
     build:
-        ``build(task)`` returns the initial knowledge: a NamedTuple of arrays, which may change, and of numbers and
-        tuples of numbers, which are constant, as are read-only arrays of built-in designs; ``task`` is an
-        :class:`everlearn.IndexedTask`
+        ``build(task)`` returns the initial knowledge, a NamedTuple; ``task`` is an :class:`everlearn.IndexedTask`.
+        Fields that are arrays may change.  Fields that are numbers or tuples of numbers are constant; in built-in
+        designs, so are read-only arrays
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`
@@ -54,7 +54,7 @@ class Design:
         ``values(knowledge)`` returns the table of action values, one row per aleatoric state and one column per action,
         as a writable view
     masks:
-        whether it never chooses an action whose value is minus infinity, and ignores it in every maximum
+        whether it skips actions whose value is minus infinity, when it chooses an action and in every maximum
     plans:
         whether a step may take long, because it plans over all aleatoric states
     features:

@@ -122,7 +122,7 @@ def smooth(
 
     foo1 = horizon_scale t^horizon_power, foo2 = optimism_scale t^optimism_power sqrt(log(2 t^2)), foo3 is the
     growth of foo1, and foo4 = 1.  An update limits an action value to the horizon, foo1(t).  If ``horizon_power`` is
-    positive, an action value is 1 + foo1(t), above this limit, until its state-action pair is first visited.
+    positive, an action value starts above this limit: it is 1 + foo1(t) until the action is first taken in the state.
 
     Examples
     --------
@@ -215,10 +215,10 @@ def change_points(
 ) -> Schedule:
     """Plan over a horizon that grows at change points, and forget the counts there (Section 4.2).
 
-    The change points are T_0 = 1 and T_k = first growth^(k - 1).  With T the most recent, foo1 = horizon_scale
-    T^horizon_power, foo2 = optimism_scale T^optimism_power sqrt(log(2 T^2)), foo3 the growth of foo1, and foo4 is 0 at
-    a change point and 1 elsewhere.  In the paper k_0 = 0, so t = 1 is not a change point; but foo3(1) =
-    horizon_scale - 1 is added to the values there.
+    The change points are T_k = first growth^(k - 1) for k = 1, 2, ...  Let T be the most recent one, or 1 before the
+    first.  Then foo1 = horizon_scale T^horizon_power, foo2 = optimism_scale T^optimism_power sqrt(log(2 T^2)), foo3 is
+    the growth of foo1, and foo4 is 0 at a change point and 1 elsewhere.  As in the paper, t = 1 is not a change point,
+    so no counts are forgotten there; foo3(1) = horizon_scale - 1 moves the initial values from 1 to the horizon.
 
     Examples
     --------

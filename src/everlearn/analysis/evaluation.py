@@ -1,8 +1,8 @@
 """``evaluate(DIR, policy)``: what another policy would have earned, from the journal of a durable agent.
 
 Agents act almost deterministically, so importance weights say little: most of them are zero.  The estimate is that of
-:mod:`everlearn.analysis.off_policy`.  It requires that each action of the policy was tried in the states that matter,
-no matter why.  If one was not, there is no estimate, and the result says why.
+:mod:`everlearn.analysis.off_policy`.  It requires that each action of the policy was tried in the states that the
+policy often visits; who chose it does not matter.  If one was not tried, there is no estimate, and the result says why.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def replay(
     progress: Progress | None = None,
     **setup: Any,
 ) -> Replay:
-    """Train a setup on what happened: the whole journal of a durable agent, or a log of another controller.
+    """Train a new agent on recorded steps: the journal of a durable agent, or a log of another controller.
 
     Parameters
     ----------

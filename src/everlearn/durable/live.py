@@ -119,8 +119,8 @@ def live(
         settings of the alarm that is raised when the recent average reward is low compared with the past; by default
         ``{"batch": 1000, "rarity": 10000}``, see :mod:`everlearn.durable.drift`
     promotion:
-        when an agent in shadow mode takes control, such as ``{"gain": 0, "hours": 24}``, see
-        :class:`everlearn.durable.promotion.Rule`
+        the rule by which an agent in shadow mode (it only proposes actions) takes control, such as
+        ``{"gain": 0, "hours": 24}``, see :class:`everlearn.durable.promotion.Rule`
     accept_changes:
         accept changed arguments, so that the agent resumes; the change is recorded in the journal
 

@@ -132,8 +132,10 @@ class Experiment:
     def table(self, measures: Sequence[str] | None = None, *, confidence: float = 0.95) -> Rows:
         """Return a row for each agent, task and measure, with a confidence interval over runs or members of a family.
 
-        ``measures`` are among ``final``, ``late``, ``anytime``, ``regret`` and ``relative regret``; by default all.  A
-        measure that needs an unknown optimum has no row.
+        ``measures`` are among ``final`` (the average reward over all steps), ``late`` (over the last nine tenths of the
+        steps), ``anytime`` (the mean of the average reward over logarithmic time), ``regret`` and ``relative regret``
+        (the shortfall of ``final`` below the optimum, divided by its size); by default all.  A measure that needs an
+        unknown optimum has no row.
         """
         listed = (measures,) if isinstance(measures, str) else measures
         chosen = {} if listed is None else {"measures": tuple(listed)}

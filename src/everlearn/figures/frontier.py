@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,29 +11,68 @@ from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
 from everlearn.theory.report import Theory
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+COLUMNS = 4
 
 
 def frontier_figure(theory: Theory) -> Figure:
     """Return a figure of the bracket of the frontier above, and of the distortion below."""
     from matplotlib.figure import Figure
 
+    with house_style():
+        figure = Figure(figsize=(6.4, 5.2))
+        top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+        _draw(theory, top, bottom)
+        top.set(ylabel="average reward", title=f"{theory.task.name}: the best within an averaging time")
+        top.legend(loc="upper left", bbox_to_anchor=(0.0, 0.92), fontsize=8)
+        bottom.set(xlabel="averaging time tau, in the task's units", ylabel="distortion at tau")
+    return figure
+
+
+def frontier_figures(theories: Sequence[Theory]) -> Figure:
+    """Return one figure with the frontier of each task, in panels of the same form."""
+    from matplotlib.figure import Figure
+
+    rows = -(-len(theories) // COLUMNS)
+    with house_style():
+        figure = Figure(figsize=(3.2 * COLUMNS, 3.3 * rows))
+        grid = figure.subplots(2 * rows, COLUMNS, sharex=False, height_ratios=(2, 1) * rows, squeeze=False)
+        for place in range(rows * COLUMNS):
+            row, column = divmod(place, COLUMNS)
+            top, bottom = grid[2 * row, column], grid[2 * row + 1, column]
+            if place >= len(theories):
+                top.set_axis_off()
+                bottom.set_axis_off()
+                continue
+            _draw(theories[place], top, bottom)
+            top.set_title(theories[place].task.name, fontsize=11)
+            top.tick_params(labelbottom=False)
+            if column == 0:
+                top.set_ylabel("average reward", fontsize=9)
+                bottom.set_ylabel("distortion", fontsize=9)
+            if row == rows - 1:
+                bottom.set_xlabel("averaging time", fontsize=9)
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
+    return figure
+
+
+def _draw(theory: Theory, top: Axes, bottom: Axes) -> None:
+    """Draw the bracket on one pair of axes and the distortion on another, over the same averaging times."""
     found, width = theory.frontier, theory.task.reward.high - theory.task.reward.low
     last = 3 * max([width, *(point.averaging_time for point in found.points)])
     taus = np.geomspace(min(0.05 * width, last / 100), last, 300)
     lower, upper = np.array([found.at(float(tau)) for tau in taus]).T
     horizons = np.geomspace(1.0, max(2.0, last / width), 12)
-    with house_style():
-        figure = Figure(figsize=(6.4, 5.2))
-        top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-        floor = np.where(np.isfinite(lower), lower, np.nan)
-        top.fill_between(taus, floor, upper, color=PALETTE[0], alpha=0.2, linewidth=0, label="certified bracket")
-        top.step(taus, floor, where="post", color=PALETTE[0], label="at least: a policy over aleatoric states")
-        top.plot(taus, upper, "--", color=PALETTE[1], label="at most: every policy of history")
-        top.axhline(found.optimum, color=REFERENCE_COLOUR, linestyle=":", label="optimum over all policies")
-        top.set(ylabel="average reward", title=f"{theory.task.name}: the best within an averaging time")
-        top.legend(loc="upper left", bbox_to_anchor=(0.0, 0.92), fontsize=8)
-        bottom.plot(horizons * width, [theory.distortion(float(h)).value for h in horizons], "o-", color=PALETTE[2])
-        bottom.set(xscale="log", xlabel="averaging time tau, in the task's units", ylabel="distortion at tau")
-        bottom.set_ylim(bottom=0)
-    return figure
+    floor = np.where(np.isfinite(lower), lower, np.nan)
+    top.fill_between(taus, floor, upper, color=PALETTE[0], alpha=0.2, linewidth=0, label="certified bracket")
+    top.step(taus, floor, where="post", color=PALETTE[0], label="at least: a policy over aleatoric states")
+    top.plot(taus, upper, "--", color=PALETTE[1], label="at most: every policy of history")
+    top.axhline(found.optimum, color=REFERENCE_COLOUR, linestyle=":", label="optimum over all policies")
+    bottom.plot(horizons * width, [theory.distortion(float(h)).value for h in horizons], "o-", color=PALETTE[2], ms=4)
+    for axes in (top, bottom):
+        axes.set_xscale("log")
+        axes.set_xlim(taus[0], taus[-1])
+    bottom.set_ylim(bottom=0)

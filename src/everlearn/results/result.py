@@ -189,8 +189,10 @@ class Result:
     def to_pandas(self) -> Any:
         """Return every run at every recording time as a pandas data frame; pandas must be installed.
 
-        The columns are ``task``, ``agent``, ``run``, ``t``, ``total_reward``, ``average_reward`` and ``regret``.  The
-        regret is against the optimum over all policies, and empty if that is not known.
+        The columns are ``task``, ``agent``, ``run``, ``t``, ``total_reward``, ``average_reward``, ``regret`` and
+        ``regret_upper``.  The regret is against the optimum over all policies.  If only bounds of the optimum are
+        known, ``regret`` is against the lower and ``regret_upper`` against the upper bound; otherwise ``regret_upper``
+        is empty.  If nothing is known, both are empty.
 
         Examples
         --------

@@ -162,8 +162,8 @@ def task(
 ) -> Callable[[Any], Definition]:
     """Define a task: decorate its dynamics, then its reward.
 
-    Decorate either a function of (memory, action) that yields (observation, probability, next memory) for every
-    possible outcome, with the initial memory ``memory``; or, if the probabilities are not known, a class with
+    If the probabilities are known, decorate a function of (memory, action) that yields (observation, probability, next
+    memory) for every possible outcome, and pass the initial memory as ``memory``.  Otherwise, decorate a class with
     ``start(rng)`` and ``step(action)``.
 
     Parameters
@@ -176,8 +176,8 @@ def task(
         the initial memory, if a function is decorated; if it is hidden and drawn at random, a mapping from memories to
         probabilities
     hidden:
-        whether actions and observations leave the memory undetermined: the same observation may then lead to several
-        memories
+        True if the actions and observations so far do not determine the memory: the same observation may then lead to
+        several memories
     aleatoric:
         the aleatoric state; by default the last observation. Set it here or with ``@name.aleatoric(start)``
     raw:

@@ -70,7 +70,7 @@ class Task:
         the name of the features of its aleatoric states, for agents that generalise, see
         :mod:`everlearn.aleatoric.features`
     network:
-        the network of queues that it is, if it is one; there are then infinitely many memories
+        for a task that is a network of queues: the network; there are then infinitely many memories
     portrait:
         how it is shown to people: what is at stake, how its states are called, and how it is drawn
 
@@ -156,7 +156,7 @@ class Task:
 
     @property
     def fine(self) -> Task:
-        """The same task as an agent sees it that generalises over states; most tasks look the same to all agents."""
+        """The same task as seen by an agent that generalises over states; for most tasks, it is the task itself."""
         return self
 
     @cached_property

@@ -70,7 +70,7 @@ class Theory:
     task:
         a task, or the name of one
     parameters:
-        parameters of the task, as in ``{"window": 6}``
+        parameters of the task without the prefix ``task.``, as in ``{"window": 6}``
     max_pairs:
         the maximum number of pairs; a task with more raises an error
 
@@ -165,9 +165,10 @@ class Theory:
 
     @cached_property
     def optimal_averaging_time(self) -> AveragingTime:
-        """The averaging time of the policy of :attr:`clairvoyant`; between half its span and its span (Section 2.2.1).
+        """The averaging time of the policy of :attr:`clairvoyant` (Section 2.2.1).
 
-        If that policy depends on the start, it is infinite.
+        It is between half the span of the bias of this policy and the span.  If the average reward of this policy
+        depends on the start, the averaging time is infinite.
         """
         return self.policy_over_pairs(self.clairvoyant.policy).averaging_time
 
@@ -264,13 +265,14 @@ class Theory:
 
     @cached_property
     def frontier(self) -> Frontier:
-        """The supremum of the average reward over policies with averaging time at most tau, as a certified bracket."""
+        """Certified bounds, for each tau, of the best average reward of policies with averaging time at most tau."""
         return frontier(self)
 
     def reference_class(self, horizon: float) -> dict[str, PolicyTheory]:
         """Return policies over aleatoric states whose averaging time is at most ``horizon``, by their text: P_tau.
 
-        They are all deterministic policies if there are at most 256, and those tried for :attr:`frontier` otherwise.
+        They are chosen from all deterministic policies if there are at most 256 of these; otherwise, from the policies
+        that were tried for :attr:`frontier`.
         """
         states, actions = len(self.task.states), len(self.task.actions)
         if count_policies(states, actions) <= FEW:
@@ -289,7 +291,7 @@ class Theory:
         return ",".join(f"{state}={actions[row]}" for state, row in zip(states, table.argmax(axis=1), strict=True))
 
     def bounds(self, steps: float, horizon: float | None = None) -> dict[str, Bound]:
-        """Return the paper's bounds on regret after a number of steps, as a dict with the labels of the bounds as keys.
+        """Return the paper's bounds on regret after a number of steps, by label, such as ``theorem:main``.
 
         Rewards are in the units of the task.  The averaging time in the bounds is that of :attr:`best_aleatoric`.
         ``horizon`` is the horizon of the bounds for a fixed horizon, and the tau of the reference class.  By default,
@@ -321,7 +323,8 @@ class Theory:
     def frontier_to_list(self) -> list[dict[str, Any]]:
         """Return a JSON document of the frontier: at each point its bracket, in the units of the task and the learner.
 
-        ``distortion`` is that at the averaging time, or at 1 if that is less.
+        ``distortion`` is the distortion at the averaging time in the units of the learner, but at a horizon of at least
+        1.
         """
         return documents.frontier_points(self)
 
