@@ -81,8 +81,8 @@ def agent_pages(source: Path) -> Iterator[tuple[str, str]]:
 
 def overview(page: Path) -> dict[str, dict[str, str]]:
     """Return the rows of the overview of a page, by the name in their first column."""
-    lines = page.read_text(encoding="utf-8").partition("## Overview")[2].splitlines()
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    text = page.read_text(encoding="utf-8").partition("## Overview")[2].partition("\n|")[2].partition("\n\n")[0]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
     heads = cells[0]
     return {row[0].strip("`"): dict(zip(heads, row, strict=False)) for row in cells[2:] if row[0].startswith("`")}
 
