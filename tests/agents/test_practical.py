@@ -130,10 +130,10 @@ def test_forgetting_can_be_changed_while_an_agent_lives(tmp_path):
     with pytest.raises(Changed, match=r"schedule.forgetting was 0.0 and is now 0.5"):
         el.live(tmp_path, **setup, parameters={"schedule.forgetting": 0.5})
     with el.live(tmp_path, **setup, parameters={"schedule.forgetting": 0.5}, accept_changes=True) as agent:
-        before = agent.core.agent.inspect()["sigma"][0, 0]
+        before = agent.core.agent.inspect()["sigma"][1, 0]
         agent.observe("seen", executed="go", reward=0.0)
-        assert agent.core.agent.inspect()["N"].tolist() == [[2001.0]]
-        assert agent.core.agent.inspect()["sigma"][0, 0] > before + 0.3
+        assert agent.core.agent.inspect()["N"][1].tolist() == [2000.0]
+        assert agent.core.agent.inspect()["sigma"][1, 0] > before + 0.3
 
 
 def test_a_step_size_above_one_is_refused():
