@@ -1,9 +1,14 @@
 """How the documentation is built: strictly, from Markdown and from the docstrings."""
 
+import re
+import sys
 from pathlib import Path
 
 from everlearn import __version__
-from everlearn.page.export import export
+from everlearn.page import export as station
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from docs.each import write_pages
 
 project = "everlearn"
 author = "The everlearn developers"
@@ -13,8 +18,8 @@ release = version = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 html_static_path = ["static"]
-html_css_files = ["everlearn.css"]
-myst_enable_extensions = ["colon_fence", "deflist"]
+html_css_files = ["everlearn.css", "drawing.css"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
@@ -37,10 +42,31 @@ def plain_attributes(_app, what, _name, _object, _options, lines):
 def write_station(app, exception):
     """Write the station that runs on the first page."""
     if exception is None and app.builder.format == "html":
-        export(Path(app.outdir) / "station.html")
+        station.export(Path(app.outdir) / "station.html")
+
+
+def write_each(app):
+    """Write a page for each task and each agent, before pages are read."""
+    write_pages(Path(app.srcdir))
+
+
+def write_drawing_style(app, exception):
+    """Write the style of drawings, which is that of the page in the browser."""
+    if exception is None and app.builder.format == "html":
+        style = Path(station.__file__).with_name("style.css").read_text(encoding="utf-8")
+        light, dark = re.search(r":root \{(.*?)\}", style, re.S)[1], re.search(r"body--dark \{(.*?)\}", style, re.S)[1]
+        rules = "\n".join(line for line in style.splitlines() if line.startswith((".drawing ", ".agent0 ")))
+        text = (
+            f".task-drawing {{{light}}}\n.task-drawing svg {{ max-width: 460px; }}\n{rules}\n"
+            f'body[data-theme="dark"] .task-drawing {{{dark}}}\n'
+            f'@media (prefers-color-scheme: dark) {{ body[data-theme="auto"] .task-drawing {{{dark}}} }}\n'
+        )
+        (Path(app.outdir) / "_static" / "drawing.css").write_text(text, encoding="utf-8")
 
 
 def setup(app):
     """Come before napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", plain_attributes, priority=400)
+    app.connect("builder-inited", write_each)
     app.connect("build-finished", write_station)
+    app.connect("build-finished", write_drawing_style)

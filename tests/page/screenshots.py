@@ -28,6 +28,10 @@ def main() -> None:
         tab.size(1280, 830)
         _play(tab, served.address)
         _take(tab, IMAGES / "play-station.png")
+        tab.size(1280, 1010)
+        tab.call("Page.navigate", url=f"{served.address}tasks")
+        wait_for(lambda: tab.evaluate("!!document.querySelector('a.task svg')"), "the gallery")
+        _take(tab, IMAGES / "play-tasks.png")
         alone = f"{served.address}?seed={SEED}&speed=1000000&growing=no"
         tab.size(1280, 860)
         _run(tab, alone, 300_000)

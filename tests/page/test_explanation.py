@@ -43,7 +43,12 @@ def test_the_first_step_by_hand(pool):
     found = explain(run)
     update = found.update
     beta = 0.44 * math.sqrt(math.log(2))
-    assert (found.t, found.aleatoric_state, found.observation, found.following) == (1, "0", "arrival", "1")
+    assert (found.t, found.aleatoric_state, found.observation, found.following) == (
+        1,
+        "nobody is there",
+        "arrival",
+        "a customer is there",
+    )
     assert (update.reward, update.step_size, update.count, update.horizon, update.shift) == (1.0, 1.0, 1.0, 1.5, 1.5)
     assert update.value == update.following == 2.5
     assert update.discount == pytest.approx(1 / 3)

@@ -36,7 +36,7 @@ def test_it_is_a_table_with_heads_that_says_where_the_agent_is():
     run = watch()
     run.advance(500)
     root = ElementTree.fromstring(f"<div>{draw_table(run, look(run), None)}</div>")
-    assert [one.text for one in root.iter("th")] == ["state", "fast", "slow", "0: nobody", "1: customer"]
+    assert [one.text for one in root.iter("th")] == ["state", "fast", "slow", "nobody is there", "a customer is there"]
     assert [row.get("aria-current") for row in root.iter("tr")].count("true") == 1
     shown = [float(one.text.replace(",", "")) for one in root.iter("span") if one.get("class") == "count"]
     assert sum(shown) == 500

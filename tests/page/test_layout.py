@@ -191,7 +191,7 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
     tab.press(" ", " ")
     wait_for(lambda: button(tab) == "Run", "a pause")
     names = []
-    for _ in range(15):
+    for _ in range(16):
         tab.press("Tab")
         names.append(
             tab.evaluate(
@@ -199,9 +199,9 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
             ).strip()
         )
         assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", names
-    first = ["Play it yourself", "Light or dark", "Compare with the paper's", "What the agents do"]
-    assert names[:8] == [*first, "Run", "Step", "Restart", "Speed"]
-    assert [name.split()[-2:] for name in names[8:]] == [
+    first = ["All tasks", "Play it yourself", "Light or dark", "Compare with the paper's", "What the agents do"]
+    assert names[:9] == [*first, "Run", "Step", "Restart", "Speed"]
+    assert [name.split()[-2:] for name in names[9:]] == [
         ["ever", "faster"],
         ["the", "schedule"],
         ["other", "agents"],

@@ -45,7 +45,11 @@ def test_the_update_is_written_out_with_its_numbers(workshop):
     race = workshop.race(read_query("schedule=smooth"))
     race.advance(1)
     text = "".join(ElementTree.fromstring(f"<div>{Painter().paint(race)['explained0']}</div>").itertext())
-    for part in ("Q(0, ", "min( 1.5, 0 · 2.5 + 1 · ( 1 + 0.33333 · 2.5 + 0.3663 ) )", "β / √N = 0.3663 / √1"):
+    for part in (
+        "Q(nobody is there, ",
+        "min( 1.5, 0 · 2.5 + 1 · ( 1 + 0.33333 · 2.5 + 0.3663 ) )",
+        "β / √N = 0.3663 / √1",
+    ):
         assert part in text
 
 

@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 import pytest
 
 from everlearn.agents.registry import make_design
-from everlearn.labels import show
 from everlearn.page.explanation import explain
 from everlearn.page.run import ReferenceRun
 from everlearn.page.scene import describe, draw
+from everlearn.tasks.portrait import words
 from everlearn.tasks.registry import TASKS, make_task
 from tests.worlds import shop
 
@@ -33,6 +33,6 @@ def test_every_task_is_drawn_and_says_where_the_agent_is(name):
     if name != "service-station":
         drawn = "".join(root.itertext())
         seen = run.latest.experience
-        assert f"aleatoric state {show(task.states[run.aleatoric_state])}." in describe(run, explain(run))
-        assert show(task.actions[seen.action])[:10] in drawn
+        assert f"aleatoric state {task.portrait.name(task.states[run.aleatoric_state])}." in describe(run, explain(run))
+        assert words(task.actions[seen.action])[:10] in drawn
         assert sum("here" in one.get("class", "") and one.tag == "circle" for one in root.iter()) in (0, 1)

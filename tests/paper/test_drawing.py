@@ -47,3 +47,9 @@ def test_the_number_of_runs_of_each_kind_is_written():
     axes = Figure().add_subplot()
     draw_runs(axes, {"change points": arm("", [0.07] * 3 + [0.09] * 2)}, ["black"], (0.0, 0.55))
     assert [text.get_text() for text in axes.texts] == ["3 runs", "2 runs"]
+
+
+def test_runs_of_one_step_are_drawn():
+    axes = Figure().add_subplot()
+    draw_curves(axes, {"short": Arm("shop", "", {}, np.array([1]), np.ones((2, 1)), np.ones(2))}, {}, (0.0, 1.0))
+    assert axes.get_xlim()[0] == 1

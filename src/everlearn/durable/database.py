@@ -14,10 +14,11 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from everlearn._version import __version__
+from everlearn.durable import descriptors
 from everlearn.durable.entry import Entry
 from everlearn.errors import Corrupt, LiveError, StoreFull, Unsynced
 from everlearn.files import FULL, sync_directory
@@ -87,8 +88,9 @@ def is_begun(directory: Path) -> bool:
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open a database in which a commit is on disk when it returns; only its owner may read the file."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives the files beside it the same mode
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    with suppress(FileExistsError):  # SQLite gives the files beside it the same mode
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    connection = descriptors.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -107,7 +109,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise LiveError(f"{path}: there is no such file")
     address = f"{path.resolve().as_uri()}?mode=ro"
-    return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    return descriptors.connect(path, address, timeout=PATIENCE, isolation_level=None)
 
 
 @contextmanager
@@ -132,7 +134,13 @@ def _link(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:  # a file system without links
-        shutil.copyfile(source, target)
+        copy(source, target)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy the file of a database to another place."""
+    with descriptors.reading(source) as file, target.open("wb") as written:
+        shutil.copyfileobj(file, written)
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

@@ -136,7 +136,7 @@ def _copy_with_first_page(path: Path, work: Path) -> None:
         database.create_tables(fresh)
         fresh.execute("PRAGMA journal_mode = DELETE")
     first = bytearray(work.read_bytes()[:PAGE])
-    shutil.copyfile(path, work)
+    database.copy(path, work)
     log = path.with_name(path.name + "-wal")
     if log.exists():
         shutil.copyfile(log, work.with_name(work.name + "-wal"))

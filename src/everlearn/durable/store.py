@@ -20,6 +20,7 @@ from typing import Any
 from everlearn.durable import database, heads, notes
 from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
+from everlearn.durable.descriptors import fork_mark
 from everlearn.durable.entry import Entry, Kind
 from everlearn.durable.layout import refuse_shards
 from everlearn.durable.promotion import Rule
@@ -44,16 +45,6 @@ OF_AGENTS = ("journal", "snapshots", "heads")
 
 Execute = Callable[..., sqlite3.Cursor]
 
-_opened: weakref.WeakSet[Store] = weakref.WeakSet()
-
-
-def _inherit() -> None:
-    for store in list(_opened):
-        store._inherited = True
-
-
-os.register_at_fork(after_in_child=_inherit)  # to ask for the process at each commit would take longer
-
 
 class Store(Reader):
     """A directory of durable agents, held by this process until it is closed."""
@@ -62,8 +53,7 @@ class Store(Reader):
         self._held, self._process = ExitStack(), os.getpid()
         self._last: dict[int, int] = {}  # the last rows of agents, as yet unknown to the heads
         self._leftovers = False  # whether a commit that failed may have left frames in the write-ahead log
-        _opened.add(self)
-        self._inherited = False  # whether this process was forked from the one that opened it
+        self._mark = fork_mark()  # SQLite's locks stay with the process that took them
         refuse_shards(Path(directory))
         try:
             make_folder(Path(directory), 0o700)
@@ -232,7 +222,7 @@ class Store(Reader):
 
     def append_one(self, agent: int, entry: Entry) -> None:
         """Commit one row; SQLite does that without a transaction of ours, which is faster."""
-        if self._inherited or self._leftovers:
+        if not self._mark[0] or self._leftovers:
             self._require_ready(_untold([(agent, entry)]))
         try:
             self.cursor.execute(database.INSERT_ROW, (agent, *entry))
@@ -305,7 +295,7 @@ class Store(Reader):
 
     def _require_ready(self, untold: str) -> None:
         """Raise in a forked child: SQLite's locks stay with the process that opened the file; cut off leftovers."""
-        if self._inherited:
+        if not self._mark[0]:
             raise LiveError(f"{self.directory}: the process that this one was forked from has it open; close it first")
         if self._leftovers:
             self._cut_leftovers(untold)

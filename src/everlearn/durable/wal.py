@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.durable.database import how_to_repair
+from everlearn.durable.descriptors import reading
 from everlearn.errors import Corrupt
 
 MAGIC = (0x377F0682, 0x377F0683)
@@ -78,7 +79,7 @@ def refuse_truncation(path: Path) -> None:
     log = path.with_name(path.name + "-wal")
     if not path.exists() or (log.exists() and log.stat().st_size > 0):
         return
-    with path.open("rb") as file:
+    with reading(path) as file:
         header, size = file.read(100), path.stat().st_size
     page = int.from_bytes(header[16:18], "big") if len(header) == 100 else 0
     if size < int.from_bytes(header[28:32], "big") * page or 0 < len(header) < 100:
@@ -86,11 +87,11 @@ def refuse_truncation(path: Path) -> None:
 
 
 def frames_in_use(path: Path) -> int:
-    """Return the number of frames in the log of a database that is open; the file of a log may be longer.
+    """Return at least the number of frames in use in the log of a database that is open; its file may be longer.
 
-    The frames that are in use come first, and have the salts of the header.  SQLite's index also has their number, but
-    a process must not open it: as soon as it closes a descriptor of a file, it loses all its locks on that file.
-    Another process would then take the index for a leftover, and cut it off.
+    The frames that are in use come first, and have the salts of the header, as have those of a transaction that was
+    rolled back.  SQLite's index has the exact number, but a descriptor of it would have to stay open
+    (:mod:`everlearn.durable.descriptors`).
     """
     try:
         file = os.open(f"{path}-wal", os.O_RDONLY)
@@ -117,12 +118,17 @@ def cut(path: Path, frames: int, page: int) -> None:
 def inspect(path: Path) -> Log | None:
     """Return the condition of the log of a database; None if there is no log, and the index knows of none."""
     log, index = path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
-    known, copied, salts = _index(index.read_bytes()[:136] if index.exists() else b"")
+    known, copied, salts = _index(_beginning(path, "-shm") if index.exists() else b"")
     if not log.exists() or log.stat().st_size < 32:
         missing = known - copied
         return Log(0, missing=missing) if missing > 0 else None
     with log.open("rb") as file:
         return _condition(_Frames(file), path, known, salts)
+
+
+def _beginning(path: Path, suffix: str) -> bytes:
+    with reading(path, suffix) as file:
+        return file.read(136)
 
 
 def _condition(frames: _Frames, path: Path, known: int, salts: bytes) -> Log:
@@ -196,7 +202,7 @@ class _Frames:
 
 
 def _page(path: Path, number: int, size: int) -> bytes:
-    with path.open("rb") as file:
+    with reading(path) as file:
         file.seek((number - 1) * size)
         return file.read(size)
 

@@ -7,10 +7,10 @@ from html import escape
 import numpy as np
 
 from everlearn.agents import growing_horizon
-from everlearn.labels import show
 from everlearn.page.explanation import find_bonus
 from everlearn.page.knowledge import COUNTS, VALUES, Known, name_state
 from everlearn.page.run import WatchedRun
+from everlearn.tasks.portrait import words
 
 MOST_ACTIONS = 8
 """Draw bars for up to this many actions: the best ones."""
@@ -58,7 +58,7 @@ def _draw_bar(run: WatchedRun, known: Known, row: int, action: int, bonus: float
     dark, light = (100 * share / (high - low) for share in (value - low, bonus))
     visits = f"{known.tables[COUNTS][row, action]:,.0f} visits" if COUNTS in known.tables else ""
     return (
-        f'<span>{escape(show(run.task.actions[action]))}</span><span class="track">'
+        f'<span>{escape(words(run.task.actions[action]))}</span><span class="track">'
         f'<i style="width:{dark:.1f}%"></i><i class="light" style="width:{light:.1f}%"></i></span>'
         f"<b>{value:,.2f}</b><small>{visits}</small>"
     )

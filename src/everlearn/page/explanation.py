@@ -18,9 +18,9 @@ from typing import NamedTuple
 from everlearn.agents import growing_horizon
 from everlearn.agents.growing_horizon import step_size
 from everlearn.agents.schedule import Schedule
-from everlearn.labels import show
 from everlearn.page.run import WatchedRun, WatchedStep
 from everlearn.protocol import ScheduleValues, Table
+from everlearn.tasks.portrait import words
 
 AGREE = 1e-9
 """How far the update written out may be from what the agent did, relative to its size."""
@@ -102,11 +102,11 @@ def explain(run: WatchedRun) -> Explanation | None:
     )
     return Explanation(
         step.now.t,
-        show(task.states[seen.aleatoric_state]),
-        show(task.actions[seen.action]),
-        show(task.observations[seen.observation]),
+        task.portrait.name(task.states[seen.aleatoric_state]),
+        words(task.actions[seen.action]),
+        words(task.observations[seen.observation]),
         step.reward,
-        show(task.states[seen.next_aleatoric_state]),
+        task.portrait.name(task.states[seen.next_aleatoric_state]),
         _find_update(run.design.schedule, step, before, after) if run.design.learn is growing_horizon.learn else None,
         changes,
     )

@@ -62,12 +62,14 @@ class ExperimentView:
 def write_view(view: View) -> str:
     """Return the page of a view, still without its parts."""
     parts = "".join(f'<section data-part="{name}"></section>' for name in view.places)
-    texts = {
-        "TITLE": escape(view.title),
-        "STYLE": (_FOLDER.parent / "style.css").read_text(encoding="utf-8"),
-        "PARTS": parts,
-        "SCRIPT": (_FOLDER / "follow.js").read_text(encoding="utf-8"),
-    }
+    return write_plain(view.title, "", parts, "follow.js")
+
+
+def write_plain(title: str, story: str, parts: str, *scripts: str) -> str:
+    """Return a page without NiceGUI, in the same style."""
+    code = "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("theme.js", *scripts))
+    style = (_FOLDER.parent / "style.css").read_text(encoding="utf-8")
+    texts = {"TITLE": escape(title), "STORY": escape(story), "STYLE": style, "PARTS": parts, "SCRIPT": code}
     page = (_FOLDER / "follow.html").read_text(encoding="utf-8")
     for name, text in texts.items():
         page = page.replace(f"/*{name}*/", text)

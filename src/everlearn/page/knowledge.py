@@ -9,9 +9,9 @@ from html import escape
 
 import numpy as np
 
-from everlearn.labels import show
 from everlearn.page.run import WatchedRun
 from everlearn.protocol import ScheduleValues, Table
+from everlearn.tasks.portrait import words
 
 MOST_ROWS = 24
 """How many aleatoric states to show; of more, those around the present one."""
@@ -50,7 +50,7 @@ def draw_table(run: WatchedRun, known: Known, before: Known | None) -> str:
     if not known.pair:
         return _draw_others(known)
     comparable = before if before is not None and before.states == known.states else None
-    heads = "".join(f'<th scope="col">{escape(show(action))}</th>' for action in run.task.actions)
+    heads = "".join(f'<th scope="col">{escape(words(action))}</th>' for action in run.task.actions)
     rows = []
     for row, s in enumerate(known.states):
         cells = "".join(_draw_cell(known, comparable, row, action) for action in range(len(run.task.actions)))
@@ -66,11 +66,8 @@ def draw_table(run: WatchedRun, known: Known, before: Known | None) -> str:
 
 
 def name_state(run: WatchedRun, s: int) -> str:
-    """Return the name of an aleatoric state; those of the station have words."""
-    label = run.task.states[s]
-    if run.task.name == "service-station" and label in (0, 1):
-        return f"{label}: {('nobody', 'customer')[int(label)]}"
-    return show(label)
+    """Return the name of an aleatoric state."""
+    return run.task.portrait.name(run.task.states[s])
 
 
 def numbers(now: ScheduleValues, step_size: float | None) -> list[tuple[str, str, str]]:

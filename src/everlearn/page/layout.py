@@ -20,11 +20,6 @@ from everlearn.page.pace import SPEEDS, describe
 from everlearn.page.picture import write_theory
 from everlearn.page.session import Parts, Session
 
-STORIES = {
-    "service-station": "Slow service is free today, and keeps customers away tomorrow. Will the agent find out?",
-}
-"""What the page says of a task to a newcomer, instead of its summary."""
-
 THEMES = {"auto": (None, "contrast"), "dark": (True, "dark_mode"), "light": (False, "light_mode")}
 """For each theme, whether it is dark, and its icon."""
 
@@ -98,6 +93,7 @@ class Page:
                 Text("h1", "everlearn")
                 self.story = Text("p", "").classes("story")
             with ui.element("nav"):
+                ui.link("All tasks", "/tasks").classes("more")
                 ui.link("Play it yourself", "/station").classes("more")
                 self.theme = button("contrast", "Light or dark", self._change_theme)
                 self.theme.props("flat round").classes("quiet")
@@ -274,8 +270,8 @@ class Page:
             self._each.refresh()
             other_choices = _kinds(before) != _kinds(configuration)
             (self.choices.refresh if other_choices else self.choices.rename)()  # somebody may be typing in these
-            self._show_story()
             self.session.forget_shown()
+        self._show_story()
         self._address()
         await self.session.paint()
 
@@ -300,9 +296,9 @@ class Page:
         self.run_button.props(f'icon={icon} aria-label="{name}"')
 
     def _show_story(self) -> None:
-        task = self.configuration.task
-        story = "" if task.parameters else STORIES.get(str(task.given), "")
-        self.story.set_text(story or self.offer.summary(task.given) or f"The task {task.given}.")
+        race, given = self.session.race, self.configuration.task.given
+        dilemma = "" if race is None else race.task.portrait.dilemma
+        self.story.set_text(dilemma or self.offer.summary(given) or f"The task {given}.")
 
     def _refuse(self, refusal: str) -> None:
         self.alert.set_text(refusal)

@@ -10,9 +10,9 @@ from typing import Any
 
 from everlearn.durable.audit import tell
 from everlearn.durable.following import Follower, Seen
-from everlearn.labels import show
 from everlearn.page.chart import Curve, draw, write
 from everlearn.page.following import Query, read_width
+from everlearn.tasks.portrait import Portrait, words
 
 LISTED = 60
 """How many states of the policy to list: all, or those around the present one."""
@@ -40,7 +40,7 @@ class LiveView:
             "story": _story(self._path, name, document),
             "alert": escape(document["quarantined"] or ""),
             "controls": _controls(standings, name),
-            "numbers": _numbers(document),
+            "numbers": _numbers(document, seen.greedy.task.portrait),
             "charts": _chart(seen, read_width(query)),
             "policy": _policy(seen),
             "journal": _journal(seen),
@@ -68,7 +68,7 @@ def _controls(standings: Mapping[str, tuple[int, str | None]], chosen: str) -> s
     return f'<label class="pick">Agent <select id="agent" name="agent">{options}</select></label>'
 
 
-def _numbers(document: Mapping[str, Any]) -> str:
+def _numbers(document: Mapping[str, Any], portrait: Portrait) -> str:
     drift = document["drift"]
     threshold, alarm = drift["threshold"], drift["last_alarm"]
     level = math.log1p(drift["statistic"]) / math.log1p(threshold)
@@ -82,7 +82,7 @@ def _numbers(document: Mapping[str, Any]) -> str:
         "drift": f"{write(drift['statistic'], 3)} of {threshold:,.0f} {meter}",
         "alarms": f"{drift['alarms']:,}",
         "last alarm": last,
-        "state now": escape(show(document["aleatoric_state"])),
+        "state now": escape(portrait.name(document["aleatoric_state"])),
     }
     parts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in numbers.items())
     return f'<dl class="numbers">{parts}</dl>'
@@ -104,13 +104,14 @@ def _chart(seen: Seen, width: float) -> str:
 
 def _policy(seen: Seen) -> str:
     states, here = seen.greedy.task.states, seen.document["aleatoric_state"]
+    portrait = seen.greedy.task.portrait
     place = states.index(here)
     start = 0 if len(states) <= LISTED else min(max(place - LISTED // 2, 0), len(states) - LISTED)
     rows = []
     for row in seen.greedy.rows(start, start + LISTED):
         now = ' class="here"' if row["state"] == here else ""
         numbers = "".join(f"<td>{_number(row[name])}</td>" for name in ("value", "count"))
-        names = f"<th scope=row>{escape(show(row['state']))}</th><td>{escape(show(row['action']))}</td>"
+        names = f"<th scope=row>{escape(portrait.name(row['state']))}</th><td>{escape(words(row['action']))}</td>"
         rows.append(f"<tr{now}>{names}{numbers}</tr>")
     left = f"{LISTED} of {len(states):,} states, around the present one. " if len(states) > LISTED else ""
     caption = f"{left}The action that it takes in each state; the state now is marked."

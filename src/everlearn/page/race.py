@@ -17,6 +17,7 @@ from everlearn.errors import CompilationError
 from everlearn.machine import cores
 from everlearn.page.configuration import Configuration, label
 from everlearn.page.facts import Facts, find_facts
+from everlearn.page.gallery import write_gallery
 from everlearn.page.offer import DURATION, REGISTERED, Offer
 from everlearn.page.run import LAST_STEP, CompiledRun, ReferenceRun, WatchedRun
 from everlearn.registry import plain
@@ -78,6 +79,7 @@ class Workshop:
         self.engine = ThreadPoolExecutor(cores(), thread_name_prefix="engine")
         self.preparing = ThreadPoolExecutor(MOST_PREPARED, thread_name_prefix="preparing")
         self._tasks, self._tables, self._facts = Cache[Task](), Cache[PairTable | ArrayTable](), Cache[Facts]()
+        self._pages = Cache[str]()
 
     def race(self, configuration: Configuration) -> Race:
         """Return a race from the beginning; raise if it cannot be made, or if its first steps fail."""
@@ -102,6 +104,10 @@ class Workshop:
         """Return what theory says of a task."""
         task = self._task(spec)
         return self._facts.get(_key(spec), lambda: find_facts(task))
+
+    def gallery(self) -> str:
+        """Return the page of all tasks, which is written once."""
+        return self._pages.get("gallery", lambda: write_gallery(self.offer))
 
     def _task(self, spec: TaskSpec) -> Task:
         return self._tasks.get(_key(spec), lambda: self.offer.task(spec).make())

@@ -170,6 +170,10 @@ def make_app(local: bool, workshop: Workshop) -> Any:
     def station() -> Response:
         return HTMLResponse(write_page(f"/?{workshop.start.query()}"))
 
+    @inside.get("/tasks")
+    def tasks() -> Response:
+        return HTMLResponse(workshop.gallery())
+
     ui.run_with(
         inside,
         title=_TITLE,
@@ -236,3 +240,4 @@ def _warm_up(workshop: Workshop) -> None:
     write_page(f"/?{workshop.start.query()}")
     workshop.race(workshop.start).advance(1000)
     workshop.facts(workshop.start.task)
+    workshop.gallery()

@@ -8,6 +8,7 @@ from typing import Any
 
 from everlearn.environments.service_station import FAST, VACANT, ServiceStation, longest_service
 from everlearn.page.run import WatchedRun
+from everlearn.tasks.task import Task
 
 WIDTH, HEIGHT = 420, 310
 """The size of every scene."""
@@ -47,12 +48,16 @@ class Condition:
 
 def read(run: WatchedRun) -> Condition | None:
     """Return the condition of a station, or None for any other task."""
-    station = getattr(run.task.model and run.task.model.rho, "__self__", None)
+    mode = None if run.latest is None else str(run.task.actions[run.latest.experience.action])
+    return read_task(run.task, run.memory, mode)
+
+
+def read_task(task: Task, memory: Any, mode: str | None) -> Condition | None:
+    """Return the condition of a station from what it remembers and its mode, or None for any other task."""
+    station = getattr(task.model and task.model.rho, "__self__", None)
     if not isinstance(station, ServiceStation):
         return None
-    memory: Any = run.memory
     clock, ages = memory
-    mode = None if run.latest is None else str(run.task.actions[run.latest.experience.action])
     longest = longest_service(ages)
     return Condition(
         clock != VACANT,

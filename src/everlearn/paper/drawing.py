@@ -9,6 +9,7 @@ import numpy as np
 
 from everlearn.analysis.statistics import bands
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES
+from everlearn.labels import counted
 from everlearn.protocol import Table
 from everlearn.results.arm import Arm
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FROM = 10
-"""The first step that is drawn.  Before, an average is what the first customer paid."""
+"""The first step that is drawn, unless runs are short.  Before, an average is what the first customer paid."""
 
 APART = 0.25
 """Runs are of two kinds if this share of their range separates them."""
@@ -51,25 +52,26 @@ def written_kinds(averages: Table) -> str:
     '3 runs earn 0.070, 1 run earns 0.090'
 
     """
-    words = {True: "run earns", False: "runs earn"}
-    return ", ".join(f"{count} {words[count == 1]} {mean:.3f}" for count, mean in kinds_of_runs(averages))
+    kinds = kinds_of_runs(averages)
+    return ", ".join(f"{counted(count, 'run')} earn{'s' * (count == 1)} {mean:.3f}" for count, mean in kinds)
 
 
 def draw_curves(axes: Axes, arms: Mapping[str, Arm], lines: Mapping[str, float], limits: tuple[float, float]) -> None:
     """Draw the average reward of each arm from step 10 on, with a band, and lines; each has its name at its end."""
+    last = max(int(arm.times[-1]) for arm in arms.values())
+    first = FROM if last > FROM else 1
     ends = {}
     for (name, arm), colour, style in zip(arms.items(), PALETTE, STYLES, strict=False):
-        late = arm.times >= FROM
+        late = arm.times >= first
         mean, (low, high) = arm.average_reward.mean(axis=0), bands(arm.average_reward)
         axes.plot(arm.times[late], mean[late], color=colour, linestyle=style, linewidth=1.6)
         axes.fill_between(arm.times[late], low[late], high[late], color=colour, alpha=0.18, linewidth=0)
         ends[name] = (float(mean[-1]), int(arm.times[-1]), colour)
-    last = max(end for _, end, _ in ends.values())
     for (name, height), dashes in zip(lines.items(), REFERENCE_STYLES, strict=False):
         axes.axhline(height, color=REFERENCE_COLOUR, linestyle=dashes, linewidth=1.1, zorder=1)
         ends[name] = (height, last, REFERENCE_COLOUR)
     axes.set(xscale="log", ylim=limits, xlabel="time step", ylabel="cumulative average reward")
-    axes.set_xlim(FROM, last)
+    axes.set_xlim(first, max(last, 2))
     _name_ends(axes, ends, limits)
 
 
@@ -103,6 +105,7 @@ def draw_runs(axes: Axes, arms: Mapping[str, Arm], colours: Sequence[str], limit
         counts = max(counts, int(np.histogram(averages, edges)[0].max()))
         for count, mean in kinds_of_runs(averages):
             size = int(np.histogram(averages[np.abs(averages - mean) < LEAST_RANGE], edges)[0].max(initial=0))
-            axes.annotate(f"{count} runs", (size, mean), (3, 0), textcoords="offset points", fontsize=8, va="center")
+            label = counted(count, "run")
+            axes.annotate(label, (size, mean), (3, 0), textcoords="offset points", fontsize=8, va="center")
     axes.set(xlabel="runs", ylim=limits, xlim=(0, 1.45 * counts))
     axes.legend(fontsize=8, loc="upper right")

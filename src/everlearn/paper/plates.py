@@ -90,8 +90,8 @@ def better_schedules(station: Experiment, long: Experiment | None) -> Plate:
     ends, finals = _ends(arms), arms[1].average_reward[:, -1]
     sentence = (
         f"With the smooth schedule the agent has earned {ends[SMOOTH]:.3f} per step, with that of the theorem "
-        f"{ends[THEOREM]:.3f}: there hardly any value has left its clip. {written_kinds(finals)}: some runs have "
-        "locked into one action, the others choose at random among equal values. "
+        f"{ends[THEOREM]:.3f} ({written_kinds(finals)}): there hardly any value has left its clip, and a run chooses "
+        "at random among equal values unless it has locked into one action early. "
     )
     if long is None:
         sentence += "That it eventually improves takes until step 671,088,640; --full follows it there."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState, last_observation
 from everlearn.environments.access_control import ACTIONS, AccessControl, occupies
+from everlearn.tasks.portrait import Bars, Portrait
 from everlearn.tasks.task import Task
 
 
@@ -42,6 +43,11 @@ def access_control(*, servers: int = 10, priorities: int = 4, free_probability: 
         model,
         name="access-control",
         summary="accept customers or turn them away, with few servers",
+        portrait=Portrait(
+            "Take this customer, or keep the server free for one who pays more?",
+            "{} free, the next pays {}",
+            Bars(("free servers", "the next pays"), servers),
+        ),
         source="Sutton and Barto (2018), Example 10.2",
         parameters=parameters,
     )

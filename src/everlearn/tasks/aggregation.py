@@ -6,6 +6,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.environments.aggregation import ACTIONS, FIRST, GAIN, LOSS, NOTHING, PENALTY, Aggregation
 from everlearn.errors import require
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 
@@ -48,6 +49,9 @@ def aggregation(
         model,
         name="aggregation",
         summary="2N states seen through their parity (Appendix D)",
+        portrait=Portrait(
+            "Two groups of places look alike, and the move that pays in one costs in the other.", "looks like {}"
+        ),
         source="Dong, Van Roy and Zhou (2022), Appendix D, after Van Roy (2006)",
         parameters=parameters,
         references={"optimum": 0.0},

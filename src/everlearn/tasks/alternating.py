@@ -5,6 +5,7 @@ from __future__ import annotations
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.environments.alternating import ACTIONS, OBSERVATIONS, alternating_model
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 
@@ -30,6 +31,9 @@ def alternating() -> Task:
         alternating_model(),
         name="alternating",
         summary="take the action that was not taken last, without remembering which it was (Appendix D)",
+        portrait=Portrait(
+            "Do what you did not do last, without remembering what that was.", preset={"task.aleatoric": "actions:1"}
+        ),
         source="Dong, Van Roy and Zhou (2022), Appendix D",
         references={"optimum": 1.0, "either action at random": 0.5},
     )

@@ -10,6 +10,7 @@ from everlearn.aleatoric.state import AleatoricState
 from everlearn.environments.drifting import SUCCESS, TRIANGLE, Drifting
 from everlearn.errors import require
 from everlearn.protocol import Label
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 MOST_CHOICES = 1_000_000
@@ -70,6 +71,7 @@ def drifting(
         model,
         name="drifting",
         summary="choose among options whose chances of success slowly rise and fall",
+        portrait=Portrait("The better option of today may be the worse one of tomorrow."),
         source="after Garivier and Moulines (2011) and Besbes, Gur and Zeevi (2014)",
         parameters=parameters,
         references=_references(world),

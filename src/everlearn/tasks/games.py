@@ -11,6 +11,7 @@ from everlearn.aleatoric.state import AleatoricState, last_observation
 from everlearn.environments.model import Model
 from everlearn.errors import require
 from everlearn.protocol import Label
+from everlearn.tasks.portrait import Letters, Portrait
 from everlearn.tasks.task import Task
 
 ROCK, PAPER, SCISSORS = "rock", "paper", "scissors"
@@ -53,6 +54,7 @@ def biased_rps() -> Task:
         Model(tuple(BEATS), tuple(BEATS), 0, rho),
         name="biased-rps",
         summary="play rock, paper, scissors against a player who repeats rock after winning with it",
+        portrait=Portrait("The other player repeats rock after winning with it. Will the agent notice?"),
         source=f"Farias et al. (2010); {PLAYED}",
         references={"optimum": 0.25},
     )
@@ -115,6 +117,7 @@ def kuhn_poker(*, bluff: float = 1 / 3) -> Task:
         Model((PASS, BET), observations, first, rho, hidden=True),
         name="kuhn-poker",
         summary="play Kuhn's poker as the second player, against a player who cannot be exploited",
+        portrait=Portrait("A bet may win more or lose more, and the other player gives nothing away."),
         source=f"Kuhn (1950); {PLAYED}",
         parameters=parameters,
     )
@@ -161,6 +164,7 @@ def tic_tac_toe() -> Task:
         Model(tuple(range(9)), observations, EMPTY, _play),
         name="tic-tac-toe",
         summary="play tic-tac-toe, moving first, against a player who moves at random",
+        portrait=Portrait("Every move closes a way and opens another.", drawing=Letters(3)),
         source=PLAYED,
     )
 

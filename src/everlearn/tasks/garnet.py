@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.tasks.arrays import mdp
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 MOST_MEMORIES, MOST_BRANCHES, MOST_ENTRIES = 2_000_000, 1_000, 10_000_000
@@ -89,7 +90,12 @@ def garnet(
         name="garnet",
         source="Archibald, McKinnon and Thomas (1995); Bhatnagar, Sutton, Ghavamzadeh and Lee (2009)",
     )
-    return replace(task, summary="a random Markov decision process, seen in groups of memories", parameters=parameters)
+    return replace(
+        task,
+        summary="a random Markov decision process, seen in groups of memories",
+        portrait=Portrait("A world made at random: nothing about it can be guessed, everything must be tried."),
+        parameters=parameters,
+    )
 
 
 def random_law(

@@ -11,6 +11,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import last_observation
 from everlearn.environments.model import Model
 from everlearn.protocol import Label
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 LENGTH = 11
@@ -66,6 +67,7 @@ def hallway() -> Task:
         Model(ACTIONS, observations, GOAL, _rho, hidden=True),
         name="hallway",
         summary="drive through a hallway to one of four alcoves, with unreliable wheels and sensors",
+        portrait=Portrait("Wheels slip and sensors lie: in which of four alcoves does the drive end?"),
         source="Littman, Cassandra and Kaelbling (1995)",
     )
 

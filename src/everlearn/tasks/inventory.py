@@ -8,6 +8,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState
 from everlearn.environments.inventory import LONGEST_LEAD_TIME, MOST_CAPACITY, MOST_DEMAND, Inventory
 from everlearn.errors import require
+from everlearn.tasks.portrait import Bars, Portrait
 from everlearn.tasks.task import Task, check_amount
 
 ALL, POSITION, ON_HAND = "all", "position", "on-hand"
@@ -75,6 +76,11 @@ def inventory(
         model,
         name="inventory",
         summary="order stock ahead of a demand that does not wait",
+        portrait=Portrait(
+            "Stock costs money every day, and so does a customer who leaves with nothing.",
+            "{} in stock" + ", {} on order" * (lead_time - 1),
+            Bars(("in stock", *(f"due in {k + 1}" for k in range(lead_time - 1))), room),
+        ),
         source="Zipkin (2008)",
         parameters=parameters,
     )

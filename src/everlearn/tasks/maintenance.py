@@ -6,6 +6,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import AleatoricState, last_observation
 from everlearn.environments.maintenance import ACTIONS, FAILURE, NEW, PRODUCT, REPLACED, Machine, found
 from everlearn.errors import require
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task, check_amount
 
 OBSERVATION, AGE = "observation", "age"
@@ -73,6 +74,7 @@ def maintenance(
         machine.model(),
         name="maintenance",
         summary="inspect or replace in time a machine whose wear is hidden",
+        portrait=Portrait("Replace too early, and you waste a machine. Too late, and it breaks."),
         source="after Eckles (1968), and the machine of Smallwood and Sondik (1973)",
         parameters=parameters,
     )

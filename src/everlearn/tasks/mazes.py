@@ -8,7 +8,7 @@ end.  An observation says what happened and what can be seen at the place where 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from everlearn.aleatoric.reward import Reward
@@ -16,6 +16,7 @@ from everlearn.aleatoric.state import last_observation
 from everlearn.environments.model import Model
 from everlearn.errors import require
 from everlearn.protocol import Label
+from everlearn.tasks.portrait import Board, Portrait
 from everlearn.tasks.task import Task
 
 Place: TypeAlias = tuple[int, int]
@@ -114,7 +115,7 @@ class Maze:
         seen = self.seen(self, place) if self.mark(place) == PLACE else ""
         return ", ".join(filter(None, (event, seen))) or "nothing"
 
-    def task(self, rewards: Mapping[str, float], otherwise: float, **names: Any) -> Task:
+    def task(self, rewards: Mapping[str, float], otherwise: float, portrait: Portrait, **names: Any) -> Task:
         """Return the task with these rewards of what is observed."""
         model = self.model()
 
@@ -122,7 +123,8 @@ class Maze:
             return rewards.get(observation.partition(",")[0], otherwise)
 
         paid = Reward(reward, min(otherwise, *rewards.values()), max(otherwise, *rewards.values()))
-        return Task(model.actions, model.observations, last_observation(), paid, model, **names)
+        portrait = replace(portrait, drawing=Board(self.rows, self.goals))
+        return Task(model.actions, model.observations, last_observation(), paid, model, portrait=portrait, **names)
 
 
 def _walls(maze: Maze, place: Place) -> str:
@@ -157,6 +159,7 @@ def cheese_maze() -> Task:
         -1.0,
         name="cheese-maze",
         summary="find the cheese in a maze where only the adjacent walls are visible",
+        portrait=Portrait("Many places look the same. Where is the cheese?", preset={"task.aleatoric": "window:2"}),
         source="McCallum (1993), with the rewards of Veness et al. (2011)",
     )
 
@@ -186,6 +189,9 @@ def maze_4x3(*, slip: float = 0.1) -> Task:
         -0.04,
         name="maze-4x3",
         summary="reach the good end of a small maze, moving unreliably and seeing only two of the walls",
+        portrait=Portrait(
+            "The short way passes the bad end, and every step may go astray.", preset={"task.aleatoric": "window:2"}
+        ),
         source="Parr and Russell (1995); Russell and Norvig (1994)",
         parameters=parameters,
     )
@@ -207,6 +213,7 @@ def maze_1d() -> Task:
         0.0,
         name="maze-1d",
         summary="find the third of four places in a row, observing only whether it has been reached",
+        portrait=Portrait("Four places in a row, and nothing tells them apart."),
         source="Cassandra, Kaelbling and Littman (1994); Veness et al. (2011)",
     )
 
@@ -227,5 +234,6 @@ def grid_4x4() -> Task:
         0.0,
         name="grid-4x4",
         summary="find the corner of a 4 by 4 grid, observing only whether it has been reached",
+        portrait=Portrait("The goal is in one corner, and nothing says where you are.", preset={"agent": "learned"}),
         source="Veness, Ng, Hutter, Uther and Silver (2011), Section 7.1",
     )

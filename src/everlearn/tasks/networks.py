@@ -18,6 +18,7 @@ from everlearn.environments.model import Model
 from everlearn.environments.network import RULES, Lengths, Network
 from everlearn.errors import require
 from everlearn.protocol import Label
+from everlearn.tasks.portrait import Bars, Portrait
 from everlearn.tasks.task import Task
 
 OUTSIDE, STABLE = "outside", "max-pressure"
@@ -49,6 +50,7 @@ def network_task(
     outside: str = STABLE,
     name: str = "network",
     summary: str = "choose which class of jobs each server serves",
+    dilemma: str = "",
     source: str = "",
     parameters: Mapping[str, Any] | None = None,
     references: Mapping[str, float] | None = None,
@@ -84,6 +86,7 @@ def network_task(
         Model(network.actions, inside + beyond, empty, dynamics),
         name=name,
         summary=summary,
+        portrait=Portrait(dilemma, drawing=Bars(tuple(f"class {k + 1}" for k in range(network.classes)), seen)),
         source=source,
         parameters=parameters or {},
         references=references or {},
@@ -158,6 +161,7 @@ def criss_cross(*, regime: str = "IL", seen: int = 20, outside: str = STABLE) ->
         outside=outside,
         name="criss-cross",
         summary="serve one of two classes, one of which goes on to another server",
+        dilemma="Serve the jobs that leave, or those that keep the next server busy?",
         source="Harrison and Wein (1989); regimes of Dai and Gluzman (2021), Table 1",
         parameters={"regime": regime, "seen": seen, "outside": outside},
         references={} if least is None else {"optimum": -least},
@@ -191,6 +195,7 @@ def n_model(*, load: float = 0.95, seen: int = 60, outside: str = STABLE) -> Tas
         outside=outside,
         name="n-model",
         summary="let a server help another, at the expense of its own jobs",
+        dilemma="Help the other server now, and your own queue grows.",
         source="Harrison (1998); Dai and Gluzman (2021), Section 5.3",
         parameters={"load": load, "seen": seen, "outside": outside},
     )
@@ -234,6 +239,7 @@ def reentrant_line(*, stations: int = 2, seen: int = 3, outside: str = "last-buf
         outside=outside,
         name="reentrant-line",
         summary="serve jobs that pass through all stations three times",
+        dilemma="Every job comes back twice: finish the old ones, or begin the new ones?",
         source="Bertsimas, Nasrabadi and Paschalidis (2015); QGym (2024), Reentrant-2",
         parameters={"stations": stations, "seen": seen, "outside": outside},
     )
@@ -267,6 +273,7 @@ def six_class(*, stations: int = 2, seen: int = 3, outside: str = "last-buffer")
         outside=outside,
         name="six-class",
         summary="serve two kinds of jobs that pass through all stations, one kind twice",
+        dilemma="Two kinds of jobs want the same servers, and one kind comes back.",
         source="Bertsimas, Nasrabadi and Paschalidis (2015); Dai and Gluzman (2021), Section 5.2",
         parameters={"stations": stations, "seen": seen, "outside": outside},
     )
@@ -298,6 +305,7 @@ def input_switch(*, seen: int = 3, outside: str = STABLE) -> Task:
         outside=outside,
         name="input-switch",
         summary="forward packets of three flows through three ports",
+        dilemma="Every packet that goes ahead holds up another.",
         source="QGym (Chen et al., 2024), input_switch",
         parameters={"seen": seen, "outside": outside},
     )

@@ -11,6 +11,7 @@ from everlearn.environments.queueing_network import EACH, FAST, PARALLEL, SLOW, 
 from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.tasks.arrays import mdp
+from everlearn.tasks.portrait import Bars, Portrait
 from everlearn.tasks.task import MOST_PAID, Task, check_amount
 
 
@@ -107,6 +108,10 @@ def queueing_network(
     return replace(
         task,
         summary="run the servers of several queues fast at a cost, or slowly and lose customers",
+        portrait=Portrait(
+            "Run every server fast and pay for it, or slowly and lose customers.",
+            drawing=Bars(tuple(f"queue {k + 1}" for k in range(queues)), capacity),
+        ),
         parameters=parameters,
         references=_references(network, revenue, costs),
     )

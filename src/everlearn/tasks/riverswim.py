@@ -17,6 +17,7 @@ import numpy as np
 from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.tasks.arrays import mdp
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 ACTIONS = ("left", "right")
@@ -117,6 +118,7 @@ def _river(
     return replace(
         task,
         summary=f"swim against the current past {states - 2} states that pay nothing, or stay for a small reward",
+        portrait=Portrait("Rest for a crumb, or swim against the current for a meal that is far away.", "place {}"),
         source="Strehl and Littman (2008), with the numbers of Osband, Russo and Van Roy (2013)",
         references=_references(right, left_reward, right_reward),
     )

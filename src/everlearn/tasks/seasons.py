@@ -12,6 +12,7 @@ from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.tasks.arrays import mdp
 from everlearn.tasks.garnet import random_law
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 SUDDEN, SLOW = "sudden", "slow"
@@ -70,7 +71,10 @@ def seasons(
         source="after Archibald, McKinnon and Thomas (1995)",
     )
     summary = "a random Markov decision process that changes with a season, which is not seen"
-    return replace(task, summary=summary, parameters=parameters)
+    dilemma = "What paid in one season costs in the next, and nothing says which it is."
+    return replace(
+        task, summary=summary, portrait=Portrait(dilemma, preset={"task.aleatoric": "memory"}), parameters=parameters
+    )
 
 
 def _whole_year(summer: Any, winter: Any, year: int, change: str) -> Any:

@@ -16,6 +16,7 @@ from everlearn.environments.service_station import (
     ServiceStation,
 )
 from everlearn.errors import require
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 
@@ -76,6 +77,10 @@ def service_station(
         station.model(),
         name="service-station",
         summary="serve fast at a cost, or slowly and lose customers (Section 1.4, Appendix B)",
+        portrait=Portrait(
+            "Slow service is free today, and keeps customers away tomorrow. Will the agent find out?",
+            {0: "nobody is there", 1: "a customer is there"},
+        ),
         source="Dong, Van Roy and Zhou (2022), Section 1.4 and Appendix B",
         parameters=parameters,
         references=_references(station, revenue, fast_cost, slow_cost),

@@ -9,6 +9,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.state import last_observation
 from everlearn.environments.model import Model
 from everlearn.protocol import Label
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 TURN, FORWARD, BACK = "turn around", "go forward", "back up"
@@ -83,6 +84,10 @@ def shuttle() -> Task:
         model,
         name="shuttle",
         summary="carry supplies between two space stations, backing into the one that was not visited last",
+        portrait=Portrait(
+            "Supplies are due at the station not visited last, and the shuttle must back into it.",
+            preset={"task.aleatoric": "window:2"},
+        ),
         source="Chrisman (1992); Littman, Cassandra and Kaelbling (1995)",
     )
 

@@ -10,6 +10,7 @@ from everlearn.aleatoric.reward import Reward
 from everlearn.environments.t_maze import ACTIONS, LONGEST_CORRIDOR, OBSERVATIONS, PRIZE, TMaze
 from everlearn.errors import require
 from everlearn.protocol import Label
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 from everlearn.tasks.views import reached
 
@@ -56,6 +57,7 @@ def t_maze(*, length: int = 4, window: int = 5) -> Task:
         model,
         name="t-maze",
         summary="remember the cue from the beginning of a corridor until its end",
+        portrait=Portrait("The cue at the entrance says which way pays at the end. Will the agent remember it?"),
         source="Bakker (2002); Osband et al. (2020)",
         parameters=parameters,
         references={

@@ -20,6 +20,7 @@ from everlearn.environments.pure import as_number, check_environment, check_shar
 from everlearn.errors import InputError, ObservationError, TaskError, require
 from everlearn.labels import check_labels, counted
 from everlearn.protocol import Environment, History, Label
+from everlearn.tasks.portrait import Portrait
 
 MOST_PAID = 1e300
 """The largest price or cost: sums of larger ones would not be finite."""
@@ -70,6 +71,8 @@ class Task:
         :mod:`everlearn.aleatoric.features`
     network:
         for a task that is a network of queues: the network; there are then infinitely many memories
+    portrait:
+        how it is shown to people: what is at stake, how its states are called, and how it is drawn
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Task:
     references: Mapping[str, float] = field(default_factory=dict)
     network: Network | None = None
     features: str | None = None
+    portrait: Portrait = field(default_factory=Portrait)
     identity: str | None = field(default=None, init=False, repr=False, compare=False)
     """Identifies a task that everlearn made from a name: equal only for equal tasks, None for a changed copy."""
 
@@ -110,6 +114,8 @@ class Task:
         require(isinstance(self.reward, Reward), "reward", self.reward, "give an el.Reward(function, low, high)")
         for name in ("name", "summary", "source"):
             require(isinstance(getattr(self, name), str), name, getattr(self, name), "give a text")
+        shown = isinstance(self.portrait, Portrait)
+        require(shown, "portrait", self.portrait, "give an everlearn.tasks.portrait.Portrait")
         named = isinstance(self.features, str | None)
         require(named, "features", self.features, "give a name, such as pairs, or module:attribute")
         makes = self.environment is None or callable(self.environment)

@@ -10,6 +10,7 @@ from everlearn.aleatoric.state import last_observation
 from everlearn.environments.model import Model
 from everlearn.errors import require
 from everlearn.protocol import Label, RewardFunction
+from everlearn.tasks.portrait import Portrait
 from everlearn.tasks.task import Task
 
 LEFT, RIGHT = "left", "right"
@@ -59,6 +60,9 @@ def tiger(*, accuracy: float = 0.85) -> Task:
         model,
         name="tiger",
         summary="listen until it is worth opening a door, behind which may be a tiger",
+        portrait=Portrait(
+            "Listening costs a little, and the wrong door costs a lot.", preset={"task.aleatoric": "belief:10"}
+        ),
         source="Cassandra, Kaelbling and Littman (1994)",
         parameters=parameters,
     )
@@ -106,6 +110,10 @@ def extended_tiger(*, accuracy: float = 0.85) -> Task:
         model,
         name="extended-tiger",
         summary="listen while seated, stand up, and open a door, behind which may be a tiger",
+        portrait=Portrait(
+            "It costs to listen and to stand up, and the wrong door costs a lot.",
+            preset={"task.aleatoric": "belief:10"},
+        ),
         source="Veness, Ng, Hutter, Uther and Silver (2011), Section 7.1",
         parameters=parameters,
     )

@@ -30,18 +30,6 @@ function show(parts) {
   document.body.dataset.shown = Number(document.body.dataset.shown ?? 0) + 1;
 }
 
-function dress(theme) {
-  const dark = theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.body.classList.toggle("body--dark", dark);
-}
-
-dress(localStorage.getItem("everlearn.theme"));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dress(localStorage.getItem("everlearn.theme")));
-document.getElementById("theme").onclick = () => {
-  const theme = document.body.classList.contains("body--dark") ? "light" : "dark";
-  localStorage.setItem("everlearn.theme", theme);
-  dress(theme);
-};
 form.addEventListener("change", look);
 form.addEventListener("submit", (event) => event.preventDefault());
 document.addEventListener("visibilitychange", () => document.hidden || look());

@@ -1,0 +1,127 @@
+"""Write a page for each registered task and agent, when the documentation is built.
+
+A page has the docstring, the spaces, the row of the overview with its exact numbers, a drawing, and the command that
+opens it in the browser.  Nothing is listed here: everything comes from the registries and the tested overviews.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FOLDER = "each"
+MOST_LISTED = 12
+
+
+def write_pages(source: Path) -> None:
+    """Write every page, and remove those of names that are gone; a page that is up to date keeps its date."""
+    pages = {f"task-{name}.md": text for name, text in task_pages(source)}
+    pages |= {f"agent-{name}.md": text for name, text in agent_pages(source)}
+    folder = source / FOLDER
+    folder.mkdir(exist_ok=True)
+    for path in folder.glob("*.md"):
+        if path.name not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def task_pages(source: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name and the page of each task."""
+    from everlearn.page.gallery import draw_example
+    from everlearn.registry import locate
+    from everlearn.tasks.registry import TASKS, make_task
+
+    rows = overview(source / "tasks.md")
+    for name in TASKS:
+        task, factory = make_task(name), locate(name, TASKS, "task")
+        drawing = f'```{{raw}} html\n<div class="task-drawing agent0">{draw_example(task)}</div>\n```'
+        spaces = {
+            "actions": _listed([str(label) for label in task.actions]),
+            "observations": f"{len(task.observations):,}",
+            "aleatoric states": f"{len(task.states):,}: {_listed(_first(task))}",
+            "source": task.source or "this project",
+        }
+        numbers = {head: cell for head, cell in rows.get(name, {}).items() if head not in ("task", *spaces)}
+        numbers |= {} if rows.get(name) else {key: f"{value:.6g}" for key, value in task.references.items()}
+        yield (
+            name,
+            "\n\n".join(
+                [
+                    f"# `{name}`",
+                    task.portrait.dilemma,
+                    drawing,
+                    f"Watch an agent learn it: `{_command(name, task.portrait.preset)}`",
+                    described(factory),
+                    table({**spaces, **numbers}),
+                    "[](../tasks.md) compares all tasks, and says what the numbers mean.",
+                ]
+            )
+            + "\n",
+        )
+
+
+def agent_pages(source: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name and the page of each agent."""
+    from everlearn.agents.registry import AGENTS
+    from everlearn.registry import locate
+
+    rows = overview(source / "agents.md")
+    for name in AGENTS:
+        row = {head: cell for head, cell in rows.get(name, {}).items() if head != "agent"}
+        parts = [f"# `{name}`", described(locate(name, AGENTS, "agent")), table(row) if row else ""]
+        parts += [f"Watch it learn: `everlearn play --agent {name}`", "[](../agents.md) compares all agents."]
+        yield name, "\n\n".join(filter(None, parts)) + "\n"
+
+
+def overview(page: Path) -> dict[str, dict[str, str]]:
+    """Return the rows of the overview of a page, by the name in their first column."""
+    text = page.read_text(encoding="utf-8").partition("## Overview")[2].partition("\n|")[2].partition("\n\n")[0]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    heads = cells[0]
+    return {row[0].strip("`"): dict(zip(heads, row, strict=False)) for row in cells[2:] if row[0].startswith("`")}
+
+
+def described(factory: Any) -> str:
+    """Return the docstring of a function as Markdown: its text, and what each parameter is, with its default."""
+    text, _, rest = (inspect.getdoc(factory) or "").partition("\n\nParameters\n----------\n")
+    text = text.partition("\n\nExamples\n--------")[0]
+    listed = rest.partition("\n\nExamples\n--------")[0].partition("\n\nReturns\n")[0]
+    defaults = {name: entry.default for name, entry in inspect.signature(factory).parameters.items()}
+    rows = []
+    for names, meaning in re.findall(r"^([a-z][^\n]*):\n((?:    [^\n]*\n?|\n)+)", listed + "\n", re.MULTILINE):
+        values = ", ".join(f"{defaults[name]!r}" for name in names.split(", ") if name in defaults)
+        code = ", ".join(f"`{name}`" for name in names.split(", "))
+        rows.append(f"{code}\n: {_plain(' '.join(meaning.split()))}; by default {values}")
+    return "\n\n".join([_plain(text), *rows])
+
+
+def table(rows: dict[str, str]) -> str:
+    """Return a table of two columns."""
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
+
+
+def _plain(text: str) -> str:
+    """Return text with the roles of reStructuredText as code; a block of code is indented as it is."""
+    text = re.sub(r":\w+:`~?([^`<]+)(?: <[^`]*>)?`", r"`\1`", text)
+    return re.sub(r"::$", ":", text, flags=re.MULTILINE).replace("*", r"\*").replace("<", r"\<")
+
+
+def _command(name: str, preset: Any) -> str:
+    options = [f"--{key} {value}" if "." not in key else f"--set {key}={value}" for key, value in preset.items()]
+    return " ".join(["everlearn play", name, *options])
+
+
+def _first(task: Any) -> list[str]:
+    most = min(MOST_LISTED + 1, len(task.states))
+    return [task.portrait.name(task.states[place]) for place in range(most)]
+
+
+def _listed(names: list[str]) -> str:
+    shown = "; ".join(names[:MOST_LISTED]).replace("|", "\\|").replace("*", r"\*")
+    return f"{shown}; …" if len(names) > MOST_LISTED else shown

@@ -1,0 +1,59 @@
+"""The gallery: every task with a drawing and its dilemma, and a link that shows an agent learn it."""
+
+from __future__ import annotations
+
+from html import escape
+from urllib.parse import urlencode
+
+import numpy as np
+
+from everlearn.agents.spec import TaskSpec
+from everlearn.labels import counted
+from everlearn.page import station
+from everlearn.page.drawing import HEIGHT, WIDTH, draw_task
+from everlearn.page.following import write_plain
+from everlearn.page.offer import Offer
+from everlearn.protocol import Label
+from everlearn.tasks.indexed import IndexedTask
+from everlearn.tasks.task import Task
+
+SEED, STEPS = 1, 40
+"""How a task comes to look as it is drawn: the random seed and the number of random actions."""
+
+STORY = "Choose what an agent is to learn, and press Run."
+
+
+def write_gallery(offer: Offer) -> str:
+    """Return the page of all tasks that are offered, the user's own first."""
+    cards = "".join(_card(name, offer.task(TaskSpec(name)).make()) for name in offer.names("task"))
+    return write_plain("All tasks", STORY, f'<div class="gallery">{cards}</div>')
+
+
+def draw_example(task: Task) -> str:
+    """Return the drawing of a task after some random actions, or of its beginning if it has no model, as SVG."""
+    memory, here = _wander(task) if task.model is not None else (None, task.states.index(task.aleatoric.start))
+    condition = station.read_task(task, memory, None)
+    if condition is not None:
+        return station.draw(condition)
+    name = escape(f"A drawing of the task {task.name}: {task.portrait.name(task.states[here])}.")
+    parts = "".join(draw_task(task, memory, here))
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="drawing" aria-label="{name}">{parts}</svg>'
+
+
+def _wander(task: Task) -> tuple[Label | None, int]:
+    """Return what the environment remembers, and the aleatoric state, after some random actions."""
+    rng, indexed = np.random.default_rng(SEED), IndexedTask(task)
+    environment, here = task.start(rng), indexed.start
+    for action in rng.integers(len(task.actions), size=STEPS).tolist():
+        observation = task.step(environment, task.actions[action])
+        here, _ = indexed.step(here, action, indexed.observation(observation))
+    return getattr(environment, "memory", None), here
+
+
+def _card(name: str, task: Task) -> str:
+    query = urlencode({"task": name, **task.portrait.preset})
+    sizes = f"{counted(len(task.states), 'state')}, {counted(len(task.actions), 'action')}"
+    return (
+        f'<a class="card task agent0" href="/?{escape(query)}"><h2>{escape(name)}</h2>{draw_example(task)}'
+        f'<p>{escape(task.portrait.dilemma or task.summary)}</p><p class="quiet">{sizes}</p></a>'
+    )

@@ -1,0 +1,61 @@
+"""Every task has a drawing, a dilemma and names for its states."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+from xml.etree import ElementTree
+
+import pytest
+
+from everlearn.page.configuration import read_query
+from everlearn.page.drawing import find_ways
+from everlearn.page.gallery import draw_example, write_gallery
+from everlearn.page.offer import Entry, Offer
+from everlearn.tasks.registry import TASKS, make_task
+from tests.page.axe import violations
+from tests.page.browser import wait_for
+from tests.worlds import shop
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_says_what_is_at_stake_and_names_its_states(name):
+    portrait, states = make_task(name).portrait, make_task(name).states
+    assert re.fullmatch(r"[A-Z].{20,110}[.?]", portrait.dilemma)
+    names = [portrait.name(states[place]) for place in range(0, len(states), max(1, len(states) // 50))]
+    assert len(set(names)) == len(names)
+    assert not any(set(text) & set('[]"{}') for text in names)
+    assert read_query(urlencode({"task": name, **portrait.preset})).task.given == name
+
+
+def test_the_drawing_of_a_task_shows_where_it_is():
+    board = ElementTree.fromstring(draw_example(make_task("cheese-maze")))
+    assert [part.tag for part in board if "here" in part.get("class", "")] == ["circle"]
+    assert sum(part.get("class") == "wall" for part in board) == 4
+    bars = ElementTree.fromstring(draw_example(make_task("access-control")))
+    free, pays = (float(part.get("height")) for part in bars if part.get("class") == "fill")
+    assert (free, pays) == (pytest.approx(2 * 13.4), pytest.approx(8 * 13.4))
+    assert "2 free, the next pays 8" in bars.get("aria-label")
+
+
+def test_ways_are_those_of_the_model():
+    assert find_ways(make_task("riverswim", {"states": 3})) == {(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)}
+    assert find_ways(make_task("maze-1d")) >= {(0, 1), (1, 1), (1, 2), (2, 1)}
+
+
+def test_a_task_of_the_users_own_comes_first_with_an_automatic_drawing():
+    page = write_gallery(Offer({("task", "<mine>"): Entry(shop(), shop(), own=True)}))
+    cards = page.split('<a class="card task agent0"')[1:]
+    assert len(cards) == len(TASKS) + 1
+    assert "&lt;mine&gt;" in cards[0]
+    assert "<mine>" not in page
+    assert cards[0].count('class="way') >= 3
+
+
+def test_the_gallery_opens_a_task(tab, page):
+    tab.call("Page.navigate", url=f"{page}tasks")
+    wait_for(lambda: tab.evaluate("document.querySelectorAll('a.task svg').length") == len(TASKS), "every task")
+    assert violations(tab) == []
+    tab.click("a.task[href*='task=riverswim&'], a.task[href$='task=riverswim']")
+    wait_for(lambda: "place 0" in tab.evaluate("document.querySelector('svg.drawing')?.textContent ?? ''"), "the river")
+    assert tab.text(".story") == make_task("riverswim").portrait.dilemma
