@@ -184,16 +184,20 @@ def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
         trusted = trusted._replace(face=json.dumps({**json.loads(trusted.face), "changed": None}))
     lost_rows = max(_last_known(source, record.number) - seq, 0)
     rows = _rows_up_to(source, seq, snapshots, record)
-    unsaved_rows = max(seq - len(rows) - _unsaved_before(source, record.number), 0)
+    saved_from = rows[0].seq if rows else seq + 1
+    unsaved_rows = max(saved_from - _first_known(source, record.number), 0)
     return Rescued(trusted.sealed(), seq, step, rows, kept, unsaved_rows, lost_rows)
 
 
-def _unsaved_before(source: sqlite3.Connection, agent: int) -> int:
-    """Return the number of rows that an earlier repair could not save."""
+def _first_known(source: sqlite3.Connection, agent: int) -> int:
+    """Return the number of the first row that can be read; earlier ones may have been deleted, or lost before."""
+    rows, _ = records.read_rows(source, "SELECT seq FROM journal WHERE agent = ? ORDER BY seq LIMIT 1", agent)
+    if rows and isinstance(rows[0][0], int):
+        return rows[0][0]
     try:
-        return heads.last_unsaved(source, agent)
+        return heads.last_unsaved(source, agent) + 1
     except UNREADABLE:
-        return 0
+        return 1
 
 
 def _last_known(source: sqlite3.Connection, agent: int) -> int:
