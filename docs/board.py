@@ -1,8 +1,10 @@
-"""Write an experiment into the documentation: ``python -m docs.board DIR``.
+"""Write an experiment into the documentation: ``python -m docs.board DIR...``.
 
-The tables of a board (``everlearn leaderboard --out DIR``) go between two comments in ``leaderboard.md``, the figure to
-``images/leaderboard.png``.  Those of ``examples/practical.toml``, the variants of the practical schedule, go to
-``practical.md`` and ``images/practical.png``.
+The tables of a board (``everlearn leaderboard --afresh --out DIR``) go between two comments in ``leaderboard.md``, the
+figure to ``images/leaderboard.png``, and the results, with the speeds that are measured now, into the package.  If the
+board was interrupted, what is finished is written; its agents may be in several directories.  The tables of
+``examples/practical.toml``, the variants of the
+practical schedule, go to ``practical.md`` and ``images/practical.png``.
 """
 
 from __future__ import annotations
@@ -14,20 +16,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import everlearn.leaderboard
 from everlearn.errors import EverlearnError, require
+from everlearn.experiments.directory import Directory
 from everlearn.experiments.experiment import Experiment
+from everlearn.experiments.tables import read_arms
 from everlearn.figures.style import house_style
 from everlearn.files import replacing
 from everlearn.leaderboard.board import Board
 from everlearn.leaderboard.figure import relative_regrets
-from everlearn.leaderboard.lineup import lineup
+from everlearn.leaderboard.lineup import Lineup, lineup
+from everlearn.leaderboard.shipped import RESULTS, encoded, powers_of_ten, shipped
+from everlearn.leaderboard.speed import steps_per_second
 from everlearn.leaderboard.tables import Grid, summary
 from everlearn.results.arm import Arm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DOCS = Path(__file__).parent
+DOCS, PACKAGE = Path(__file__).parent, Path(everlearn.leaderboard.__file__).parent
 
 DOTS = 80
 """Dots per inch: as many as a page can show."""
@@ -44,18 +51,38 @@ DRAWN = (
 """The variants that are drawn: all of them in one panel could not be told apart."""
 
 
-def document(directory: Path, docs: Path) -> list[Path]:
+def document(directories: Sequence[Path], docs: Path, package: Path) -> list[Path]:
     """Write the tables and the figure of an experiment into the documentation, and return the paths."""
-    experiment = Experiment(directory)
-    variants = any(arm.agent == WHOLE for arm in experiment.arms)
-    name, (text, figure) = ("practical", _variants(experiment)) if variants else ("leaderboard", _board(experiment))
+    experiment = Experiment(directories[0])
+    variants = experiment.manifest["name"] != "leaderboard"
+    written = [] if variants else [ship(directories, package)]
+    name, (text, figure) = ("practical", _variants(experiment)) if variants else ("leaderboard", _board(directories))
     page, picture = docs / f"{name}.md", docs / "images" / f"{name}.png"
     updated = embed(page.read_text(encoding="utf-8"), text, page.name)
     with replacing(page) as target:
         target.write(updated.encode())
     with house_style(), replacing(picture) as target:
         figure.savefig(target, format="png", dpi=DOTS)
-    return [page, picture]
+    return [page, picture, *written]
+
+
+def ship(directories: Sequence[Path], package: Path) -> Path:
+    """Write the results of a board into the package, with the speed of every agent, measured now."""
+    arms, whole = finished(directories), _lineup(directories)
+    speeds = {str(entry.label): steps_per_second(entry) for entry in whole.spec.agents}
+    contents = encoded(
+        [powers_of_ten(arm, whole.spec.steps) for arm in arms], speeds, whole.spec.steps, whole.spec.seed
+    )
+    with replacing(package / RESULTS) as target:
+        target.write(contents)
+    shipped.cache_clear()
+    return package / RESULTS
+
+
+def finished(directories: Sequence[Path]) -> list[Arm]:
+    """Return what is finished of a board, whose agents with limits are in folders below."""
+    manifests = [path for directory in directories for path in sorted(directory.rglob("manifest.json"))]
+    return [arm for path in manifests for arm in read_arms(Directory(path.parent))]
 
 
 def embed(page: str, tables: str, name: str) -> str:
@@ -66,10 +93,14 @@ def embed(page: str, tables: str, name: str) -> str:
     return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
 
 
-def _board(experiment: Experiment) -> tuple[str, Figure]:
-    agents, tasks = (list({getattr(arm, key) for arm in experiment.arms}) for key in ("agent", "task"))
-    size = {key: experiment.manifest[key] for key in ("runs", "steps")}
-    board = Board(lineup(agents, tasks, **size), experiment)
+def _lineup(directories: Sequence[Path]) -> Lineup:
+    arms, manifest = finished(directories), Experiment(directories[0]).manifest
+    agents, tasks = (list({getattr(arm, key) for arm in arms}) for key in ("agent", "task"))
+    return lineup(agents, tasks, runs=manifest["runs"], steps=manifest["steps"], afresh=True)
+
+
+def _board(directories: Sequence[Path]) -> tuple[str, Figure]:
+    board = Board(_lineup(directories), finished(directories), directories[0])
     return summary(board, level=3), board.figure()
 
 
@@ -93,11 +124,15 @@ def variants_table(arms: Sequence[Arm]) -> Grid:
 
 def main(arguments: list[str]) -> int:
     """Write, and say what was written; an error is one line and exit code 2."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m docs.board DIR\n")
+    if not arguments:
+        sys.stderr.write("usage: python -m docs.board DIR...\n")
         return 2
     try:
-        sys.stdout.write("".join(f"written: {path}\n" for path in document(Path(arguments[0]), DOCS)))
+        sys.stdout.write(
+            "".join(
+                f"written: {path}\n" for path in document([Path(argument) for argument in arguments], DOCS, PACKAGE)
+            )
+        )
     except EverlearnError as error:
         sys.stderr.write(f"everlearn: {error}\n")
         return 2

@@ -24,6 +24,7 @@ class Literal:
         self.values, self.V, self.met = np.zeros(self.shape), np.zeros(states), []
         self.held, self.turn, self.top, self.low = {}, 0, 0.0, 0.0
         self.seen_top, self.seen_low, self.t, self.s = -math.inf, math.inf, 0, 0
+        self.reached = [0] * states
 
     @property
     def N(self):  # noqa: N802
@@ -54,6 +55,7 @@ class Literal:
     def learn(self, action, reward, following):
         self.t += 1
         for s in (self.s, following):
+            self.reached[s] = self.t
             if s not in self.met:
                 self.met.append(s)
                 self.V[s] = self.top
@@ -79,6 +81,8 @@ class Literal:
         mean = sum(self.V[known] for known in self.met) / len(self.met)
         for a in range(self.shape[1]):
             value, visits = 1 + gamma * self.top, self.past[s, a]
+            for _, to in visits:
+                self.reached[to] = max(self.reached[to], self.reached[s])
             if visits:
                 shares = self.weights(visits)
                 rewards, after = np.array([r for r, _ in visits]), np.array([self.V[to] for _, to in visits])
@@ -89,8 +93,9 @@ class Literal:
                 value = min(value, r + gamma * h + bonus)
             self.values[s, a] = value - mean
         self.V[s] = self.values[s].max()
-        self.top, self.low = max(self.top, self.V[s]), min(self.low, self.V[s])
-        self.seen_top, self.seen_low = max(self.seen_top, self.V[s]), min(self.seen_low, self.V[s])
+        if self.reached[s] >= self.t / 2:
+            self.top, self.low = max(self.top, self.V[s]), min(self.low, self.V[s])
+            self.seen_top, self.seen_low = max(self.seen_top, self.V[s]), min(self.seen_low, self.V[s])
 
 
 @pytest.mark.parametrize("given", [{}, {"recency": 3.0, "forgetting": 0.05, "persistence": 0.0, "commitment": 0.0}])
@@ -119,6 +124,18 @@ def test_its_values_are_those_of_the_optimal_policy_of_a_known_model():
     exact = np.linalg.solve(np.eye(3) - gamma * P[range(3), best], shown["R"][range(3), best])
     np.testing.assert_allclose(shown["V"] - shown["V"][0], exact - exact[0], atol=0.02)
     assert ((shown["R"] + gamma * P @ exact).argmax(axis=1) == best).all()
+
+
+def test_a_start_that_never_returns_does_not_inflate_the_bonus():
+    """From the start, one of two actions leads to a loop of one state that earns 0.5 and never ends."""
+    P = np.zeros((2, 2, 2))
+    P[:, :, 1] = 1.0
+    agent = el.Agent(el.mdp(P, np.full((2, 2), 0.5), start=0), planner(), seed=1)
+    environment = agent.task.start(environment_stream(1))
+    for _ in range(400):
+        agent.observe(environment.step(agent.act()))
+    start, loop = agent.inspect()["V"]
+    assert 0 < start - loop < 1
 
 
 def test_it_remembers_a_bounded_number_of_next_states():

@@ -11,7 +11,7 @@ import pytest
 import everlearn as el
 from everlearn.agents.growing_horizon import growing_horizon
 from everlearn.agents.registry import make_schedule
-from everlearn.errors import InputError
+from everlearn.errors import Changed, InputError
 from tests.worlds import environment_stream, random_mdp
 
 
@@ -38,6 +38,8 @@ class Transcribed:
         self.Q += horizon - before
         self.N[s, a] += 1
         n, w = self.N[s, a], c["step_weight"] * horizon
+        if c["forgetting"] and (1 + w) / (n + w) < c["forgetting"]:
+            n = (1 + w) / c["forgetting"] - w  # with which the step size is what is asked for
         alpha = (1 + w) / (n + w)
         target = reward + (1 - 1 / horizon) * self.Q[following].max()
         error = target - (1 + horizon) - self.mean[s, a]
@@ -47,17 +49,19 @@ class Transcribed:
         bonus = optimism * ((c["doubt"] + sigma) / math.sqrt(n) + c["rarity"] * horizon / n)
         self.Q[s, a] = min((1 - alpha) * self.Q[s, a] + alpha * (target + bonus), horizon)
         before_action, before_visits = self.held.pop(s, (None, 0))
-        longest = math.floor(min(c["persistence"] * n, c["persistence_most"]))
+        remembered = min(n, 1 / c["forgetting"]) if c["forgetting"] else n
+        longest = math.floor(min(c["persistence"] * remembered, c["persistence_most"]))
         visits = before_visits - 1 if before_action == a else longest
         if visits > 0:
             self.held[s] = a, visits
 
 
-@pytest.mark.parametrize("task", ["mdp", "service-station"])
-def test_it_is_what_it_says(task):
+@pytest.mark.parametrize(("task", "forgetting"), [("mdp", 0.0), ("service-station", 0.0), ("service-station", 0.03)])
+def test_it_is_what_it_says(task, forgetting):
     world = random_mdp(3) if task == "mdp" else task
-    agent = el.Agent(world, schedule="practical", seed=1)
-    constants = dict(make_schedule("practical").parameters)
+    chosen = {"schedule.forgetting": forgetting}
+    agent = el.Agent(world, schedule="practical", seed=1, parameters=chosen)
+    constants = dict(make_schedule("practical", {"forgetting": forgetting}).parameters)
     other = Transcribed(agent.indexed.states, agent.indexed.actions, **constants)
     environment, random = agent.task.start(environment_stream(1)), np.random.default_rng(1)
     reward_range = agent.task.reward
@@ -117,7 +121,27 @@ def test_optimism_that_follows_what_varies_goes_with_counts_that_are_scaled():
     assert set(agent.inspect()) == {"Q", "N", "sigma"}
 
 
-@pytest.mark.parametrize("name", ["step_weight", "doubt", "rarity", "persistence", "persistence_most"])
+def test_forgetting_can_be_changed_while_an_agent_lives(tmp_path):
+    """What was learned stays, and what is new moves the values by the new step size."""
+    setup = {"actions": ["go"], "observations": ["seen"], "reward_range": [0, 1]}
+    with el.live(tmp_path, **setup) as agent:
+        for _ in range(2000):
+            agent.observe("seen", executed="go", reward=1.0)
+    with pytest.raises(Changed, match=r"schedule.forgetting was 0.0 and is now 0.5"):
+        el.live(tmp_path, **setup, parameters={"schedule.forgetting": 0.5})
+    with el.live(tmp_path, **setup, parameters={"schedule.forgetting": 0.5}, accept_changes=True) as agent:
+        before = agent.core.agent.inspect()["sigma"][1, 0]
+        agent.observe("seen", executed="go", reward=0.0)
+        assert agent.core.agent.inspect()["N"][1].tolist() == [2000.0]
+        assert agent.core.agent.inspect()["sigma"][1, 0] > before + 0.3
+
+
+def test_a_step_size_above_one_is_refused():
+    with pytest.raises(InputError, match=r"schedule\.forgetting: 1.5; give a step size from 0 to 1"):
+        make_schedule("practical", {"forgetting": 1.5})
+
+
+@pytest.mark.parametrize("name", ["step_weight", "doubt", "rarity", "persistence", "persistence_most", "forgetting"])
 @pytest.mark.parametrize("value", [-0.1, math.inf, math.nan])
 def test_what_it_refuses(name, value):
     with pytest.raises(InputError, match=rf"schedule\.{name}: .*; give a finite number of at least 0"):

@@ -13,7 +13,7 @@ SHORT = ("--steps", "200", "--runs", "2", "--agent", "tsde", "--agent", "ucrl2",
 def test_it_prints_agents_tasks_and_duels_and_says_where_they_are(call, tmp_path):
     text = call("leaderboard", "--out", str(tmp_path / "out"), *SHORT)
     assert text.startswith("2 agents on 2 tasks, 2 runs of 200 steps each, seed 2.")
-    for title in ("Agents, best first", "ucrl2, task by task", "ucrl2 against each: tasks on which it is better"):
+    for title in ("Agents after 200 steps", "ucrl2, task by task", "ucrl2 against each: tasks on which it is better"):
         assert title in text
     named = [Path(line.removeprefix("written: ")) for line in text.splitlines() if line.startswith("written: ")]
     assert [path.name for path in named] == [
@@ -29,7 +29,7 @@ def test_it_prints_agents_tasks_and_duels_and_says_where_they_are(call, tmp_path
 
 def test_json_has_everything(call_json, tmp_path):
     document = call_json("leaderboard", "--out", str(tmp_path), "--threads", "1", *SHORT)
-    assert set(document) == {"ours", "steps", "runs", "agents", "rows", "duels", "files"}
+    assert set(document) == {"ours", "steps", "runs", "agents", "ratings", "rows", "duels", "files"}
     assert (document["ours"], document["steps"], document["runs"]) == ("ucrl2", 200, 2)
     assert {row["agent"] for row in document["rows"]} == {"tsde", "ucrl2"}
     assert [one["rival"] for one in document["duels"]] == ["tsde", "tsde"]

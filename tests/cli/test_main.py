@@ -22,7 +22,7 @@ HEAVY = {"numpy", "scipy", "numba", "matplotlib", "pyarrow", "pandas", "distribu
 """What the help and completion must not import, since they must answer at once."""
 
 NUMBERS = {
-    **dict.fromkeys(("steps", "runs", "seed", "threads", "max_pairs", "port", "first", "last"), "<int>"),
+    **dict.fromkeys(("steps", "runs", "seed", "threads", "max_pairs", "port", "first", "last", "since"), "<int>"),
     **{f"max_{name}": "<int>" for name in ("agents", "body", "state", "labels", "states", "values", "rows")},
     **dict.fromkeys(("max_waiting", "max_connections", "max_rate", "max_burst", "shards", "to_shard"), "<int>"),
     **dict.fromkeys(("budget", "confidence", "horizon"), "<float>"),

@@ -15,7 +15,7 @@ AGENTS, TASKS = ["r-learning", "q-learning"], ["riverswim", "drifting"]
 
 
 def small(runs: int = 6, steps: int = 600) -> Lineup:
-    """Return two agents on three tasks: riverswim, a longer one, and one whose state hides something."""
+    """Return two agents on five tasks: riverswim, a longer one, and three whose state hides something."""
     return lineup(AGENTS, TASKS, runs=runs, steps=steps)
 
 

@@ -5,35 +5,59 @@ from __future__ import annotations
 import pytest
 
 from everlearn.errors import UnknownName
-from everlearn.leaderboard.lineup import Reference, lineup
+from everlearn.leaderboard.lineup import Reference, contenders, lineup, reference
+from everlearn.leaderboard.shipped import references, shipped
 from tests.leaderboard.small import PAPERS
 from tests.refusal import refusal
 
 
 def test_the_whole_board():
     whole = lineup()
-    assert len(set(whole.tasks)) == len(whole.tasks) == 22
-    assert [whole.kind(task) for task in whole.tasks] == ["training"] * 6 + ["set aside"] * 16
-    assert len(set(whole.agents)) == len(whole.agents) == 11
-    assert (whole.spec.steps, whole.spec.runs, whole.spec.seed) == (1_000_000, 20, 2)
+    assert len(set(whole.tasks)) == len(whole.tasks) == 53
+    assert [whole.kind(task) for task in whole.tasks] == ["training"] * 15 + ["set aside"] * 38
+    assert whole.agents == [entry.label for entry in contenders() if entry.label in shipped().speeds]
+    assert len(set(lineup(afresh=True).agents)) == len(contenders())
+    assert (whole.spec.steps, whole.spec.runs, whole.spec.seed) == (100_000, 10, 2)
 
 
 def test_agents_and_tasks_are_named_by_label_or_by_what_they_are():
     chosen = lineup(["growing-horizon", "tsde"], ["garnet, seed 1", "t-maze", "riverswim"])
     assert chosen.agents == ["growing-horizon, practical", "growing-horizon, smooth", PAPERS, "tsde"]
-    assert chosen.tasks == ["riverswim", "garnet, seed 1", "riverswim, 9 states", "t-maze"]
+    assert chosen.tasks == ["riverswim", "garnet, seed 1", "t-maze, short window", "riverswim, 9 states", "t-maze"]
+    assert chosen.kinds["riverswim, 9 states"] == "riverswim"
     assert chosen.ours == "growing-horizon, practical"
 
 
-def test_an_agent_of_the_users_own_stands_beside_those_of_the_board():
+def test_an_agent_of_the_users_own_stands_beside_the_whole_board_or_beside_those_named():
+    alone = lineup(agents=["own_agent:r_learning"])
+    assert alone.agents == [*lineup().agents, "own_agent:r_learning"]
+    assert alone.ours == "own_agent:r_learning"
     named = lineup(agents=["own_agent:r_learning", "growing-horizon, practical", "own_agent:r_learning"])
     assert named.agents == ["growing-horizon, practical", "own_agent:r_learning"]
-    assert named.ours == "growing-horizon, practical"
-    assert lineup(agents=["own_agent:r_learning"]).agents == ["own_agent:r_learning"]
 
 
 def test_without_ours_the_first_is_what_others_are_compared_with():
     assert lineup(["tsde", "ucrl2"]).ours == "ucrl2"
+
+
+def test_slow_agents_are_run_on_small_tasks_and_for_fewer_steps():
+    parts = lineup(["discounted", "tsde", "imed-rl"], ["riverswim", "garnet"], afresh=True).parts
+    assert {folder: [entry.label for entry in spec.agents] for folder, spec in parts.items()} == {
+        "": ["discounted"],
+        "30-states": ["tsde"],
+        "12-states-10000-steps": ["imed-rl"],
+    }
+    assert [spec.steps for spec in parts.values()] == [100_000, 100_000, 10_000]
+    small = {entry.label for entry in parts["30-states"].tasks}
+    assert {entry.label for entry in parts[""].tasks} - small == {"garnet, 50 states", "garnet, 200 states"}
+
+
+def test_only_agents_without_shipped_results_are_run():
+    (part,) = lineup(["own_agent:r_learning"]).parts.values()
+    assert [entry.label for entry in part.agents] == ["own_agent:r_learning"]
+    assert not lineup().parts
+    for other in ({"afresh": True}, {"steps": 1000}, {"runs": 2}):
+        assert "discounted" in {entry.label for entry in lineup(**other).parts[""].agents}
 
 
 def test_what_is_not_on_the_board_is_refused():
@@ -45,12 +69,18 @@ def test_what_is_not_on_the_board_is_refused():
 
 @pytest.mark.soak
 def test_references_are_exact():
-    """The drifting arms: each is better half of the time, so that 0.7 can be had, and see tests/tasks for the rest."""
-    known = lineup(tasks=["riverswim", "drifting", "alternating"]).references
-    assert [known[task].hidden for task in known] == [False, False, True, False]
-    assert known["alternating, last action"].optimum == pytest.approx(1.0)
+    """Those that are shipped are those that are computed again."""
+    for entry in lineup().spec.tasks:
+        found = reference(entry)
+        assert references()[entry.label] == pytest.approx(found, abs=1e-6), entry.label
+
+
+def test_every_task_has_a_shipped_reference():
+    known = references()
+    assert set(known) == set(lineup().tasks)
     assert known["drifting"].optimum == pytest.approx(0.7)
     assert known["drifting"].best_aleatoric < 0.61
+    assert known["riverswim"] == pytest.approx(reference(lineup(tasks=["riverswim"]).spec.tasks[0]))
 
 
 def test_what_is_lost_is_a_share_of_the_size_of_the_optimum():

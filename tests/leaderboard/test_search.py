@@ -10,21 +10,25 @@ import pytest
 import everlearn.leaderboard
 from everlearn.experiments.spec import load_spec
 from everlearn.experiments.variants import make_variants
-from everlearn.leaderboard.lineup import contenders
+from everlearn.leaderboard.lineup import SET_ASIDE_FILES, TRAINING_FILES, contenders, resource
 from everlearn.tuning.candidates import draw_candidates
 from everlearn.tuning.search import Choice
 from everlearn.tuning.spec import TuningSpec, load_tuning
 from tests.leaderboard.small import PAPERS
 
 FOLDER = Path(everlearn.leaderboard.__file__).parent
-ENTRIES = {entry.label.replace(", ", "-"): entry for entry in contenders() if entry.label != PAPERS}
+UNSEARCHED = {PAPERS, *resource("settings.toml")["unsearched"]}
+"""The agents with the constants of their sources."""
+
+ENTRIES = {entry.label.replace(", ", "-"): entry for entry in contenders() if entry.label not in UNSEARCHED}
 
 
 def searched(name: str) -> TuningSpec:
     return load_tuning(FOLDER / "search" / f"{name}.toml")
 
 
-def test_every_agent_on_the_board_has_a_search():
+def test_every_agent_on_the_board_has_a_search_or_none_is_said_to_be():
+    assert {entry.label for entry in contenders()} >= UNSEARCHED
     assert {path.stem for path in (FOLDER / "search").glob("*.toml")} == set(ENTRIES)
 
 
@@ -70,7 +74,7 @@ def test_no_task_is_both_for_choosing_and_for_judging():
     from everlearn.experiments.cells import Tables
 
     tables, found = Tables(10**6), {}
-    for file in ("training", "set_aside"):
-        for one in make_variants(load_spec(FOLDER / f"{file}.toml")):
+    for file in (*TRAINING_FILES, *SET_ASIDE_FILES):
+        for one in make_variants(load_spec(FOLDER / file)):
             assert found.setdefault(tables.identity(one.plan.task), one.task.label) == one.task.label
-    assert len(found) == 22
+    assert len(found) == 53

@@ -20,7 +20,8 @@ def test_agents_are_called_what_they_are():
         if entry.label == PAPERS:
             continue
         schedule = entry.schedules[0]
-        assert entry.label == (entry.given if schedule is None else f"{entry.given}, {schedule}")
+        assert entry.label.split(", ")[0] == entry.given
+        assert schedule is None or entry.label == f"{entry.given}, {schedule}"
     assert contenders()[0].label == OURS
 
 
@@ -34,6 +35,10 @@ def test_the_papers_agent_is_as_the_paper_has_it():
     )
 
 
+def test_limits_are_those_of_agents_on_the_board():
+    assert set(resource("settings.toml")["limit"]) <= {entry.label for entry in contenders()}
+
+
 def test_every_agent_has_a_label_and_one_value_of_everything_that_is_set():
     for entry in contenders():
         assert entry.label
@@ -42,4 +47,4 @@ def test_every_agent_has_a_label_and_one_value_of_everything_that_is_set():
 
 
 def test_every_setting_is_a_parameter_of_its_agent():
-    assert len(make_variants(lineup(tasks=["t-maze"]).spec)) == len(contenders())
+    assert len(make_variants(lineup(tasks=["t-maze, short window"], afresh=True).spec)) == len(contenders())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from everlearn.leaderboard.standings import final, overall, ranks, standings, times_shown
+from everlearn.leaderboard.ratings import ratings
+from everlearn.leaderboard.shipped import powers_of_ten
+from everlearn.leaderboard.standings import example, final, standings
 from everlearn.results.arm import Arm
 from tests.analysis.arms import made
 from tests.leaderboard.small import made_up
@@ -21,8 +23,8 @@ def test_relative_regret_by_hand():
     rows = {row.time: row for row in rows_of([arm])}
     assert [rows[t].relative_regret for t in (1, 10, 100)] == pytest.approx([0.5, 0.5, 0.25])
     assert [rows[t].worst_run for t in (1, 10, 100)] == pytest.approx([1.0, 0.6, 0.3])
-    assert rows[100].low == pytest.approx(0.2)
-    assert rows[100].high == pytest.approx(0.3)
+    half = 12.7062 * 0.05  # Student's t with one degree of freedom, and the standard error of 0.2 and 0.3
+    assert (rows[100].low, rows[100].high) == pytest.approx((0.25 - half, 0.25 + half), abs=1e-5)
 
 
 def test_a_negative_optimum_is_divided_by_its_size():
@@ -46,10 +48,11 @@ def test_one_run_has_no_interval():
     assert (row.low, row.high, row.runs) == (None, None, 1)
 
 
-def test_times_are_the_last_powers_of_ten_and_the_end():
-    assert times_shown(made([0.5], steps=1_000_000)) == [10_000, 100_000, 1_000_000]
-    assert times_shown(made([0.5], steps=300_000)) == [10_000, 100_000, 300_000]
-    assert times_shown(made([0.5], steps=5)) == [1, 5]
+@pytest.mark.parametrize(
+    ("steps", "kept"), [(300_000, [1000, 10_000, 100_000, 300_000]), (1000, [1000]), (5, [5]), (1, [1])]
+)
+def test_times_are_the_powers_of_ten_from_a_thousand_on_and_the_end(steps, kept):
+    assert powers_of_ten(made([0.5], steps=300_000), steps).times.tolist() == kept
 
 
 ARMS = [
@@ -59,27 +62,20 @@ ARMS = [
 ]
 
 
-def test_ranks_by_hand():
-    assert ranks(rows_of(ARMS)) == {
-        "x": {"a": 1.0, "b": 2.0, "c": 3.0},
-        "y": {"b": 1.5, "c": 1.5, "a": 3.0},
-        "z": {"c": 1.0, "b": 2.0, "a": 3.0},
-    }
+def test_ratings_by_hand():
+    """In x: a beats both.  In y: b and c are equal, and beat a.  In z, of another kind: c, b, a."""
+    rated = {each.agent: each for each in ratings(final(rows_of(ARMS)), {"x": "k", "y": "k", "z": "l"})}
+    assert {name: each.beaten for name, each in rated.items()} == pytest.approx({"a": 1 / 3, "b": 7 / 12, "c": 7 / 12})
+    assert {name: each.led for name, each in rated.items()} == {"a": 1, "b": 1, "c": 2}
+    assert (rated["c"].least, rated["c"].most) == pytest.approx((3 / 8, 1.0))
+    assert (rated["c"].low, rated["c"].high) == pytest.approx((3 / 8, 1.0))
 
 
-def test_agents_are_sorted_by_their_mean_rank_on_tasks_that_were_set_aside():
-    found = overall(rows_of(ARMS, training=["x"]))
-    assert [each["agent"] for each in found] == ["c", "b", "a"]
-    assert [each["mean rank, set aside"] for each in found] == [1.25, 1.75, 3.0]
-    assert [each["mean rank, training"] for each in found] == [3.0, 2.0, 1.0]
-    assert [(each["led, set aside"], each["led, training"]) for each in found] == [(1, 0), (0, 0), (0, 1)]
-    assert {(each["tasks, set aside"], each["tasks, training"]) for each in found} == {(2, 1)}
-
-
-def test_without_tasks_of_a_kind_there_is_no_rank():
-    found = overall(rows_of(ARMS, training=["x", "y", "z"]))
-    assert [each["mean rank, set aside"] for each in found] == [None] * 3
-    assert [each["agent"] for each in found] == ["b", "c", "a"]
+def test_an_agent_is_rated_by_the_tasks_that_it_was_run_on():
+    rows = [example("x", "a", 0.1), example("x", "b", 0.2), example("y", "a", 0.3)]
+    first, second = ratings(rows, {"x": "x", "y": "y"})
+    assert (first.agent, first.tasks, first.beaten) == ("a", 2, 1.0)
+    assert (second.agent, second.tasks, second.beaten, second.least) == ("b", 1, 0.0, 0.0)
 
 
 def test_rows_are_sorted_best_first_at_each_time_in_the_order_of_the_tasks():

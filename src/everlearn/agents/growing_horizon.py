@@ -12,8 +12,9 @@ In this form, two clipped values are exactly equal, as in exact arithmetic.  In 
 would break such ties and change the actions.
 
 A schedule can also scale the bonus by the standard deviation of the update targets, which is then estimated with the
-step size of Line 11, and can repeat a chosen action for several visits to a state (:class:`everlearn.Schedule`).  The
-paper's schedules do neither, and with them the agent is the paper's.
+step size of Line 11, can repeat a chosen action for several visits to a state, and can limit the counts that are used,
+so that the step size stays above a bound (:class:`everlearn.Schedule`).  The paper's schedules do none of these, and
+with them the agent is the paper's.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class OffsetValues(NamedTuple):
     rarity: float
     persistence: float
     persistence_most: float
+    forgetting: float
 
 
 def act(knowledge: OffsetValues, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -74,15 +76,23 @@ def learn(knowledge: OffsetValues, experience: Experience, now: ScheduleValues, 
 
 
 def count_visit(knowledge: OffsetValues, s: int, a: int, now: ScheduleValues) -> float:
-    """Lines 7 and 10: count a visit, and return N."""
+    """Lines 7 and 10: count a visit, and return N, or the most that may be used of it."""
     count = knowledge.cells["count"]
     stamp = knowledge.cells["stamp"]
     if stamp.shape[1] == 0:
-        count[s, a] += 1.0
-        return count[s, a]  # type: ignore[no-any-return]
-    n = scaled_count(count[s, a], stamp[s, a], now.scale, now.exponent) + 1.0
-    count[s, a] = n * now.unscale
-    stamp[s, a] = now.exponent
+        n = count[s, a] + 1.0
+        count[s, a] = n
+    else:
+        n = scaled_count(count[s, a], stamp[s, a], now.scale, now.exponent) + 1.0
+        count[s, a] = n * now.unscale
+        stamp[s, a] = now.exponent
+    return limited(n, now.horizon, knowledge.step_weight, knowledge.forgetting)
+
+
+def limited(n: float, horizon: float, weight: float, forgetting: float) -> float:
+    """Return a count, or if it is less, the count at which the step size is ``forgetting``."""
+    if forgetting > 0.0:
+        return min(n, (1.0 + weight * horizon) / forgetting - weight * horizon)
     return n
 
 
@@ -109,7 +119,8 @@ def hold(knowledge: OffsetValues, s: int, a: int, n: float) -> None:
             left[s, 0] -= 1.0
         else:
             held[s, 0] = a
-            left[s, 0] = min(knowledge.persistence * n, knowledge.persistence_most)
+            remembered = min(n, 1.0 / knowledge.forgetting) if knowledge.forgetting > 0.0 else n
+            left[s, 0] = min(knowledge.persistence * remembered, knowledge.persistence_most)
 
 
 def step_size(count: float, horizon: float, weight: float = 2.0) -> float:
@@ -182,7 +193,8 @@ def begin(schedule: Schedule, rows: int, actions: int) -> OffsetValues:
         left=holds,
     )
     constants = schedule.step_weight, schedule.doubt or 0.0, schedule.rarity
-    return OffsetValues(cells, *constants, schedule.persistence, schedule.persistence_most)
+    held = schedule.persistence, schedule.persistence_most
+    return OffsetValues(cells, *constants, *held, schedule.forgetting)
 
 
 def growing_horizon(*, schedule: Schedule) -> Design:

@@ -5,34 +5,30 @@ probability P(s'|s, a).  The most favourable row of a pair gives each next state
 is left from the best next state down, up to the upper bounds.  The agents differ in their bounds, and in which next
 states may be distributed to, the *support*: those that were observed, and the best few of the others.
 
-Episodes are those of UCRL2 (:mod:`everlearn.agents.ucrl2`): one ends when the pair that the policy is about to choose
-has been visited as often in it as in all before.  As in the package statisticalrl_learners, planning starts from the
-values of the last episode, which saves sweeps.  Ties go to the action that was visited least, and among these to the
-first.
+Episodes are those of UCRL2 (:mod:`everlearn.agents.episodes`).  As in the package statisticalrl_learners, planning
+starts from the values of the last episode, which saves sweeps.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.checks import check_model_size, check_positive, check_sweeps
-from everlearn.agents.counts import BEFORE, EARNED, REWARD, VISITS, count_step, planned_policy, show_plan
+from everlearn.agents.counts import BEFORE, EARNED, REWARD, VISITS, count_step
 from everlearn.agents.design import Design
-from everlearn.agents.planning import TIE, arrange, extremes, settle
-from everlearn.protocol import Experience, Learn, ScheduleValues, Table
+from everlearn.agents.episodes import CHANGE, EPISODE, VALUE, act, choose, first_values, has_settled, inspect, policy
+from everlearn.agents.planning import arrange
+from everlearn.protocol import Experience, Learn, Table
 from everlearn.tasks.indexed import IndexedTask
 
 SPREAD, FREE, NUMBERS = -5, -6, 6
 """Places in a row: the sum of squared deviations of the rewards from their mean, and what is left of 1 when each next
 state has its lower bound.  Then the numbers at the end of a row."""
-
-VALUE, CHANGE = 0, 1
-EPISODE = -1
 
 TABLES = 3
 """Numbers per pair and next state: a count, a lower bound, and the width of the interval."""
@@ -58,11 +54,6 @@ class Intervals(NamedTuple):
     sweeps: int
 
 
-def act(knowledge: Intervals, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
-    """Follow the policy of the episode."""
-    return knowledge.plan[aleatoric_state]  # type: ignore[no-any-return]
-
-
 def observe_step(pairs: Table, experience: Experience) -> None:
     """Count one step, and update the spread of the rewards of its pair (Welford, 1962)."""
     s = experience.aleatoric_state
@@ -74,13 +65,6 @@ def observe_step(pairs: Table, experience: Experience) -> None:
         pairs[s, a, SPREAD] += before * (experience.reward - pairs[s, a, EARNED] / (n + 1.0))
 
 
-def is_over(knowledge: Intervals, s: int) -> bool:
-    """Return whether the pair that the policy chooses next was visited often enough in this episode."""
-    a = knowledge.plan[s]
-    before = knowledge.pairs[s, a, BEFORE]
-    return knowledge.pairs[s, a, VISITS] - before >= max(1.0, before)  # type: ignore[no-any-return]
-
-
 def is_newly_visited(row: Table) -> bool:
     """Return whether a pair was visited in this episode, so that its bounds have changed."""
     return row[VISITS] > row[BEFORE]  # type: ignore[no-any-return]
@@ -90,19 +74,14 @@ def plan_episode(knowledge: Intervals, t: float) -> None:
     """Find a policy for the best model within the bounds, whose gain is certain to within ``precision`` / t."""
     states = knowledge.pairs.shape[0]
     v = knowledge.values[VALUE]
-    change = knowledge.values[CHANGE]
     order = knowledge.plan[states : 2 * states]
     knowledge.plan[EPISODE] += 1
     most_visits = count_episode(knowledge.pairs)
     for _ in range(knowledge.sweeps):
         arrange(order, v)
         sweep_intervals(knowledge, order, knowledge.slack / most_visits ** (2.0 / 3.0))
-        least, most = extremes(change)
-        if most - least < knowledge.precision / t:
+        if has_settled(knowledge.values, knowledge.precision / t):
             break
-        for s in range(states):
-            v[s] += change[s]
-        settle(v)
 
 
 def count_episode(pairs: Table) -> float:
@@ -122,12 +101,8 @@ def sweep_intervals(knowledge: Intervals, order: NDArray[np.int64], slack: float
     for s in range(len(v)):
         best = -math.inf
         for a in range(pairs.shape[1]):
-            row = pairs[s, a]
-            q = row[REWARD] + hoped_value(row, order, v, slack)
-            visits = row[VISITS]
-            if q > best + TIE or (q > best - TIE and visits < pairs[s, knowledge.plan[s], VISITS]):
-                knowledge.plan[s] = a
-            best = max(best, q)
+            hoped = pairs[s, a, REWARD] + hoped_value(pairs[s, a], order, v, slack)
+            best = choose(pairs, knowledge.plan, s, a, hoped, best)
         knowledge.values[CHANGE, s] = best - v[s]
 
 
@@ -203,18 +178,6 @@ def hoped_value(row: Table, order: NDArray[np.int64], v: Table, slack: float) ->
     return value
 
 
-def policy(knowledge: Intervals) -> Table:
-    """Return the policy of the episode."""
-    states, actions, _ = knowledge.pairs.shape
-    return planned_policy(knowledge.plan[:states], actions)
-
-
-def inspect(knowledge: Intervals, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
-    """Return N, the optimistic values V (the least is 0) and gain, and the number of the episode."""
-    value, change = knowledge.values
-    return show_plan(knowledge.pairs, value, change, float(knowledge.plan[EPISODE]))
-
-
 def interval_design(
     name: str,
     learn: Learn,
@@ -235,7 +198,7 @@ def interval_design(
         pairs[:, :, REWARD] = pairs[:, :, FREE] = 1.0
         return Intervals(
             pairs,
-            np.array([[0.0] * states, [1.0] * states]),
+            first_values(states),
             np.array([0] * states + [*range(states)] + [1]),
             failure(states, actions),
             slack,

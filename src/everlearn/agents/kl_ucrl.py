@@ -30,18 +30,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.checks import check_confidence, check_model_size, check_positive, check_sweeps
-from everlearn.agents.counts import BEFORE, EARNED, REWARD, VISITS, count_step, planned_policy, show_plan
+from everlearn.agents.counts import BEFORE, EARNED, REWARD, VISITS, count_step
 from everlearn.agents.design import Design
-from everlearn.agents.planning import TIE, extremes, settle
+from everlearn.agents.episodes import (
+    CHANGE,
+    EPISODE,
+    VALUE,
+    act,
+    choose,
+    first_values,
+    has_settled,
+    inspect,
+    is_over,
+    policy,
+)
+from everlearn.agents.planning import extremes
 from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
 RADIUS, NUMBERS = -5, 5
 """The place in a row of the greatest plausible divergence; the numbers at the end of a row."""
-
-VALUE, CHANGE = 0, 1
-EPISODE = -1
 
 LEAST_STEP, MOST_STEPS = 1e-12, 60
 """Newton's method stops at a step of this, relative to the spread of values, or after so many steps."""
@@ -66,20 +75,12 @@ class Neighbourhood(NamedTuple):
     sweeps: int
 
 
-def act(knowledge: Neighbourhood, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
-    """Follow the policy of the episode."""
-    return knowledge.plan[aleatoric_state]  # type: ignore[no-any-return]
-
-
 def learn(knowledge: Neighbourhood, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Count the step, and begin an episode if the next pair of the policy was visited often enough in this one."""
-    pairs = knowledge.pairs
-    count_step(pairs, experience)
-    s = experience.next_aleatoric_state
-    a = knowledge.plan[s]
-    if pairs[s, a, VISITS] - pairs[s, a, BEFORE] >= max(1.0, pairs[s, a, BEFORE]):
+    count_step(knowledge.pairs, experience)
+    if is_over(knowledge, experience.next_aleatoric_state):
         knowledge.plan[EPISODE] += 1
-        update_bounds(pairs, float(now.t + 1), knowledge.confidence)
+        update_bounds(knowledge.pairs, float(now.t + 1), knowledge.confidence)
         plan_episode(knowledge, float(now.t + 1))
 
 
@@ -101,16 +102,10 @@ def update_bounds(pairs: Table, t: float, confidence: float) -> None:
 
 def plan_episode(knowledge: Neighbourhood, t: float) -> None:
     """Find a policy for the best plausible model, whose gain is certain to within ``precision`` / t."""
-    v = knowledge.values[VALUE]
-    change = knowledge.values[CHANGE]
     for _ in range(knowledge.sweeps):
         sweep_neighbourhood(knowledge)
-        least, most = extremes(change)
-        if most - least < knowledge.precision / t:
+        if has_settled(knowledge.values, knowledge.precision / t):
             break
-        for s in range(len(v)):
-            v[s] += change[s]
-        settle(v)
 
 
 def sweep_neighbourhood(knowledge: Neighbourhood) -> None:
@@ -120,12 +115,8 @@ def sweep_neighbourhood(knowledge: Neighbourhood) -> None:
     for s in range(len(v)):
         best = -math.inf
         for a in range(pairs.shape[1]):
-            row = pairs[s, a]
-            q = row[REWARD] + best_mean(row, v, knowledge.package)
-            visits = row[VISITS]
-            if q > best + TIE or (q > best - TIE and visits < pairs[s, knowledge.plan[s], VISITS]):
-                knowledge.plan[s] = a
-            best = max(best, q)
+            hoped = pairs[s, a, REWARD] + best_mean(pairs[s, a], v, knowledge.package)
+            best = choose(pairs, knowledge.plan, s, a, hoped, best)
         knowledge.values[CHANGE, s] = best - v[s]
 
 
@@ -205,17 +196,6 @@ def tilt(row: Table, v: Table, top: float, x: float) -> tuple[float, float, floa
     return logs + math.log(first), first - second / first, top - lost / first
 
 
-def policy(knowledge: Neighbourhood) -> Table:
-    """Return the policy of the episode."""
-    return planned_policy(knowledge.plan[:EPISODE], knowledge.pairs.shape[1])
-
-
-def inspect(knowledge: Neighbourhood, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
-    """Return N, the optimistic values V (the least is 0) and gain, and the number of the episode."""
-    value, change = knowledge.values
-    return show_plan(knowledge.pairs, value, change, float(knowledge.plan[EPISODE]))
-
-
 def kl_ucrl(*, confidence: float = 0.05, rows: str = "source", precision: float = 1.0, sweeps: int = 1000) -> Design:
     """Plan optimistically within a Kullback-Leibler neighbourhood, until a count has doubled (KL-UCRL).
 
@@ -251,7 +231,7 @@ def kl_ucrl(*, confidence: float = 0.05, rows: str = "source", precision: float 
         states, actions = indexed.states, indexed.actions
         return Neighbourhood(
             np.zeros((states, actions, states + NUMBERS)),
-            np.array([[0.0] * states, [1.0] * states]),
+            first_values(states),
             np.array([0] * states + [1]),
             confidence,
             rows == "package",

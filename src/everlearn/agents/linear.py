@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.design import Design
-from everlearn.agents.growing_horizon import begin, scaled_count, scaled_counts, step_size
+from everlearn.agents.growing_horizon import begin, limited, scaled_count, scaled_counts, step_size
 from everlearn.agents.perception import action_values, all_values, feature, rows_of, sight
 from everlearn.agents.schedule import Schedule
 from everlearn.agents.tabular import greedy_action, greedy_policy, largest
@@ -46,6 +46,7 @@ class LinearValues(NamedTuple):
     step_weight: float
     doubt: float
     rarity: float
+    forgetting: float
 
 
 def act(knowledge: LinearValues, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -75,7 +76,7 @@ def learn(knowledge: LinearValues, experience: Experience, now: ScheduleValues, 
         first = n if j == 0 else first
         shares[j] = first / n
         rarest += shares[j]
-    n = first * (number / rarest)
+    n = limited(first * (number / rarest), now.horizon, knowledge.step_weight, knowledge.forgetting)
     alpha = step_size(n, now.horizon, knowledge.step_weight)
     following = rows_of(knowledge, experience.next_aleatoric_state)
     target = experience.reward - now.drift + now.discount * largest(action_values(knowledge, weights, following), 0)
@@ -159,6 +160,7 @@ def linear(*, schedule: Schedule, features: str = AUTO) -> Design:
     def build(indexed: IndexedTask) -> LinearValues:
         seen = sight(features, indexed)
         cells = begin(schedule, seen.size, indexed.actions).cells
-        return LinearValues(cells, *seen[:3], schedule.step_weight, schedule.doubt or 0.0, schedule.rarity)
+        constants = schedule.step_weight, schedule.doubt or 0.0, schedule.rarity, schedule.forgetting
+        return LinearValues(cells, *seen[:3], *constants)
 
     return Design(build, act, learn, policy, schedule, inspect, unit=schedule.unit, features=True, name="linear")

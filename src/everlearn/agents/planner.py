@@ -17,6 +17,11 @@ with small constants.  No value exceeds that of a reward of 1 followed by the be
 action that was never taken.  Unlike the ceiling of Algorithm 2, which grows with the horizon, this one falls with what
 is learned.
 
+The greatest and the least h are those of states that can be reached again.  A stream may begin in a state that never
+returns; an action that was not tried there would promise the greatest value forever, and inflate the bonus everywhere.
+So each state has the last step after which the model knew a way to it: the step of a visit, or that of a state from
+which it once followed, which backups pass on.  A state counts if that step lies in the last half of the time.
+
 Exploration is directed, but short, and an effect that comes late is not seen in a short trial.  Therefore an action
 that is chosen in a state is held for ``persistence`` N visits, and at least for a share of ``commitment`` visits, which
 are divided among all pairs: the fewer aleatoric states there are, the more each is likely to hide.
@@ -32,19 +37,13 @@ from numpy.typing import NDArray
 
 from everlearn.agents.checks import MOST_COUNTED, MOST_ENTRIES, check_at_least, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.tabular import greedy_action, greedy_policy
+from everlearn.agents.tabular import greedy_action, greedy_policy, records, value_table
 from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
-VISITS, REWARD, VARIANCE = 0, 1, 2
-"""Places in a row of ``pairs``."""
-
-VALUE, HELD, LEFT, MET = 0, 1, 2, 3
-"""Places in a row of ``states``."""
-
-TOTAL, TOP, LOW, TOP_AHEAD, LOW_AHEAD, KNOWN, PLACE = 0, 1, 2, 3, 4, 5, 6
-"""Places in ``numbers``."""
+REACHABLE = 0.5
+"""A state counts as reachable at step t if the model knew a way to it after step t / 2."""
 
 
 class Planner(NamedTuple):
@@ -54,16 +53,15 @@ class Planner(NamedTuple):
     """The next states of each pair, in the order in which they were first seen; -1 where there are no more."""
     chances: Table
     """Their probabilities."""
-    pairs: Table
-    """The visits of each pair, and the mean and the variance of its reward."""
-    values: Table
-    """Q of each pair, relative to m."""
-    states: Table
-    """h of each aleatoric state, the action held there and for how many visits, and the state that was met in this
-    place of the order."""
-    numbers: Table
-    """The sum of h over the states met; the greatest and the least h of the last turn and of this one; the number
-    of states met, and whose turn it is."""
+    cells: NDArray[Any]
+    """One record per aleatoric state.  For each action it has ``visits`` (-1 before the state is met), ``reward`` and
+    ``variance``, and ``value``, which is Q relative to m.  For the state it has ``best``, which is h; ``held``, the
+    action held there, and ``left``, for how many visits; ``reached``, the last step after which the model knew a way
+    to it; and ``met``, the state that was met in this place of the order."""
+    run: NDArray[Any]
+    """One record: ``total``, the sum of h over the states met; ``top`` and ``low``, the greatest and the least h of the
+    last turn, and ``top_ahead`` and ``low_ahead``, those of this one; ``known``, the number of states met; ``place``,
+    whose turn it is."""
     recency: float
     forgetting: float
     horizon_scale: float
@@ -78,49 +76,55 @@ class Planner(NamedTuple):
 
 def act(knowledge: Planner, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Take the action that is held, or one of greatest value; draw only if there are several."""
-    row = knowledge.states[aleatoric_state]
-    if row[LEFT] >= 1.0 and knowledge.values[aleatoric_state, int(row[HELD])] > -math.inf:
-        return int(row[HELD])
-    return greedy_action(knowledge.values, aleatoric_state, stream)
+    values = knowledge.cells["value"]
+    held = int(knowledge.cells["held"][aleatoric_state, 0])
+    if knowledge.cells["left"][aleatoric_state, 0] >= 1.0 and values[aleatoric_state, held] > -math.inf:
+        return held
+    return greedy_action(values, aleatoric_state, stream)
 
 
 def learn(knowledge: Planner, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Update the model of the pair, and do the backups of this step."""
     s = experience.aleatoric_state
     following = experience.next_aleatoric_state
-    meet(knowledge, s)
-    meet(knowledge, following)
+    meet(knowledge, s, now.t)
+    meet(knowledge, following, now.t)
     count(knowledge, experience)
     gamma = 1.0 - 1.0 / (knowledge.horizon_scale * math.pow(now.t, knowledge.horizon_power))
-    level = math.log(now.t + 1.0)
-    back_up(knowledge, s, gamma, level)
-    back_up(knowledge, following, gamma, level)
+    back_up(knowledge, s, gamma, now.t)
+    back_up(knowledge, following, gamma, now.t)
     for _ in range(knowledge.backups):
-        back_up_in_turn(knowledge, gamma, level)
+        back_up_in_turn(knowledge, gamma, now.t)
     hold(knowledge, s, experience.action)
 
 
-def meet(knowledge: Planner, s: int) -> None:
-    """Note a state that is met for the first time, with the greatest value; a value of 0 is that of no state met."""
-    numbers = knowledge.numbers
-    if knowledge.pairs[s, 0, VISITS] < 0.0:
-        for a in range(knowledge.pairs.shape[1]):
-            knowledge.pairs[s, a, VISITS] = 0.0
-        knowledge.states[int(numbers[KNOWN]), MET] = s
-        knowledge.states[s, VALUE] = numbers[TOP]
-        numbers[KNOWN] += 1.0
-        numbers[TOTAL] += numbers[TOP]
+def meet(knowledge: Planner, s: int, t: float) -> None:
+    """Note that a state is reached; give one that is new the greatest value, since 0 is that of no state met."""
+    run = knowledge.run
+    knowledge.cells["reached"][s, 0] = t
+    visits = knowledge.cells["visits"]
+    if visits[s, 0] < 0.0:
+        for a in range(visits.shape[1]):
+            visits[s, a] = 0.0
+        knowledge.cells["met"][int(run["known"][0, 0]), 0] = s
+        knowledge.cells["best"][s, 0] = run["top"][0, 0]
+        run["known"][0, 0] += 1.0
+        run["total"][0, 0] += run["top"][0, 0]
 
 
 def count(knowledge: Planner, experience: Experience) -> None:
     """Count a visit, and move the model of the pair towards what was seen."""
-    row = knowledge.pairs[experience.aleatoric_state, experience.action]
-    row[VISITS] += 1.0
-    alpha = max((1.0 + knowledge.recency) / (row[VISITS] + knowledge.recency), knowledge.forgetting)
-    error = experience.reward - row[REWARD]
-    row[REWARD] += alpha * error
-    row[VARIANCE] = (1.0 - alpha) * (row[VARIANCE] + alpha * error * error)
-    chances = knowledge.chances[experience.aleatoric_state, experience.action]
+    s = experience.aleatoric_state
+    a = experience.action
+    visits = knowledge.cells["visits"]
+    reward = knowledge.cells["reward"]
+    variance = knowledge.cells["variance"]
+    visits[s, a] += 1.0
+    alpha = max((1.0 + knowledge.recency) / (visits[s, a] + knowledge.recency), knowledge.forgetting)
+    error = experience.reward - reward[s, a]
+    reward[s, a] += alpha * error
+    variance[s, a] = (1.0 - alpha) * (variance[s, a] + alpha * error * error)
+    chances = knowledge.chances[s, a]
     for slot in range(len(chances)):
         chances[slot] *= 1.0 - alpha
     chances[slot_of(knowledge, experience)] += alpha
@@ -142,95 +146,100 @@ def slot_of(knowledge: Planner, experience: Experience) -> int:
     return rarest
 
 
-def back_up(knowledge: Planner, s: int, gamma: float, level: float) -> None:
+def back_up(knowledge: Planner, s: int, gamma: float, t: float) -> None:
     """Compute the values of a state from the model and the values of the next states."""
-    numbers = knowledge.numbers
-    values = knowledge.values
-    mean = numbers[TOTAL] / numbers[KNOWN]
+    run = knowledge.run
+    values = knowledge.cells["value"]
+    mean = run["total"][0, 0] / run["known"][0, 0]
+    ceiling = 1.0 + gamma * run["top"][0, 0]
     best = -math.inf
     for a in range(values.shape[1]):
         if values[s, a] > -math.inf:
-            values[s, a] = min(hoped_value(knowledge, s, a, gamma, level), 1.0 + gamma * numbers[TOP]) - mean
+            values[s, a] = min(hoped_value(knowledge, s, a, gamma, t), ceiling) - mean
             best = max(best, values[s, a])
     if best > -math.inf:
-        numbers[TOTAL] += best - knowledge.states[s, VALUE]
-        knowledge.states[s, VALUE] = best
-        numbers[TOP] = max(numbers[TOP], best)
-        numbers[LOW] = min(numbers[LOW], best)
-        numbers[TOP_AHEAD] = max(numbers[TOP_AHEAD], best)
-        numbers[LOW_AHEAD] = min(numbers[LOW_AHEAD], best)
+        run["total"][0, 0] += best - knowledge.cells["best"][s, 0]
+        knowledge.cells["best"][s, 0] = best
+        if knowledge.cells["reached"][s, 0] >= REACHABLE * t:
+            run["top"][0, 0] = max(run["top"][0, 0], best)
+            run["low"][0, 0] = min(run["low"][0, 0], best)
+            run["top_ahead"][0, 0] = max(run["top_ahead"][0, 0], best)
+            run["low_ahead"][0, 0] = min(run["low_ahead"][0, 0], best)
 
 
-def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, level: float) -> float:
-    """Return the mean of the reward and what follows, with the bonus; infinity if the action was never taken."""
-    row = knowledge.pairs[s, a]
-    if row[VISITS] <= 0.0:
+def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, t: float) -> float:
+    """Return the mean of the reward and what follows, with the bonus; infinity if the action was never taken.
+
+    Pass on to the next states the last step after which there was a way to them.
+    """
+    visits = knowledge.cells["visits"][s, a]
+    if visits <= 0.0:
         return math.inf
     following = knowledge.following[s, a]
     chances = knowledge.chances[s, a]
+    best = knowledge.cells["best"]
+    reached = knowledge.cells["reached"]
     mean = 0.0
     slots = 0
     while slots < len(following) and following[slots] >= 0:
-        mean += chances[slots] * knowledge.states[following[slots], VALUE]
+        mean += chances[slots] * best[following[slots], 0]
+        reached[following[slots], 0] = max(reached[following[slots], 0], reached[s, 0])
         slots += 1
-    variance = row[VARIANCE]
+    variance = knowledge.cells["variance"][s, a]
     for slot in range(slots):
-        error = knowledge.states[following[slot], VALUE] - mean
+        error = best[following[slot], 0] - mean
         variance += chances[slot] * error * error
-    each = level / row[VISITS]
-    scope = 1.0 + knowledge.numbers[TOP] - knowledge.numbers[LOW]
+    each = math.log(t + 1.0) / visits
+    scope = 1.0 + knowledge.run["top"][0, 0] - knowledge.run["low"][0, 0]
     bonus = knowledge.spread * math.sqrt(variance * each) + knowledge.rarity * scope * each
-    return row[REWARD] + gamma * mean + bonus  # type: ignore[no-any-return]
+    return knowledge.cells["reward"][s, a] + gamma * mean + bonus  # type: ignore[no-any-return]
 
 
-def back_up_in_turn(knowledge: Planner, gamma: float, level: float) -> None:
+def back_up_in_turn(knowledge: Planner, gamma: float, t: float) -> None:
     """Back up the state whose turn it is; after the last, take over the extremes, and sum again, without rounding."""
-    numbers = knowledge.numbers
-    back_up(knowledge, int(knowledge.states[int(numbers[PLACE]), MET]), gamma, level)
-    numbers[PLACE] = numbers[PLACE] + 1.0
-    if numbers[PLACE] >= numbers[KNOWN]:
-        numbers[PLACE] = 0.0
-        numbers[TOP] = numbers[TOP_AHEAD]
-        numbers[LOW] = numbers[LOW_AHEAD]
-        numbers[TOP_AHEAD] = -math.inf
-        numbers[LOW_AHEAD] = math.inf
-        numbers[TOTAL] = 0.0
-        for place in range(int(numbers[KNOWN])):
-            numbers[TOTAL] += knowledge.states[int(knowledge.states[place, MET]), VALUE]
+    run = knowledge.run
+    met = knowledge.cells["met"]
+    back_up(knowledge, int(met[int(run["place"][0, 0]), 0]), gamma, t)
+    run["place"][0, 0] += 1.0
+    if run["place"][0, 0] >= run["known"][0, 0]:
+        run["place"][0, 0] = 0.0
+        run["top"][0, 0] = run["top_ahead"][0, 0]
+        run["low"][0, 0] = run["low_ahead"][0, 0]
+        run["top_ahead"][0, 0] = -math.inf
+        run["low_ahead"][0, 0] = math.inf
+        run["total"][0, 0] = 0.0
+        for place in range(int(run["known"][0, 0])):
+            run["total"][0, 0] += knowledge.cells["best"][int(met[place, 0]), 0]
 
 
 def hold(knowledge: Planner, s: int, a: int) -> None:
     """Count down while the held action is taken; hold another action from now on."""
-    row = knowledge.states[s]
-    if row[LEFT] >= 1.0 and row[HELD] == a:
-        row[LEFT] -= 1.0
+    held = knowledge.cells["held"]
+    left = knowledge.cells["left"]
+    if left[s, 0] >= 1.0 and held[s, 0] == a:
+        left[s, 0] -= 1.0
     else:
-        row[HELD] = a
-        row[LEFT] = min(
-            max(knowledge.patience, knowledge.persistence * knowledge.pairs[s, a, VISITS]), knowledge.longest
-        )
+        held[s, 0] = a
+        lasting = max(knowledge.patience, knowledge.persistence * knowledge.cells["visits"][s, a])
+        left[s, 0] = min(lasting, knowledge.longest)
 
 
 def policy(knowledge: Planner) -> Table:
     """Return the greedy policy, and where an action is held, that action."""
-    probabilities = greedy_policy(knowledge.values)
-    held = np.flatnonzero(knowledge.states[:, LEFT] >= 1.0)
-    actions = knowledge.states[held, HELD].astype(int)
-    allowed = knowledge.values[held, actions] > -math.inf
+    cells = knowledge.cells
+    probabilities = greedy_policy(cells["value"])
+    held = np.flatnonzero(cells["left"][:, 0] >= 1.0)
+    actions = cells["held"][held, 0].astype(int)
+    allowed = cells["value"][held, actions] > -math.inf
     probabilities[held[allowed]] = np.eye(probabilities.shape[1])[actions[allowed]]
     return probabilities
 
 
 def inspect(knowledge: Planner, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return N, the mean reward R of each pair, and the values Q and V relative to their mean."""
-    visits = np.maximum(knowledge.pairs[:, :, VISITS], 0.0)
-    shown = {"N": visits, "R": knowledge.pairs[:, :, REWARD].copy()}
-    return {**shown, "Q": knowledge.values.copy(), "V": knowledge.states[:, VALUE].copy()}
-
-
-def value_table(knowledge: Planner) -> Table:
-    """Return Q, as a view."""
-    return knowledge.values
+    cells = knowledge.cells
+    shown = {"N": np.maximum(cells["visits"], 0.0), "R": cells["reward"].copy()}
+    return {**shown, "Q": cells["value"].copy(), "V": cells["best"][:, 0].copy()}
 
 
 def planner(
@@ -288,23 +297,16 @@ def planner(
     def build(indexed: IndexedTask) -> Planner:
         states, actions = indexed.states, indexed.actions
         kept = max(1, min(states, successors, MOST_ENTRIES // (states * actions)))
-        pairs = np.zeros((states, actions, 3))
-        pairs[:, :, VISITS] = -1.0  # not met
-        numbers = np.array([0.0, 0.0, 0.0, -math.inf, math.inf, 0.0, 0.0])
+        of_pairs = dict.fromkeys(("visits", "reward", "variance", "value"), actions)
+        cells = records(states, **of_pairs, best=1, held=1, left=1, reached=1, met=1)
+        cells["visits"] = -1.0  # not met
+        run = records(1, total=1, top=1, low=1, top_ahead=1, low_ahead=1, known=1, place=1)
+        run["top_ahead"], run["low_ahead"] = -math.inf, math.inf
         constants = recency, forgetting, horizon_scale, horizon_power, spread, rarity
-        return Planner(
-            np.full((states, actions, kept), -1),
-            np.zeros((states, actions, kept)),
-            pairs,
-            np.zeros((states, actions)),
-            np.zeros((states, 4)),
-            numbers,
-            *constants,
-            commitment / (states * actions),
-            persistence,
-            longest,
-            backups,
-        )
+        patience = commitment / (states * actions)
+        following = np.full((states, actions, kept), -1)
+        model = following, np.zeros((states, actions, kept)), cells, run
+        return Planner(*model, *constants, patience, persistence, longest, backups)
 
     return Design(
         build,

@@ -74,6 +74,10 @@ class Schedule:
         after choosing an action in a state, the agent repeats it for the next min(persistence * N, persistence_most)
         visits to that state, where N is the count of that action there; with ``persistence=0``, as in the paper, it
         chooses again at every visit
+    forgetting:
+        the least step size, for environments that change: where N is so large that the step size would be less, a
+        smaller N is used.  About 1 / forgetting visits of a state-action pair are remembered; 0, as in the paper, for
+        all
     unit:
         whether rewards are scaled to [0, 1] by their declared range even if the task declares raw rewards, which are
         otherwise not scaled
@@ -101,6 +105,7 @@ class Schedule:
     rarity: float = 0.0
     persistence: float = 0.0
     persistence_most: float = 0.0
+    forgetting: float = 0.0
     unit: bool = False
     name: str = "schedule"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -152,6 +157,7 @@ def practical(
     rarity: float = 0.02,
     persistence: float = 0.2,
     persistence_most: float = 50.0,
+    forgetting: float = 0.0,
 ) -> Schedule:
     """Grow the horizon as in smooth, be optimistic where outcomes vary, and repeat a choice for several visits.
 
@@ -168,7 +174,7 @@ def practical(
     ----------
     horizon_scale, horizon_power, optimism_scale, optimism_power:
         as in :func:`smooth`
-    step_weight, doubt, rarity, persistence, persistence_most:
+    step_weight, doubt, rarity, persistence, persistence_most, forgetting:
         as in :class:`Schedule`
 
     Examples
@@ -184,9 +190,11 @@ def practical(
         "rarity": float(rarity),
         "persistence": float(persistence),
         "persistence_most": float(persistence_most),
+        "forgetting": float(forgetting),
     }
     for name, value in settings.items():
         require(0 <= value < math.inf, f"schedule.{name}", value, "give a finite number of at least 0")
+    require(forgetting <= 1, "schedule.forgetting", forgetting, "give a step size from 0 to 1")
     paper = smooth(
         horizon_scale=horizon_scale,
         horizon_power=horizon_power,

@@ -55,6 +55,7 @@ class Tree(NamedTuple):
     rarity: float
     persistence: float
     persistence_most: float
+    forgetting: float
 
 
 def rows_of(knowledge: Tree) -> OffsetValues:
@@ -66,6 +67,7 @@ def rows_of(knowledge: Tree) -> OffsetValues:
         knowledge.rarity,
         knowledge.persistence,
         knowledge.persistence_most,
+        knowledge.forgetting,
     )
 
 

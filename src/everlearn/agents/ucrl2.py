@@ -26,17 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.checks import check_confidence, check_model_size, check_positive, check_sweeps
-from everlearn.agents.counts import BEFORE, EARNED, REWARD, VISITS, count_step, planned_policy, show_plan
+from everlearn.agents.counts import BEFORE, EARNED, REWARD, VISITS, count_step
 from everlearn.agents.design import Design
+from everlearn.agents.episodes import CHANGE, EPISODE, VALUE, act, first_values, inspect, is_over, policy
 from everlearn.agents.planning import extended_value_iteration
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
 RADIUS, NUMBERS = -5, 5
 """The place in a row of the distance of plausible transitions from the frequencies; the numbers at the end of a row."""
-
-VALUE, CHANGE = 0, 1
-EPISODE = -1
 
 
 class Plausible(NamedTuple):
@@ -55,18 +53,10 @@ class Plausible(NamedTuple):
     sweeps: int
 
 
-def act(knowledge: Plausible, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
-    """Follow the policy of the episode."""
-    return knowledge.plan[aleatoric_state]  # type: ignore[no-any-return]
-
-
 def learn(knowledge: Plausible, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Count the step, and begin an episode if the next pair of the policy was visited often enough in this one."""
-    pairs = knowledge.pairs
-    count_step(pairs, experience)
-    s = experience.next_aleatoric_state
-    a = knowledge.plan[s]
-    if pairs[s, a, VISITS] - pairs[s, a, BEFORE] >= max(1.0, pairs[s, a, BEFORE]):
+    count_step(knowledge.pairs, experience)
+    if is_over(knowledge, experience.next_aleatoric_state):
         begin_episode(knowledge, float(now.t + 1))
 
 
@@ -105,18 +95,6 @@ def update_bounds(pairs: Table, t: float, confidence: float, scale: float) -> No
                 pairs[s, a, RADIUS] = scale * math.sqrt(of_transitions / n)
 
 
-def policy(knowledge: Plausible) -> Table:
-    """Return the policy of the episode."""
-    states, actions, _ = knowledge.pairs.shape
-    return planned_policy(knowledge.plan[:states], actions)
-
-
-def inspect(knowledge: Plausible, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
-    """Return N, the optimistic values V (the least is 0) and gain, and the number of the episode."""
-    value, change = knowledge.values
-    return show_plan(knowledge.pairs, value, change, float(knowledge.plan[EPISODE]))
-
-
 def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.0, sweeps: int = 10_000) -> Design:
     """Plan optimistically within confidence bounds, starting a new episode when a count has doubled (UCRL2).
 
@@ -150,7 +128,7 @@ def ucrl2(*, confidence: float = 0.05, scale: float = 1.0, precision: float = 1.
         states, actions = indexed.states, indexed.actions
         return Plausible(
             np.zeros((states, actions, states + NUMBERS)),
-            np.array([[0.0] * states, [1.0] * states]),
+            first_values(states),
             np.array([0] * (2 * states) + [1]),
             confidence,
             scale,

@@ -34,6 +34,7 @@ from typing import Any
 from everlearn.agents.checks import check_at_least, check_confidence
 from everlearn.agents.counts import EARNED, REWARD, VISITS
 from everlearn.agents.design import Design
+from everlearn.agents.episodes import is_over
 from everlearn.agents.intervals import (
     FREE,
     NUMBERS,
@@ -42,7 +43,6 @@ from everlearn.agents.intervals import (
     Intervals,
     interval_design,
     is_newly_visited,
-    is_over,
     observe_step,
     plan_episode,
     set_interval,

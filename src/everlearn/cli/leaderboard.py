@@ -1,4 +1,4 @@
-"""The command ``everlearn leaderboard``: run every agent on every task, and print how much each lost."""
+"""The command ``everlearn leaderboard``: compare agents on the tasks of the board, and print how much each lost."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from everlearn.cli.output import print_json, print_table, say, say_paths
 
 
 def leaderboard(
-    out: options.Out,
     agent: Annotated[
         list[str] | None,
         typer.Option(
             metavar="AGENT",
-            help="An agent of the board, or module:attribute; may be repeated.",
+            help="An agent of the board, or module:attribute, which is compared with the whole board; may be repeated.",
             autocompletion=options.agent_names,
         ),
     ] = None,
@@ -25,15 +24,19 @@ def leaderboard(
         list[str] | None,
         typer.Option(metavar="TASK", help="A task of the board; may be repeated.", autocompletion=options.task_names),
     ] = None,
+    out: options.Out = "board",
     runs: Annotated[
-        int | None, integer(help="The number of independent runs of each agent. Default: 20.", least=1)
+        int | None, integer(help="The number of independent runs of each agent. Default: 10.", least=1)
     ] = None,
-    steps: Annotated[int | None, options.steps("The number of steps of each run. Default: 1e6.")] = None,
+    steps: Annotated[int | None, options.steps("The number of steps of each run. Default: 1e5.")] = None,
+    afresh: Annotated[
+        bool, typer.Option("--afresh", help="Run the agents of the board again; do not use the shipped results.")
+    ] = False,
     threads: options.Threads = None,
     cluster: options.Cluster = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Run every agent on every task, and print the regret of each. Run the same command again to resume."""
+    """Compare your agent with those of the board, whose results are shipped. Run the same command again to resume."""
     from everlearn.api import workforce
     from everlearn.cli.progress import interruptible, show_progress
     from everlearn.leaderboard import tables
@@ -41,7 +44,7 @@ def leaderboard(
     from everlearn.leaderboard.lineup import lineup
     from everlearn.results.references import OPTIMUM
 
-    chosen = lineup(agent or [], task or [], runs=runs, steps=steps)
+    chosen = lineup(agent or [], task or [], runs=runs, steps=steps, afresh=afresh)
     with interruptible(out), show_progress(chosen.spec.name) as bar:
         board = make_board(chosen, out, workforce=workforce(threads, cluster), watcher=bar)
         written = board.write()
@@ -49,7 +52,7 @@ def leaderboard(
         print_json({**board.to_dict(), "files": [str(path) for path in written]})
         return
     say(tables.size(board))
-    grids = [tables.agents_table(board), tables.tasks_table(board)]
+    grids = [*tables.agents_tables(board), tables.tasks_table(board)]
     for grid in [*grids, tables.duels_table(board)] if board.duels else grids:
         # A terminal has no room for these columns.
         kept = [number for number, column in enumerate(grid.columns) if column not in (OPTIMUM, "worst run")]

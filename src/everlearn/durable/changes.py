@@ -155,10 +155,15 @@ def _same(value: Any, other: Any, tolerance: float | None = None) -> bool:
     return bool(value == other)
 
 
+LATER = {"forgetting": 0.0}
+"""Parameters that earlier versions did not have, with the value that stands for what these did."""
+
+
 def _compare_parameters(kind: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
     for name in dict.fromkeys((*before, *after)):
-        if not _same(before.get(name), after.get(name)):
-            yield Change(f"{kind}.{name} {_was(before.get(name), after.get(name))}")
+        old = before.get(name, LATER.get(name))
+        if not _same(old, after.get(name)):
+            yield Change(f"{kind}.{name} {_was(old, after.get(name))}")
 
 
 def _compare_task_parameters(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:

@@ -48,7 +48,7 @@ TIMES = sorted({*range(1, 65), *(2**power for power in range(21))})
 FUNCTIONS = ("horizon", "optimism", "value_shift", "count_scale")
 SETTINGS = (
     *("ceiling", "scales_counts", "constants", "step_weight", "doubt", "rarity"),
-    *("persistence", "persistence_most", "unit"),
+    *("persistence", "persistence_most", "forgetting", "unit"),
 )
 
 Labels = Sequence[Label]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from everlearn.errors import InputError, StoreError
 from everlearn.experiments.cells import Cell, Tables, make_cells
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, make_manifest, warn_of_other_platforms
+from everlearn.experiments.references import Optimum
 from everlearn.experiments.spec import Spec
 from everlearn.experiments.tables import write_tables
 from everlearn.experiments.variants import make_variants
@@ -82,6 +84,7 @@ def execute(
     watcher: Watcher | None = None,
     stop: threading.Event | None = None,
     gathered: bool = True,
+    optima: Mapping[str, Optimum] | None = None,
 ) -> Directory:
     """Run what is missing of an experiment in a directory, and write its tables.
 
@@ -102,10 +105,12 @@ def execute(
         an event that, when set, makes the workforce commit and return early
     gathered:
         whether to write the tables; without them the cells still hold everything
+    optima:
+        the optima that are known, by the label of the task; others are computed
 
     """
     refuse_unwritable(path)
-    execution = _Execution(spec, Directory(path), shard, watcher or Watcher())
+    execution = _Execution(spec, Directory(path), shard, watcher or Watcher(), optima or {})
     directory = execution.directory
     with working(directory.path, shard.name if shard else None):
         pending = execution.prepare()
@@ -138,8 +143,10 @@ def extend(path: str | Path, spec: Spec, **options: Any) -> Directory:
 class _Execution:
     """An experiment that is being executed in a directory."""
 
-    def __init__(self, spec: Spec, directory: Directory, shard: Shard | None, watcher: Watcher) -> None:
-        self.spec, self.directory, self.watcher = spec, directory, watcher
+    def __init__(
+        self, spec: Spec, directory: Directory, shard: Shard | None, watcher: Watcher, optima: Mapping[str, Optimum]
+    ) -> None:
+        self.spec, self.directory, self.watcher, self.optima = spec, directory, watcher, optima
         self.tables, self.provenance = Tables(spec.max_pairs), provenance()
         variants = make_variants(spec)
         refuse_beyond_memory([variant.plan for variant in variants], jobs=cores(), row=ROW)
@@ -172,7 +179,7 @@ class _Execution:
         with gathering(self.directory.path):
             previous = self._previous_manifest(quiet=True)  # another shard may have written it in the meantime
             sources = self.spec, self.cells, self.engine_of, self.tables, self.provenance, previous
-            self.directory.write_manifest(make_manifest(*sources, computing=bool(pending)))
+            self.directory.write_manifest(make_manifest(*sources, computing=bool(pending), known=self.optima))
         return pending
 
     def run(self, pending: list[Pending], workforce: Workforce, stop: threading.Event) -> None:

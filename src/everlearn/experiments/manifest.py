@@ -93,10 +93,11 @@ def make_manifest(
     previous: Manifest | None,
     *,
     computing: bool,
+    known: Mapping[str, Optimum] | None = None,
 ) -> Manifest:
     """Return the manifest of an experiment, with what the previous one has measured.
 
-    ``computing`` says whether cells will be computed on this platform.
+    ``computing`` says whether cells will be computed on this platform, and ``known`` has optima by the label of a task.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     optima = dict(previous["optima"]) if previous else {}
@@ -104,8 +105,8 @@ def make_manifest(
     for group in grouped(cells, lambda cell: str(id(cell.variant))).values():
         task, identity = group[0].variant.plan.task, tables.identity(group[0].variant.plan.task)
         if identity not in optima:
-            single = group[0].variant.task.member is None
-            optima[identity] = optimal_average(task, tables.of(task), identity, best=single)
+            stated, single = (known or {}).get(group[0].variant.task.label), group[0].variant.task.member is None
+            optima[identity] = stated or optimal_average(task, tables.of(task), identity, best=single)
         entries.append(_variant_entry(group, engine_of(group[0]), tables))
     return {
         "name": spec.name,

@@ -2,30 +2,37 @@
 
 ::
 
-    leaderboard.md       the tables as a page, with what was measured
+    leaderboard.md       the tables as a page
     leaderboard.parquet  a row for each agent, task and time; leaderboard.csv is the same
     duels.csv            our agent against each other one on each task, in pairs of runs
-    regret.png           relative regret over time, and regret.svg
+    regret.png           relative regret of every agent on every task, and regret.svg
 
-The directory is also that of an experiment.  If it is interrupted or killed, run the same command again to resume.
-The same computation gives the same files to the last byte, except for the page and the manifest.
+The directory is also that of an experiment; agents that have limits are in folders of their own, which are experiments
+too.  If it is interrupted or killed, run the same command again to resume.  The same computation gives the same files
+to the last byte, except for the page, which has speeds, and the manifest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from everlearn.experiments.directory import Directory
 from everlearn.experiments.execute import Watcher, execute
 from everlearn.experiments.experiment import Experiment
-from everlearn.experiments.rows import Rows
+from everlearn.experiments.references import Optimum
 from everlearn.experiments.work import Workforce
 from everlearn.figures.saving import save_figure
 from everlearn.leaderboard import tables
-from everlearn.leaderboard.figure import relative_regrets
-from everlearn.leaderboard.lineup import Lineup
-from everlearn.leaderboard.standings import Duel, Standing, duels, overall, standings
+from everlearn.leaderboard.heat import heat_map
+from everlearn.leaderboard.lineup import KINDS, Lineup
+from everlearn.leaderboard.ratings import Rating, ratings
+from everlearn.leaderboard.shipped import powers_of_ten, shipped
+from everlearn.leaderboard.speed import steps_per_second
+from everlearn.leaderboard.standings import Duel, Standing, at, duels, standings, times
+from everlearn.results.arm import Arm
 from everlearn.results.tables import encoded, rows_table
 
 if TYPE_CHECKING:
@@ -46,40 +53,53 @@ class Board:
     >>> [path.name for path in board.write()][:2]
     ['leaderboard.md', 'leaderboard.parquet']
     >>> len(board.rows), len(board.duels)
-    (12, 2)
+    (4, 2)
 
     """
 
-    def __init__(self, lineup: Lineup, experiment: Experiment) -> None:
-        self.lineup, self.experiment = lineup, experiment
+    def __init__(self, lineup: Lineup, arms: Sequence[Arm], path: str | Path) -> None:
+        self.lineup, self.path = lineup, Path(path)
+        self.arms = [powers_of_ten(arm, lineup.spec.steps) for arm in arms]
 
     @cached_property
     def rows(self) -> list[Standing]:
         """A row for each agent, task and time."""
-        return standings(self.experiment.arms, self.lineup)
+        return standings(self.arms, self.lineup)
+
+    @property
+    def times(self) -> list[int]:
+        """The times at which regret is shown."""
+        return times(self.rows)
+
+    def ratings(self, kind: str, time: int | None = None) -> list[Rating]:
+        """Return the ratings over one kind of tasks at a time, by default the last; best first."""
+        rows = at(self.rows, self.times[-1] if time is None else time)
+        return ratings([row for row in rows if row.kind == kind], self.lineup.kinds)
 
     @cached_property
-    def overall(self) -> Rows:
-        """A row for each agent, best first."""
-        return overall(self.rows)
+    def agents(self) -> list[str]:
+        """The agents, best first: by their ratings at the last time that they reached."""
+        kinds = [kind for kind in KINDS if any(row.kind == kind for row in self.rows)]
+        rated = [each.agent for time in self.times[::-1] for each in self.ratings(kinds[0], time)]
+        return list(dict.fromkeys([*rated, *self.lineup.agents]))
 
     @cached_property
     def duels(self) -> list[Duel]:
         """Our agent against each other one on each task."""
-        return duels(self.experiment.arms, self.lineup)
+        return duels(self.arms, self.lineup)
 
-    def speed(self, agent: str, task: str | None = None) -> float | None:
-        """Return the steps per second of an agent, on one task or on all of them, as measured."""
-        manifest, steps, seconds = self.experiment.manifest, 0, 0.0
-        for variant in manifest["variants"]:
-            if variant["agent"] == agent and task in (None, variant["task"]):
-                steps += manifest["steps"] * sum(cell["runs"][1] - cell["runs"][0] for cell in variant["cells"])
-                seconds += variant.get("seconds", 0.0)
-        return steps / seconds if seconds > 0 else None
+    @cached_property
+    def speeds(self) -> dict[str, float]:
+        """The steps per second of each agent: shipped for those of the board, measured here for others."""
+        known = shipped().speeds
+        return {
+            str(entry.label): known.get(str(entry.label)) or steps_per_second(entry)
+            for entry in self.lineup.spec.agents
+        }
 
     def write(self) -> list[Path]:
-        """Write the tables, the page and the figure beside the experiment, and return their paths."""
-        directory = self.experiment.directory
+        """Write the tables, the page and the figure to the directory, and return their paths."""
+        directory = Directory(self.path)
         rows = rows_table([row._asdict() for row in self.rows])
         contents = {
             "leaderboard.md": tables.page(self).encode(),
@@ -91,14 +111,12 @@ class Board:
         for name, data in contents.items():
             directory.write(name, data)
         figure = self.figure()
-        figures = [save_figure(figure, directory.path / f"regret.{form}") for form in FIGURES]
-        return [directory.path / name for name in contents] + figures
+        figures = [save_figure(figure, self.path / f"regret.{form}") for form in FIGURES]
+        return [self.path / name for name in contents] + figures
 
     def figure(self) -> Figure:
-        """Draw relative regret over time."""
-        titles = {task: tables.marked(self, task) for task in self.lineup.tasks}
-        hidden = {task: reference.lost for task, reference in self.lineup.references.items() if reference.hidden}
-        return relative_regrets(self.experiment.arms, self.lineup.ours, titles, hidden)
+        """Draw the relative regret of every agent on every task at the end as a heat map."""
+        return heat_map(self.rows, self.agents, {task: tables.marked(self, task) for task in self.lineup.tasks})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the board as a JSON document."""
@@ -106,7 +124,13 @@ class Board:
             "ours": self.lineup.ours,
             "steps": self.lineup.spec.steps,
             "runs": self.lineup.spec.runs,
-            "agents": [{**row, "steps_per_second": self.speed(row["agent"])} for row in self.overall],
+            "agents": [{"agent": agent, "steps_per_second": self.speeds[agent]} for agent in self.agents],
+            "ratings": [
+                {"kind": kind, "time": time, **rating._asdict()}
+                for kind in KINDS
+                for time in self.times
+                for rating in self.ratings(kind, time)
+            ],
             "rows": [row._asdict() for row in self.rows],
             "duels": [duel._asdict() for duel in self.duels],
         }
@@ -116,5 +140,16 @@ def make_board(
     lineup: Lineup, path: str | Path, *, workforce: Workforce | None = None, watcher: Watcher | None = None
 ) -> Board:
     """Run what is missing of a board in a directory, and return the board."""
-    directory = execute(lineup.spec, path, workforce=workforce, watcher=watcher)
-    return Board(lineup, Experiment(directory.path))
+    arms = list(lineup.shipped_arms)
+    optima = {task: _stated(each.optimum) for task, each in lineup.references.items()}
+    for folder, spec in lineup.parts.items():
+        if watcher is not None:
+            watcher.stage(folder or spec.name)
+        whole = Path(path) / folder
+        execute(spec, whole, workforce=workforce, watcher=watcher, gathered=False, optima=optima)
+        arms += Experiment(whole).arms
+    return Board(lineup, arms, path)
+
+
+def _stated(optimum: float) -> Optimum:
+    return {"value": optimum, "lower": optimum, "upper": optimum, "how": "shipped"}

@@ -1,7 +1,7 @@
 """The agents and tasks of the board: one experiment, the tasks on which settings were chosen, and the exact optima.
 
-The settings of each agent were found by a search with the same budget on the training tasks; ``search/`` has the
-searches.  The other tasks were set aside to judge them.
+The settings of most agents were found by a search with the same budget on training tasks; ``search/`` has the searches,
+and ``settings.toml`` says which agents have none.  The other tasks were set aside to judge them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from everlearn.errors import UnknownName
 from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry, name_of, read_spec
+from everlearn.leaderboard.shipped import Reference as Reference
+from everlearn.leaderboard.shipped import references, shipped
+from everlearn.results.arm import Arm
+from everlearn.tasks.indexed import IndexedTask
+from everlearn.tasks.registry import make_task
 from everlearn.theory.aleatoric import attained
 from everlearn.theory.report import Theory
 
@@ -24,29 +29,37 @@ OURS = "growing-horizon, practical"
 TRAINING, SET_ASIDE = "training", "set aside"
 KINDS = (SET_ASIDE, TRAINING)
 
+TRAINING_FILES, SET_ASIDE_FILES = ("training.toml", "practice.toml"), ("set_aside.toml", "judging.toml")
+
+RUNS, STEPS = 10, 100_000
+"""The size of the board."""
+
+NO_LIMIT = 1 << 62
+
 Entry = TypeVar("Entry", TaskEntry, AgentEntry)
 
 
-class Reference(NamedTuple):
-    """The optimum of a task, and the best that is known of policies over aleatoric states."""
+class Limit(NamedTuple):
+    """What an agent can do in reasonable time: it is run on tasks of so many states, for so many steps."""
 
-    optimum: float
-    best_aleatoric: float
-    hidden: bool
-    """Whether the aleatoric state hides something: its best policy falls short of the optimum."""
+    states: int = NO_LIMIT
+    steps: int = NO_LIMIT
 
     @property
-    def lost(self) -> float:
-        """The relative regret of the best policy over aleatoric states."""
-        return (self.optimum - self.best_aleatoric) / abs(self.optimum)
+    def folder(self) -> str:
+        """The folder of its experiment inside that of the board."""
+        named = (("states", self.states), ("steps", self.steps))
+        return "-".join(f"{number}-{name}" for name, number in named if number < NO_LIMIT)
 
 
 @dataclass(frozen=True)
 class Lineup:
-    """An experiment, and the labels of those of its tasks on which settings were chosen."""
+    """All agents on all tasks, and the labels of those of the tasks on which settings were chosen."""
 
     spec: Spec
     training: frozenset[str]
+    known: bool = False
+    """Whether the results of the board's own agents come with the package, so that only others are run."""
 
     @property
     def tasks(self) -> list[str]:
@@ -60,8 +73,14 @@ class Lineup:
 
     @property
     def ours(self) -> str:
-        """The agent with which the others are compared: ours, or the first if ours is not on the board."""
-        return OURS if OURS in self.agents else self.agents[0]
+        """The agent with which the others are compared: the user's own, else ours, else the first."""
+        own = [label for label in self.agents if ":" in label]
+        return own[0] if own else OURS if OURS in self.agents else self.agents[0]
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The registered name of each task, by its label: tasks of one name are of one kind."""
+        return {entry.label: name_of(entry.given) for entry in self.spec.tasks}
 
     def kind(self, task: str) -> str:
         """Return whether settings were chosen on a task, or it was set aside."""
@@ -69,36 +88,73 @@ class Lineup:
 
     @cached_property
     def references(self) -> dict[str, Reference]:
-        """What can be earned on each task, exactly."""
-        return {entry.label: _reference(entry) for entry in self.spec.tasks}
+        """What can be earned on each task, exactly: shipped, or else computed."""
+        return {entry.label: references().get(entry.label) or reference(entry) for entry in self.spec.tasks}
+
+    @property
+    def shipped_arms(self) -> list[Arm]:
+        """The shipped results of these agents on these tasks."""
+        if not self.known:
+            return []
+        return [arm for arm in shipped().arms if arm.task in self.tasks and arm.agent in self.agents]
+
+    @property
+    def parts(self) -> dict[str, Spec]:
+        """The experiments to run, each by its folder: agents that have the same limits are run together."""
+        limits = resource("settings.toml")["limit"]
+        groups: dict[Limit, list[AgentEntry]] = {}
+        done = {arm.agent for arm in self.shipped_arms}
+        for entry in self.spec.agents:
+            if entry.label not in done:
+                groups.setdefault(Limit(**limits.get(str(entry.label), {})), []).append(entry)
+        parts = {limit.folder: self._part(limit, agents) for limit, agents in groups.items()}
+        return {folder: spec for folder, spec in parts.items() if spec.tasks}
+
+    def _part(self, limit: Limit, agents: list[AgentEntry]) -> Spec:
+        tasks = self.spec.tasks
+        if limit.states < NO_LIMIT:
+            tasks = tuple(entry for entry in tasks if _states(entry) <= limit.states)
+        return replace(self.spec, tasks=tasks, agents=tuple(agents), steps=min(self.spec.steps, limit.steps))
 
 
 def lineup(
-    agents: Sequence[str] = (), tasks: Sequence[str] = (), *, runs: int | None = None, steps: int | None = None
+    agents: Sequence[str] = (),
+    tasks: Sequence[str] = (),
+    *,
+    runs: int | None = None,
+    steps: int | None = None,
+    afresh: bool = False,
 ) -> Lineup:
     """Return the whole board, or the named agents and tasks of it, each by label or by registered name.
 
-    Pass your own agent as ``module:attribute``.  The seed, and the default number of runs and steps, are those of
-    the tasks that were set aside.
+    Pass your own agent as ``module:attribute``.  If you name no other, it stands beside all agents whose results come
+    with the package.  These are used unless ``afresh``, or ``runs`` or ``steps`` are not those of the board.
 
     Examples
     --------
     >>> whole = lineup()
     >>> whole.ours, len(whole.tasks), whole.spec.runs, whole.spec.steps
-    ('growing-horizon, practical', 22, 20, 1000000)
+    ('growing-horizon, practical', 53, 10, 100000)
 
     """
-    training, aside = read_spec(resource("training.toml")), read_spec(resource("set_aside.toml"))
+    training = [entry for name in TRAINING_FILES for entry in read_spec(resource(name)).tasks]
+    aside = [entry for name in SET_ASIDE_FILES for entry in read_spec(resource(name)).tasks]
+    plain = read_spec(resource(SET_ASIDE_FILES[0]))
+    size = RUNS if runs is None else runs, STEPS if steps is None else steps
+    known = not afresh and (*size, plain.seed) == (shipped().runs, shipped().steps, shipped().seed)
     own = [{"name": name, "label": name} for name in dict.fromkeys(agents) if ":" in name]
+    chosen = _select(contenders(), [name for name in agents if ":" not in name], "--agent")
+    if known and len(own) == len(agents):
+        chosen = tuple(entry for entry in chosen if entry.label in shipped().speeds)
     spec = replace(
-        aside,
+        plain,
         name="leaderboard",
-        runs=aside.runs if runs is None else runs,
-        steps=aside.steps if steps is None else steps,
-        tasks=_select(training.tasks + aside.tasks, tasks, "--task"),
-        agents=_select(contenders() + (_entries(own) if own else ()), agents, "--agent"),
+        runs=size[0],
+        steps=size[1],
+        tasks=_select((*training, *aside), tasks, "--task"),
+        agents=chosen + (_entries(own) if own else ()),
     )
-    return Lineup(spec, frozenset(entry.label for entry in training.tasks))
+    return Lineup(spec, frozenset(entry.label for entry in training), known)
 
 
 def contenders() -> tuple[AgentEntry, ...]:
@@ -125,7 +181,13 @@ def _select(entries: tuple[Entry, ...], names: Sequence[str], option: str) -> tu
     return tuple(entry for entry, aliases in zip(entries, known, strict=True) if not names or aliases & set(names))
 
 
-def _reference(entry: TaskEntry) -> Reference:
+def _states(entry: TaskEntry) -> int:
+    values = {name: values[0] for name, values in entry.parameters.items()}
+    return IndexedTask(make_task(entry.given, values)).states
+
+
+def reference(entry: TaskEntry) -> Reference:
+    """Compute what can be earned on a task."""
     theory = Theory(entry.given, {name: values[0] for name, values in entry.parameters.items()})
     best = theory.best_aleatoric.average_reward
     return Reference(theory.optimal_average_reward, best, not attained(best, theory.optimum))

@@ -9,18 +9,14 @@ differ by what the state hides.  An agent may earn more than that policy, which 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from everlearn.analysis.comparison import comparisons
-from everlearn.analysis.statistics import regret_table
-from everlearn.experiments.rows import Rows
-from everlearn.leaderboard.lineup import KINDS, Lineup
-from everlearn.results.arm import Arm
-
-TIMES = 3
-"""The number of times at which regret is shown: the last powers of ten, and the end."""
+from everlearn.analysis.sentences import Comparison
+from everlearn.leaderboard.lineup import Lineup
+from everlearn.leaderboard.shipped import powers_of_ten
+from everlearn.protocol import Table
+from everlearn.results.arm import Arm, standard_error
 
 BETTER, WORSE, OPEN = "better", "worse", "not shown"
 VERDICTS = (BETTER, WORSE, OPEN)
@@ -52,68 +48,54 @@ def standings(arms: Sequence[Arm], lineup: Lineup) -> list[Standing]:
 
 def _rows(arm: Arm, lineup: Lineup) -> Iterator[Standing]:
     reference = lineup.references[arm.task]
-    for row in regret_table([arm], times_shown(arm)):
-        scale = row["time"] * abs(reference.optimum)
-        mean = row["mean"] / scale
-        regrets = np.asarray(arm.regret)[:, np.searchsorted(arm.times, row["time"])]
-        low, high = (None if row[key] is None else row[key] / scale for key in ("low", "high"))
+    for time, totals in zip(arm.times.tolist(), arm.total_reward.T, strict=True):
+        lost = (reference.optimum - totals / time) / abs(reference.optimum)
+        low, high = _interval(lost)
+        mean = float(lost.mean())
         yield Standing(
             task=arm.task,
             kind=lineup.kind(arm.task),
             agent=arm.agent,
-            time=row["time"],
+            time=time,
             runs=arm.units,
             optimum=reference.optimum,
             best_aleatoric=reference.best_aleatoric,
             relative_regret=mean,
             low=low,
             high=high,
-            worst_run=float(regrets.max() / scale),
+            worst_run=float(lost.max()),
             against_best_aleatoric=mean - reference.lost if reference.hidden else None,
         )
 
 
-def times_shown(arm: Arm) -> list[int]:
-    """Return the times at which regret is shown."""
-    last = int(arm.times[-1])
-    return [time for time in arm.times.tolist() if time == last or str(time).strip("0") == "1"][-TIMES:]
+def _interval(lost: Table) -> tuple[float | None, float | None]:
+    """Return Student's 95% interval of the mean; the board has thousands, for which a bootstrap takes a minute."""
+    from scipy.stats import t
+
+    if lost.size < 2:
+        return None, None
+    mean, half = float(lost.mean()), float(t.ppf(0.975, lost.size - 1) * standard_error(lost))
+    return mean - half, mean + half
+
+
+def example(task: str, agent: str, relative_regret: float, time: int = 1000) -> Standing:
+    """Return a made-up row, for examples and tests."""
+    return Standing(task, "set aside", agent, time, 1, 1.0, 1.0, relative_regret, None, None, relative_regret, None)
+
+
+def times(rows: Sequence[Standing]) -> list[int]:
+    """Return the times that have rows."""
+    return sorted({row.time for row in rows})
+
+
+def at(rows: Sequence[Standing], time: int) -> list[Standing]:
+    """Return the rows of one time."""
+    return [row for row in rows if row.time == time]
 
 
 def final(rows: Sequence[Standing]) -> list[Standing]:
     """Return the rows of the last time."""
-    last = max(row.time for row in rows)
-    return [row for row in rows if row.time == last]
-
-
-def ranks(rows: Sequence[Standing]) -> dict[str, dict[str, float]]:
-    """Return the rank of each agent on each task at the last time, 1 the best; equal agents share their mean rank."""
-    from scipy.stats import rankdata
-
-    tasks: dict[str, dict[str, float]] = {}
-    for row in final(rows):
-        tasks.setdefault(row.task, {})[row.agent] = row.relative_regret
-    return {
-        task: dict(zip(lost, map(float, rankdata(list(lost.values()))), strict=True)) for task, lost in tasks.items()
-    }
-
-
-def overall(rows: Sequence[Standing]) -> Rows:
-    """Return a row for each agent: its mean rank, and the number of tasks it leads, by kind of task; best first.
-
-    They are sorted by the mean rank on tasks that were set aside, if there are any.
-    """
-    kinds, places = {row.task: row.kind for row in rows}, ranks(rows)
-    agents = Rows()
-    for agent in dict.fromkeys(row.agent for row in rows):
-        document: dict[str, Any] = {"agent": agent}
-        for kind in KINDS:
-            held = [places[task][agent] for task in places if kinds[task] == kind]
-            document[f"tasks, {kind}"] = len(held)
-            document[f"mean rank, {kind}"] = float(np.mean(held)) if held else None
-            document[f"led, {kind}"] = sum(rank == 1 for rank in held)
-        agents.append(document)
-    agents.sort(key=lambda document: [document[f"mean rank, {kind}"] or 0.0 for kind in KINDS])
-    return agents
+    return at(rows, max(row.time for row in rows))
 
 
 class Duel(NamedTuple):
@@ -133,12 +115,25 @@ class Duel(NamedTuple):
 
 
 def duels(arms: Sequence[Arm], lineup: Lineup) -> list[Duel]:
-    """Compare every other agent with ours on every task; all comparisons are adjusted together (Holm)."""
-    if len(lineup.agents) < 2:
-        return []
+    """Compare every other agent with ours on every task, at the end of the shorter of the two.
+
+    All comparisons on one task are adjusted together (Holm).
+    """
     ours = {"better": WORSE, "worse": BETTER, "unclear": OPEN}  # by the verdict on the rival
     fought = []
-    for rival in comparisons(arms, "relative regret", lineup.ours):
+    for rival in _compared(arms, lineup):
         verdict, numbers = ours[rival.verdict], (rival.difference, rival.low, rival.high, rival.adjusted)
         fought.append(Duel(rival.task, lineup.kind(rival.task), rival.agent, verdict, *numbers, rival.sentence))
     return fought
+
+
+def _compared(arms: Sequence[Arm], lineup: Lineup) -> Iterator[Comparison]:
+    for task in lineup.tasks:
+        group = [arm for arm in arms if arm.task == task]
+        for own in (arm for arm in group if arm.agent == lineup.ours):
+            for end in sorted({min(own.times[-1], arm.times[-1]) for arm in group}, reverse=True):
+                same = [
+                    powers_of_ten(arm, end) for arm in group if arm is own or min(own.times[-1], arm.times[-1]) == end
+                ]
+                if len(same) > 1:
+                    yield from comparisons(same, "relative regret", lineup.ours)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from everlearn.leaderboard.lineup import KINDS
-from everlearn.leaderboard.standings import OPEN, VERDICTS, WORSE, final, ranks
+from everlearn.leaderboard.standings import OPEN, VERDICTS, WORSE, at, final
 from everlearn.results.references import BEST, OPTIMUM
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 _PAGE = r"""# Leaderboard
 
-{summary}
-![Relative regret over time, a panel for each task](regret.png)
+![Relative regret of every agent on every task](regret.png)
 
+{summary}
 ## Every task
 
 Relative regret after T steps: (λ_\* minus the average reward) / |λ_\*|, where λ_\* is the optimum over
-all policies; its mean over runs, a 95% interval of that (bootstrap, BCa), and at the end the worst run.
+all policies; its mean over runs, a 95% interval of that (Student), and at the end the worst run.
 
 {details}"""
 
@@ -48,14 +48,14 @@ def page(board: Board) -> str:
 
 def summary(board: Board, level: int = 2) -> str:
     """Return the tables of agents, tasks and duels, and where our agent loses, in Markdown."""
-    grids = [agents_table(board), regret_table(board)]
-    if any(reference.hidden for reference in board.lineup.references.values()):
-        grids.append(regret_table(board, hidden=True))
-    grids.append(tasks_table(board))
+    grids = [*agents_tables(board), tasks_table(board)]
     if board.duels:
         grids.append(duels_table(board))
-    tables = "\n".join(grid.markdown(level) for grid in grids)
-    return f"{size(board)}\n\n{tables}{''.join(_losses(board, level))}"
+    grids += [regret_table(board, time) for time in board.times[::-1]]
+    if any(reference.hidden for reference in board.lineup.references.values()):
+        grids.append(regret_table(board, board.times[-1], hidden=True))
+    first, *others = (grid.markdown(level) for grid in grids)
+    return "\n".join([size(board), "", first, *others]) + "".join(_losses(board, level))
 
 
 FEWEST = 6
@@ -82,48 +82,60 @@ def _losses(board: Board, level: int) -> Iterator[str]:
         yield f"- {best.sentence}\n"
 
 
-def agents_table(board: Board) -> Grid:
-    """Return the ranks of each agent, the number of tasks it leads, and its measured speed."""
-    kinds = _kinds(board)
-    columns = [f"{what}, {kind}" for what in ("mean rank", "led") for kind in kinds]
+def agents_tables(board: Board) -> list[Grid]:
+    """Return the ratings of the agents for each kind of tasks, at the end and if some end earlier, at that time too."""
+    complete = {row.agent for row in final(board.rows)} == set(board.agents)
+    times = board.times[-1:] if complete else board.times[:-3:-1]
+    return [agents_table(board, kind, time) for time in times for kind in _kinds(board)]
+
+
+def agents_table(board: Board, kind: str, time: int) -> Grid:
+    """Return the ratings on one kind of tasks at one time, the number of tasks that each leads, and the speed."""
     rows = [
-        [row["agent"]]
-        + [f"{row[f'mean rank, {kind}']:.1f}" for kind in kinds]
-        + [f"{row[f'led, {kind}']} of {row[f'tasks, {kind}']}" for kind in kinds]
-        + [_speed(board.speed(row["agent"]))]
-        for row in board.overall
+        [
+            each.agent,
+            f"{each.beaten:.2f}",
+            f"{each.low:.2f}..{each.high:.2f}",
+            f"{each.least:.2f}..{each.most:.2f}",
+            f"{each.led} of {each.tasks}",
+            _speed(board.speeds[each.agent]),
+        ]
+        for each in board.ratings(kind, time)
     ]
-    return Grid("Agents, best first", ["agent", *columns, "steps per second"], rows)
+    columns = ["agent", "others beaten", "interval", "leaving out a kind", "leads on", "steps per second"]
+    return Grid(f"Agents after {time:,} steps, tasks: {kind}", columns, rows)
 
 
-def regret_table(board: Board, *, hidden: bool = False) -> Grid:
-    """Return the regret of every agent on every task at the end, with the least in each row in bold.
+def regret_table(board: Board, time: int, *, hidden: bool = False) -> Grid:
+    """Return the regret of every agent on every task at a time, with the least in each row in bold.
 
     If ``hidden``, it is that against the best policy over aleatoric states, for tasks whose states hide something.
     """
-    title = f"Relative regret after {board.lineup.spec.steps:,} steps, against the {OPTIMUM}"
+    title = f"Relative regret after {time:,} steps, against the {OPTIMUM}"
     if hidden:
         title = f"Where the aleatoric state hides something: regret against the {BEST}"
-    agents = [row["agent"] for row in board.overall]
-    last = {(row.task, row.agent): row for row in final(board.rows)}
+    then = {(row.task, row.agent): row for row in at(board.rows, time)}
+    agents = [agent for agent in board.agents if any(name == agent for _, name in then)]
     rows = []
     for task in board.lineup.tasks:
         if not hidden or board.lineup.references[task].hidden:
-            standings = [last[task, agent] for agent in agents]
-            lost: list[Any] = [row.against_best_aleatoric if hidden else row.relative_regret for row in standings]
-            cells = [f"**{share(value)}**" if value == min(lost) else share(value) for value in lost]
+            standings = [then.get((task, agent)) for agent in agents]
+            lost = [row and (row.against_best_aleatoric if hidden else row.relative_regret) for row in standings]
+            least = min(value for value in lost if value is not None)
+            cells = [f"**{share(value)}**" if value == least else share(value) for value in lost]
             rows.append([marked(board, task), *cells])
     return Grid(title, ["task", *agents], rows)
 
 
 def tasks_table(board: Board) -> Grid:
     """Return how our agent did on each task: its regret, its rank, its duels, and the best other agent."""
-    ours, places = board.lineup.ours, ranks(board.rows)
+    ours, rows = board.lineup.ours, []
     columns = ["task", OPTIMUM, "regret", "worst run", "place", " / ".join(VERDICTS), "best other"]
-    rows = []
     for task in board.lineup.tasks:
         last = {row.agent: row for row in final(board.rows) if row.task == task}
-        own = last.pop(ours)
+        own = last.pop(ours, None)
+        if own is None:
+            continue
         best = min(last.values(), key=lambda row: row.relative_regret, default=None)
         verdicts = [duel.verdict for duel in board.duels if duel.task == task]
         rows.append(
@@ -132,7 +144,7 @@ def tasks_table(board: Board) -> Grid:
                 f"{own.optimum:.4g}",
                 share(own.relative_regret),
                 share(own.worst_run),
-                f"{places[task][ours]:g}",
+                str(1 + sum(row.relative_regret < own.relative_regret for row in last.values())),
                 " / ".join(str(verdicts.count(verdict)) for verdict in VERDICTS),
                 "-" if best is None else f"{best.agent} {share(best.relative_regret)}",
             ]
@@ -153,23 +165,23 @@ def duels_table(board: Board) -> Grid:
 
 
 def details_table(board: Board, task: str) -> Grid:
-    """Return everything about one task: regret at several times with intervals, the worst run, and speed."""
+    """Return everything about one task: regret at several times with intervals, and the worst run."""
     ours, hidden = board.lineup.ours, board.lineup.references[task].hidden
     rows = {(row.agent, row.time): row for row in board.rows if row.task == task}
-    times = list(dict.fromkeys(time for _, time in rows))
+    last = {agent: rows[agent, time] for agent, time in sorted(rows, key=lambda key: key[1])}
     verdicts = {duel.rival: duel.verdict for duel in board.duels if duel.task == task}
     lines = []
-    for last in final(list(rows.values())):
-        cells = [last.agent]
-        for time in times:
-            row = rows[last.agent, time]
-            cells += [share(row.relative_regret), "-" if row.low is None else f"{share(row.low)}..{share(row.high)}"]
-        cells += [share(last.worst_run), *([share(last.against_best_aleatoric)] if hidden else [])]
-        versus = "" if last.agent == ours else verdicts.get(last.agent, OPEN)
-        lines.append([*cells, versus, _speed(board.speed(last.agent, task))])
-    heads = [text for time in times for text in (f"T = {time:,}", "interval")]
+    for row in sorted(last.values(), key=lambda row: (-row.time, row.relative_regret)):
+        cells = [row.agent]
+        for time in board.times:
+            then = rows.get((row.agent, time))
+            bounds = "-" if then is None or then.low is None else f"{share(then.low)}..{share(then.high)}"
+            cells += [share(then and then.relative_regret), bounds]
+        cells += [share(row.worst_run), *([share(row.against_best_aleatoric)] if hidden else [])]
+        lines.append([*cells, "" if row.agent == ours else verdicts.get(row.agent, OPEN)])
+    heads = [text for time in board.times for text in (f"T = {time:,}", "interval")]
     against = [f"against the {BEST}"] if hidden else []
-    return Grid(marked(board, task), ["agent", *heads, "worst run", *against, f"{ours} is", "steps per second"], lines)
+    return Grid(marked(board, task), ["agent", *heads, "worst run", *against, f"{ours} is"], lines)
 
 
 def marked(board: Board, task: str) -> str:
@@ -182,9 +194,10 @@ def share(value: float | None) -> str:
     return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"  # the sum turns -0.0 into 0.0
 
 
-def _speed(steps: float | None) -> str:
-    """Return steps per second in millions, with a decimal below ten."""
-    return "-" if steps is None else f"{steps / 1e6:.{1 if steps < 1e7 else 0}f} M"
+def _speed(steps: float) -> str:
+    """Return steps per second with two digits, in millions or thousands."""
+    unit, name = (1e6, " M") if steps >= 1e6 else (1e3, " k")
+    return f"{float(f'{steps / unit:.2g}'):g}{name}"
 
 
 def _kinds(board: Board) -> list[str]:
