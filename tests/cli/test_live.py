@@ -62,6 +62,19 @@ def test_check_and_repair_a_damaged_one(directory, call, call_json):
     assert call_json("check", str(directory))["sound"]
 
 
+def test_a_repair_says_how_much_of_a_journal_it_could_not_save(directory, call, call_json):
+    """The agent itself is saved, from its newest snapshot; the row that is damaged lies before that."""
+    with el.live(directory) as agent:
+        agent.snapshot()
+    connection = sqlite3.connect(directory / "everlearn.db", isolation_level=None)
+    connection.execute("UPDATE journal SET reward = 0.125 WHERE seq = 20")
+    connection.close()
+    repaired = call("check", str(directory), "--repair")
+    assert "31 journal rows could not be saved; what can be read of them is in " in repaired
+    assert "everlearn.db.before-1" in repaired
+    assert call_json("check", str(directory))["agents"][0]["rows"] == 0
+
+
 @pytest.fixture
 def sharded(tmp_path):
     place = tmp_path / "shards"
@@ -183,3 +196,14 @@ def test_of_several_one_is_named(tmp_path, refused, call_json):
     assert refused("policy", str(tmp_path)) == f"{tmp_path}: there are 2 agents; name one with --agent: one, two"
     assert call_json("policy", str(tmp_path), "--agent", "two")["step"] == 0
     assert refused("policy", str(tmp_path), "--agent", "three") == f"{tmp_path}: there is no agent 'three'"
+
+
+def test_a_late_reward_is_told(tmp_path, call):
+    setup = {"actions": ["a", "b"], "observations": ["x"], "reward_range": (0, 1), "reward_delay": 5}
+    with el.live(tmp_path / "agent", **setup) as agent:
+        agent.act()
+        agent.observe("x")
+        agent.reward(1, 0.5)
+    observed, rewarded = call("journal", str(tmp_path / "agent")).splitlines()
+    assert observed.endswith("x, no reward yet")
+    assert rewarded.endswith("reward of step 1: 0.5")

@@ -152,6 +152,17 @@ def test_two_clients_of_one_agent_are_told_of_each_other(service, client):
     assert client.inspect()["step"] == 3
 
 
+def test_an_observation_that_was_refused_can_be_corrected(client):
+    action = client.act()
+    for observe in (client.observe, client.step):
+        with pytest.raises(ServiceError, match="observation: 'unheard'"):
+            observe("unheard")
+        assert (client.waiting, client.lost, client.act()) == (0, 0, action)
+        observe("arrival")
+        action = client.act()
+    assert (client.waiting, client.lost, client.inspect()["step"]) == (0, 0, 2)
+
+
 def test_in_shadow_somebody_must_say_what_was_done(client):
     client.shadow()
     assert client.mode == "shadow"

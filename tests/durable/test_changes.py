@@ -423,7 +423,7 @@ def test_a_repair_resumes_from_a_change(tmp_path, monkeypatch, made):
     connection = sqlite3.connect(place / "everlearn.db", isolation_level=None)
     connection.execute("UPDATE journal SET at = at + 1 WHERE seq = 25")
     connection.close()
-    assert repair(place)["agents"] == [{"name": "agent", "step": 23, "rows": 24, "lost_rows": 1}]
+    assert repair(place)["agents"] == [{"name": "agent", "step": 23, "rows": 24, "unsaved_rows": 0, "lost_rows": 1}]
     assert check(place).sound
     with el.live(place) as agent:
         assert (agent.step, agent.inspect()["changed"]["step"]) == (23, 20)
@@ -496,7 +496,7 @@ def test_a_repair_does_without_the_row_of_a_change(tmp_path):
     connection.execute("UPDATE journal SET payload = zeroblob(10) WHERE seq = 21")
     connection.execute("UPDATE snapshots SET state = zeroblob(9) WHERE seq = 21")
     connection.close()
-    assert repair(tmp_path)["agents"] == [{"name": "agent", "step": 20, "rows": 20, "lost_rows": 2}]
+    assert repair(tmp_path)["agents"] == [{"name": "agent", "step": 20, "rows": 20, "unsaved_rows": 0, "lost_rows": 2}]
     assert check(tmp_path).sound
     with el.live(tmp_path) as agent:
         assert agent.inspect()["counts"][1] == {"state": "x", "actions": {"a": 19.0, "b": 0.0}}

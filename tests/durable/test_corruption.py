@@ -146,7 +146,9 @@ def test_a_store_whose_tables_lie_elsewhere(closed, truth, tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("CREATE TABLE other (x); " + script)
     assert opened(place) is None
-    assert repair(place)["agents"] == [{"name": "agent", "step": STEPS, "rows": STEPS, "lost_rows": 0}]
+    assert repair(place)["agents"] == [
+        {"name": "agent", "step": STEPS, "rows": STEPS, "unsaved_rows": 0, "lost_rows": 0}
+    ]
     assert opened(place) == truth[STEPS]
 
 
@@ -171,7 +173,9 @@ def test_a_declaration_that_can_be_read_and_is_wrong(closed, truth, tmp_path, co
     path = place / "everlearn.db"
     damage(path, path.read_bytes().index(column), bits=1)
     assert not check(place).sound
-    assert repair(place)["agents"] == [{"name": "agent", "step": STEPS, "rows": STEPS, "lost_rows": 0}]
+    assert repair(place)["agents"] == [
+        {"name": "agent", "step": STEPS, "rows": STEPS, "unsaved_rows": 0, "lost_rows": 0}
+    ]
     assert opened(place) == truth[STEPS]
 
 
@@ -179,7 +183,9 @@ def test_the_first_page_can_be_done_without(closed, truth, tmp_path):
     place = copy(closed, tmp_path)
     damage(place / "everlearn.db", 0, length=4096)
     assert opened(place) is None
-    assert repair(place)["agents"] == [{"name": "agent", "step": STEPS, "rows": STEPS, "lost_rows": 0}]
+    assert repair(place)["agents"] == [
+        {"name": "agent", "step": STEPS, "rows": STEPS, "unsaved_rows": 0, "lost_rows": 0}
+    ]
     assert not list(place.glob("*.part*"))
     assert opened(place) == truth[STEPS]
 
@@ -240,7 +246,7 @@ def test_a_changed_row_is_named(closed, truth, tmp_path, change):
         el.live(place)
     named = [str(finding) for finding in check(place).findings]
     assert "everlearn.db: table journal: agent agent: row 277: is damaged" in named
-    assert repair(place)["agents"] == [{"name": "agent", "step": 276, "rows": 276, "lost_rows": 24}]
+    assert repair(place)["agents"] == [{"name": "agent", "step": 276, "rows": 276, "unsaved_rows": 0, "lost_rows": 24}]
     assert opened(place) == truth[276]
 
 
@@ -516,7 +522,7 @@ def test_an_agent_with_a_design_of_the_users_own_is_saved(tmp_path, damaged):
         assert (saved["agents"], saved["lost_agents"]) == ([], ["agent"])
         return
     rows = 30 if damaged == "row" else 50
-    assert saved["agents"] == [{"name": "agent", "step": 50, "rows": rows, "lost_rows": 0}]
+    assert saved["agents"] == [{"name": "agent", "step": 50, "rows": rows, "unsaved_rows": 50 - rows, "lost_rows": 0}]
     with el.live(place, agent=own_design()) as agent:
         assert whole(agent.core) == found
 
@@ -527,7 +533,7 @@ def test_rows_that_an_agent_of_the_users_own_design_lost_are_counted(tmp_path):
         advance(agent, 50)
     execute(place, "UPDATE journal SET reward = 0.3 WHERE seq = 46")
     (saved,) = repair(place)["agents"]
-    assert saved == {"name": "agent", "step": 45, "rows": 45, "lost_rows": 5}
+    assert saved == {"name": "agent", "step": 45, "rows": 45, "unsaved_rows": 0, "lost_rows": 5}
     with el.live(place, agent=own_design()) as agent:
         assert agent.step == 45
 
@@ -546,6 +552,6 @@ def test_without_a_snapshot_an_accepted_change_is_resumed_from(tmp_path):
     connection.execute("UPDATE snapshots SET sha256 = 'x'")
     connection.close()
     assert opened(copy(place, tmp_path)) == found
-    assert repair(place)["agents"] == [{"name": "agent", "step": 75, "rows": 16, "lost_rows": 0}]
+    assert repair(place)["agents"] == [{"name": "agent", "step": 75, "rows": 16, "unsaved_rows": 60, "lost_rows": 0}]
     assert check(place).sound
     assert opened(place) == found

@@ -166,7 +166,9 @@ def test_a_repair_for_which_there_is_too_little_room_changes_nothing(small_disk,
     with pytest.raises(Corrupt), el.live(place):
         pass
     subprocess.run(["mount", "-o", "remount,size=16m", small_disk], check=True)
-    assert repair(place)["agents"] == [{"name": "agent", "step": 1_000, "rows": 1_000, "lost_rows": 0}]
+    assert repair(place)["agents"] == [
+        {"name": "agent", "step": 1_000, "rows": 1_000, "unsaved_rows": 0, "lost_rows": 0}
+    ]
     with el.live(place) as agent:
         assert whole(agent.core) == found
 

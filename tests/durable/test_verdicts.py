@@ -104,7 +104,13 @@ def test_a_repair_drops_no_agent_that_is_undamaged(several, agent):
 def test_a_damaged_agent_that_cannot_be_run_is_saved_as_far_as_it_is_undamaged(several):
     damage(several, "UPDATE snapshots SET state = zeroblob(4) WHERE agent = 2 AND seq = 3")
     damage(several, "UPDATE journal SET reward = 0.25 WHERE agent = 2 AND seq = 3")
-    assert repair(several)["agents"][1] == {"name": "impossible", "step": 2, "rows": 2, "lost_rows": 1}
+    assert repair(several)["agents"][1] == {
+        "name": "impossible",
+        "step": 2,
+        "rows": 2,
+        "unsaved_rows": 0,
+        "lost_rows": 1,
+    }
     assert verdicts(several)["impossible"] == "unknown"
 
 

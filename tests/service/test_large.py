@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
+from contextlib import ExitStack
 from types import SimpleNamespace
 from unittest.mock import AsyncMock
 
 import pytest
 from pydantic_core import to_json
+from starlette.requests import ClientDisconnect
 
 from everlearn.durable import views
 from everlearn.durable.core import Core
@@ -235,9 +238,48 @@ def test_few_answers_about_all_agents_are_in_memory_at_a_time():
     asyncio.run(ask())
 
 
-def test_with_many_agents_the_list_and_the_metrics_wait_for_room(start):
-    service = start(before="from everlearn.service import large, routes\nroutes.MANY, large.MOST_LARGE = 0, 1\n")
-    service.create("a")
-    for _ in range(3):
-        assert [agent["name"] for agent in service.call("GET", "/v1/agents").json["agents"]] == ["a"]
-        assert service.metric("agents") == 1
+LONG = """
+from everlearn.service import large, management, routes
+from everlearn.service.metrics import Metrics
+routes.MANY, large.MOST_LARGE, large.LONGEST = -1, 1, 1_000
+names = [f"{number:_>5000}" for number in range(1_200)]
+management.list_agents = lambda agents: {"agents": [{"name": name, "step": 1} for name in names]}
+management.add_standings = lambda *given: None
+Metrics.text = lambda *given: "".join(f"everlearn_{name} 1\\n" for name in names)
+begin = large.Room.__init__
+large.Room.__init__ = lambda room, committer, patience: begin(room, committer, 0.05)
+"""
+"""A service of one place for long lists and one for long metrics; who finds none is told so at once."""
+
+
+@pytest.mark.parametrize("shards", [(), ("--shards", "2")])
+def test_a_client_that_does_not_read_keeps_its_place_and_others_only_from_the_same_path(start, shards):
+    service = start("--patience", "60", *shards, before=LONG)
+    paths, statuses = ("/v1/agents", "/metrics"), lambda path: {service.call("GET", path).status for _ in range(4)}
+    assert [statuses(path) for path in paths] == [{200}, {200}]
+    with ExitStack() as opened:
+        for path, free in ("/v1/agents", ["/metrics", "/healthz"]), ("/metrics", ["/healthz"]):
+            unread = opened.enter_context(socket.socket())
+            unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 12)
+            unread.connect(("127.0.0.1", service.port))
+            unread.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            assert unread.recv(1 << 10).startswith(b"HTTP/1.1 200 ")
+            assert 503 in statuses(path)  # with shards, each has a place
+            assert [statuses(other) for other in free] == [{200}] * len(free)
+
+
+def test_no_client_keeps_a_place_for_long(monkeypatch):
+    """Not even one that takes each part just in time."""
+
+    async def send_slowly(*_given):
+        await asyncio.sleep(60)
+
+    async def ask():
+        monkeypatch.setattr(large, "LONGEST", 2)
+        room = Room(SimpleNamespace(metrics=Metrics()), patience=0.01)
+        answer = await room.placed(AsyncMock(return_value=send_slowly))
+        with pytest.raises(ClientDisconnect):
+            await answer({"type": "http"}, None, None)
+        assert room._places._value == MOST_LARGE
+
+    asyncio.run(ask())

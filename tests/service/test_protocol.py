@@ -6,7 +6,9 @@ import asyncio
 import json
 import socket
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from starlette.requests import ClientDisconnect
@@ -152,8 +154,8 @@ class Wire:
         self.written: list[bytes] = []
         self.write, self.closed = self.written.append, False
 
-    def get_extra_info(self, _name):
-        return None
+    def get_extra_info(self, name):
+        return Mock() if name == "socket" else None
 
     def get_protocol(self):
         return self.protocol
@@ -411,3 +413,34 @@ def test_an_answer_of_unknown_length_to_http_1_0_ends_with_the_connection(servic
     assert b"connection: close" in head
     assert b"transfer-encoding" not in head
     assert [json.loads(line)["step"] for line in body.splitlines()] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("version", ["0.9", "1.0", "1.1"])
+def test_an_answer_that_breaks_off_does_not_look_complete(version):
+    """To HTTP/1.0 it has no end but that of the connection, which is therefore reset."""
+
+    async def app(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"some rows", "more_body": True})
+        await asyncio.sleep(0.05)  # so that the client has them
+
+    async def ask() -> bytes:
+        make = partial(bounded(Limits()), config=Config(app, log_config=None, ws="none"), app_state={})
+        server = await asyncio.get_running_loop().create_server(
+            lambda: make(server_state=ServerState()), "127.0.0.1", 0
+        )
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(GET.replace(b"1.1", version.encode()) + b"\r\n")
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert (b"transfer-encoding" in head) == (version == "1.1")
+            return await reader.read()
+        finally:
+            writer.close()
+            server.close()
+
+    if version == "1.1":
+        assert asyncio.run(ask()) == b"9\r\nsome rows\r\n"  # the last chunk is missing
+    else:
+        with pytest.raises(ConnectionResetError):
+            asyncio.run(ask())

@@ -114,14 +114,21 @@ def _print_report(report: Report, repaired: dict[str, Any] | None) -> None:
                     f"To resume from what is undamaged, and keep the damaged file: everlearn check {place} --repair"
                 )
     else:
-        typer.echo(f"repaired; the damaged file is kept as {repaired['damaged_file']}")
-        for agent in repaired["agents"]:
-            lost = f", {agent['lost_rows']:,} rows are lost" if agent["lost_rows"] else ""
-            typer.echo(f"agent {agent['name']}: saved up to step {agent['step']:,}{lost}")
-        for name in repaired["lost_agents"]:
-            typer.echo(f"agent {name}: lost")
-        for key in repaired["damaged_notes"]:
-            typer.echo(f"note {key!r}: lost; docs/runbook.md says how to find out which service owns the agent")
+        _print_repaired(repaired)
+
+
+def _print_repaired(repaired: dict[str, Any]) -> None:
+    typer.echo(f"repaired; the damaged file is kept as {repaired['damaged_file']}")
+    for agent in repaired["agents"]:
+        lost = f", {agent['lost_rows']:,} rows are lost" if agent["lost_rows"] else ""
+        typer.echo(f"agent {agent['name']}: saved up to step {agent['step']:,}{lost}")
+        if agent["unsaved_rows"]:
+            left = f"what can be read of them is in {repaired['damaged_file']}"
+            typer.echo(f"  {agent['unsaved_rows']:,} journal rows could not be saved; {left}")
+    for name in repaired["lost_agents"]:
+        typer.echo(f"agent {name}: lost")
+    for key in repaired["damaged_notes"]:
+        typer.echo(f"note {key!r}: lost; docs/runbook.md says how to find out which service owns the agent")
 
 
 def _print_agents(agents: list[dict[str, Any]]) -> None:

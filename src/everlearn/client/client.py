@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from everlearn.client.connection import ServiceError, Unreachable, as_label
@@ -21,7 +22,10 @@ from everlearn.errors import InputError, require
 Label: TypeAlias = Any
 """An int, a str or a tuple of labels."""
 
-REFUSED_FOREVER = (409, 422)
+INVALID = 422
+"""The HTTP status for an observation that is invalid; nothing of it was recorded."""
+
+REFUSED_FOREVER = (409, INVALID)
 """HTTP statuses for an observation that contradicts what is recorded, or that is invalid."""
 
 _LOG = logging.getLogger("everlearn.client")
@@ -129,8 +133,9 @@ class Client(Operator):
             how long the decision took and what it cost, for agents that declare durations or a limit
 
         """
-        self._keep(observation, executed, reward, state, duration, cost)
-        answer = self._send_all(time.monotonic() + self.deadline)
+        with self._corrigible():
+            self._keep(observation, executed, reward, state, duration, cost)
+            answer = self._send_all(time.monotonic() + self.deadline)
         if answer is not None:
             self.last_step = int(answer["step"])
         return None if answer is None or answer["reward"] is None else float(answer["reward"])
@@ -147,9 +152,10 @@ class Client(Operator):
         allowed: Iterable[Label] | None = None,
     ) -> Label:
         """Send an observation and return the next action: ``observe`` and ``act`` in one request."""
-        self._keep(observation, executed, reward, state, duration, cost)
-        self._allowed = None if allowed is None else list(allowed)
-        answer = self._send_all(time.monotonic() + self.deadline, "step", next_allowed=self._allowed)
+        with self._corrigible():
+            self._keep(observation, executed, reward, state, duration, cost)
+            self._allowed = None if allowed is None else list(allowed)
+            answer = self._send_all(time.monotonic() + self.deadline, "step", next_allowed=self._allowed)
         self._take(None if answer is None else answer["next"])
         return self._pending
 
@@ -173,6 +179,18 @@ class Client(Operator):
     def __exit__(self, *_raised: object) -> None:
         """Close."""
         self.close()
+
+    @contextmanager
+    def _corrigible(self) -> Iterator[None]:
+        """If the new observation is refused as invalid, be as before it, so that the corrected call works."""
+        before = (self._pending, self._allowed, self._observation, self._state)
+        try:
+            yield
+        except ServiceError as error:
+            if error.status == INVALID and not self._unsent:  # the last that was sent is the new one
+                self._pending, self._allowed, self._observation, self._state = before
+                self.lost -= 1
+            raise
 
     def _keep(
         self,

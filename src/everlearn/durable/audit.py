@@ -62,6 +62,8 @@ def page(
 
 def tell(row: dict[str, Any]) -> str:
     """Return in words what a row says, without its step and time."""
+    if row["kind"] == "reward":
+        return f"reward of step {row['rewarded']}: {row['reward']:g}"
     if row["kind"] not in ("observed", "warm"):
         event = f" ({_rule_event(row)})" if "promotion" in row else ""
         changes = "; ".join(row.get("changes", [row.get("to", "") + event]))

@@ -45,7 +45,7 @@ def repair(directory: str | os.PathLike[str]) -> dict[str, Any]:
     >>> data[:16] = bytes(16)
     >>> _ = path.write_bytes(data)
     >>> repair(directory)["agents"]
-    [{'name': 'agent', 'step': 1, 'rows': 1, 'lost_rows': 0}]
+    [{'name': 'agent', 'step': 1, 'rows': 1, 'unsaved_rows': 0, 'lost_rows': 0}]
 
     """
     place = Path(directory)
@@ -167,6 +167,7 @@ class Rescued(NamedTuple):
     step: int
     rows: list[Entry]
     snapshots: list[SnapshotRecord]  # those to write
+    unsaved_rows: int  # rows that it has learned from, and that are not among ``rows``
     lost_rows: int
 
 
@@ -176,13 +177,27 @@ def _rescue(source: sqlite3.Connection, record: AgentRecord) -> Rescued:
     if is_sound(source, record):
         rows = [row.row for row in records.scan_rows(source, record.number) if row.row is not None]
         ends = [(snapshot.seq, snapshot.step) for snapshot in snapshots] + [(row.seq, row.step) for row in rows[-1:]]
-        return Rescued(record, *max([(0, 0), *ends]), rows, snapshots, 0)
+        return Rescued(record, *max([(0, 0), *ends]), rows, snapshots, 0, 0)
     trusted = _trusted(record)
     seq, step, kept = _resumed(source, snapshots, record, trusted)
     if trusted.face is not None and (trusted.changed or 0) > seq:  # the change is lost
         trusted = trusted._replace(face=json.dumps({**json.loads(trusted.face), "changed": None}))
     lost_rows = max(_last_known(source, record.number) - seq, 0)
-    return Rescued(trusted.sealed(), seq, step, _rows_up_to(source, seq, snapshots, record), kept, lost_rows)
+    rows = _rows_up_to(source, seq, snapshots, record)
+    saved_from = rows[0].seq if rows else seq + 1
+    unsaved_rows = max(saved_from - _first_known(source, record.number), 0)
+    return Rescued(trusted.sealed(), seq, step, rows, kept, unsaved_rows, lost_rows)
+
+
+def _first_known(source: sqlite3.Connection, agent: int) -> int:
+    """Return the number of the first row that can be read; earlier ones may have been deleted, or lost before."""
+    rows, _ = records.read_rows(source, "SELECT seq FROM journal WHERE agent = ? ORDER BY seq LIMIT 1", agent)
+    if rows and isinstance(rows[0][0], int):
+        return rows[0][0]
+    try:
+        return heads.last_unsaved(source, agent) + 1
+    except UNREADABLE:
+        return 1
 
 
 def _last_known(source: sqlite3.Connection, agent: int) -> int:
@@ -216,7 +231,7 @@ def _resumed(
 
 
 def _write(target: sqlite3.Connection, rescued: Rescued) -> dict[str, Any]:
-    record, seq, step, rows, snapshots, lost_rows = rescued
+    record, seq, step, rows, snapshots, unsaved_rows, lost_rows = rescued
     target.execute(database.INSERT_AGENT, record)
     target.executemany(database.INSERT_ROW, ((record.number, *entry) for entry in rows))
     heads.write(target, {record.number: seq})
@@ -224,7 +239,8 @@ def _write(target: sqlite3.Connection, rescued: Rescued) -> dict[str, Any]:
         target.execute("INSERT INTO meta VALUES (?, ?)", (f"{heads.WITHOUT}{record.number}", str(seq)))
     for snapshot in snapshots:
         target.execute(database.INSERT_SNAPSHOT, snapshot)
-    return {"name": record.name, "step": step, "rows": len(rows), "lost_rows": lost_rows}
+    counts = {"rows": len(rows), "unsaved_rows": unsaved_rows, "lost_rows": lost_rows}
+    return {"name": record.name, "step": step, **counts}
 
 
 def _trusted(record: AgentRecord) -> AgentRecord:

@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pydantic_core import to_json
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -32,6 +33,12 @@ LARGE = 128 << 10
 
 MOST_LARGE = 4
 """How many large answers are in memory at a time."""
+
+LONGEST = 12
+"""How often the patience of the service an answer may take to be sent; then its connection ends, and its place is free.
+
+Otherwise a client that takes one part at a time, each just in time, would keep a place for many minutes.
+"""
 
 SENT = 64 << 10
 """About how many bytes are encoded before they are sent."""
@@ -72,7 +79,7 @@ class Room:
             except TimeoutError:
                 self._committer.metrics.refused += 1
                 raise Busy from None
-            return _Placed(await answer(), place.pop_all())
+            return _Placed(await answer(), place.pop_all(), LONGEST * self._patience)
 
     async def change(
         self, name: str, work: Callable[[Agents], dict[str, Any]], respond: Callable[[dict[str, Any]], Response]
@@ -90,7 +97,7 @@ class Room:
         async with AsyncExitStack() as place:
             await place.enter_async_context(self._places)  # at once
             response = respond(await self._committer.do(name, work))
-            return _Placed(response, place.pop_all())
+            return _Placed(response, place.pop_all(), LONGEST * self._patience)
 
 
 def _without_tables(document: dict[str, Any]) -> dict[str, Any]:
@@ -101,12 +108,16 @@ def _without_tables(document: dict[str, Any]) -> dict[str, Any]:
 class _Placed(Response):
     """An answer that has a place until it is sent."""
 
-    def __init__(self, response: Response, place: AsyncExitStack) -> None:
-        self._response, self._place = response, place
+    def __init__(self, response: Response, place: AsyncExitStack, seconds: float) -> None:
+        self._response, self._place, self._seconds = response, place, seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with self._place:
-            await self._response(scope, receive, send)
+            try:
+                async with asyncio.timeout(self._seconds):
+                    await self._response(scope, receive, send)
+            except TimeoutError:
+                raise ClientDisconnect from None  # the connection ends with it
 
 
 def size_of(core: Core) -> int:

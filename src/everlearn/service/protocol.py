@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
@@ -39,6 +41,9 @@ TOO_LONG = f"the head has more than {MOST_HEAD} bytes or {MOST_LINES} lines"
 ARRIVED = "everlearn.arrived"
 """The key in the scope of a request for the body that has arrived completely."""
 
+WITHOUT_CHUNKS = ("0.9", "1.0")
+"""The versions of HTTP in which an answer of unknown length ends with the connection."""
+
 MOST_PIPELINED = 16
 """Requests that a connection may send ahead of their answers."""
 
@@ -60,6 +65,7 @@ class Bounded(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._served = 0.0  # when it last answered
         self._expiry: asyncio.TimerHandle | None = None
+        self._lost = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection, as long as there is room for it."""
@@ -75,6 +81,7 @@ class Bounded(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
+        self._lost = True
         self._stop_waiting()
         if self._expiry is not None:
             self._expiry.cancel()
@@ -90,7 +97,11 @@ class Bounded(HttpToolsProtocol):
     def _give_up_later(self) -> None:
         """Let a connection end that is closing, though its client does not take what was written."""
         if self.transport.get_write_buffer_size():
-            self.loop.call_later(self.limits.patience, self.transport.abort)
+            self.loop.call_later(self.limits.patience, self._give_up)
+
+    def _give_up(self) -> None:
+        if not self._lost:
+            reset(self.transport)
 
     def data_received(self, data: bytes) -> None:
         """Read what arrived, in pieces, so that the bounds are checked between them."""
@@ -156,7 +167,7 @@ class Bounded(HttpToolsProtocol):
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
             expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            keep_alive=version not in WITHOUT_CHUNKS and parser.should_keep_alive(),
             on_response=self.on_response_complete,
         )
         self.cycle.patience = self.limits.patience
@@ -259,6 +270,19 @@ class Exchange(RequestResponseCycle):
     """Seconds in which the client must take what was written, before more of it is."""
     _head = b""  # what is yet to be written
 
+    async def run_asgi(self, app: Any) -> None:
+        """Let an application answer; an answer that breaks off must not look complete."""
+
+        async def answer(*arguments: Any) -> None:
+            try:
+                await app(*arguments)
+            finally:
+                incomplete = self.response_started and not self.response_complete
+                if incomplete and self.chunked_encoding is None and not self.transport.is_closing():
+                    reset(self.transport)
+
+        await super().run_asgi(answer)
+
     async def send(self, message: Message) -> None:  # type: ignore[override]
         """Send a part of the answer; the head waits for the first part of the body."""
         if not self.response_started and message["type"] == "http.response.start":
@@ -298,7 +322,7 @@ class Exchange(RequestResponseCycle):
                     await self.flow.drain()
             except TimeoutError:
                 self.disconnected = more = True
-                self.transport.abort()
+                reset(self.transport)
         if self.disconnected and more:  # whoever sends more need not go on
             raise ConnectionAbortedError
 
@@ -313,7 +337,8 @@ class Exchange(RequestResponseCycle):
         self.keep_alive = self.keep_alive and not closes
         if not (self.keep_alive or closes):
             headers.append((b"connection", b"close"))
-        chunks = self.scope["method"] != "HEAD" and status not in (204, 304) and self.scope["http_version"] != "1.0"
+        chunks = self.scope["method"] != "HEAD" and status not in (204, 304)
+        chunks = chunks and self.scope["http_version"] not in WITHOUT_CHUNKS
         if self.chunked_encoding is None and chunks:
             self.chunked_encoding = True
             headers.append((b"transfer-encoding", b"chunked"))
@@ -321,6 +346,12 @@ class Exchange(RequestResponseCycle):
         if lines.count(b"\n") != len(headers) - 1 or lines.count(b"\r") != len(headers) - 1 or b"\0" in lines:
             raise RuntimeError("a header of an answer has more than one line")
         return STATUS_LINE[status] + lines + b"\r\n\r\n"
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """End an open connection so that its client gets an error, and does not take a part of an answer for the whole."""
+    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
 
 
 def bounded(limits: Limits) -> Callable[..., Bounded]:

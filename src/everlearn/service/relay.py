@@ -10,17 +10,21 @@ import asyncio
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import httptools
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from everlearn.service.combining import COMBINED, Reply
+from everlearn.service.committer import Busy
 from everlearn.service.guard import STANDARD
 from everlearn.service.identity import CURRENT
+from everlearn.service.large import Room
 from everlearn.service.placement import Placement
-from everlearn.service.problems import problem
+from everlearn.service.problems import answer_to, problem
 
 PIECE = 1 << 16
 """Bytes of an answer that are read at once."""
@@ -52,11 +56,20 @@ class Relay:
         where agents are
     channels:
         for each shard, the socket through which connections are handed over to it
+    rooms:
+        by path, the room for answers that tell of the agents of all shards
 
     """
 
-    def __init__(self, app: ASGIApp, number: int, placement: Placement, channels: Sequence[socket.socket]) -> None:
-        self.app, self.number, self.placement, self.channels = app, number, placement, channels
+    def __init__(
+        self,
+        app: ASGIApp,
+        number: int,
+        placement: Placement,
+        channels: Sequence[socket.socket],
+        rooms: Mapping[str, Room],
+    ) -> None:
+        self.app, self.number, self.placement, self.channels, self.rooms = app, number, placement, channels, rooms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request here, in another shard, or in all of them."""
@@ -133,15 +146,22 @@ class Relay:
     ) -> None:
         """Ask all shards at once, and send what their answers come to."""
         await receive()
+        answer, room = partial(self._combined, scope, combine), self.rooms.get(scope["path"])
+        try:
+            response = await (answer() if room is None else room.placed(answer))
+        except Busy as error:
+            response = answer_to(scope, error)
+        await response(scope, receive, send)
+
+    async def _combined(self, scope: Scope, combine: Callable[[list[Reply]], Reply]) -> Response:
         asked = [
             self._here(scope) if shard == self.number else self._reply(shard, scope)
             for shard in range(self.placement.shards)
         ]
-        replies = await asyncio.gather(*asked)
-        combined = combine(replies)
-        head = {"type": "http.response.start", "status": combined.status, "headers": combined.headers}
-        await send(head)
-        await send({"type": "http.response.body", "body": combined.body})
+        combined = combine(await asyncio.gather(*asked))
+        response = Response(combined.body, combined.status)
+        response.raw_headers = combined.headers
+        return response
 
     async def _here(self, scope: Scope) -> Reply:
         messages: list[Message] = []

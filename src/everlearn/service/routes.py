@@ -52,8 +52,8 @@ from everlearn.service.settings import Settings
 from everlearn.service.setups import remote_setup
 
 LINES = "application/x-ndjson"
-MANY = 200
-"""From how many agents on an answer that tells of every agent may be large."""
+MANY = 100
+"""From how many agents on an answer that tells of every agent may be large: metrics have up to a kilobyte of each."""
 
 PAGE = 1_000
 """How many rows of a journal are read at once; other requests have their turn between pages."""
@@ -66,7 +66,8 @@ class Routes:
         self.committer, self.sandbox, self.limits, self.tokens = committer, sandbox, settings.limits, settings.tokens
         self._trying = asyncio.Semaphore(PROCESSES)
         self._room = Room(committer, settings.limits.patience)
-        self._lists = Room(committer, settings.limits.patience)  # apart: no slow reader blinds a monitor
+        self._lists = Room(committer, settings.limits.patience)
+        self._monitors = Room(committer, settings.limits.patience)  # apart: no reader of lists blinds a monitor
 
     def table(self) -> tuple[Operation, ...]:
         """Return the route table: the operations of every step first, since they are looked up most."""
@@ -188,12 +189,12 @@ class Routes:
 
     async def list_agents(self, call: Call) -> Response:
         """Return the names of all agents that the token is for, and the step that each has reached."""
-        return await self._of_all_agents(lambda: self._list_agents(call))
+        return await self._of_all_agents(self._lists, lambda: self._list_agents(call))
 
-    async def _of_all_agents(self, answer: Callable[[], Awaitable[Response]]) -> Response:
+    async def _of_all_agents(self, room: Room, answer: Callable[[], Awaitable[Response]]) -> Response:
         """Return an answer that tells of every agent: few are in memory at a time, if there are many agents."""
         keeper = self.committer.keeper
-        return await (self._lists.placed(answer) if keeper is not None and len(keeper.names) > MANY else answer())
+        return await (room.placed(answer) if keeper is not None and len(keeper.names) > MANY else answer())
 
     async def _list_agents(self, call: Call) -> Response:
         answer = await self.committer.do(None, management.list_agents)
@@ -316,7 +317,7 @@ class Routes:
 
     async def metrics(self, call: Call) -> Response:
         """Return requests, commits, queue, and the progress of each loaded agent, in the text format of Prometheus."""
-        return await self._of_all_agents(lambda: self._metrics(call))
+        return await self._of_all_agents(self._monitors, lambda: self._metrics(call))
 
     async def _metrics(self, call: Call) -> Response:
         count, agents = await self.committer.do(None, management.gauges)

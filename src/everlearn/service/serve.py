@@ -21,7 +21,6 @@ from everlearn.durable.layout import refuse_shards
 from everlearn.errors import InputError, LiveError
 from everlearn.files import refuse_unwritable
 from everlearn.hosts import is_loopback
-from everlearn.service.agents import Agents
 from everlearn.service.app import make_app
 from everlearn.service.loading import LoadingCommitter
 from everlearn.service.logs import log
@@ -36,8 +35,8 @@ GRACE = 30
 """Seconds that requests have to finish after the service was asked to stop."""
 SHUTDOWN = 5
 """Seconds that the last telemetry has to be sent."""
-Around = Callable[[ASGIApp, Agents], ASGIApp]
-"""Returns an application around another one, given the agents."""
+Around = Callable[[ASGIApp, LoadingCommitter], ASGIApp]
+"""Returns an application around another one, given the committer."""
 LAST = 45
 """Seconds after which it ends in any case: the next start recovers from the journal what was not finished."""
 
@@ -79,7 +78,7 @@ def attend(
     sandbox: Sandbox,
     make: Callable[[uvicorn.Config], Server],
     listeners: list[socket.socket],
-    around: Around = lambda app, _agents: app,
+    around: Around = lambda app, _committer: app,
 ) -> None:
     """Open a directory and serve its agents on sockets until a signal.
 
@@ -87,8 +86,7 @@ def attend(
     """
     committer = LoadingCommitter(directory, settings.limits, Metrics())
     committer.start()
-    agents = committer.opened
-    guarded = make_app(committer, sandbox, settings, lambda app: around(app, agents))
+    guarded = make_app(committer, sandbox, settings, lambda app: around(app, committer))
     app, stop_telemetry = observe(guarded, committer, settings)
     config = uvicorn.Config(
         app,

@@ -21,7 +21,8 @@ from everlearn.durable import notes
 from everlearn.durable.database import is_begun
 from everlearn.errors import LiveError
 from everlearn.service import logs
-from everlearn.service.agents import Agents
+from everlearn.service.large import Room
+from everlearn.service.loading import LoadingCommitter
 from everlearn.service.logs import log
 from everlearn.service.placement import Placement
 from everlearn.service.relay import Relay
@@ -139,14 +140,16 @@ def serve_shard(place: Place, placement: Placement, settings: Settings) -> None:
         placement.put(name, shard)
         place.report(placed={name: shard})
 
-    def around(app: ASGIApp, agents: Agents) -> ASGIApp:
+    def around(app: ASGIApp, committer: LoadingCommitter) -> ASGIApp:
+        agents = committer.opened
         for name in agents.names - agents.leaving.keys():  # another shard may own one that is leaving
             placement.put(name, place.number)
         for name, note in agents.moved.items():
             if note["to"] != notes.UNKNOWN:  # lay_out has looked whether another shard has it
                 put(name, note["to"])
         agents.placed, agents.shards = put, placement.shards
-        return Relay(app, place.number, placement, place.channels)
+        rooms = {path: Room(committer, settings.limits.patience) for path in ("/v1/agents", "/metrics")}
+        return Relay(app, place.number, placement, place.channels, rooms)
 
     def make(config: uvicorn.Config) -> Server:
         return ShardServer(config, lambda: place.report(ready=True), place)
