@@ -28,6 +28,13 @@ def test_a_task_says_what_is_at_stake_and_names_its_states(name):
     assert read_query(urlencode({"task": name, **portrait.preset})).task.given == name
 
 
+@pytest.mark.parametrize("name", ["biased-rps", "drifting", "extended-tiger", "riverswim", "criss-cross"])
+def test_names_in_a_drawing_are_not_cut_off(name):
+    drawing = ElementTree.fromstring(draw_example(make_task(name)))
+    height = float(drawing.get("viewBox").split()[3])
+    assert all(10 < float(part.get("y")) < height - 4 for part in drawing.iter("text"))
+
+
 def test_the_drawing_of_a_task_shows_where_it_is():
     board = ElementTree.fromstring(draw_example(make_task("cheese-maze")))
     assert [part.tag for part in board if "here" in part.get("class", "")] == ["circle"]

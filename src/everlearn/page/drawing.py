@@ -157,9 +157,10 @@ def _row(number: int) -> tuple[list[tuple[float, float]], float]:
 def _ring(number: int) -> tuple[list[tuple[float, float]], float]:
     """Return places on an ellipse, and the radius of a circle."""
     radius = min(18.0, 170 / number + 4)
-    wide, tall = WIDTH / 2 - radius - 40, HEIGHT / 2 - radius - 8
+    top, bottom = 2 * radius, HEIGHT - radius - 22  # with room for a loop above, and for a name below
+    wide, middle, tall = WIDTH / 2 - radius - 40, (top + bottom) / 2, (bottom - top) / 2
     turns = [2 * math.pi * s / number - math.pi / 2 for s in range(number)]
-    return [(WIDTH / 2 + wide * math.cos(turn), HEIGHT / 2 + tall * math.sin(turn)) for turn in turns], radius
+    return [(WIDTH / 2 + wide * math.cos(turn), middle + tall * math.sin(turn)) for turn in turns], radius
 
 
 def _line(kind: str, a: tuple[float, float], b: tuple[float, float], radius: float) -> str:
