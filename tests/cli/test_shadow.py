@@ -47,7 +47,7 @@ def test_where_the_data_cannot_tell(directory, call_json):
     result = CliRunner().invoke(app, ["shadow", directory, "--to", "12"], catch_exceptions=False)
     assert result.exit_code == 0
     assert "gain: the data cannot tell, " in result.stdout
-    assert "the controller hardly ever does what the agent would do" in result.stdout
+    assert "the controller hardly ever did what the agent would do" in result.stdout
     assert result.stderr.startswith("everlearn: warning: the agent learned its policy from the same steps")
 
 
