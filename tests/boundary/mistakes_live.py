@@ -445,6 +445,6 @@ MISTAKES: list[Mistake] = [
         "a directory without an agent",
         {},
         "everlearn policy agent",
-        "agent/everlearn.db: there is no such file",
+        "DIR: 'agent'; has no durable agents; pass the directory that everlearn.live was given",
     ),
 ]  # fmt: skip

@@ -28,6 +28,7 @@ def test_an_estimate(directory, call, call_json):
     assert lines[0] == "earned: 0.4375 per step, over 120 steps"
     assert lines[1].startswith("policy fast: 0.75 per step, 0.")
     assert lines[1].endswith(" with confidence 0.95")
+    assert lines[2].startswith("assumed: the state of the agent predicts what follows (a Markov state)")
 
 
 def test_options(directory, call_json):

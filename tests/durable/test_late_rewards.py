@@ -212,3 +212,25 @@ def test_a_core_without_its_rewards_is_copied_whole():
     assert core.copy().waiting.keys() == {1}
     with pytest.raises(EverlearnError):
         core.pay(9, 0.5, lambda _agent, _step: None)
+
+
+def test_the_message_says_how_to_report_a_reward_that_is_awaited_and_that_one_is_too_late(place):
+    with el.live(place, **PUMP, reward_delay=1) as agent:
+        agent.act()
+        agent.observe("dry")
+        with pytest.raises(Conflict, match=r"its reward is awaited; call reward\(1, 1.0\); step 2 is due"):
+            agent.observe("dry", reward=1.0, step=1)
+        agent.act()
+        agent.observe("dry")
+        with pytest.raises(Conflict, match="has no reward, and 0.5 comes too late: it was to come within 1 steps; step 3"):
+            agent.reward(1, 0.5)
+
+
+def test_a_wrong_action_is_named_as_it_was_passed(place):
+    with el.live(place, **PUMP) as agent:
+        with pytest.raises(InputError, match="^executed: 'turbo'; known: "):
+            agent.observe("dry", executed="turbo", reward=1.0)
+        with pytest.raises(InputError, match="^allowed: 'fof'; known: "):
+            agent.act(allowed=["fof"])
+        with pytest.raises(InputError, match="action: 'turbo'; known: "):
+            agent.warm_start([("dry", "turbo", 1.0)])
