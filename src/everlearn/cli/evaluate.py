@@ -14,10 +14,7 @@ from everlearn.errors import InputError
 if TYPE_CHECKING:
     from everlearn.analysis.evaluation import Evaluation
 
-ASSUMED = (
-    "assumed: the state of the agent predicts what follows (a Markov state); no warning is no proof of that. "
-    "To test it, compare a state with more memory, as with --setup aleatoric=window:2"
-)
+ASSUMED = "assumed: the aleatoric state predicts what follows (Markov); to test it, compare --setup aleatoric=window:2"
 
 
 def evaluate(
@@ -100,7 +97,7 @@ def _print(found: Evaluation) -> None:
     if found.supported:
         interval = f"{found.lower:.6g} to {found.upper:.6g} with confidence {found.confidence:g}"
         say(f"policy {found.policy}: {found.estimate:.6g} per step, {interval}")
-        say(ASSUMED, wrap=True)
+        say(ASSUMED)
     if found.weighted is not None:
         rests = f"the last {found.weighted['history']} decisions, {found.weighted['effective_steps']:,} effective steps"
         say(f"by logged propensities, without a Markov state: {_weighted(found)} ({rests})")
