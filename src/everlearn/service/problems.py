@@ -202,9 +202,11 @@ def _invalid(error: ValidationError) -> str:
 
 
 def _value(part: Mapping[str, Any]) -> str:
-    """Return the value that is wrong, if it is short; of a missing part it would be what surrounds it."""
+    """Return the value in a body that is wrong, if it is short; of a key that is unknown or missing, nothing."""
     value = part["input"]
-    if part["type"] in ("missing", "json_invalid") or not isinstance(value, str | int | float | None):
+    about_key = part["type"] in ("missing", "json_invalid", "extra_forbidden")
+    long = isinstance(value, int) and value.bit_length() > LONGEST_VALUE  # too long a number cannot even be written
+    if about_key or long or not isinstance(value, str | int | float | None):
         return ""
     text = json.dumps(value)
     return f"{text}; " if len(text) <= LONGEST_VALUE else ""
