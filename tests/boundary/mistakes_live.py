@@ -355,7 +355,8 @@ MISTAKES: list[Mistake] = [
              "el.live('other', actions=[0], observations=[0], reward_range=(0, 1), raw=True, durations=(1, 8))",
              "raw: True; with durations or a limit the agent learns from numbers in [0, 1]; leave it out"),
     declared("a report of an agent that was no shadow", "el.shadow_report('agent')",
-             "agent: 'agent'; has no observations in shadow mode among these steps; call shadow(), or choose other steps"),
+             "agent: 'agent'; has no observations in shadow mode among these steps; call shadow(), "
+             "or choose other steps"),
     declared("a demotion of an agent that was never promoted", "agent.demote()",
              "mode: 'learn'; the agent was never promoted, so there is nothing to undo; "
              "set the mode to shadow, or remove the rule"),
