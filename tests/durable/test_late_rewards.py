@@ -58,6 +58,7 @@ def test_it_learns_when_the_reward_comes_and_stays_where_it_is(place):
     with el.live(place, **PUMP, reward_delay=DELAY) as agent:
         first, second = observed(agent), observed(agent)
         assert (agent.step, agent.t, agent.inspect()["waiting"]) == (2, 0, 2)
+        assert agent.inspect()["awaited"] == [1, 2]
         asked, state = agent.act(), agent.aleatoric_state
         agent.reward(*second)
         agent.reward(*first)
