@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 
 import numpy as np
 import pytest
@@ -262,3 +264,24 @@ def test_only_what_matters_is_named_and_percentages_are_plain():
     weights[0, 0], weights[1, 0] = 1.0, 4.7e-9
     (reason,) = reasons_against(found._replace(weights=weights, visits=visits), task, 1.0)
     assert "and that is 100 percent of the steps" in reason
+
+
+def test_what_has_no_agents_is_named(tmp_path):
+    """As when a name is mistyped, or the arguments are swapped."""
+    for call in (el.evaluate, lambda place, _policy: el.shadow_report(place), lambda place, _policy: el.replay(place)):
+        with pytest.raises(InputError, match="has no durable agents; pass the directory that "):
+            call(tmp_path, "greedy")
+    with pytest.raises(InputError, match=r"^directory: 'greedy'; has no durable agents"):
+        el.evaluate("greedy", tmp_path)
+    with pytest.raises(InputError, match=r"^source: 'pst.csv'; there is no such file or directory"):
+        el.replay("pst.csv", actions=["a"])
+
+
+def test_durations_are_ignored_if_that_is_asked_for(tmp_path):
+    draw = random.Random(1)
+    setup = {"actions": ["a", "b"], "observations": ["x", "y"], "reward_range": (0, 1), "durations": (1, 2)}
+    with el.live(tmp_path, **setup) as agent:
+        agent.warm_start([(draw.choice("xy"), draw.choice("ab"), draw.random(), None, 1.5) for _ in range(400)])
+    with pytest.raises(InputError, match=re.escape("to ignore them: setup={'durations': None}")):
+        el.evaluate(tmp_path, "greedy")
+    assert el.evaluate(tmp_path, setup={"durations": None}).supported

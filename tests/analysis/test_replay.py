@@ -329,3 +329,10 @@ def test_the_same_in_another_process(pump):
     code = f"import everlearn as el, sys; sys.stdout.buffer.write(el.replay({str(pump)!r}).core.export_state())"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert out == el.replay(pump).core.export_state()
+
+
+def test_a_log_without_rewards_is_refused(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("observation,action\nx,a\n")
+    with pytest.raises(InputError, match="has no column reward; add it, or give reward, a table or a function"):
+        el.replay(log, actions=["a", "b"], observations=["x"], reward_range=(0, 1))

@@ -340,12 +340,14 @@ MISTAKES: list[Mistake] = [
              "row 1 of the log: 'much'; give a finite number as its reward"),
     declared("an evaluation of an agent with durations",
              "el.live('timed', 'service-station', durations=(1, 8)).close()\nel.evaluate('timed', 'fast')",
-             "agent: 'agent'; it has durations, and an evaluation is of reward per step; use another agent"),
+             "agent: 'agent'; has durations, and what is estimated is reward per step; to ignore them: "
+             "setup={'durations': None}"),
     declared("an evaluation of a setup with durations",
              "timed = el.live('timed', 'service-station', durations=(1, 8))\n"
              "timed.observe('arrival', 'fast', duration=1)\ntimed.observe('arrival', 'fast', duration=1)\n"
              "el.evaluate('timed', setup={'schedule': 'smooth'})",
-             "agent: 'schedule=smooth'; it has durations, and an evaluation is of reward per step; use another agent"),
+             "agent: 'schedule=smooth'; has durations, and what is estimated is reward per step; to ignore them: "
+             "setup={'durations': None}"),
     declared("a replay with a limit, of steps without costs",
              "agent.observe('busy', reward=1)\nel.replay('agent', cost_range=(0, 1), limit=0.5)",
              "setup: 'cost'; some steps have none from 0 to 1, as the setup declares"),
@@ -353,7 +355,8 @@ MISTAKES: list[Mistake] = [
              "el.live('other', actions=[0], observations=[0], reward_range=(0, 1), raw=True, durations=(1, 8))",
              "raw: True; with durations or a limit the agent learns from numbers in [0, 1]; leave it out"),
     declared("a report of an agent that was no shadow", "el.shadow_report('agent')",
-             "agent: 'agent'; has no observations in shadow mode among these steps"),
+             "agent: 'agent'; has no observations in shadow mode among these steps; call shadow(), "
+             "or choose other steps"),
     declared("a demotion of an agent that was never promoted", "agent.demote()",
              "mode: 'learn'; the agent was never promoted, so there is nothing to undo; "
              "set the mode to shadow, or remove the rule"),
@@ -445,6 +448,6 @@ MISTAKES: list[Mistake] = [
         "a directory without an agent",
         {},
         "everlearn policy agent",
-        "agent/everlearn.db: there is no such file",
+        "DIR: 'agent'; has no durable agents; pass the directory that everlearn.live was given",
     ),
 ]  # fmt: skip

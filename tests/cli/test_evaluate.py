@@ -28,6 +28,7 @@ def test_an_estimate(directory, call, call_json):
     assert lines[0] == "earned: 0.4375 per step, over 120 steps"
     assert lines[1].startswith("policy fast: 0.75 per step, 0.")
     assert lines[1].endswith(" with confidence 0.95")
+    assert lines[2].startswith("assumed: the aleatoric state predicts what follows (Markov); to test it, ")
 
 
 def test_options(directory, call_json):
@@ -64,7 +65,7 @@ def test_warnings_are_on_standard_error(directory):
     assert result.stderr.startswith(
         "everlearn: warning: the second half of the steps differs from the first (p < 0.001)"
     )
-    assert result.stdout.count("\n") == 2
+    assert result.stdout.count("\n") == 3
 
 
 def test_mistakes(directory, refused):

@@ -186,7 +186,8 @@ def test_warm(tmp_path, call_json, refused):
 @pytest.mark.parametrize("command", ["check", "journal", "policy", "warm"])
 def test_a_directory_without_agents_is_refused(tmp_path, refused, command):
     more = ["log.csv"] if command == "warm" else []
-    assert refused(command, str(tmp_path), *more) == f"{tmp_path / 'everlearn.db'}: there is no such file"
+    remedy = "has no durable agents; pass the directory that everlearn.live was given"
+    assert refused(command, str(tmp_path), *more) == f"DIR: {str(tmp_path)!r}; {remedy}"
 
 
 def test_of_several_one_is_named(tmp_path, refused, call_json):

@@ -36,6 +36,8 @@ def test_a_report(directory, call, call_json):
     lines = call("shadow", directory, "--agent", "agent", "--confidence", "0.9").splitlines()
     assert lines[0] == "agent agent: shadow, compared in steps 1 to 160"
     assert lines[1].startswith("agreement: ")
+    assert lines[2].endswith(" per step in steps 61 to 160, which judge the policy")
+    assert any(line.startswith("did it: ") and line.endswith("in steps 1 to 160") for line in lines)
     assert lines[3].startswith("policy of the agent at step 60: gain 0.2")
     assert "promotion to frozen: armed, candidate 1, look 1" in lines
     assert lines[-1].split()[1] == "fast"
@@ -47,7 +49,7 @@ def test_where_the_data_cannot_tell(directory, call_json):
     result = CliRunner().invoke(app, ["shadow", directory, "--to", "12"], catch_exceptions=False)
     assert result.exit_code == 0
     assert "gain: the data cannot tell, " in result.stdout
-    assert "the controller hardly ever does what the agent would do" in result.stdout
+    assert "the controller hardly ever did what the agent would do in steps 1 to 12" in result.stdout
     assert result.stderr.startswith("everlearn: warning: the agent learned its policy from the same steps")
 
 

@@ -58,6 +58,7 @@ def test_it_learns_when_the_reward_comes_and_stays_where_it_is(place):
     with el.live(place, **PUMP, reward_delay=DELAY) as agent:
         first, second = observed(agent), observed(agent)
         assert (agent.step, agent.t, agent.inspect()["waiting"]) == (2, 0, 2)
+        assert agent.inspect()["awaited"] == [1, 2]
         asked, state = agent.act(), agent.aleatoric_state
         agent.reward(*second)
         agent.reward(*first)
@@ -86,7 +87,7 @@ def test_the_same_again_changes_nothing_and_another_is_a_conflict(place):
 def test_after_the_delay_none_is_taken(place):
     with el.live(place, **PUMP, reward_delay=DELAY) as agent:
         rewards = [observed(agent) for _ in range(DELAY + 1)]
-        with pytest.raises(Conflict, match="its reward was to come within 5 steps"):
+        with pytest.raises(Conflict, match="it was to come within 5 steps"):
             agent.reward(*rewards[0])
         for late in rewards[1:]:
             agent.reward(*late)
@@ -212,3 +213,27 @@ def test_a_core_without_its_rewards_is_copied_whole():
     assert core.copy().waiting.keys() == {1}
     with pytest.raises(EverlearnError):
         core.pay(9, 0.5, lambda _agent, _step: None)
+
+
+def test_the_message_says_how_to_report_a_reward_that_is_awaited_and_that_one_is_too_late(place):
+    with el.live(place, **PUMP, reward_delay=1) as agent:
+        agent.act()
+        agent.observe("dry")
+        with pytest.raises(Conflict, match=r"its reward is awaited; call reward\(1, 1.0\); step 2 is due"):
+            agent.observe("dry", reward=1.0, step=1)
+        agent.act()
+        agent.observe("dry")
+        with pytest.raises(
+            Conflict, match=r"has no reward, and 0\.5 comes too late: it was to come within 1 steps; step 3"
+        ):
+            agent.reward(1, 0.5)
+
+
+def test_a_wrong_action_is_named_as_it_was_passed(place):
+    with el.live(place, **PUMP) as agent:
+        with pytest.raises(InputError, match=r"^executed: 'turbo'; known: "):
+            agent.observe("dry", executed="turbo", reward=1.0)
+        with pytest.raises(InputError, match=r"^allowed: 'fof'; known: "):
+            agent.act(allowed=["fof"])
+        with pytest.raises(InputError, match="action: 'turbo'; known: "):
+            agent.warm_start([("dry", "turbo", 1.0)])

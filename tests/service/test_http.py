@@ -193,7 +193,7 @@ class TestAllowed:
             ({"again": True}, 422, "step: None; again withdraws an action: name its step"),
             ({"again": True, "step": 2}, 409, "step 2 is not due; step 1 is"),
             ({"step": 2}, 409, "step 2 is not due; step 1 is"),
-            ({"again": 1, "step": 1}, 422, "again: give true or false"),
+            ({"again": 1, "step": 1}, 422, "again: 1; give true or false"),
         ],
         ids=range(4),
     )
@@ -203,7 +203,7 @@ class TestAllowed:
 
     def test_an_unknown_action_is_refused(self, service, agent):
         reply = service.call("POST", path(agent, "/act"), {"allowed": ["faster"]})
-        assert (reply.status, reply.json["message"]) == (422, "action: 'faster'; known: fast, slow")
+        assert (reply.status, reply.json["message"]) == (422, "allowed: 'faster'; known: fast, slow")
 
 
 def test_what_was_executed_is_recorded_and_learned_from(service, agent):
@@ -460,7 +460,8 @@ class TestNumbers:
         body = f'{{"step": 1, "observation": "low", "executed": "on", "reward": {reward}}}'.encode()
         reply = service.call("POST", path("numbers", "/observe"), body)
         assert (reply.status, reply.json["error"]) == (422, "input")
-        assert reply.json["message"].startswith("reward: give a ")
+        shown = {"1e400": "Infinity; ", "[0.5]": "", "1" + "0" * 400: ""}.get(reward, f"{reward}; ")
+        assert reply.json["message"].startswith(f"reward: {shown}give a ")
 
     @pytest.mark.parametrize(
         ("key", "value"),

@@ -22,6 +22,7 @@ from everlearn.analysis.past import choose_agent, rewards_of
 from everlearn.analysis.weighted import Weighted, weighted
 from everlearn.durable.declaration import reward_function
 from everlearn.durable.entry import PROPENSITY
+from everlearn.durable.layout import require_agents
 from everlearn.durable.reader import Reader, store_of
 from everlearn.durable.setup import Setup, simple
 from everlearn.durable.transitions import Transitions, read_transitions
@@ -152,6 +153,7 @@ def evaluate(
         return evaluate_setups(directory, {setup_text(setup): setup}, **given, reward=reward)[0]
     level = confidence_level(confidence)
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
+    require_agents(directory)
     with Reader(store_of(directory, agent)) as reader:
         record = reader.enrolled(choose_agent(reader, agent))
         stored = record.stored_setup()
@@ -170,7 +172,7 @@ def evaluate(
 
 def require_per_step(setup: Setup, name: str) -> None:
     """Raise if an agent has durations: what is estimated is the reward per step."""
-    remedy = "it has durations, and an evaluation is of reward per step; use another agent"
+    remedy = "has durations, and what is estimated is reward per step; to ignore them: setup={'durations': None}"
     require(setup.measures[0] is None, "agent", name, remedy)
 
 

@@ -16,6 +16,7 @@ from everlearn.agents.prices import MEASURES, Prices
 from everlearn.aleatoric.reward import Reward
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Outcome
+from everlearn.durable.layout import require_agents
 from everlearn.durable.logs import outcome_of, read_log
 from everlearn.durable.reader import Reader, store_of
 from everlearn.durable.setup import Setup
@@ -46,6 +47,7 @@ def read_past(
     directory: str | os.PathLike[str], name: str | None = None, first: int | None = None, last: int | None = None
 ) -> Past:
     """Return what the journal of a durable agent tells, by the name of the agent."""
+    require_agents(directory)
     with Reader(store_of(directory, name)) as reader:
         record = reader.enrolled(choose_agent(reader, name))
         setup, data = record.stored_setup(), read_transitions(reader, record.number, first, last)
@@ -83,6 +85,8 @@ def read_past_log(path: str | os.PathLike[str], setup: Setup) -> Past:
         for name, column in numbers.items():
             column.append(_cell(row, name, number))
     require(len(rewards) > 0, "log", os.fspath(path), "has no rows")
+    known = not setup.gives_reward or not np.isnan(rewards).all()
+    require(known, "log", os.fspath(path), "has no column reward; add it, or give reward, a table or a function")
     actions, observations, following = np.array(indices, dtype=np.int64).reshape(-1, 3).T
     states = np.concatenate([[indexed.start], following[:-1]])
     noted = {name: np.array(column) for name, column in numbers.items()}

@@ -121,6 +121,7 @@ def replay(
     """
     target = None if out is None else _free(out)
     steps = [None if step is None else whole(step, "step", most=MOST_STEPS) for step in (first, last)]
+    require(Path(source).exists(), "source", os.fspath(source), "there is no such file or directory")
     if is_log(source):
         declared = any(setup.get(key) is not None for key in ("task", "actions", "observations"))
         remedy = "a log needs a whole setup: pass actions, observations and reward_range, or a task; or --setup FILE"

@@ -20,6 +20,7 @@ from everlearn.analysis.past import choose_agent
 from everlearn.durable import database
 from everlearn.durable.core import Core
 from everlearn.durable.entry import Kind, Mode
+from everlearn.durable.layout import require_agents
 from everlearn.durable.reader import Reader, store_of
 from everlearn.durable.transitions import Transitions, read_transitions
 from everlearn.durable.views import greedy_actions, promotion
@@ -127,6 +128,7 @@ def shadow_report(
     (True, 0.5, 300)
 
     """
+    require_agents(directory)
     with Reader(store_of(directory, agent)) as reader:
         name = choose_agent(reader, agent)
         return report_of(reader, name, reader.look(name), confidence, first, last)
@@ -144,7 +146,9 @@ def report_of(
     level = confidence_level(confidence)
     period = _period(reader, core, first, last)
     if period is None:
-        raise InputError("agent", name, "has no observations in shadow mode among these steps")
+        raise InputError(
+            "agent", name, "has no observations in shadow mode among these steps; call shadow(), or choose other steps"
+        )
     policy, fixed_at = _policy(core, period)
     since = period[0] if fixed_at is None else max(period[0], fixed_at + 1)
     data = read_transitions(reader, core.number, since, period[1], warm=False)
@@ -163,7 +167,12 @@ def report_of(
         first=period[0],
         last=period[1],
         agreement=_agreement(reader, core, period),
-        gain={**_gain(gain, data, core, level), "policy_step": core.step if fixed_at is None else fixed_at},
+        gain={
+            **_gain(gain, data, core, level),
+            "policy_step": core.step if fixed_at is None else fixed_at,
+            "first": since,
+            "last": period[1],
+        },
         states=tuple(_states(reader, core, period, policy)),
         missing=tuple(_missing(gain, core, policy, len(data.rewards))),
         warnings=(*assumptions(data, gain.paired, int((~complete).sum())), *priced, *in_sample),

@@ -14,6 +14,8 @@ from everlearn.errors import InputError
 if TYPE_CHECKING:
     from everlearn.analysis.evaluation import Evaluation
 
+ASSUMED = "assumed: the aleatoric state predicts what follows (Markov); to test it, compare --setup aleatoric=window:2"
+
 
 def evaluate(
     directory: Directory,
@@ -95,6 +97,7 @@ def _print(found: Evaluation) -> None:
     if found.supported:
         interval = f"{found.lower:.6g} to {found.upper:.6g} with confidence {found.confidence:g}"
         say(f"policy {found.policy}: {found.estimate:.6g} per step, {interval}")
+        say(ASSUMED)
     if found.weighted is not None:
         rests = f"the last {found.weighted['history']} decisions, {found.weighted['effective_steps']:,} effective steps"
         say(f"by logged propensities, without a Markov state: {_weighted(found)} ({rests})")

@@ -78,10 +78,12 @@ def check(
 ) -> None:
     """Check a directory of durable agents; the exit code is 1 if something is damaged."""
     from everlearn.durable.checking import check as check_directory
+    from everlearn.durable.layout import require_agents
     from everlearn.durable.repair import repair as repair_directory
 
     remedy = "is a file; to check a backup, copy it to everlearn.db in a new directory; check that"
     require(not Path(directory).is_file(), "DIR", directory, remedy)
+    require_agents(directory, "DIR")
     report = check_directory(directory)
     if repair and (shards := _damaged_shards(report)):
         command = f"everlearn check {directory}/{shards[0]} --repair"
@@ -199,8 +201,10 @@ def warm(
 
 def find_agent(directory: str, agent: str | None) -> tuple[Path, str]:
     """Return the directory of the agent that was passed, or of the only one there is, and its name."""
+    from everlearn.durable.layout import require_agents
     from everlearn.durable.reader import Reader, store_of
 
+    require_agents(directory, "DIR")
     place = store_of(directory, agent)
     with Reader(place) as reader:
         names: list[str] = reader.names()

@@ -53,22 +53,23 @@ def _print(report: ShadowReport) -> None:
         recent = f"{agreement['recent']:.1%} in the last {agreement['recent_steps']:,} steps"
         say(f"agreement: {agreement['overall']:.1%}, {recent}")
     _print_gain(report.gain)
+    judged = f"steps {report.gain['first']:,} to {report.gain['last']:,}"
     for row in report.missing:
         state, action, needed = show(row["state"]), show(row["action"]), row["needed"]
         if row["steps"] is None:
-            say(
-                f"in state {state} the controller never does {action}; the gain is known after it did so {needed} times"
-            )
+            known = f"the gain is known after it did so {needed} times"
+            say(f"in state {state} the controller never did {action} in {judged}; {known}")
         else:
             more = f"{needed} more executions of {action} would help, in about {row['steps']:,} more steps like these"
-            say(f"in state {state} the controller hardly ever does what the agent would do; {more}")
+            say(f"in state {state} the controller hardly ever did what the agent would do in {judged}; {more}")
     print_rule(report.promotion)
     rows: list[list[Cell]] = []
     for row in report.states[:LISTED]:
         agreed = "" if row["agreement"] is None else f"{row['agreement']:.1%}"
         rows.append([show(row["state"]), show(row["action"]), str(row["visits"]), str(row["executed"]), agreed])
     step = f"{report.gain['policy_step']:,}"
-    say(f"did it: how often the controller did what the policy of the agent at step {step} would do")
+    period = f"in steps {report.first:,} to {report.last:,}"
+    say(f"did it: how often the controller did what the policy of the agent at step {step} would do, {period}")
     say("agreed: how often it did what the agent proposed at the time, which changes as the agent learns")
     headings = ["state", f"policy at step {step}", "visits", "did it", "agreed"]
     print_table(headings, rows, left=2, box=None, padding=(0, 2, 0, 0))
@@ -79,7 +80,8 @@ def _print(report: ShadowReport) -> None:
 
 
 def _print_gain(gain: dict[str, Any]) -> None:
-    say(f"controller: {gain['controller']:.6g} per step")
+    judged = f"in steps {gain['first']:,} to {gain['last']:,}, which judge the policy"
+    say(f"controller: {gain['controller']:.6g} per step {judged}")
     if gain["supported"]:
         interval = f"{gain['lower']:.6g} to {gain['upper']:.6g} with confidence {gain['confidence']:g}"
         say(f"policy of the agent at step {gain['policy_step']:,}: gain {gain['estimate']:.6g} per step, {interval}")

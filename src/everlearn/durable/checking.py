@@ -27,11 +27,11 @@ from everlearn.durable.database import (
     viewed,
 )
 from everlearn.durable.entry import first_check
-from everlearn.durable.layout import shards_of, stores_of
+from everlearn.durable.layout import require_agents, shards_of, stores_of
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import UNREADABLE, AgentRecord, is_whole, read_rows, scan_rows, scan_snapshots
 from everlearn.durable.wal import inspect
-from everlearn.errors import EverlearnError, Held, LiveError
+from everlearn.errors import EverlearnError, Held
 from everlearn.locks import working
 
 SOUND, DAMAGED, UNKNOWN = "sound", "damaged", "unknown"
@@ -100,7 +100,7 @@ def check(directory: str | os.PathLike[str]) -> Report:
         if not path.is_file():
             if shards_of(place):
                 return _joined(place, [check(shard) for shard in stores_of(place)])
-            raise LiveError(f"{path}: there is no such file")
+            require_agents(directory)
         try:
             held.enter_context(working(place, patience=PATIENCE))
         except Held:

@@ -19,7 +19,7 @@ def mask_of(agent: Agent, allowed: Iterable[Label]) -> int:
     require(isinstance(given, Iterable) and not isinstance(given, str), "allowed", given, "give a list of actions")
     mask = 0
     for label in allowed:
-        mask |= 1 << agent.indexed.action(as_label(label))
+        mask |= 1 << agent.indexed.action(as_label(label), "allowed")
     require(mask != 0, "allowed", [], "allow at least one action")
     return mask
 

@@ -186,12 +186,15 @@ class Core:
         indexed = self.agent.indexed
         reported: dict[str, Any] = {
             "observation": indexed.observation(as_label(outcome.observation)),
-            "executed": entry.proposed if outcome.executed is None else indexed.action(as_label(outcome.executed)),
+            "executed": entry.proposed if outcome.executed is None else self._executed(outcome.executed),
             "reward": entry.reward if outcome.reward is None else outcome.reward,
             "following": entry.following if outcome.state is None else indexed.state(as_label(outcome.state)),
             "allowed": entry.allowed if mask is ... else None if mask is None else packed(mask),
             "payload": self._payload(entry, outcome),
         }
+        if entry.reward is None and step in self.waiting and outcome.reward is not None:
+            call = f"call reward({step}, {outcome.reward!r})"
+            raise Conflict(f"step {step} is recorded, and its reward is awaited; {call}; step {due} is due", due)
         other = entry._replace(**reported)
         if entry != other:
             row, other_row = (content.described(self.agent.task) for content in (entry, other))
@@ -225,7 +228,8 @@ class Core:
         agent = self.agent
         indexed, pending = agent.indexed, agent.pending
         named = executed is not None or self._mode == Mode.SHADOW
-        action = self._executed(executed) if named or pending is None else pending
+        argument = "executed" if kind == Kind.OBSERVED else "action"
+        action = self._executed(executed, argument) if named or pending is None else pending
         index = indexed.observation(as_label(observation))
         earned: float | None
         following, earned = indexed.step(agent.situation, action, index)
@@ -261,13 +265,14 @@ class Core:
         known = recorded(self.number, step)
         if known == earned:
             return None
-        delay = f"its reward was to come within {self.setup.reward_delay} steps"
-        what = f"has no reward, and none is taken any more: {delay}" if known is None else f"has the reward {known!r}"
-        raise Conflict(f"step {step} {what}, not {earned!r}; step {self.next_step} is due", self.next_step)
+        delay = f"it was to come within {self.setup.reward_delay} steps"
+        late = f"has no reward, and {earned!r} comes too late: {delay}"
+        what = late if known is None else f"has the reward {known!r}, not {earned!r}"
+        raise Conflict(f"step {step} {what}; step {self.next_step} is due", self.next_step)
 
-    def _executed(self, executed: Label | None) -> int:
+    def _executed(self, executed: Label | None, argument: str = "executed") -> int:
         if executed is not None:
-            return self.agent.indexed.action(as_label(executed))
+            return self.agent.indexed.action(as_label(executed), argument)
         if self._mode == Mode.SHADOW:
             raise InputError("executed", None, "in shadow mode somebody else decides; name what was executed")
         if self.agent.pending is None:

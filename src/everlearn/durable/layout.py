@@ -6,10 +6,11 @@ The number of shards is recorded beside them, so that a shard that is not there 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from everlearn.durable import database
-from everlearn.errors import Corrupt, LiveError
+from everlearn.errors import Corrupt, InputError, LiveError
 from everlearn.files import make_folder, replacing, sync_directory
 from everlearn.locks import working
 
@@ -46,6 +47,24 @@ def shards_of(directory: Path) -> int:
     while database.is_begun(shard_directory(directory, recorded)):  # a start that was killed before it was recorded
         recorded += 1
     return recorded
+
+
+def require_agents(directory: str | os.PathLike[str], argument: str = "directory") -> None:
+    """Raise if a directory has no durable agents, as when its name is mistyped.
+
+    Examples
+    --------
+    >>> require_agents("pmup")
+    Traceback (most recent call last):
+    ...
+    everlearn.errors.InputError: directory: 'pmup'; has no durable agents; pass the directory that everlearn.live was
+    given
+
+    """
+    place = Path(directory)
+    if not database.is_begun(place) and not shards_of(place):
+        remedy = "has no durable agents; pass the directory that everlearn.live was given"
+        raise InputError(argument, os.fspath(directory), remedy)
 
 
 def record(directory: Path, shards: int) -> None:

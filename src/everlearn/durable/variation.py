@@ -13,13 +13,17 @@ from everlearn.durable.setup import KEYS, Setup, make_setup
 from everlearn.errors import InputError, require
 from everlearn.tasks.task import Task
 
+MEASURED = ("durations", "limit", "cost_range")
+"""The keys for what comes with an observation, besides the reward; None removes them."""
+
 
 def varied(document: Mapping[str, Any], task: Task, changes: Mapping[str, Any]) -> Setup:
     """Return a stored setup with other values of some keys; ``task`` is the task of the stored one.
 
     What no longer fits is left out: another agent begins without the parameters and the schedule of the former, another
-    aleatoric state without its start.  If a task from the registry gets another aleatoric state or reward, what remains
-    of the task are its labels, the range of its rewards, and the rewards that are recorded.
+    aleatoric state without its start.  None for durations, a limit or a range of costs removes it.  If a task from the
+    registry gets another aleatoric state or reward, what remains of the task are its labels, the range of its rewards,
+    and the rewards that are recorded.
 
     Examples
     --------
@@ -30,9 +34,14 @@ def varied(document: Mapping[str, Any], task: Task, changes: Mapping[str, Any]) 
 
     """
     given = {key: value for key, value in changes.items() if value is not None}
+    removed = {key for key in MEASURED if key in changes} - set(given)
     for key in given:
         require(key in KEYS, "setup", key, f"known: {', '.join(KEYS)}")
-    kept = {key: value for key, value in document.items() if value is not None and key not in _dropped(document, given)}
+    kept = {
+        key: value
+        for key, value in document.items()
+        if value is not None and key not in _dropped(document, given) | removed
+    }
     if document["task"] is not None and "task" not in kept and "task" not in given:
         low, high = task.reward.low, task.reward.high
         labels = {"actions": task.actions, "observations": task.observations}

@@ -136,6 +136,7 @@ def glance(core: Core) -> dict[str, Any]:
         "drift": gauge.report(),
         "changed": core.changed,
         "waiting": len(core.waiting),
+        "awaited": sorted(core.waiting),
         "promotion": promotion(core),
         "quarantined": None if core.failure is None else str(core.failure),
     }

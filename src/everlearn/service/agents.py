@@ -115,7 +115,7 @@ class Agents:
         """Raise if there is no agent of a name."""
         if name not in self.names:
             self._refuse_moved(name)
-            raise Missing(f"there is no agent {name}")
+            raise Missing(f"there is no agent {name}; create it, or see GET /v1/agents")
 
     def _refuse_moved(self, name: str) -> None:
         """Raise if an agent was moved from here."""

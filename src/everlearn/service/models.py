@@ -379,6 +379,7 @@ class Agent(BaseModel):
     changed: dict[str, Any] | None = Field(description="The last change of its task that was accepted: step and what.")
     promotion: dict[str, Any] | None = Field(description="The promotion rule, and what it knows: see docs/shadow.md.")
     waiting: int = Field(description="How many steps still wait for their rewards.")
+    awaited: list[int] | None = Field(description="These steps; null if there was no room for a large answer.")
     quarantined: str | None = Field(description="Why it neither acts nor learns, if its design has failed.")
 
 

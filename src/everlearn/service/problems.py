@@ -5,6 +5,7 @@ An unexpected error is a 500 with a number, under which the log has the tracebac
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -63,6 +64,9 @@ FAILURES = {
     507: "The disk is full; nothing was changed, or it is unknown whether it was, as the message says.",
 }
 """What each status means, for the OpenAPI description."""
+
+LONGEST_VALUE = 80
+"""The most characters of a wrong value that a message repeats."""
 
 _REMEDIES = {
     "missing": "is missing",
@@ -190,10 +194,22 @@ def _elsewhere(scope: Scope, error: Moving | Moved) -> Answer:
 def _invalid(error: ValidationError) -> str:
     if error.error_count() > MOST_ERRORS:
         return f"{error.error_count():,} parts of the body cannot be used; see /openapi.json for what is read"
-    parts = error.errors(include_url=False, include_input=False)[:5]
+    parts = error.errors(include_url=False)[:5]
     return "; ".join(
-        f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {_reason(error.title, each)}" for each in parts
+        f"{'.'.join(str(part) for part in each['loc'][:7]) or 'body'}: {_value(each)}{_reason(error.title, each)}"
+        for each in parts
     )
+
+
+def _value(part: Mapping[str, Any]) -> str:
+    """Return the value in a body that is wrong, if it is short; of a key that is unknown or missing, nothing."""
+    value = part["input"]
+    about_key = part["type"] in ("missing", "json_invalid", "extra_forbidden")
+    long = isinstance(value, int) and value.bit_length() > LONGEST_VALUE  # too long a number cannot even be written
+    if about_key or long or not isinstance(value, str | int | float | None):
+        return ""
+    text = json.dumps(value)
+    return f"{text}; " if len(text) <= LONGEST_VALUE else ""
 
 
 def _reason(title: str, part: Mapping[str, Any]) -> str:

@@ -103,7 +103,8 @@ def _granted(lines: dict[int, str], path: Path | None, digest: Callable[[bytes],
             token, grant = parse(line)
         except InputError as error:
             raise InputError("--token-file", str(path), f"line {number}: {error}") from None
-        short = f"the token in line {number} is shorter than {SHORTEST} characters"
+        remedy = "make a longer one, as with: openssl rand -hex 32"
+        short = f"the token in line {number} is shorter than {SHORTEST} characters; {remedy}"
         require(len(token) >= SHORTEST, "--token-file", str(path), short)
         key = digest(token.encode("utf-8", "surrogateescape"))
         twice = f"the token in line {number} is there twice, and grants something else; remove one"

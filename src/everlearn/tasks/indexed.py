@@ -42,12 +42,12 @@ class IndexedTask:
         numbers = [(self.states, "aleatoric state"), (self.actions, "action"), (self.observations, "observation")]
         return f"IndexedTask({self.task.name!r}: {', '.join(counted(*each) for each in numbers)})"
 
-    def action(self, label: Label) -> int:
-        """Return the index of an action."""
+    def action(self, label: Label, argument: str = "action") -> int:
+        """Return the index of an action; ``argument`` is the name by which a user passed it."""
         try:
             return self._action[label]
         except (KeyError, TypeError):
-            raise LabelError("action", label, f"known: {few(self.task.actions)}") from None
+            raise LabelError(argument, label, f"known: {few(self.task.actions)}") from None
 
     def observation(self, label: Label) -> int:
         """Return the index of an observation."""
