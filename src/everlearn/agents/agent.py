@@ -15,6 +15,7 @@ from everlearn.agents.design import Design
 from everlearn.agents.guard import Guard, build_knowledge
 from everlearn.agents.knowledge import copied, stored_arrays
 from everlearn.agents.prices import Prices, restore_prices
+from everlearn.agents.schedule import LATER
 from everlearn.agents.snapshot import check_algorithmic, check_arrays, check_parts, pack, read_file, unpack
 from everlearn.agents.spec import read_specs
 from everlearn.agents.tabular import by_field
@@ -306,8 +307,12 @@ class Agent:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The properties that a saved agent state must match to be loaded."""
+        """The properties that a saved agent state must match to be loaded.
+
+        Parameters that came later are left out while they do what earlier versions did, whose states can be loaded.
+        """
         schedule = self.design.schedule
+        known = {} if schedule is None else {k: v for k, v in schedule.parameters.items() if LATER.get(k) != v}
         return {
             "task": self.task.name,
             "actions": plain(self.task.actions),
@@ -317,7 +322,7 @@ class Agent:
             "design": self.design.name,
             "parameters": plain(dict(self.design.parameters)),
             "schedule": None if schedule is None else schedule.name,
-            "schedule_parameters": None if schedule is None else plain(dict(schedule.parameters)),
+            "schedule_parameters": None if schedule is None else plain(known),
         }
 
 

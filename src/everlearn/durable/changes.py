@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from everlearn.agents.schedule import LATER
 from everlearn.durable.declaration import is_missing
 from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
 from everlearn.durable.setup import DEFAULTS, KEYS, Setup, make_setup
@@ -153,10 +154,6 @@ def _same(value: Any, other: Any, tolerance: float | None = None) -> bool:
     if isinstance(value, list) and isinstance(other, list):
         return len(value) == len(other) and all(map(_same, value, other))
     return bool(value == other)
-
-
-LATER = {"forgetting": 0.0}
-"""Parameters that earlier versions did not have, with the value that stands for what these did."""
 
 
 def _compare_parameters(kind: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
