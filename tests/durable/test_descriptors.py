@@ -74,6 +74,7 @@ def test_files_of_other_databases_are_closed_at_once(learned, tmp_path_factory):
 
 
 def test_a_connection_that_is_forgotten_keeps_nothing_open(learned):
+    gc.collect()  # what other tests forgot
     before = _handles()
     reader = Reader(learned)
     Reader(learned).close()
