@@ -238,8 +238,9 @@ MISTAKES = {
     "unknown parameter of a schedule": (
         entries(agent="schedule_parameters.horizon_scal = 3"),
         "agent[1], parameter: 'schedule.horizon_scal'; known: schedule.doubt, schedule.forgetting, "
-        "schedule.horizon_power, schedule.horizon_scale, schedule.optimism_power, schedule.optimism_scale, schedule.persistence, "
-        "schedule.persistence_most, schedule.rarity, schedule.step_weight (did you mean schedule.horizon_scale?)",
+        "schedule.horizon_power, schedule.horizon_scale, schedule.optimism_power, schedule.optimism_scale, "
+        "schedule.persistence, schedule.persistence_most, schedule.rarity, schedule.step_weight "
+        "(did you mean schedule.horizon_scale?)",
     ),
     "text for a number": (
         entries('parameters.window = [2, "wide"]'),
