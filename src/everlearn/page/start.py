@@ -115,7 +115,7 @@ def play(
     seed:
         the random seed of the first simulation
     view:
-        what the page shows first, as its address has it after the question mark; the page copies it for you
+        what the page shows first: the part of a page's address after the question mark
     experiment:
         the directory of an experiment to follow instead, finished or not
     live:
