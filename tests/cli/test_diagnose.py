@@ -25,7 +25,8 @@ def test_it_says_how_optimistic_values_were(call):
     text = " ".join(call("diagnose", "riverswim", "--schedule", "smooth", "--steps", "60", "--runs", "1").split())
     assert "No value was below the optimal one of its horizon. At step" in text
     pessimist = ("--set", "agent.q_init=0", "--set", "agent.optimism=0", "--set", "agent.horizon=2")
-    short = call(
+    words = ("diagnose", "riverswim", "--agent", "discounted-subroutine", "--steps", "20", "--runs", "1")
+    short = call(*words, *pessimist)
         "diagnose", "riverswim", "--agent", "discounted-subroutine", "--steps", "20", "--runs", "1", *pessimist
     )
     assert "at step 1, where Lemma 11 allows 0." in " ".join(short.split())
