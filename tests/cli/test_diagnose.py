@@ -27,8 +27,6 @@ def test_it_says_how_optimistic_values_were(call):
     pessimist = ("--set", "agent.q_init=0", "--set", "agent.optimism=0", "--set", "agent.horizon=2")
     words = ("diagnose", "riverswim", "--agent", "discounted-subroutine", "--steps", "20", "--runs", "1")
     short = call(*words, *pessimist)
-        "diagnose", "riverswim", "--agent", "discounted-subroutine", "--steps", "20", "--runs", "1", *pessimist
-    )
     assert "at step 1, where Lemma 11 allows 0." in " ".join(short.split())
     assert "Lemma 11" not in call(*SMALL)
 
