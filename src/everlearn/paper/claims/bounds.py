@@ -165,7 +165,7 @@ def main_theorem() -> Finding:
 @claim(
     "cor:avg-time-upper-bound",
     "the same bound holds against all policies that average within tau, with the distortion at tau",
-    paper="said to follow from theorem:main",
+    paper="said to follow from Theorem 4",
     how="an exact task on which the distortion at tau is less than at tau_pi",
 )
 def class_corollary() -> Finding:
@@ -183,7 +183,7 @@ def class_corollary() -> Finding:
 @claim(
     "cor:global-optimum",
     "the same bound holds against lambda_*, with 4 Delta-bar",
-    paper="theorem:main with lemma:aleatoric-vs-global",
+    paper="Theorem 4 with Lemma 6",
     how="the least T at which the bound is below T, at its best",
 )
 def optimum_corollary() -> Finding:

@@ -178,7 +178,7 @@ def high_probability() -> Finding:
 @claim(
     "eq:appendix-18",
     "in the sum of all updates, no time gets more weight than (3 - gamma) / 2",
-    paper="from lemma:learning-rate (c), each time being chosen once",
+    paper="from Lemma 8 (c), each time being chosen once",
     how="the weights along a random path, as the proof chooses times",
 )
 def double_counting() -> Finding:
