@@ -10,9 +10,12 @@ import typer
 
 import everlearn as el
 from everlearn.cli import options
-from everlearn.cli.options import number
+from everlearn.cli.options import integer, number
 from everlearn.cli.output import print_json, print_table, say
 from everlearn.errors import InputError
+
+LONGEST = 10**60
+"""The most steps of a bound, which may say something only after many more than can be run."""
 
 LONGEST_SHOWN = 60
 """The most characters of a policy in a table."""
@@ -33,7 +36,13 @@ def theory(
         list[float] | None, number(help="A horizon at which to compute the distortion; may be repeated.")
     ] = None,
     steps: Annotated[
-        list[int] | None, options.steps("A number of steps at which to evaluate the regret bounds; may be repeated.")
+        list[int] | None,
+        integer(
+            "--steps",
+            help="A number of steps at which to evaluate the regret bounds; may be repeated.",
+            least=1,
+            most=LONGEST,
+        ),
     ] = None,
     settings: options.Settings = None,
     frontier: Annotated[

@@ -226,16 +226,21 @@ def failure() -> Finding:
         f"delta = {delta:g}: {', '.join(f'{ratios[delta, slip]:.3f}' for slip in slips)}" for delta in (0.1, 1.0)
     )
     crossing = 0.1 * ratios[0.1, 0.1]  # both sides scale with rewards, the right one twice: it falls as 1 / delta
-    bare = Example(Aggregation(HALF, 0.001, 0.5), gain=0.1, discount=GAMMA)
-    strong = replace(bare, penalty=0.95 * bare.threshold())
-    loss = -strong.average_reward(strong.greedy(strong.fitted(np.zeros(2)).last))
-    target = GAMMA * strong.gain / (1 - GAMMA)
+    loss, target = _stronger_loss()
     text = f"loss over tau gamma Delta-bar at epsilon_2 = 0.01, 0.1, 0.5 is, for {table}: it is below 1 above"
     text += (
         f" delta = {crossing:.3f} at epsilon_2 = 0.1, since the two sides scale differently; with epsilon_1 = 0.001 and"
     )
     text += f" epsilon_2 = 0.5 the loss is {loss:.3f}, above gamma Delta-bar / (1 - gamma) = {target:.3f}"
     return Finding(text, repaired(min(ratios.values()) >= 1, 0.1 < crossing < 1 and loss >= target))
+
+
+def _stronger_loss() -> tuple[float, float]:
+    """Return the loss with rare resets at 0.95 of the threshold, and gamma Delta-bar / (1 - gamma)."""
+    bare = Example(Aggregation(HALF, 0.001, 0.5), gain=0.1, discount=GAMMA)
+    strong = replace(bare, penalty=0.95 * bare.threshold())
+    loss = -strong.average_reward(strong.greedy(strong.fitted(np.zeros(2)).last))
+    return loss, GAMMA * strong.gain / (1 - GAMMA)
 
 
 def _loss_over_claim(delta: float, slip: float) -> float:

@@ -13,7 +13,7 @@ from everlearn.analysis.regret import regret
 from everlearn.api import run
 from everlearn.paper.claims.claim import NOT_CHECKABLE, Finding, claim, repaired, verdict
 from everlearn.paper.claims.values import theory_of
-from everlearn.paper.claims.worlds import coins, hidden_bit, pulses, trap, turns, unattained
+from everlearn.paper.claims.worlds import coins, grouped_garnet, hidden_bit, pulses, trap, turns, unattained
 from everlearn.tasks.task import Task
 from everlearn.theory import bounds, repairs
 from everlearn.theory.bounds import Bound, says_something_from
@@ -51,6 +51,8 @@ FIXED: dict[str, tuple[Callable[[], Task], float]] = {
     "a trap": (trap, 1.0),
     "a world with distortion 0.05": (partial(hidden_bit, 0.05), 1.5),
     "a world with distortion 0.1": (partial(hidden_bit, 0.1), 1.5),
+    "a Garnet with distortion 0.018": (partial(grouped_garnet, 0.1), 2.0),
+    "a Garnet with distortion 0.058": (partial(grouped_garnet, 0.3), 2.0),
 }
 
 
