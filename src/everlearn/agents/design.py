@@ -61,7 +61,7 @@ class Design:
         whether its values generalise over aleatoric states, so that there may be more states than fit into a table
     remember:
         for a design that stores something of the past besides the aleatoric state: ``remember(knowledge, experience)``
-        updates the array ``memory`` as ``learn`` does, without learning.  A durable agent (:func:`everlearn.live`)
+        updates the array ``memory`` as ``learn`` does, without learning.  A durable agent (``everlearn.live``)
         calls it at steps that it does not learn from
     memory:
         the name of the array in the knowledge that stores the past, for a design with ``remember``
