@@ -105,7 +105,8 @@ def rows(path: Path) -> Iterator[str]:
         for low, high in windows:
             inside = (times >= low) & (times <= high)
             fitted = exponent(times[inside], regrets[:, inside])
-            fits.append(f"{fitted.exponent:.3f} ({fitted.low:.3f} to {fitted.high:.3f})")
+            interval = f" ({fitted.low:.3f} to {fitted.high:.3f})" if len(regrets) > 1 else ""
+            fits.append(f"{fitted.exponent:.3f}{interval}")
         yield f"| {name} | {len(regrets)} | {' | '.join(fits)} |"
     searched = worlds(path)
     if searched:

@@ -82,7 +82,7 @@ def theory(
     else:
         _print_rows(report, summary_rows(report, *asked))
         _print_best_policy(report)
-        if steps:
+        if steps and report.bounds(steps[0]):
             _print_vacuity(report)
         if frontier or figure:
             _print_frontier(report)

@@ -76,8 +76,11 @@ def summary_rows(
 
 def _bound_rows(theory: Theory, steps: int) -> list[tuple[str, str]]:
     """Return each bound as printed, and below it as repaired; a reason that is the same for all is given once."""
+    repairs = theory.repairs(steps)
+    if not repairs:
+        return [("", "there are no bounds: the average reward of the best policy found depends on the start")]
     rows = [("", f"the bounds do not apply: {RAW}")] if theory.task.reward.raw else []
-    for repair in theory.repairs(steps).values():
+    for repair in repairs.values():
         place = f"{repair.printed.place}, after {steps:,} steps"
         gap = f": {repair.why}" if repair.status == GAP else ""
         rows.append((f"{repair.printed.value:.4g}", f"{place}: {repair.status}{gap}"))

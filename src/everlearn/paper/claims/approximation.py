@@ -10,7 +10,7 @@ import numpy as np
 from everlearn.environments.aggregation import ACTIONS, Aggregation
 from everlearn.paper.appendix_d import Example
 from everlearn.paper.claims.claim import Finding, claim, repaired, verdict
-from everlearn.paper.claims.values import theory_of
+from everlearn.paper.claims.values import hidden_world, theory_of
 from everlearn.paper.claims.worlds import naming
 from everlearn.protocol import Table
 from everlearn.tasks.aggregation import parity
@@ -143,8 +143,6 @@ def convergence() -> Finding:
     how="all policies on random worlds with hidden state that are greedy in values fitted under their own visits",
 )
 def td_fixed_point() -> Finding:
-    from everlearn.paper.claims.values import hidden_world
-
     least, found = np.inf, 0
     for seed in range(24):
         theory = hidden_world(seed)
