@@ -31,7 +31,7 @@ def diagnose(
     figure: Annotated[Path | None, typer.Option(help="Draw the parts to this file (PNG, SVG or PDF).")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say where the regret of an agent came from: exploration, distortion, horizon, averaging and luck, exactly."""
+    """Split the regret of an agent exactly into its sources: exploration, distortion, horizon, averaging and luck."""
     from everlearn.analysis.diagnosis import diagnose as analyse
 
     parameters = options.parse_settings(settings)
