@@ -31,7 +31,7 @@ def diagnose(
     figure: Annotated[Path | None, typer.Option(help="Draw the parts to this file (PNG, SVG or PDF).")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say where the regret of an agent came from: exploration, distortion, horizon, averaging and luck, exactly."""
+    """Split the regret of an agent exactly into its sources: exploration, distortion, horizon, averaging and luck."""
     from everlearn.analysis.diagnosis import diagnose as analyse
 
     parameters = options.parse_settings(settings)
@@ -55,7 +55,7 @@ def diagnose(
     rows.append(("regret", f"{document['regret'][-1]:,.2f}", error, f"their sum, up to {found.residual:.0e}"))
     if found.hidden:
         say(f"relative to {found.optimum:.6g}, the optimum if the memory were seen")
-    print_table(["part", "mean", "standard error", "what it is"], rows)
+    print_table(["part", "mean", "standard error", "what it is"], rows, text="what it is")
     if document["optimism"]:
         _print_optimism(document["optimism"])
 

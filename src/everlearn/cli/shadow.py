@@ -28,7 +28,7 @@ def shadow(
     deadline: Deadline = 120.0,
     as_json: AsJson = False,
 ) -> None:
-    """Compare an agent in shadow mode with the controller in charge: agreement, and gain. It may be in use."""
+    """Compare an agent in shadow mode with the controller in charge: agreement and gain. The agent may be in use."""
     from everlearn.analysis.shadow import ShadowReport, shadow_report
 
     if is_address(place, token_file):
@@ -72,7 +72,7 @@ def _print(report: ShadowReport) -> None:
     say(f"did it: how often the controller did what the policy of the agent at step {step} would do, {period}")
     say("agreed: how often it did what the agent proposed at the time, which changes as the agent learns")
     headings = ["state", f"policy at step {step}", "visits", "did it", "agreed"]
-    print_table(headings, rows, left=2, box=None, padding=(0, 2, 0, 0))
+    print_table(headings, rows, left=2)
     if len(report.states) > LISTED:
         say(f"and {len(report.states) - LISTED:,} more states; --json has all of them")
     for warning in report.warnings:

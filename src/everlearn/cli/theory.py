@@ -10,9 +10,12 @@ import typer
 
 import everlearn as el
 from everlearn.cli import options
-from everlearn.cli.options import number
-from everlearn.cli.output import print_json, print_table, say
+from everlearn.cli.options import integer, number
+from everlearn.cli.output import print_json, print_pairs, print_table, say
 from everlearn.errors import InputError
+
+LONGEST = 10**60
+"""The most steps of a bound, which may say something only after many more than can be run."""
 
 LONGEST_SHOWN = 60
 """The most characters of a policy in a table."""
@@ -29,14 +32,31 @@ def theory(
             metavar="POLICY", help="A policy over aleatoric states, as in 0=slow,1=fast:0.5; may be repeated."
         ),
     ] = None,
-    horizon: Annotated[list[float] | None, number(help="A horizon for the distortion; may be repeated.")] = None,
-    steps: Annotated[list[int] | None, options.steps("A number of steps for the bounds; may be repeated.")] = None,
+    horizon: Annotated[
+        list[float] | None, number(help="A horizon at which to compute the distortion; may be repeated.")
+    ] = None,
+    steps: Annotated[
+        list[int] | None,
+        integer(
+            "--steps",
+            help="A number of steps at which to evaluate the regret bounds; may be repeated.",
+            least=1,
+            most=LONGEST,
+        ),
+    ] = None,
     settings: options.Settings = None,
     frontier: Annotated[
-        bool, typer.Option("--frontier", help="Also print what policies earn that average within tau.")
+        bool,
+        typer.Option(
+            "--frontier",
+            help="Also print the frontier: the most that policies with averaging time at most tau can earn, for several"
+            " tau.",
+        ),
     ] = False,
     figure: Annotated[Path | None, typer.Option(help="Draw the frontier to this file (PNG, SVG or PDF).")] = None,
-    only: Annotated[str | None, typer.Option(help="optimum: compute nothing else, for large tasks.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Compute only this part; the one choice is optimum. Useful for large tasks.")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Compute the optimal average reward, averaging times and regret bounds of a task with a model, exactly."""
@@ -62,7 +82,7 @@ def theory(
     else:
         _print_rows(report, summary_rows(report, *asked))
         _print_best_policy(report)
-        if steps:
+        if steps and report.bounds(steps[0]):
             _print_vacuity(report)
         if frontier or figure:
             _print_frontier(report)
@@ -100,7 +120,7 @@ def _print_frontier(report: el.Theory) -> None:
         for row in report.frontier_to_list()
     ]
     headers = ["tau", "tau, learner", "at least", "at most", "distortion", "policy"]
-    print_table(headers, rows, left=1)
+    print_table(headers, rows, text="policy")
 
 
 def _print_unbounded(report: el.Theory, as_json: bool) -> None:
@@ -111,8 +131,7 @@ def _print_unbounded(report: el.Theory, as_json: bool) -> None:
         print_json(report.optimum_to_dict())
         return
     say((report.task.name, "bold"), ": unbounded queues, so that only the optimum is computed", wrap=True)
-    first = {"justify": "right", "no_wrap": True}
-    print_table(["", ""], optimum_rows(report), left=2, first=first, box=None, show_header=False, padding=(0, 2, 0, 0))
+    print_pairs(optimum_rows(report), right=True)
 
 
 def _print_rows(report: el.Theory, rows: list[tuple[str, str]]) -> None:
@@ -121,8 +140,7 @@ def _print_rows(report: el.Theory, rows: list[tuple[str, str]]) -> None:
     pairs = report.pairs
     memories = f"{pairs.memories:,} {'memory' if pairs.memories == 1 else 'memories'}"
     say((report.task.name, "bold"), f": {memories}, {counted(pairs.size, 'pair')} with aleatoric states", wrap=True)
-    first = {"justify": "right", "no_wrap": True}
-    print_table(["", ""], rows, left=2, first=first, box=None, show_header=False, padding=(0, 2, 0, 0))
+    print_pairs(rows, right=True)
 
 
 def _print_best_policy(report: el.Theory) -> None:

@@ -31,7 +31,7 @@ from everlearn.theory.report import Theory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-POINTS, NEAR_ONE = 21, (0.96, 0.97, 0.98, 0.985, 0.99, 0.993, 0.996, 0.998, 0.999)
+POINTS, NEAR_ONE = 21, (0.92, 0.94, 0.96, 0.97, 0.98, 0.985, 0.99, 0.993, 0.996, 0.998, 0.999)
 """The values of epsilon at which averages are computed exactly: so many evenly spaced, and more where they rise."""
 
 STATION_LIMITS, APPENDIX_D_LIMITS = (0.0, 0.55), (-0.05, 0.55)
