@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 import yaml
+from docs.commands import GROUPS, command_pages, link_commands, sections
+from docs.each import family_pages
 from docs.objects import entries, link, object_pages
 
 import everlearn
@@ -450,6 +452,18 @@ def test_each_object_has_a_page_with_its_types():
     assert sorted(linked) == sorted(pages)
     assert "    steps: float = 100000,\n" in pages["function-run.md"]
     assert "Agent.act() -> Label" in pages["class-Agent.md"]
+
+
+def test_each_command_and_each_agent_is_in_one_group():
+    text = (DOCS / "command-line.md").read_text()
+    listed = [name for _, names in GROUPS.values() for name in names.split()]
+    assert sorted(listed) == sorted(sections(text))
+    assert re.findall(r"^## everlearn (\S+)$", link_commands(text), re.MULTILINE) == listed
+    pages = dict(command_pages(DOCS))
+    assert "| `--runs` |" in pages["commands-run.md"]
+    assert "](../theory.md" in pages["commands-run.md"]
+    families = "".join(page for _, page in family_pages(DOCS))
+    assert sorted(re.findall(r"^\| \[`(\S+)`\]", families, re.MULTILINE)) == sorted(everlearn.AGENTS)
 
 
 def test_each_parameter_is_described_by_itself():
