@@ -2,8 +2,8 @@
 
 ``python -m docs.rates tasks FILE STEPS`` runs the paper's agent on tasks without distortion.
 ``python -m docs.rates search FILE SECONDS`` searches, for seconds of one core, for worlds on which the exponent is
-largest: random worlds over 10^6 steps, and then the three steepest of them again, with new seeds, over 10^7 steps.
-Both append a line to FILE per measurement.  If they are interrupted, the same command resumes.
+largest: random worlds over 10^6 steps, and then the three steepest of them again, with new seeds, over 10^9 steps.
+Both append a line to FILE per run or world.  If they are interrupted, the same command resumes.
 ``python -m docs.rates draw FILE`` prints the tables and draws the figure from what FILE has.
 """
 
@@ -27,16 +27,16 @@ from everlearn.tasks.garnet import garnet
 FIRST, RUNS = 10**3, 4
 CASES = tuple(product(("riverswim", "garnet"), ("smooth", "change-points")))
 SEARCH: dict[str, Any] = {"schedule": "smooth", "steps": 10**6, "since": 10**4, "runs": 2, "seed": 1}
-STEEPEST, FOLLOWED = 3, 10**7
+STEEPEST, FOLLOWED = 3, 10**9
 """How many worlds are followed, and for how many steps."""
 
 IMAGE = Path(__file__).parent / "images" / "rates.png"
 
 
 def run_tasks(path: Path, steps: int) -> None:
-    """Append the curves that are missing."""
-    for task, schedule in CASES:
-        run_case(path, f"{task}, {schedule}", task, schedule, steps, seed=1)
+    """Append the curves that are missing, the first run of each case before the second."""
+    for seed, (task, schedule) in product(range(1, RUNS + 1), CASES):
+        follow(path, f"{task}, {schedule}", task, schedule, steps, seed)
 
 
 def run_search(path: Path, seconds: float) -> None:
@@ -53,19 +53,20 @@ def run_search(path: Path, seconds: float) -> None:
         append(path, {"name": "world", "world": world, "seconds": taken, **found._asdict()})
     for line in worlds(path)[:STEEPEST]:
         name = "garnet " + ", ".join(f"{key}={value}" for key, value in line["world"].items())
-        run_case(path, name, garnet(**line["world"]), "smooth", FOLLOWED, seed=2)
+        for seed in range(2, RUNS + 2):
+            follow(path, name, garnet(**line["world"]), "smooth", FOLLOWED, seed)
 
 
-def run_case(path: Path, name: str, task: object, schedule: str, steps: int, seed: int) -> None:
-    """Append the regret of every run of a case, unless it is there."""
-    if any((line["name"], line.get("steps")) == (name, steps) for line in lines(path)):
+def follow(path: Path, name: str, task: object, schedule: str, steps: int, seed: int) -> None:
+    """Append the regret of one run, unless it is there."""
+    if any((line["name"], line.get("steps"), line.get("seed")) == (name, steps, seed) for line in lines(path)):
         return
     began = time.process_time()
-    at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": RUNS, "seed": seed, "threads": 1}
+    at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": 1, "seed": seed, "threads": 1}
     times, regrets = regret_curves(task, "growing-horizon", **at)
     late, seconds = times >= FIRST, time.process_time() - began
-    curve = {"times": times[late].tolist(), "regret": regrets[:, late].tolist()}
-    append(path, {"name": name, "steps": steps, "seconds": seconds, **curve})
+    curve = {"times": times[late].tolist(), "regret": regrets[0, late].tolist()}
+    append(path, {"name": name, "steps": steps, "seed": seed, "seconds": seconds, **curve})
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -86,8 +87,13 @@ def worlds(path: Path) -> list[dict[str, Any]]:
 
 def curves(path: Path) -> dict[str, tuple[Any, Any]]:
     """Return by name the times, and the regret of each run, of the longest measurement."""
-    cases = sorted((line for line in lines(path) if "steps" in line), key=lambda line: line["steps"])
-    return {line["name"]: (np.array(line["times"]), np.array(line["regret"])) for line in cases}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in sorted((line for line in lines(path) if "steps" in line), key=lambda line: -int(line["steps"])):
+        runs = found.setdefault(line["name"], [])
+        if not runs or runs[0]["steps"] == line["steps"]:
+            runs.append(line)
+    table = {name: np.array([run["regret"] for run in runs]) for name, runs in found.items()}
+    return {name: (np.array(found[name][0]["times"]), regrets) for name, regrets in table.items()}
 
 
 def rows(path: Path) -> Iterator[str]:
@@ -99,7 +105,8 @@ def rows(path: Path) -> Iterator[str]:
         for low, high in windows:
             inside = (times >= low) & (times <= high)
             fitted = exponent(times[inside], regrets[:, inside])
-            fits.append(f"{fitted.exponent:.3f} ({fitted.low:.3f} to {fitted.high:.3f})")
+            interval = f" ({fitted.low:.3f} to {fitted.high:.3f})" if len(regrets) > 1 else ""
+            fits.append(f"{fitted.exponent:.3f}{interval}")
         yield f"| {name} | {len(regrets)} | {' | '.join(fits)} |"
     searched = worlds(path)
     if searched:

@@ -306,6 +306,7 @@ COUNTED = {
     "claims": lambda: len(constant("paper.claims.registry:CLAIMS")),
     "tasks on the board": lambda: len(constant("leaderboard.lineup:lineup")().tasks),
     "agents on the board": lambda: len(constant("leaderboard.lineup:lineup")().agents),
+    "agents with shipped results": lambda: len(shipped_agents()),
     "pages at once": lambda: constant("page.server:MOST_PAGES"),
     "rows of a table on the page": lambda: constant("page.knowledge:MOST_ROWS"),
     "runs in a cell": lambda: constant("experiments.cells:BLOCK"),
@@ -325,6 +326,39 @@ def constant(path: str) -> Any:
     return getattr(importlib.import_module(f"everlearn.{module}"), name)
 
 
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def as_number(text: str) -> int:
+    """Return a number that is written in digits or as a word."""
+    return WORDS.index(text) if text in WORDS else int(text.replace(",", ""))
+
+
+def shipped_agents() -> set[str]:
+    """The registered names of the agents whose results come with the package."""
+    shown = {arm.agent for arm in constant("leaderboard.shipped:shipped")().arms}
+    entries = constant("leaderboard.lineup:lineup")().spec.agents
+    return {constant("experiments.spec:name_of")(entry.given) for entry in entries if entry.label in shown}
+
+
+def verdicts() -> dict[str, list[int]]:
+    """On how many tasks that were set aside the default is better, worse, and neither, than each rival on the board."""
+    rows = rows_of(DOCS / "leaderboard.md", "against")
+    return {rival: [int(number) for number in row[0].split("/")] for rival, row in rows.items()}
+
+
+def test_what_pages_say_of_the_board_is_on_the_board():
+    text = (DOCS / "index.md").read_text()
+    told = re.search(r"on (\d+) tasks that were not used.* on (\d+), higher on (\d+), and neither on (\d+)", text)
+    assert list(map(int, told.groups()[1:])) == verdicts()["growing-horizon, the paper's"]
+    assert int(told[1]) == sum(verdicts()["growing-horizon, the paper's"])
+    text = (DOCS / "choose.md").read_text()
+    told = re.search(r"better on at least (\d+), and worse on at most (\d+), of the (\d+) tasks", text)
+    rivals = [counts for rival, counts in verdicts().items() if rival not in ("psrl", "tsde")]
+    found = [min(row[0] for row in rivals), max(row[1] for row in rivals), sum(rivals[0])]
+    assert list(map(int, told.groups())) == found
+
+
 @pytest.mark.parametrize(
     ("page", "pattern", "name"),
     [
@@ -332,8 +366,11 @@ def constant(path: str) -> Any:
         ("README.md", r"^- (\d+) \[agents\]", "agents"),
         ("README.md", r"^- (\d+) schedules:", "schedules"),
         ("README.md", r"checks (\d+) of the paper's claims", "claims"),
-        ("docs/command-line.md", r"learns on (\d+) tasks", "tasks on the board"),
-        ("docs/index.md", r"learns on (\d+) tasks", "tasks on the board"),
+        ("README.md", r"compares \w+ of them on (\d+) variants", "tasks on the board"),
+        ("README.md", r"compares (\w+) of them on \d+ variants", "agents with shipped results"),
+        ("docs/command-line.md", r"those of the board on (\d+) tasks", "tasks on the board"),
+        ("docs/index.md", r"which compares \w+ agents on (\d+) tasks", "tasks on the board"),
+        ("docs/index.md", r"which compares (\w+) agents on \d+ tasks", "agents with shipped results"),
         ("docs/own-agent.md", r"the (\d+) tasks of the \[leaderboard\]", "tasks on the board"),
         ("docs/leaderboard.md", r"^(?:\d+) agents on (\d+) tasks", "tasks on the board"),
         ("docs/leaderboard.md", r"^(\d+) agents on", "agents on the board"),
@@ -350,7 +387,7 @@ def constant(path: str) -> Any:
 )
 def test_what_is_counted_in_prose_is_so_many(page, pattern, name):
     found = re.findall(pattern, (ROOT / page).read_text(), flags=re.MULTILINE)
-    assert [int(number.replace(",", "")) for number in found] == [COUNTED[name]()] * max(len(found), 1)
+    assert [as_number(text) for text in found] == [COUNTED[name]()] * max(len(found), 1)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.stem)

@@ -67,8 +67,8 @@ def run(
         maximum number of pairs (memory, aleatoric state) that the compiled engine stores; if the runs visit more, an
         error is raised
     parameters:
-        parameters of the task, the agent and the schedule, as in
-        ``{"task.window": 6, "agent.phase": 1e4, "schedule.horizon_scale": 3}``
+        parameters by name: ``task.NAME``, ``agent.NAME`` and ``schedule.NAME``, as in
+        ``{"task.window": 6, "schedule.horizon_scale": 3}``
     progress:
         function that is called repeatedly with the number of steps since the last call
     finished:

@@ -61,6 +61,34 @@ def test_a_short_horizon_is_blamed_where_it_is_to_blame():
     assert parts["horizon"] > 0.8 * sum(parts.values())
 
 
+@pytest.mark.parametrize("distortion", [0.0, 0.4])
+def test_values_are_near_optimistic_and_chi_and_xi_are_those_of_the_paper(distortion):
+    """Algorithm 3 has chi >= 0, and xi - chi = V_* - Q_* - Delta tau where V is not clipped."""
+    parameters = {"agent.horizon": 1.5}
+    found = diagnose(hidden_bit(distortion), "discounted-subroutine", parameters=parameters, steps=3000, runs=2, seed=1)
+    assert (found.horizons == 1.5).all()
+    shortfall, allowed, chi, xi = found.optimism
+    np.testing.assert_allclose(allowed, 1.5 * distortion, atol=1e-9)
+    assert (shortfall <= allowed + 1e-9).all()
+    assert (chi >= -1e-9).all()
+    theory = el.Theory(hidden_bit(distortion))
+    Q = theory.values(1.5).Q[:, theory.pairs.start]  # both actions are equally likely at first
+    np.testing.assert_allclose(xi[:, 0] - chi[:, 0], Q.max() - Q.mean() - 1.5 * distortion, atol=1e-9)
+
+
+def test_a_shortfall_is_found_in_the_units_of_the_learner():
+    """Values begin at 0, where the optimal one is 4 times 1.5 / 2."""
+    P, paid = np.ones((1, 1, 1)), [[1.5]]
+    task = mdp(P, paid, reward_range=(0, 2), start=0, name="one state")
+    parameters = {"agent.horizon": 4.0, "agent.optimism": 0.0, "agent.q_init": 0.0}
+    found = diagnose(task, "discounted-subroutine", parameters=parameters, steps=10, runs=1)
+    assert found.optimism.shortfall[0, 0] == pytest.approx(3.0)
+    assert found.optimism.chi[0, 0] == found.optimism.xi[0, 0] == pytest.approx(-3.0)
+    document = found.to_dict()["optimism"]
+    assert document["times"][:2] == [1, 2]
+    assert document["shortfall"][0] == pytest.approx(3.0)
+
+
 def test_luck_is_not_systematic():
     found = diagnose(random_mdp(2, states=3, actions=2), "always", steps=200, runs=40, seed=1)
     luck = found.parts["luck"][:, -1]
@@ -79,13 +107,14 @@ def test_parts_add_up_if_an_action_cannot_be_undone():
 
 def test_it_is_json_whose_parts_add_up():
     document = json.loads(json.dumps(diagnose("riverswim", "always", steps=50, runs=2).to_dict(), allow_nan=False))
-    first, last = ["task", "agent", "optimum", "runs", "times", "horizons"], ["standard_error", "residual"]
+    first, last = ["task", "agent", "optimum", "runs", "times", "horizons"], ["standard_error", "residual", "optimism"]
     keys = [*first, "parts", "sum", "regret", *last]
     assert list(document) == keys
     assert list(document["parts"]) == list(PARTS)
     np.testing.assert_allclose(document["sum"], document["regret"], atol=1e-9)
     np.testing.assert_allclose(np.sum(list(document["parts"].values()), axis=0), document["sum"], atol=1e-9)
     assert document["horizons"][0] is None
+    assert document["optimism"] is None
 
 
 def test_no_steps_and_no_runs_are_refused():

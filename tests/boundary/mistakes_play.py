@@ -143,10 +143,10 @@ MISTAKES = [
     ),
     Mistake(
         group="command line",
-        title="the page is to follow a live agent where there is none",
+        title="the page is to follow a durable agent where there is none",
         files={},
         call=f"{PLAY} --live nowhere",
-        answer="nowhere: there is no live agent here; make one with el.live(directory, task=...)",
+        answer="nowhere: there is no durable agent here; make one with el.live(directory, task=...)",
     ),
     Mistake(
         group="command line",

@@ -21,6 +21,16 @@ def test_json_adds_up(call_json):
     assert total == pytest.approx(document["regret"][-1], abs=1e-9)
 
 
+def test_it_says_how_optimistic_values_were(call):
+    text = " ".join(call("diagnose", "riverswim", "--schedule", "smooth", "--steps", "60", "--runs", "1").split())
+    assert "No value was below the optimal one of its horizon. At step" in text
+    pessimist = ("--set", "agent.q_init=0", "--set", "agent.optimism=0", "--set", "agent.horizon=2")
+    words = ("diagnose", "riverswim", "--agent", "discounted-subroutine", "--steps", "20", "--runs", "1")
+    short = call(*words, *pessimist)
+    assert "at step 1, where Lemma 11 allows 0." in " ".join(short.split())
+    assert "Lemma 11" not in call(*SMALL)
+
+
 def test_it_says_if_the_optimum_is_that_of_who_sees_the_memory(call, call_json):
     hidden = ("diagnose", "tiger", "--agent", "always", "--steps", "20", "--runs", "1")
     assert "relative to 10, the optimum if the memory were seen" in " ".join(call(*hidden).split())

@@ -93,3 +93,9 @@ def test_the_optimum_alone(call, call_json, monkeypatch):
 )
 def test_what_is_refused(refused, arguments, message):
     assert refused(*SMALL, *arguments) == message
+
+
+def test_a_bound_that_says_something_only_after_more_steps_than_can_be_run(call):
+    text = " ".join(call("theory", "riverswim", "--steps", "1e18").split())
+    assert "proof has a gap: Algorithm 2 clips Q (E2)" in text
+    assert "from T = 8.11e+17 on, as printed, and from T = 1.45e+16 on, repaired" in text

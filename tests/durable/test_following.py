@@ -60,7 +60,7 @@ def test_an_accepted_change_is_seen(tmp_path):
 
 
 def test_a_directory_without_agents_is_refused(tmp_path):
-    with pytest.raises(LiveError, match="there is no live agent here"):
+    with pytest.raises(LiveError, match="there is no durable agent here"):
         Follower(tmp_path)
     with el.live(tmp_path, **SETUP, seed=1), pytest.raises(LiveError, match="there is no agent 'other'"):
         Follower(tmp_path).look("other")

@@ -102,7 +102,7 @@ def test_what_did_not_change_is_not_shown_again(workshop):
         return watcher.shown
 
     first, second = asyncio.run(scenario())
-    assert len(first) == 9
+    assert len(first) == 11
     assert list(second) == ["chart"]
 
 

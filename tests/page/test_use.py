@@ -64,6 +64,39 @@ def test_controls_chart_and_scene_are_in_view(tab, page, width, number):
     assert 0 <= sign[0] < sign[1] <= top
 
 
+def test_a_timeline_goes_back_and_an_explanation_pauses(tab, page):
+    tab.open(f"{page}?seed=1&speed=1000000&growing=no")
+    tab.press(" ", " ")
+    wait_for(lambda: tab.evaluate("!!document.querySelector('.summary')"), "a summary in place of flicker")
+    wait_for(lambda: steps(tab) > 20_000, "20,000 steps")
+    unfold(tab, "Explain this step")
+    wait_for(lambda: button(tab) == "Run", "a pause")
+    wait_for(lambda: not tab.evaluate("!!document.querySelector('.summary')"), "the scene")
+    assert "till" in tab.evaluate("document.querySelector('.drawing').textContent")
+    stopped = steps(tab)
+    moments = tab.evaluate("[...document.querySelectorAll('.moments button')].map(e => e.innerText)")
+    assert any(text.endswith("prefers fast (a customer is there)") for text in moments)
+    tab.click(".moments button")
+    at = int(moments[0].split()[1].rstrip(":").replace(",", ""))
+    wait_for(lambda: steps(tab) == at, "the first moment")
+    assert tab.evaluate("!!document.querySelector('.chart .later')")
+    tab.evaluate(
+        "(e => { e.value = e.max; e.dispatchEvent(new Event('input')); e.dispatchEvent(new Event('change')); })"
+        "(document.querySelector('[data-part=scrub]'))"
+    )
+    wait_for(lambda: steps(tab) == stopped, "the last step again")
+    unfold(tab, "See what the agent knows")
+    number = "document.querySelector('.bars b').checkVisibility()"
+    assert not tab.evaluate(number)
+    assert tab.evaluate("document.querySelectorAll('.bars .track').length") == 2
+    tab.click(".inside > .q-toggle")
+    wait_for(lambda: tab.evaluate(number), "numbers")
+    tab.click(".run")
+    wait_for(lambda: not tab.evaluate("document.querySelector('[data-fold=functions]').open"), "no explanation")
+    tab.click(".run")
+    wait_for(lambda: button(tab) == "Run", "a pause")
+
+
 @pytest.mark.soak
 def test_what_is_zero_is_written_as_zero(tab, page):
     tab.open(f"{page}?task=aggregation&agent=always")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import everlearn as el
 from everlearn.paper import appendix_b
-from everlearn.paper.claims import approximation, station
+from everlearn.paper.claims import approximation, station, subroutine
 from everlearn.paper.claims import bounds as claimed
 from everlearn.paper.claims.station import exact_average
 from everlearn.paper.claims.worlds import coins, pulses, turns
@@ -28,6 +31,11 @@ PAGE, REPAIRS, REPRODUCE = (
 def averaging_time_of_misled() -> float:
     example = approximation._example(0.6)
     return example.averaging_time(example.misled(), 2000)
+
+
+def slow(printed: str, computed: Callable[[], float]) -> Any:
+    """Leave a number to the soak."""
+    return pytest.param(printed, computed, marks=pytest.mark.soak)
 
 
 def test_the_summary_counts_the_verdicts():
@@ -68,12 +76,28 @@ def test_the_summary_counts_the_verdicts():
         ("0.1195", lambda: el.Theory(pulses()).distortion_sup(40**0.2).value * 40**0.2),
         ("56.4", lambda: 24 * repairs.doubling(0.8)),
         ("0.25", lambda: early_distortion(el.Theory(pulses()), 40**0.2)),
+        ("2.5", lambda: subroutine.index_weights(1500, 2.0)[0].max()),
+        ("1.25", lambda: subroutine.index_weights(1500, 2.0)[1].max()),
+        ("21", lambda: 100 * float((subroutine.index_weights(1500, 2.0)[0] > 1.25 + 1e-9).mean())),
+        ("0.382", lambda: (3 - 5**0.5) / 2),
+        ("0.0008", lambda: -appendix_b.closed_form_derivative() - appendix_b.closed_form_half_second_derivative()),
+        ("671,088,640", lambda: next(20 * 2**k for k in range(60) if 20 * 2**k > 630_957_344)),
+        slow("0.186", lambda: 0.1 * approximation._loss_over_claim(0.1, 0.1)),
+        slow("1.69", lambda: approximation._stronger_loss()[0]),
+        slow("3.2", lambda: 100 * float(subroutine.simulated(4.0).unclipped.max())),
+        slow("18", lambda: sum(fall > 0 for fall in subroutine.falls(clipped=True))),
+        slow("90", lambda: 100 * float(np.mean([fall > 0 for fall in subroutine.falls(clipped=True)]))),
+        slow("4.3", lambda: 1e4 * max(subroutine.falls(clipped=True))),
+        slow("0.0255", lambda: -max(subroutine.falls(clipped=False))),
+        slow(
+            "1.2", lambda: 1e9 * (el.Theory("service-station", {"cap": 3}).average_reward("slow") - exact_average(0.0))
+        ),
     ],
 )
 def test_a_number_of_the_page_is_what_is_computed(printed, computed):
     assert re.search(rf"(?<![\d.]){re.escape(printed.lstrip('-'))}(?!\d)", PAGE), f"{printed} is no longer on the page"
     digits = len(printed.partition(".")[2])
-    assert computed() == pytest.approx(float(printed), abs=0.75 * 10**-digits)
+    assert computed() == pytest.approx(float(printed.replace(",", "")), abs=0.75 * 10**-digits)
 
 
 def test_constants_are_rounded_upwards():

@@ -7,10 +7,14 @@ import math
 import pytest
 
 import everlearn as el
+from everlearn.agents.schedule import change_points
+from everlearn.paper.claims.worlds import turns
+from everlearn.tasks.arrays import mdp
 from everlearn.theory import bounds, repairs
 from everlearn.theory.bounds import says_something_from
 from everlearn.theory.ledger import early_distortion, thresholds
 from everlearn.theory.repairs import CONDITIONAL, GAP, OUTSIDE, PROVED, REPAIRED
+from everlearn.theory.summary import summary_rows
 
 AT = {"pairs": 4, "averaging_time": 2.0}
 
@@ -88,7 +92,7 @@ def test_rewards_of_another_width_scale_the_bound(width):
 
 
 def test_change_points_have_the_horizons_of_the_schedule():
-    schedule = el.SCHEDULES and __import__("everlearn.agents.schedule", fromlist=["change_points"]).change_points()
+    schedule = change_points()
     horizons = sorted({schedule.horizon(t) for t in range(1, 2000)})
     assert repairs.change_horizons(1e9)[: len(horizons)] == pytest.approx(horizons)
     assert repairs.change_horizons(1.0) == []
@@ -108,10 +112,16 @@ def test_statuses_say_what_is_proved():
     assert scaled["theorem:main"].repaired_status == REPAIRED
 
 
+def test_it_is_said_if_there_are_no_bounds():
+    """The first action leads to a state that pays 1 forever, or to one that pays nothing forever."""
+    moves = [[[0.0, 1, 0], [0, 1, 0], [0, 0, 1]], [[0.0, 0, 1], [0, 1, 0], [0, 0, 1]]]
+    fork = el.Theory(mdp(moves, [[0.0, 0], [1, 1], [0, 0]], reward_range=(0, 1), start=0, name="fork"))
+    assert fork.repairs(1000) == fork.bounds(1000) == {}
+    assert summary_rows(fork, steps=[1000])[-1][1].startswith("there are no bounds: the average reward")
+
+
 def test_a_longer_wait_can_buy_less_distortion():
     """On a clock that pays 1 and 0 in turn, Delta-bar is 1 at 1 and 0.5025 at 100 (E10)."""
-    from everlearn.paper.claims.worlds import turns
-
     theory = el.Theory(turns())
     short, long = theory.repairs(1e16)["theorem:main"], theory.repairs(1e16, 100.0)["theorem:main"]
     assert short.printed == long.printed

@@ -115,7 +115,7 @@ class Agent:
         self.knowledge = self._knowledge
 
     def use(self, functions: Any) -> None:
-        """Call other functions that do the same as those of the design, such as compiled ones."""
+        """Replace the functions of the design by equivalent ones, such as compiled ones."""
         self._functions, self._tables = functions, self._knowledge
 
     @property
@@ -153,7 +153,7 @@ class Agent:
         return int(self._functions.act(self._tables, self.situation, self.upcoming, self.stream))
 
     def learn(self, experience: Experience) -> None:
-        """Learn from one step in indices, for callers that evaluate f and r themselves."""
+        """Learn from one step given as indices; the caller has computed the aleatoric state and the reward."""
         self._functions.learn(self._tables, experience, self.upcoming, self.stream)
         self.situation, self.pending = experience.next_aleatoric_state, None
         self.t += 1
@@ -309,7 +309,8 @@ class Agent:
     def identity(self) -> dict[str, Any]:
         """The properties that a saved agent state must match to be loaded.
 
-        Parameters that came later are left out while they do what earlier versions did, whose states can be loaded.
+        A parameter that was added in a later version is omitted while it has the value that reproduces the earlier
+        behaviour, so that states saved by earlier versions can still be loaded.
         """
         schedule = self.design.schedule
         known = {} if schedule is None else {k: v for k, v in schedule.parameters.items() if LATER.get(k) != v}

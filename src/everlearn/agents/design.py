@@ -29,8 +29,8 @@ class Design:
     ----------
     build:
         ``build(task)`` returns the initial knowledge, a NamedTuple; ``task`` is an :class:`everlearn.IndexedTask`.
-        Fields that are arrays may change.  Fields that are numbers or tuples of numbers are constant; in built-in
-        designs, so are read-only arrays
+        Fields that are arrays may change.  Fields that are numbers or tuples of numbers are constant.  So are read-only
+        arrays, which only built-in designs may have
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`
@@ -58,23 +58,25 @@ class Design:
     plans:
         whether a step may take long, because it plans over all aleatoric states
     features:
-        whether its values generalise over aleatoric states, so that there may be more of them than fit into a table
-    remember, memory:
-        for a design that stores something of the past besides the aleatoric state.  ``memory`` is the name of the array
-        in its knowledge that stores it, and ``remember(knowledge, experience)`` updates this array as ``learn`` does,
-        without learning.  A durable agent calls ``remember`` at steps that it does not learn from, for example in
-        frozen mode.  When a late reward arrives, ``learn`` gets the memory of the step that the reward belongs to.  A
-        rollback does not change the memory
+        whether its values generalise over aleatoric states, so that there may be more states than fit into a table
+    remember:
+        for a design that stores something of the past besides the aleatoric state: ``remember(knowledge, experience)``
+        updates the array ``memory`` as ``learn`` does, without learning.  A durable agent (``everlearn.live``)
+        calls it at steps that it does not learn from
+    memory:
+        the name of the array in the knowledge that stores the past, for a design with ``remember``
     explain:
         ``explain(knowledge, task)`` returns what it has learned as text for a person
     duration:
         the number of steps of the run, if the agent takes it as a parameter; otherwise None
-    name, parameters:
-        its name in tables and messages, and the parameters with which it was made
+    name:
+        its name in tables and messages
+    parameters:
+        the parameters with which it was made
 
     Examples
     --------
-    A bandit that tries everything in turn:
+    An agent that tries every action in turn:
 
     >>> from typing import NamedTuple
     >>> import numpy as np
@@ -128,9 +130,9 @@ class Design:
         return replace(reward, raw=reward.raw and not self.unit).scaling
 
     def seen(self, task: Task) -> Task:
-        """Return the task in the resolution that the design is for: the finest one if it generalises."""
+        """Return the task with the aleatoric states that the design expects: the finest ones if it has features."""
         return task.fine if self.features else task
 
     def view(self, task: Task) -> Task:
-        """Return the task as :meth:`seen`, with scaled rewards if ``unit`` is set."""
+        """Return the task as :meth:`seen` does, with rewards scaled to [0, 1] if ``unit`` is set."""
         return self.seen(task).scaled if self.unit else self.seen(task)

@@ -71,7 +71,7 @@ def discounted_subroutine(
     optimism: float | None = None,
     q_init: ArrayLike | None = None,
 ) -> Design:
-    """Discounted Q-learning from any values and history; it clips state values, not action values (Algorithm 3).
+    """Discounted Q-learning from given values, after a given history; it clips state values only (Algorithm 3).
 
     Parameters
     ----------

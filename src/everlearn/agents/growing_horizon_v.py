@@ -34,7 +34,7 @@ def learn(knowledge: OffsetValues, experience: Experience, now: ScheduleValues, 
 
 
 def growing_horizon_v(*, schedule: Schedule) -> Design:
-    """Algorithm 2 with state values clipped instead of action values, for which the regret bounds are proved.
+    """Algorithm 2, but clipping state values instead of action values; the regret bounds are proved for this version.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def policy(knowledge: Empirical) -> Table:
 def imed_rl(
     *, index: str = "source", prior: float = 1.0, levels: int = 11, precision: float = 1e-3, sweeps: int = 3000
 ) -> Design:
-    """Take the action of least empirical divergence from the best, weighted by its visits (IMED-RL).
+    """Take the action of least index: visits times empirical divergence from the best, plus log visits (IMED-RL).
 
     Parameters
     ----------

@@ -31,6 +31,8 @@ AGENTS: dict[str, str] = {
     "network": "everlearn.agents.network:network",
     "always": "everlearn.agents.always:always",
 }
+"""The registered agents: name to ``module:factory``.  Pass a name to :func:`everlearn.run`; ``everlearn agents`` lists
+them."""
 
 SCHEDULES: dict[str, str] = {
     "smooth": "everlearn.agents.schedule:smooth",
@@ -38,5 +40,7 @@ SCHEDULES: dict[str, str] = {
     "fixed": "everlearn.agents.schedule:fixed",
     "practical": "everlearn.agents.schedule:practical",
 }
+"""The registered schedules: name to ``module:factory``.  Pass a name to :func:`everlearn.run` as ``schedule``;
+``everlearn schedules`` lists them."""
 
 DEFAULT_AGENT, DEFAULT_SCHEDULE = "growing-horizon", "practical"

@@ -149,7 +149,7 @@ def ucrl3(
     precision: float = 1.0,
     sweeps: int = 1000,
 ) -> Design:
-    """Plan optimistically within time-uniform bounds on each probability, and for few unseen next states (UCRL3).
+    """Plan optimistically within time-uniform bounds on each probability; few unobserved next states count (UCRL3).
 
     Parameters
     ----------

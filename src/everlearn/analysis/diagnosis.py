@@ -15,9 +15,10 @@ The first bracket is what Theorem 9 bounds.  It is split by what a fixed action 
 - *averaging*: the third, which telescopes: what the last state is worth less the first;
 - *luck*: rewards and transitions against their means.  Its expectation is zero.
 
-They add up to the regret for any sigma.  Here sigma is the horizon of the agent's schedule at the beginning of each
-block of time.  For an agent without one, sigma is infinite: V is the optimal bias, and V / sigma the optimal gain.  So
-the second part is zero, unless what can be earned depends on the state.
+They add up to the regret for any sigma.  Here sigma is the horizon of the agent at the beginning of each block of time.
+For an agent without one, sigma is infinite: V is the optimal bias, and V / sigma the optimal gain.  So the second part
+is zero, unless what can be earned depends on the state.  For an agent with a horizon and a value for each aleatoric
+state and action, the first step of each block also has what :mod:`everlearn.analysis.optimism` defines.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from everlearn.agents.agent import Agent
 from everlearn.agents.design import Design
 from everlearn.agents.spec import read_specs
+from everlearn.analysis.optimism import Belief, Optimism, belief_of, horizon_of, optimism_of
 from everlearn.engine.reference import ReferenceLoop
 from everlearn.errors import require
 from everlearn.protocol import Table
@@ -60,6 +62,8 @@ class Diagnosis:
     optimum: float
     """The average reward that regret is relative to: lambda_*, or if memory is hidden, the optimum if it were seen."""
     hidden: bool
+    optimism: Optimism | None
+    """At the first step of each block, one row per run: the shortfall of values, chi and xi, in the learner's units."""
 
     @property
     def total(self) -> Table:
@@ -90,7 +94,17 @@ class Diagnosis:
             "regret": self.regret.mean(axis=0).tolist(),
             "standard_error": error,
             "residual": self.residual,
+            "optimism": self._optimism(),
         }
+
+    def _optimism(self) -> dict[str, Any] | None:
+        """Return the greatest shortfall over runs, what Lemma 11 allows, and the means of chi and xi."""
+        if self.optimism is None:
+            return None
+        found = self.optimism
+        means = {"chi": found.chi.mean(axis=0).tolist(), "xi": found.xi.mean(axis=0).tolist()}
+        most = {"shortfall": found.shortfall.max(axis=0).tolist(), "allowed": found.allowed[0].tolist()}
+        return {"times": [1, *(self.times[:-1] + 1).tolist()], **most, **means}
 
 
 class _Block(NamedTuple):
@@ -100,6 +114,16 @@ class _Block(NamedTuple):
     first: int
     last: int
     reward: float
+    belief: Belief | None  # at its first step
+
+
+class _Solved(NamedTuple):
+    """Optimal values at a horizon: V, Q, V / sigma and gamma."""
+
+    V: Table
+    Q: Table
+    gain: Table
+    gamma: float
 
 
 def diagnose(
@@ -128,16 +152,21 @@ def diagnose(
     times = np.unique(np.geomspace(1, steps, BLOCKS).round().astype(np.int64))
     blocks = [_follow(theory, design, times, seed, run) for run in range(runs)]
     starts = np.concatenate([[0], times[:-1]])
-    horizons = np.array([design.schedule.horizon(int(t) + 1) if design.schedule else np.inf for t in starts])
+    horizons = np.array([horizon_of(design, int(t) + 1) for t in starts])
     optimum = theory.clairvoyant.average_reward
-    split_up = np.array(
-        [[_split(theory, optimum, float(sigma), run[place]) for place, sigma in enumerate(horizons)] for run in blocks]
-    )
+    split_up, optimism = np.empty((runs, len(times), len(PARTS))), []
+    for place, sigma in enumerate(horizons.tolist()):
+        solved = _solve(theory, sigma)
+        for run, block in enumerate(each[place] for each in blocks):
+            split_up[run, place] = _split(theory, optimum, solved, block)
+            if block.belief is not None:
+                optimism.append(optimism_of(theory, block.belief, sigma, solved.Q, block.first))
     added = split_up.cumsum(axis=1)
     rewards = np.cumsum([[block.reward for block in run] for run in blocks], axis=1)
     parts = {name: added[:, :, column] for column, name in enumerate(PARTS)}
+    tables = Optimism(*np.array(optimism).reshape(len(times), runs, -1).T) if optimism else None
     regret, names = optimum * times - rewards, (theory.task.name, design.name)
-    return Diagnosis(*names, times, horizons, parts, regret, optimum, theory.task.hidden)
+    return Diagnosis(*names, times, horizons, parts, regret, optimum, theory.task.hidden, tables)
 
 
 def _follow(theory: Theory, design: Design, times: NDArray[np.int64], seed: int, run: int) -> list[_Block]:
@@ -149,23 +178,26 @@ def _follow(theory: Theory, design: Design, times: NDArray[np.int64], seed: int,
     blocks, here = [], theory.pairs.start
     for end in times.tolist():
         counts, first, before = np.zeros((len(theory.task.actions), theory.pairs.size)), here, loop.total_reward
+        belief = belief_of(agent)
         while loop.t < end:
             loop.advance(loop.t + 1)
             counts[loop.latest[0], here] += 1
             here = places[environment.memory, theory.task.states[loop.aleatoric_state]]
-        blocks.append(_Block(counts, first, here, loop.total_reward - before))
+        blocks.append(_Block(counts, first, here, loop.total_reward - before, belief))
     return blocks
 
 
-def _split(theory: Theory, optimum: float, sigma: float, block: _Block) -> tuple[float, ...]:
-    """Return the parts of the regret of a block, in the order of ``PARTS``."""
-    pairs, counts = theory.pairs, block.counts
+def _solve(theory: Theory, sigma: float) -> _Solved:
     if np.isfinite(sigma):
-        values, gamma, short = theory.values(sigma), 1 - 1 / sigma, 1 / sigma
-        V, Q, gain = values.V, values.Q, short * values.V
-    else:
-        V, gain, gamma = theory.clairvoyant.bias, theory.clairvoyant.gain, 1.0
-        Q = action_values(pairs, V) - gain
+        values = theory.values(sigma)
+        return _Solved(values.V, values.Q, values.V / sigma, 1 - 1 / sigma)
+    best = theory.clairvoyant
+    return _Solved(best.bias, action_values(theory.pairs, best.bias) - best.gain, best.gain, 1.0)
+
+
+def _split(theory: Theory, optimum: float, solved: _Solved, block: _Block) -> tuple[float, ...]:
+    """Return the parts of the regret of a block, in the order of ``PARTS``."""
+    pairs, counts, (V, Q, gain, gamma) = theory.pairs, block.counts, solved
     visits, ahead = counts.sum(axis=0), np.array([matrix @ V for matrix in pairs.transitions])
     loss = V - Q
     by_state = np.array([np.bincount(pairs.states, visits * row) for row in loss])

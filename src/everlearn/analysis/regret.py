@@ -67,8 +67,8 @@ def regret(result: Result, reference: float | str = "optimum") -> Regret:
     >>> result = el.run("service-station", "always", parameters={"agent.policy": "fast"}, steps=1000, runs=2)
     >>> regret(result)
     Regret(2 runs at 50 times, at the end -0.5, standard error 0)
-    >>> found = regret(result)
-    >>> [round(float(mean), 2) for t, mean in zip(found.times, found.mean) if t in (1, 10, 1000)]
+    >>> always_fast = regret(result)
+    >>> [round(float(mean), 2) for t, mean in zip(always_fast.times, always_fast.mean) if t in (1, 10, 1000)]
     [-0.5, -0.5, -0.5]
     >>> regret(result, "always slow").mean[-1] == regret(result, result.references["always slow"]).mean[-1]
     np.True_

@@ -43,7 +43,8 @@ Config = Annotated[
         show_envvar=False,
         is_eager=True,
         callback=_configure,
-        help="A TOML file of settings, named as these options are; the command line and the environment win over it.",
+        help="A TOML file of settings with the names of these options. Options and environment variables take"
+        " precedence over it.",
     ),
 ]
 

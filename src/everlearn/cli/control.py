@@ -50,7 +50,10 @@ def mode(
     deadline: Deadline = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """Print the mode of a durable agent, or change it. To change it in a directory in use, name its service."""
+    """Print the mode of a durable agent, or change it.
+
+    If a service uses the directory, pass the address of the service instead of the directory to change the mode.
+    """
     from everlearn.durable.entry import MODES
 
     to = SAME.get(to or "", to)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,7 +31,7 @@ def diagnose(
     figure: Annotated[Path | None, typer.Option(help="Draw the parts to this file (PNG, SVG or PDF).")] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say where the regret of an agent came from: exploration, distortion, horizon, averaging and luck, exactly."""
+    """Split the regret of an agent exactly into its sources: exploration, distortion, horizon, averaging and luck."""
     from everlearn.analysis.diagnosis import diagnose as analyse
 
     parameters = options.parse_settings(settings)
@@ -48,7 +48,7 @@ def diagnose(
     say((found.agent, "bold"), " on ", (found.task, "bold"), f": mean regret after {steps:,} steps, {runs} runs")
     errors = document["standard_error"]
     rows = [
-        (name, f"{curve[-1]:,.2f}", f"{errors[name][-1]:,.2f}" if errors[name] else "-", MEANINGS[name])
+        (name, f"{round(curve[-1], 2) + 0.0:,.2f}", f"{errors[name][-1]:,.2f}" if errors[name] else "-", MEANINGS[name])
         for name, curve in document["parts"].items()
     ]
     error = f"{errors['regret'][-1]:,.2f}" if errors["regret"] else "-"
@@ -56,3 +56,18 @@ def diagnose(
     if found.hidden:
         say(f"relative to {found.optimum:.6g}, the optimum if the memory were seen")
     print_table(["part", "mean", "standard error", "what it is"], rows)
+    if document["optimism"]:
+        _print_optimism(document["optimism"])
+
+
+def _print_optimism(found: dict[str, Any]) -> None:
+    """Print where values were furthest below what Lemma 11 allows, and chi and xi at the end."""
+    beyond = [shortfall - allowed for shortfall, allowed in zip(found["shortfall"], found["allowed"], strict=True)]
+    place = max(range(len(beyond)), key=beyond.__getitem__)
+    text = "No value was below the optimal one of its horizon."
+    if max(found["shortfall"]) > 0:
+        text = f"Values were up to {found['shortfall'][place]:.4g} below the optimal ones of their horizon, at step"
+        text += f" {found['times'][place]:,}, where Lemma 11 allows {found['allowed'][place]:.4g}."
+    text += f" At step {found['times'][-1]:,} the mean of chi is {found['chi'][-1]:.4g}, and that of xi"
+    text += f" {found['xi'][-1]:.4g}."
+    say(text, wrap=True)

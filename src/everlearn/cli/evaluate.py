@@ -39,7 +39,10 @@ def evaluate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate what another policy or setup would earn per step, from the journal of a durable agent in use or not."""
+    """Estimate what another policy or setup would earn per step, from the journal of a durable agent.
+
+    The agent may be in use.
+    """
     from everlearn.analysis.evaluation import evaluate as evaluate_policy
 
     given: dict[str, Any] = {"agent": agent, "confidence": confidence, "first": first, "last": last, "reward": reward}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from everlearn.cli.options import AsJson, documents, integer
+from everlearn.cli.options import AsJson, documents, integer, json_option
 from everlearn.cli.output import Cell, print_json, print_table, say
 from everlearn.errors import LiveError, require
 
@@ -45,7 +45,7 @@ def backup(
         bool, typer.Option("--follow", help="Copy again and again, whenever the directory has changed, until Ctrl-C.")
     ] = False,
     every: Annotated[float, typer.Option(metavar="SECONDS", help="With --follow: seconds between two copies.")] = 60.0,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, json_option("Print one JSON document per copy and nothing else.")] = False,
 ) -> None:
     """Copy a directory of durable agents to a file, and check the copy. The directory may be in use."""
     from everlearn.durable.backup import backup as back_up
@@ -148,9 +148,9 @@ def journal(
     agent: AgentName = None,
     first: Annotated[int | None, integer("--from", help="The first step.")] = None,
     last: Annotated[int | None, integer("--to", help="The last step.")] = None,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, json_option("Print one JSON document per line and nothing else.")] = False,
 ) -> None:
-    """Print what a durable agent did and observed, one line per step; --json prints JSON lines."""
+    """Print what a durable agent did and observed, one line per step."""
     from everlearn.durable.audit import export, tell
 
     for row in export(*find_agent(directory, agent), first, last):

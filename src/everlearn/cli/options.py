@@ -50,7 +50,7 @@ engine_names = completing(["auto", "compiled", "reference"])
 
 TASK = typer.Argument(
     metavar="TASK",
-    help="The task: a registered name, gymnasium:ID, pomdp:FILE or module:attribute.",
+    help="The task: a registered name, gymnasium:ID, pomdp:FILE, qgym:FILE or module:attribute.",
     autocompletion=task_names,
 )
 AGENT = typer.Option(help="The agent: a registered name or module:attribute.", autocompletion=agent_names)
@@ -76,9 +76,12 @@ def _keep_for_json(context: typer.Context, chosen: bool) -> bool:
     return chosen
 
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document and nothing else.", callback=_keep_for_json)
-]
+def json_option(help: str) -> Any:  # noqa: A002
+    """Return the option ``--json``, for a command in which it does not do the usual thing."""
+    return typer.Option("--json", help=help, callback=_keep_for_json)
+
+
+AsJson = Annotated[bool, json_option("Print one JSON document and nothing else.")]
 Threads = Annotated[int | None, integer(help="Threads of the compiled engine. Default: one per core.", least=1)]
 Cluster = Annotated[
     str | None,

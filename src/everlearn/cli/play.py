@@ -18,10 +18,12 @@ def play(
     agent: Annotated[str | None, options.AGENT] = None,
     schedule: Annotated[str | None, options.SCHEDULE] = None,
     settings: options.Settings = None,
-    view: Annotated[str, typer.Option(help="What to show first, as the page copies it under Share and export.")] = "",
+    view: Annotated[
+        str, typer.Option(help="What to show first: a text that you copied from the page, under Share and export.")
+    ] = "",
     export: Annotated[
         Path | None,
-        typer.Option(help="Write the station, where you play and agents race, to this HTML file, and serve nothing."),
+        typer.Option(help="Write the service station game to this HTML file, and exit without serving a page."),
     ] = None,
     experiment: Annotated[
         str | None,
@@ -29,11 +31,16 @@ def play(
     ] = None,
     live: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Follow the live agent in this directory while it works; nothing is written."),
+        typer.Option(
+            metavar="DIR", help="Follow the durable agent in this directory while it works; nothing is written."
+        ),
     ] = None,
     port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8090,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; others can reach any address but loopback.")
+        str,
+        typer.Option(
+            help="The address to listen on. With any address other than loopback, other machines can open the page."
+        ),
     ] = "127.0.0.1",
     opened: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
 ) -> None:

@@ -35,7 +35,12 @@ def run(
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="Save the result and its tables in a folder.")] = None,
     show_state: Annotated[
-        bool, typer.Option("--show-state", help="Say what the first run has learned to remember (for agents that do).")
+        bool,
+        typer.Option(
+            "--show-state",
+            help="Print what the agent of the first run has learned to remember; only for agents that learn this, such"
+            " as learned.",
+        ),
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from everlearn.cli.configuration import Config, effective
-from everlearn.cli.options import AsJson, integer
+from everlearn.cli.options import integer, json_option
 from everlearn.cli.output import print_json, say
 from everlearn.errors import InputError, require
 
@@ -64,7 +64,7 @@ def serve(
     show_config: Annotated[
         bool, typer.Option("--show-config", help="Print every setting and where it comes from, and exit.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, json_option("With --show-config: print the settings as one JSON document.")] = False,
 ) -> None:
     """Serve durable agents over HTTP, until SIGTERM or Ctrl-C.
 

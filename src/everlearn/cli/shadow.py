@@ -28,7 +28,7 @@ def shadow(
     deadline: Deadline = 120.0,
     as_json: AsJson = False,
 ) -> None:
-    """Compare an agent in shadow mode with the controller in charge: agreement, and gain. It may be in use."""
+    """Compare an agent in shadow mode with the controller in charge: agreement and gain. The agent may be in use."""
     from everlearn.analysis.shadow import ShadowReport, shadow_report
 
     if is_address(place, token_file):

@@ -10,9 +10,12 @@ import typer
 
 import everlearn as el
 from everlearn.cli import options
-from everlearn.cli.options import number
+from everlearn.cli.options import integer, number
 from everlearn.cli.output import print_json, print_table, say
 from everlearn.errors import InputError
+
+LONGEST = 10**60
+"""The most steps of a bound, which may say something only after many more than can be run."""
 
 LONGEST_SHOWN = 60
 """The most characters of a policy in a table."""
@@ -29,14 +32,31 @@ def theory(
             metavar="POLICY", help="A policy over aleatoric states, as in 0=slow,1=fast:0.5; may be repeated."
         ),
     ] = None,
-    horizon: Annotated[list[float] | None, number(help="A horizon for the distortion; may be repeated.")] = None,
-    steps: Annotated[list[int] | None, options.steps("A number of steps for the bounds; may be repeated.")] = None,
+    horizon: Annotated[
+        list[float] | None, number(help="A horizon at which to compute the distortion; may be repeated.")
+    ] = None,
+    steps: Annotated[
+        list[int] | None,
+        integer(
+            "--steps",
+            help="A number of steps at which to evaluate the regret bounds; may be repeated.",
+            least=1,
+            most=LONGEST,
+        ),
+    ] = None,
     settings: options.Settings = None,
     frontier: Annotated[
-        bool, typer.Option("--frontier", help="Also print what policies earn that average within tau.")
+        bool,
+        typer.Option(
+            "--frontier",
+            help="Also print the frontier: the most that policies with averaging time at most tau can earn, for several"
+            " tau.",
+        ),
     ] = False,
     figure: Annotated[Path | None, typer.Option(help="Draw the frontier to this file (PNG, SVG or PDF).")] = None,
-    only: Annotated[str | None, typer.Option(help="optimum: compute nothing else, for large tasks.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Compute only this part; the one choice is optimum. Useful for large tasks.")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Compute the optimal average reward, averaging times and regret bounds of a task with a model, exactly."""
@@ -62,7 +82,7 @@ def theory(
     else:
         _print_rows(report, summary_rows(report, *asked))
         _print_best_policy(report)
-        if steps:
+        if steps and report.bounds(steps[0]):
             _print_vacuity(report)
         if frontier or figure:
             _print_frontier(report)

@@ -69,7 +69,7 @@ class Follower:
         self.directory = Path(directory)
         if not any(map(database.is_begun, stores_of(self.directory))):
             remedy = "make one with el.live(directory, task=...)"
-            raise LiveError(f"{self.directory}: there is no live agent here; {remedy}")
+            raise LiveError(f"{self.directory}: there is no durable agent here; {remedy}")
         self._cores: dict[str, tuple[str, Core]] = {}
 
     def standings(self) -> dict[str, tuple[int, str | None]]:

@@ -117,7 +117,8 @@ def live(
         minimum number of most recent steps to retain in the journal; all by default
     drift:
         settings of the alarm that is raised when the recent average reward is low compared with the past; by default
-        ``{"batch": 1000, "rarity": 10000}``, see :mod:`everlearn.durable.drift`
+        ``{"batch": 1000, "rarity": 10000}``: batches of 1,000 steps and, if nothing changes, on average at most one
+        false alarm in 10,000 batches, see :mod:`everlearn.durable.drift`
     promotion:
         the rule by which an agent in shadow mode (it only proposes actions) takes control, such as
         ``{"gain": 0, "hours": 24}``, see :class:`everlearn.durable.promotion.Rule`

@@ -80,7 +80,7 @@ class Experiment:
 
     @cached_property
     def recorded(self) -> list[Arm]:
-        """The finished runs of every variant, with one entry per member of a family."""
+        """The finished runs of every agent on every task, with one entry per member of a family."""
         recorded = read_arms(self.directory)
         if not recorded:
             steps = self.manifest["steps"]
@@ -134,8 +134,8 @@ class Experiment:
 
         ``measures`` are among ``final`` (the average reward over all steps), ``late`` (over the last nine tenths of the
         steps), ``anytime`` (the mean of the average reward over logarithmic time), ``regret`` and ``relative regret``
-        (the shortfall of ``final`` below the optimum, divided by its size); by default all.  A measure that needs an
-        unknown optimum has no row.
+        (the optimum minus ``final``, divided by the absolute value of the optimum); by default all.  A measure that
+        needs an unknown optimum has no row.
         """
         listed = (measures,) if isinstance(measures, str) else measures
         chosen = {} if listed is None else {"measures": tuple(listed)}

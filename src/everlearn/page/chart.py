@@ -39,6 +39,8 @@ class Curve(NamedTuple):
     """The bounds of a band around the curve, if there is one."""
     number: int | None = None
     """The number of its colour; by default its place among the curves."""
+    later: Sequence[tuple[int, float]] = ()
+    """Times and averages of the same run beyond the end of the curve, to be drawn faintly."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def draw(
     Names stand where no curve is: to the right of the plot, or above it if the chart is narrow.  The time axis is
     logarithmic, or linear from ``first``.  Charts on the same page need different names.
     """
-    latest = max([first + 1 if linear else 1000, *(curve.times[-1] for curve in curves if curve.times)])
+    ends = [curve.later[-1][0] if curve.later else curve.times[-1] for curve in curves if curve.times or curve.later]
+    latest = max([first + 1 if linear else 1000, *ends])
     last = latest if linear else 10 ** math.ceil(math.log10(latest) - 1e-12)
     narrow = width < NARROW
     named = [] if narrow and len(curves) == 1 else curves
@@ -111,7 +114,7 @@ def draw(
         *(
             _draw_curve(frame, name, curve, number, len(curves) - number - 1)
             for number, curve in enumerate(curves)
-            if curve.times
+            if curve.times or curve.later
         ),
         *(_draw_name(each, 8 if narrow else right + 2) for each in _spread(heights, 4, frame.bottom + 12)),
         "</svg>",
@@ -210,13 +213,16 @@ def _draw_curve(frame: _Frame, name: str, curve: Curve, place: int, below: int) 
     """Draw a curve, the wider the more curves lie on top of it, so that curves that coincide remain visible."""
     number = place if curve.number is None else curve.number
     points = frame.points(curve.times, curve.averages)
-    x, y = points[-1]
+    end = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5"/>' for x, y in points[-1:])
+    last = curve.times[-1] if curve.times else 0
+    after = [*points[-1:], *((frame.x(t), frame.y(value)) for t, value in curve.later if t > last)]
     around = [*frame.points(curve.times, curve.high), *frame.points(curve.times, curve.low)[::-1]] if curve.high else []
     band = f'<polygon points="{_path(around)}"/>' if around else ""
     width = 2.5 + (0.8 if around else 2) * below
+    later = f'<polyline class="later" points="{_path(after)}" stroke-width="{width:g}"/>' if curve.later else ""
     return (
-        f'<g clip-path="url(#{name})" class="agent{number}">{band}'
-        f'<polyline points="{_path(points)}" stroke-width="{width:g}"/><circle cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
+        f'<g clip-path="url(#{name})" class="agent{number}">{band}{later}'
+        f'<polyline points="{_path(points)}" stroke-width="{width:g}"/>{end}</g>'
     )
 
 

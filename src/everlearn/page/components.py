@@ -20,6 +20,10 @@ class Screen(ui.element, component="screen.js"):
         """Put parts into their places."""
         self.run_method("show", dict(parts))
 
+    def fold(self, name: str) -> None:
+        """Close a fold."""
+        self.run_method("fold", name)
+
     def keep_theme(self, theme: str) -> None:
         """Let the browser remember whether the page is light or dark."""
         self.run_method("keepTheme", theme)
@@ -48,11 +52,11 @@ class Name:
 
 
 @contextmanager
-def fold(title: str, icon: str, opened: Callable[[], Any] | None = None) -> Iterator[None]:
-    """Hold what a newcomer need not see, until it is unfolded; ``opened`` is called then."""
-    with ui.element("details").classes("card fold") as element:
-        if opened is not None:
-            element.on("toggle", opened, js_handler="(event) => { if (event.target.open) emit(); }")
+def fold(title: str, icon: str, toggled: Callable[[bool], Any] | None = None) -> Iterator[None]:
+    """Hold what a newcomer need not see, until it is unfolded; ``toggled`` is called with whether it is open."""
+    with ui.element("details").classes("card fold").props(f'data-fold="{icon}"') as element:
+        if toggled is not None:
+            element.on("toggle", lambda event: toggled(event.args is True), js_handler="(e) => emit(e.target.open)")
         with ui.element("summary"):
             ui.icon(icon).props('aria-hidden="true"')
             Text("span", title)
@@ -71,12 +75,19 @@ def button(icon: str, hint: str, press: Callable[[], Any], text: str = "") -> ui
     return element.props(f'no-caps aria-label="{text or hint}" title="{hint}"')
 
 
-def slider(name: str, number: int, chosen: int, change: Callable[[int], Any]) -> ui.element:
-    """Return the slider of the browser, which every screen reader knows, with a number of positions."""
+def slider(
+    name: str, number: int, chosen: int, change: Callable[[int], Any], moved: Callable[[int], Any] | None = None
+) -> ui.element:
+    """Return the slider of the browser, which every screen reader knows, with a number of positions.
+
+    ``change`` is called while it moves; if ``moved`` is given, that is called when it was let go.
+    """
     element = ui.element("input").props(f'type=range min=0 max={number - 1} step=1 value={chosen} aria-label="{name}"')
 
-    def move(event: events.GenericEventArguments) -> None:
-        if isinstance(event.args, int) and 0 <= event.args < number:
-            change(event.args)
+    def calling(function: Callable[[int], Any]) -> Callable[[events.GenericEventArguments], Any]:
+        return lambda event: function(event.args) if isinstance(event.args, int) and 0 <= event.args < number else None
 
-    return element.on("input", move, js_handler="(event) => emit(Number(event.target.value))")
+    value = "(event) => emit(Number(event.target.value))"
+    if moved is not None:
+        element.on("change", calling(moved), js_handler=value)
+    return element.on("input", calling(change), js_handler=value)

@@ -17,7 +17,7 @@ from everlearn.page.components import Name, Screen, Text, button, fold, place, s
 from everlearn.page.configuration import MOST_AGENTS, Configuration, is_papers, read_toml
 from everlearn.page.exports import export_controls
 from everlearn.page.pace import SPEEDS, describe
-from everlearn.page.picture import write_theory
+from everlearn.page.picture import SCRUBBER, step_at, write_theory
 from everlearn.page.session import Parts, Session
 
 THEMES = {"auto": (None, "contrast"), "dark": (True, "dark_mode"), "light": (False, "light_mode")}
@@ -25,6 +25,9 @@ THEMES = {"auto": (None, "contrast"), "dark": (True, "dark_mode"), "light": (Fal
 
 SECONDS_NOTED = 1.0
 """How often the address notes the time of a race that runs."""
+
+EXPLAIN = "functions"
+"""The icon of the fold that explains a step."""
 
 STAGES = {1: "one", 2: "two", 3: "many", 4: "many"}
 """The layout class for each number of agents."""
@@ -41,6 +44,7 @@ class Page:
         self.configuration, self._at = replace(configuration, at=0), configuration.at
         self._gone: tuple[Configuration, int] = self.configuration, 0
         self._noted = 0.0
+        self._resuming = False  # whether to run again when the explanation is closed
         self.session: Session
         self._applying = asyncio.Lock()
         self._theory_of: object = None
@@ -58,9 +62,11 @@ class Page:
             self.notice.set_visibility(False)
             self._stage()
             self._controls()
+            self._timeline()
             self.remark = Text("p").classes("quiet")
             self._folds()
         self.screen = Screen().on("look", self._look).on("press", self._press).on("theme", self._read_theme)
+        self.screen.on("go", self._go_to_moment)
         self._refuse(self.refusal)
 
     async def begin(self) -> None:
@@ -147,6 +153,23 @@ class Page:
                 ui.switch("ever faster", value=shown.growing, on_change=set_growing)
         self._name_speed()
 
+    def _timeline(self) -> None:
+        """Lay out the moments so far, and a scrubber that goes back to any step."""
+
+        def preview(place: int) -> None:
+            self.at.set_text(f"step {step_at(place, self.session.last):,}")
+
+        async def go(place: int) -> None:
+            await self._go(step_at(place, self.session.last))
+
+        with ui.element("section").classes("card timeline").props('aria-label="Timeline"'):
+            with ui.element("div").classes("scrub"):
+                Text("b", "Timeline")
+                scrubber = slider("Go to a step", SCRUBBER + 1, SCRUBBER, preview, go)
+                scrubber.props('data-part="scrub" title="Drag to go back to any step"')
+                self.at = Text("span", "drag to go back").classes("quiet")
+            place("moments", "ol").classes("moments")
+
     def _folds(self) -> None:
         with ui.element("section").classes("folds"):
             with fold("Change the task, the agent or the schedule", "tune"):
@@ -155,17 +178,22 @@ class Page:
             with fold("Compare with other agents", "compare_arrows"):
                 self.choices.others()
             with fold("See what the agent knows", "grid_on"):
-                self._each("belief")
-                with ui.element("details").classes("settings"):
-                    with ui.element("summary"):
-                        Text("span", "All numbers")
-                    self._each("numbers", "known")
-            with fold("Explain this step", "functions", self._pause):
+                self._knowledge()
+            with fold("Explain this step", EXPLAIN, self._explain):
                 self._each("explained")
             with fold("What theory says of this task", "school"):
                 place("theory").classes("scroll")
             with fold("Share and export", "ios_share"):
                 export_controls(lambda: self.session, self._read, self._refuse, self.local)
+
+    def _knowledge(self) -> None:
+        """Lay out what the agents know, with numbers if they are switched on."""
+        switch = ui.switch("Numbers")
+        with ui.element("div").classes("knowledge") as shown:
+            self._each("belief")
+            with ui.element("div").classes("counted"):
+                self._each("numbers", "known")
+        switch.on_value_change(lambda event: shown.classes(**{"add" if event.value else "remove": "all"}))
 
     @ui.refreshable_method
     def _each(self, *names: str) -> None:
@@ -193,12 +221,33 @@ class Page:
             await self.session.pause()
         else:
             self._refuse("")
+            self._resuming = False
+            self.screen.fold(EXPLAIN)  # what is explained must stay
             self.session.run()
         self._name_button()
 
-    async def _pause(self) -> None:
-        """Pause, so that what is explained stays."""
-        await self.session.pause()
+    async def _explain(self, opened: bool) -> None:
+        """Pause while the explanation is open, so that what is explained stays."""
+        if opened:
+            self._resuming = self.session.running
+            await self.session.pause()
+        elif self._resuming:
+            self.session.run()
+        self._name_button()
+
+    async def _go_to_moment(self, event: events.GenericEventArguments) -> None:
+        at = event.args.get("at") if isinstance(event.args, dict) else None
+        if isinstance(at, int) and 0 <= at <= self.session.last:
+            await self._go(at)
+
+    async def _go(self, t: int) -> None:
+        """Show the same run at another step."""
+        self._resuming = False
+        self.at.set_text(f"step {t:,} of {self.session.last:,}")
+        try:
+            await self.session.go(t)
+        except EverlearnError as error:
+            self._refuse(str(error))
         self._name_button()
 
     async def _step(self) -> None:

@@ -1,4 +1,4 @@
-"""The page that follows a live agent: its recent average, the drift alarm, its policy, and the end of its journal."""
+"""The page that follows a durable agent: its recent average, drift alarm, policy, and the end of its journal."""
 
 from __future__ import annotations
 

@@ -17,6 +17,9 @@ SECONDS_A_DECADE = 3.0
 SLICE = 0.02
 """Seconds between two looks at a race that runs."""
 
+FOLLOWED = 12.0
+"""How many steps per second can be followed one by one."""
+
 LEAST = 1024
 """A slice may have this many steps at any speed: the engine needs about as long for a thousand steps as for one, so its
 speed cannot be judged by fewer."""
@@ -42,6 +45,10 @@ class Pace:
         steps = int(self._owed)
         self._owed -= steps
         return min(steps, self.most())
+
+    def flickers(self, t: int) -> bool:
+        """Return whether single steps are too fast to be followed at time t."""
+        return self.speed == FASTEST or self._wanted(t) > FOLLOWED
 
     def took(self, steps: int, seconds: float) -> None:
         """Note how many seconds a number of steps took."""

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from html import escape
 
 from everlearn.blame import blame
-from everlearn.page import belief, chart, knowledge, scene
+from everlearn.page import belief, chart, knowledge, scene, summary
 from everlearn.page.chart import Curve
 from everlearn.page.configuration import label
 from everlearn.page.explanation import Explanation, Update, explain
 from everlearn.page.facts import Facts
 from everlearn.page.knowledge import Known
+from everlearn.page.moments import find_moments, write_moments
 from everlearn.page.race import Race
 from everlearn.page.run import WatchedRun
 
 NARROWEST, WIDEST = 260.0, 2000.0
 PHONE = 420.0
 HEIGHT, HEIGHT_SEVERAL, HEIGHT_PHONE = 340.0, 420.0, 210.0
+
+SCRUBBER = 1000
+"""The last place of the scrubber."""
 
 
 class Painter:
@@ -28,15 +33,24 @@ class Painter:
         self._span: tuple[float, float] | None = None
         self._latest: dict[int, tuple[int, Known]] = {}
         self._before: dict[int, Known] = {}
+        self.brief = False
+        """Whether to show summaries, since scenes would flicker."""
 
-    def paint(self, race: Race) -> dict[str, str]:
-        """Return every part of the picture by the name of its place."""
-        agents = race.configuration.agents
+    def paint(self, race: Race, ahead: Race | None = None) -> dict[str, str]:
+        """Return every part of the picture by the name of its place; ``ahead`` is the same race at a later step."""
+        agents, farthest = race.configuration.agents, ahead or race
         curves = [Curve(label(agent), *run.recorded()) for agent, run in zip(agents, race.runs, strict=True)]
+        if ahead is not None:
+            later = [tuple(zip(*run.recorded(), strict=True)) for run in ahead.runs]
+            curves = [curve._replace(later=points) for curve, points in zip(curves, later, strict=True)]
         width = min(max(self.width, NARROWEST), WIDEST)
         height = HEIGHT_PHONE if width < PHONE else HEIGHT if len(agents) == 1 else HEIGHT_SEVERAL
         self._span = chart.find_span(curves, self.lines, self._span)
         parts = {"chart": chart.draw(curves, self.lines, width, height, self._span), "time": f"{race.t:,}"}
+        moments = [
+            (curve.label, find_moments(run, self.lines)) for curve, run in zip(curves, farthest.runs, strict=True)
+        ]
+        parts |= {"moments": write_moments(moments, race.t), "scrub": str(place_of(race.t, farthest.t))}
         for number, run in enumerate(race.runs):
             with blame(f"agent {run.design.name!r}: what it shows"):  # arrays of a user's design may have any shape
                 parts |= {f"{name}{number}": text for name, text in self._paint_run(number, run).items()}
@@ -47,7 +61,7 @@ class Painter:
         alpha = None if explanation is None or explanation.update is None else explanation.update.step_size
         numbers = [] if run.design.schedule is None else knowledge.numbers(run.now, alpha)
         return {
-            "drawing": scene.draw(run, explanation),
+            "drawing": summary.draw(run) if self.brief else scene.draw(run, explanation),
             "belief": belief.draw(run, known),
             "known": knowledge.draw_table(run, known, self._known_before(number, run.t, known)),
             "numbers": "".join(
@@ -64,6 +78,16 @@ class Painter:
             self._before[number] = latest
         self._latest[number] = (t, known)
         return self._before.get(number)
+
+
+def place_of(t: int, last: int) -> int:
+    """Return where a step stands on the scrubber, whose scale is logarithmic and ends at the last step."""
+    return SCRUBBER if t >= last else round(SCRUBBER * math.log1p(t) / math.log1p(last))
+
+
+def step_at(place: int, last: int) -> int:
+    """Return the step at a place of the scrubber."""
+    return last if place >= SCRUBBER else round(math.expm1(math.log1p(last) * place / SCRUBBER))
 
 
 def write_explanation(step: Explanation | None) -> str:

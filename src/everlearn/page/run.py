@@ -7,6 +7,7 @@ before and after.  The result does not depend on how a run was advanced: it is r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -32,6 +33,13 @@ from everlearn.tasks.task import Task
 LAST_STEP = 10**12
 """Where a run on the page ends: after a day or so at full speed, and beyond any figure."""
 
+MOST_PREFERENCES = 64
+"""Record what an agent prefers if there are at most so many pairs of a state and an action."""
+
+
+MOST_SEEN = 100
+"""How many of the steps that were seen to remember."""
+
 
 class WatchedStep(NamedTuple):
     """A step: what happened, and what the agent knew before and after."""
@@ -46,11 +54,23 @@ class WatchedStep(NamedTuple):
     """In the task's own units."""
 
 
+class SeenStep(NamedTuple):
+    """What is remembered of a step for summaries, by indices."""
+
+    state: int
+    action: int
+    observation: int
+    reward: float
+
+
 class WatchedRun(ABC):
     """A run of an agent on a task: a :class:`CompiledRun` or a :class:`ReferenceRun`."""
 
     few_steps = 1
     """Take up to this many steps one by one, without the engine."""
+
+    decisions: Sequence[int] = ()
+    """The aleatoric states in which it makes a difference what the agent does, for small tasks."""
 
     def __init__(
         self,
@@ -64,6 +84,7 @@ class WatchedRun(ABC):
         self._advance = advance  # as batch.advance, with all arguments but ``until``
         self.functions = Guard(design, indexed) if design.own else design
         self.latest: WatchedStep | None = None
+        self.seen: deque[SeenStep] = deque(maxlen=MOST_SEEN)
         self._before: Knowledge | None = None  # what was known before the step that is being taken, to go back to
         self._failure: Exception | None = None
         self.t, self.total_reward, self.aleatoric_state = 0, 0.0, indexed.start
@@ -109,6 +130,7 @@ class WatchedRun(ABC):
                 steps = 1
             for _ in range(steps):
                 self.latest = self._step()
+                self.seen.append(SeenStep(*self.latest.experience[:3], self.latest.reward))
         except Exception as error:
             self._failure = error
             self._undo()
@@ -164,6 +186,7 @@ class CompiledRun(WatchedRun):
         [self._group] = batch.groups
         self._environment, self._agent = (np.random.Generator(np.random.SFC64(0)) for _ in range(2))
         super().__init__(design, table.indexed, self._group.knowledge, batch, partial(batch.advance, pool))
+        self.decisions = () if batch.plan.design.policy is None else find_decisions(table)
 
     def _locate(self) -> None:
         lanes, table = self._group.lanes, self.batch.table
@@ -197,7 +220,8 @@ class CompiledRun(WatchedRun):
         batch.t, batch.carry = batch.t + 1, timeline.carry
         column = int(np.searchsorted(batch.plan.times, batch.t))
         if batch.plan.times[column] == batch.t:
-            batch.curves.record(0, column, lanes.total[0], None)
+            policies = self._group.policies(batch.plan.design, batch.table.indexed)
+            batch.curves.record(0, column, lanes.total[0], None if policies is None else policies[0])
         return WatchedStep(before, copied(knowledge, rows if self.by_state else None), rows, experience, now, reward)
 
 
@@ -240,8 +264,21 @@ class ReferenceRun(WatchedRun):
         return WatchedStep(before, copied(self.knowledge), tuple(range(len(self.task.states))), experience, now, reward)
 
 
+def find_decisions(table: AnyTable) -> list[int]:
+    """Return the aleatoric states in which the outcomes of some actions differ."""
+    if not isinstance(table, PairTable):
+        return list(range(len(table.indexed.task.states)))
+    rows, width = table.view()
+    rows = rows.reshape(-1, table.actions, width)[: len(table.labels)]
+    differ = np.any([rows[name] != rows[name][:, :1] for name in ("bound", "reward", "next")], axis=(0, 2, 3))
+    labels = {table.labels[pair][1] for pair in np.flatnonzero(differ)}
+    return [place for place, label in enumerate(table.task.states) if label in labels]
+
+
 def _plan(task: Task, design: Design, seed: int) -> Plan:
-    return Plan(task, replace(design, policy=None), LAST_STEP, 1, seed)  # the page does not show recorded policies
+    """Return the plan of a run; policies are recorded if they are small, and not those of a user's functions."""
+    small = len(task.states) * len(task.actions) <= MOST_PREFERENCES and not design.own
+    return Plan(task, design if small else replace(design, policy=None), LAST_STEP, 1, seed)
 
 
 def _single(block: Block) -> ScheduleValues:

@@ -20,7 +20,7 @@ def draw(run: WatchedRun, explained: Explanation | None) -> str:
     """Return the scene of a run as SVG: where the agent is among the aleatoric states, and what it did."""
     condition = station.read(run)
     if condition is not None:
-        return station.draw(condition)
+        return station.draw(condition, None if run.latest is None else run.latest.reward, run.total_reward)
     here, seen = run.aleatoric_state, None if run.latest is None else run.latest.experience
     latest = None if seen is None else (seen.aleatoric_state, seen.next_aleatoric_state)
     name = run.task.portrait.name(run.task.states[here])

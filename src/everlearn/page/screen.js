@@ -30,7 +30,8 @@ export default {
     show(parts) {
       for (const [name, text] of Object.entries(parts)) {
         const place = document.querySelector(`[data-part="${name}"]`);
-        if (place) place.innerHTML = text;
+        if (place?.matches("input")) place.value = place.matches(":active") ? place.value : text;
+        else if (place) place.innerHTML = text;
       }
       requestAnimationFrame(() => {
         this.shown += 1;
@@ -40,6 +41,9 @@ export default {
         if (calm) setTimeout(() => this.look(), CALM);
         else this.look();
       });
+    },
+    fold(name) {
+      document.querySelector(`details[data-fold="${name}"]`)?.removeAttribute("open");
     },
     keepTheme(theme) {
       localStorage.setItem("everlearn.theme", theme);
@@ -69,6 +73,8 @@ export default {
     },
     // Whoever clicks a button with the mouse, not with a key, has the space bar afterwards.
     release(event) {
+      const moment = event.target.closest("[data-at]");
+      if (moment) this.$emit("go", { at: Number(moment.dataset.at) });
       const button = event.target.closest(BUTTONS);
       if (event.detail === 0 || !button) return;
       setTimeout(() => button.contains(document.activeElement) && document.activeElement.blur());

@@ -35,6 +35,7 @@ class Session:
         self.workshop, self.threads = workshop, threads
         self._show, self._say = show, say
         self.race: Race | None = None
+        self._ahead: Race | None = None  # the same race at a later step, while somebody looks back
         self.painter = Painter()
         self.pace = Pace()
         self.running, self.wanting, self.closed = False, True, False
@@ -51,7 +52,7 @@ class Session:
             parts = await self._in_thread(lambda: painter.paint(race))  # a user's code may fail here too
             if self.closed:
                 return
-            self.race, self.painter, self._sent = race, painter, {}
+            self.race, self._ahead, self.painter, self._sent = race, None, painter, {}
         self.pace.speed, self.pace.growing = configuration.speed, configuration.growing
         self._send({**parts, "pace": self.pace.describe(0)})
 
@@ -64,6 +65,11 @@ class Session:
     def t(self) -> int:
         """The number of steps that the race has taken."""
         return 0 if self.race is None else self.race.t
+
+    @property
+    def last(self) -> int:
+        """The farthest step that was reached."""
+        return self.t if self._ahead is None else self._ahead.t
 
     async def facts(self) -> Facts | None:
         """Return what theory says of the task, and draw its lines from now on."""
@@ -99,11 +105,30 @@ class Session:
         await self._advance(1)
         await self.paint()
 
+    async def go(self, t: int) -> None:
+        """Show the race at another step, which is reached from the beginning, as it was before, to the last bit."""
+        await self.pause()
+        if self.race is None:
+            return
+        race, farthest = self.race, self._ahead or self.race
+        if t >= farthest.t:
+            race = farthest
+        elif t < race.t:
+            configuration = race.configuration
+            race = await self._in_thread(lambda: self.workshop.race(configuration), self.workshop.preparing)
+        async with self._busy:
+            if self.closed:
+                return
+            self.race, self._ahead = race, farthest if race is not farthest else None
+        await self.paint()
+        if race.t < t:
+            self.run(until=t)
+
     async def close(self) -> None:
         """Stop, and release the race."""
         self.closed = True
         await self.pause()
-        self.race = None
+        self.race = self._ahead = None
 
     async def look(self, width: float | None = None) -> None:
         """Show what is new as soon as there is something; the browser calls this, and says how wide the chart is."""
@@ -124,7 +149,8 @@ class Session:
 
     async def paint(self) -> None:
         """Show what changed."""
-        parts = await self.read(self.painter.paint)
+        self.painter.brief = self.running and self.pace.flickers(self.t)
+        parts = await self.read(lambda race: self.painter.paint(race, self._ahead))
         if parts is not None:
             self._send(parts)
 
@@ -166,10 +192,13 @@ class Session:
             def work() -> Parts | None:
                 began = time.perf_counter()
                 race.advance(steps)
+                if self._ahead is not None and race.t >= self._ahead.t:
+                    self._ahead = None
                 self.pace.took(steps, time.perf_counter() - began)
                 if not self.wanting:  # which may have changed by now
                     return None
-                return {**self.painter.paint(race), "pace": self.pace.describe(race.t)}
+                self.painter.brief = self.running and self.pace.flickers(race.t)
+                return {**self.painter.paint(race, self._ahead), "pace": self.pace.describe(race.t)}
 
             parts = await self._in_thread(work)
         if parts is not None:

@@ -101,7 +101,7 @@ def play(
     show: bool = True,
     say: Callable[[str], None] | None = None,
 ) -> None:
-    """Open a page in the browser where you can watch an agent learn, an experiment run, or a live agent work.
+    """Open a page in the browser where you can watch an agent learn, an experiment run, or a durable agent work.
 
     The call blocks and serves the page until you press Ctrl-C.  A page that follows a directory writes nothing to it.
 
@@ -109,17 +109,17 @@ def play(
     ----------
     task, agent, schedule:
         registry names, ``module:attribute``, or objects; the page lists unregistered ones by their name next to the
-        registered ones.  By default the page starts like ``everlearn play``
+        registered ones.  By default the page shows the service station
     parameters:
         parameters of the task, the agent and the schedule, as in :func:`everlearn.run`
     seed:
         the random seed of the first simulation
     view:
-        what the page shows first: the part of a page's address after the question mark
+        what the page shows first, as the query string of an address that was copied from the page
     experiment:
-        the directory of an experiment to follow instead, finished or not
+        the directory of an experiment to show instead of a simulation; it may be finished or running
     live:
-        the directory of a live agent to follow instead, which may be in use
+        the directory of a durable agent to show instead of a simulation; it may be in use
     host, port:
         where the page is served; ``port`` 0 takes any free port
     show:

@@ -80,8 +80,8 @@ def describe(condition: Condition) -> str:
     )
 
 
-def draw(condition: Condition) -> str:
-    """Return the station as SVG."""
+def draw(condition: Condition, earned: float | None = None, till: float | None = None) -> str:
+    """Return the station as SVG, with what was earned in the latest step and what is in the till, if they are given."""
     return "".join(
         (
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="drawing" ',
@@ -91,6 +91,7 @@ def draw(condition: Condition) -> str:
             *_draw_customer(condition),
             *_draw_crowd(condition),
             *_draw_reputation(condition),
+            *_draw_money(earned, till),
             "</svg>",
         )
     )
@@ -137,6 +138,25 @@ def _draw_crowd(condition: Condition) -> list[str]:
         f'<text class="told" x="347" y="{STREET - 52}" text-anchor="middle">{condition.arrival:.0%} likely</text>'
     )
     return parts
+
+
+def _draw_money(earned: float | None, till: float | None) -> list[str]:
+    """Draw what came in or was paid in the latest step, and what is in the till."""
+    parts = [] if till is None else [f'<text class="small" x="52" y="{STREET - 16}">till</text>']
+    if till is not None:
+        parts.append(f'<text class="mode" x="52" y="{STREET - 30}">{_short(till)}</text>')
+    if earned:
+        kind = "good" if earned > 0 else "bad"
+        parts.append(f'<text class="told {kind}" x="200" y="{STREET - 52}">{earned:+.3g}</text>')
+    return parts
+
+
+def _short(amount: float) -> str:
+    """Write an amount in few letters."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(amount) >= size:
+            return f"{amount / (1e3 if letter == 'k' else size):.3g}{letter}"
+    return f"{amount:.5g}"
 
 
 def _draw_person(x: float, y: float, kind: str, *, scale: float = 1.0, half: bool = False) -> list[str]:

@@ -20,7 +20,7 @@ _DIFFERENCE = 1e-4
 
 
 def law_of_longest_service(w: int, epsilon: Any = 0.0) -> Any:
-    """Return P(W <= w) under pi_epsilon, per customer (``eq:prob_W_inf``)."""
+    """Return P(W <= w) under pi_epsilon, per customer (Equation 26)."""
     return (1 - ((1 - epsilon) / 2) ** w) ** WINDOW
 
 
@@ -35,7 +35,7 @@ def mean_arrival_probability(epsilon: Any = 0.0) -> Any:
 
 
 def closed_form_average(epsilon: Any = 0.0) -> Any:
-    """Return G / ((1 - epsilon) G + 1 + epsilon), the paper's average reward (``eq:average_reward1``)."""
+    """Return G / ((1 - epsilon) G + 1 + epsilon), the paper's average reward (Equation 27)."""
     G = mean_arrival_probability(epsilon)
     return G / ((1 - epsilon) * G + (1 + epsilon))
 

@@ -13,16 +13,20 @@ from everlearn.tasks.task import Task
 def aggregation(
     *, half: int = 50, reset: float = 0.1, slip: float = 0.1, gain: float = 0.1, penalty: float = 0.5
 ) -> Task:
-    """Act on the parity of 2N states, where fitted value iteration may choose the worst policy (Appendix D).
+    """Act knowing only if the state is odd or even; fitted value iteration may choose the worst policy (Appendix D).
 
     Parameters
     ----------
     half:
-        N
-    reset, slip:
-        epsilon_1 and epsilon_2
-    gain, penalty:
-        delta and kappa
+        N, half the number of states
+    reset:
+        epsilon_1
+    slip:
+        epsilon_2
+    gain:
+        delta
+    penalty:
+        kappa
 
     Examples
     --------

@@ -173,8 +173,8 @@ def task(
     reward_range:
         the least and the greatest reward
     memory:
-        the initial memory, if a function is decorated; if it is hidden and drawn at random, a mapping from memories to
-        probabilities
+        for a decorated function: the initial memory, or, with ``hidden=True``, a mapping from memories to probabilities
+        from which it is drawn
     hidden:
         True if the actions and observations so far do not determine the memory: the same observation may then lead to
         several memories

@@ -39,6 +39,8 @@ _FINITE: dict[str, str] = {
 }
 
 TASKS: dict[str, str] = dict(sorted((_FINITE | NETWORKS).items()))
+"""The registered tasks: name to ``module:factory``.  Pass a name to :func:`everlearn.run`; ``everlearn tasks`` lists
+them."""
 
 PREFIXES: dict[str, str] = {
     "gymnasium": "everlearn.adapters.task:from_gymnasium",

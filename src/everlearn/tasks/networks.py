@@ -132,7 +132,7 @@ def _kept(_aleatoric_state: Label, _action: Label, observation: Any) -> Label:
 
 
 def criss_cross(*, regime: str = "IL", seen: int = 20, outside: str = STABLE) -> Task:
-    """Serve one of two classes of jobs at a server, one of which goes on to a second server.
+    """Choose which of two classes of jobs a server serves; jobs of one class then move to a second server.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def criss_cross(*, regime: str = "IL", seen: int = 20, outside: str = STABLE) ->
         seen=seen,
         outside=outside,
         name="criss-cross",
-        summary="serve one of two classes, one of which goes on to another server",
+        summary="serve one of two classes; jobs of one class then move to another server",
         dilemma="Serve the jobs that leave, or those that keep the next server busy?",
         source="Harrison and Wein (1989); regimes of Dai and Gluzman (2021), Table 1",
         parameters={"regime": regime, "seen": seen, "outside": outside},
@@ -169,7 +169,7 @@ def criss_cross(*, regime: str = "IL", seen: int = 20, outside: str = STABLE) ->
 
 
 def n_model(*, load: float = 0.95, seen: int = 60, outside: str = STABLE) -> Task:
-    """Let a server help another, slowly and at the expense of its own jobs, which cost less.
+    """Decide when a server helps another: it is slower at those jobs, but they cost more to keep waiting than its own.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def six_class(*, stations: int = 2, seen: int = 3, outside: str = "last-buffer")
 
 
 def input_switch(*, seen: int = 3, outside: str = STABLE) -> Task:
-    """Forward packets of three flows through three ports, with two queues each.
+    """Forward packets of three flows through three ports, each of which has two queues.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ MOST_MEMORIES = 1_000_000
 def seasons(
     *, states: int = 5, actions: int = 2, branching: int = 2, year: int = 400, change: str = SUDDEN, seed: int = 0
 ) -> Task:
-    """Act in a random Markov decision process that changes with the season, which is not seen.
+    """Act in a random Markov decision process that changes with a hidden season.
 
     The law of motion of summer is drawn as in :func:`everlearn.tasks.garnet.garnet`.  In winter the actions have
     changed places: the first does what the last did.  Half a year is summer and half is winter, or the law moves from

@@ -63,7 +63,7 @@ REWARDS = {DELIVERED: 10.0, CRASHED: -3.0}
 
 
 def shuttle() -> Task:
-    """Carry supplies between two space stations: dock backwards at the one not visited last, and do not crash into one.
+    """Carry supplies between two space stations: dock backwards at the less recently visited one; crash into neither.
 
     A delivery earns 10 and running into a station costs 3.  A station ahead is seen from outside it, and from space
     with probability 0.7; the dock is seen from within.  Whether a station is the one that was visited last is seen
@@ -83,9 +83,9 @@ def shuttle() -> Task:
         Reward(_paid, -3.0, 10.0),
         model,
         name="shuttle",
-        summary="carry supplies between two space stations, backing into the one that was not visited last",
+        summary="carry supplies between two space stations, backing into the one that was visited less recently",
         portrait=Portrait(
-            "Supplies are due at the station not visited last, and the shuttle must back into it.",
+            "Supplies are due at the station that was visited less recently, and the shuttle must back into it.",
             preset={"task.aleatoric": "window:2"},
         ),
         source="Chrisman (1992); Littman, Cassandra and Kaelbling (1995)",

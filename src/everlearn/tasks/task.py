@@ -41,7 +41,7 @@ class Arrays(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Task:
-    """A task: an environment with an aleatoric state, a reward and a name.
+    """A task: an aleatoric state, a reward and a name, usually with an environment.
 
     Most tasks are created with :func:`everlearn.task` or :func:`everlearn.mdp`.
 
@@ -70,9 +70,9 @@ class Task:
         the name of the features of its aleatoric states, for agents that generalise, see
         :mod:`everlearn.aleatoric.features`
     network:
-        for a task that is a network of queues: the network; there are then infinitely many memories
+        the network, if the task is one of unbounded queues; it then has infinitely many memories
     portrait:
-        how it is shown to people: what is at stake, how its states are called, and how it is drawn
+        how it is shown to people: what is at stake, what its states are called, and how it is drawn
 
     Examples
     --------

@@ -39,7 +39,7 @@ class Bound(NamedTuple):
 def discounted_regret(
     steps: float, *, pairs: int, horizon: float, averaging_time: float, distortion: float, width: float = 1.0
 ) -> Bound:
-    """Bound the regret of Algorithm 1 at a fixed horizon (``theorem:average-reward-discounted-algorithm``).
+    """Bound the regret of Algorithm 1 at a fixed horizon (Theorem 3).
 
     The stronger form in the appendix has a factor of three on the averaging time, which its own proof does not need;
     see :func:`discounted_regret_any_history`.
@@ -65,7 +65,7 @@ def discounted_regret_any_history(
     shortfall: float = 0.0,
     width: float = 1.0,
 ) -> Bound:
-    """Bound the regret of Algorithm 3 from any history and values (``theorem:average-reward-any-policy``).
+    """Bound the regret of Algorithm 3 from any history and values (Theorem 13).
 
     It is as printed, with a factor of three on the averaging time, and for T > tau log(T).  ``shortfall`` is the
     paper's iota, in the learner's units: values begin at most iota tau below the optimal ones.
@@ -77,7 +77,7 @@ def discounted_regret_any_history(
 def discounted_value_loss(
     steps: float, *, pairs: int, horizon: float, distortion: float, shortfall: float = 0.0, width: float = 1.0
 ) -> Bound:
-    """Bound the sum of V_* - V of Algorithm 3 along its own path (``theorem:discounted``)."""
+    """Bound the sum of V_* - V of Algorithm 3 along its own path (Theorem 9)."""
     check_arguments(steps, horizon)
     return scaled(
         "theorem:discounted",
@@ -91,7 +91,7 @@ def discounted_value_loss(
 def growing_horizon_regret(
     steps: float, *, pairs: int, averaging_time: float, distortion_sup: float, width: float = 1.0
 ) -> Bound:
-    """Bound the regret of Algorithm 2 with change points (``theorem:main``).
+    """Bound the regret of Algorithm 2 with change points (Theorem 4).
 
     ``distortion_sup`` is Delta-bar at the averaging time, or at 1 if that is less.
 
@@ -105,7 +105,7 @@ def growing_horizon_regret(
 
 
 def class_regret(steps: float, *, pairs: int, horizon: float, distortion_sup: float, width: float = 1.0) -> Bound:
-    """Bound the regret of Algorithm 2 relative to all policies that average within tau (``cor:avg-time-upper-bound``).
+    """Bound the regret of Algorithm 2 relative to all policies that average within tau (Corollary 5).
 
     It is as printed, with Delta-bar at tau.  The theorem has Delta-bar at the averaging time of the policy, where it is
     no less.  So from its statement the corollary follows only with Delta-bar at 1; its proof gives it with tau in place
@@ -119,7 +119,7 @@ def class_regret(steps: float, *, pairs: int, horizon: float, distortion_sup: fl
 def optimum_regret(
     steps: float, *, pairs: int, averaging_time: float, distortion_sup: float, width: float = 1.0
 ) -> Bound:
-    """Bound the regret of Algorithm 2 relative to lambda_* (``cor:global-optimum``).
+    """Bound the regret of Algorithm 2 relative to lambda_* (Corollary 7).
 
     ``averaging_time`` and ``distortion_sup`` are those of the best policy over aleatoric states.
     """
@@ -128,7 +128,7 @@ def optimum_regret(
 
 
 def aleatoric_loss(distortion_sup: float) -> Bound:
-    """Bound lambda_* - lambda_pi~, for the class with randomised policies (``lemma:aleatoric-vs-global``)."""
+    """Bound lambda_* - lambda_pi~, for the class with randomised policies (Lemma 6)."""
     return Bound("lemma:aleatoric-vs-global", {"distortion": distortion_sup})
 
 

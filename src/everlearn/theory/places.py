@@ -1,6 +1,7 @@
 """Where a reader of the printed paper finds what the LaTeX source calls by a label.
 
-Theorems, lemmas, propositions and corollaries share one counter, as the style of the journal has it; so do figures.
+Theorems, lemmas, propositions and corollaries share one counter, as the style of the journal has it.  The numbers are
+counted in the LaTeX source by ``tests/paper/test_places.py``.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ PLACES = {
     "fig:agent-comparison": "Figure 5 (Section 1.4.5)",
     "fig:better-schedules": "Figure 6 (Section 4.3)",
     "fig:arrival_prob": "Figure 7 (Appendix B.1)",
-    "eq:prob_W_inf": "the law of W (Appendix B.2)",
-    "eq:average_reward1": "the average reward of pi_epsilon (Appendix B.2)",
-    "eq:average_reward_second_agent": "its derivative at 0 (Appendix B.2)",
-    "eq:average-reward-estimate-formula": "the estimate of the first baseline (Appendix B.2)",
-    "eq:appendix-13": "Q of the greedy action is V (Appendix C.3)",
-    "eq:appendix-18": "each time is chosen once (Appendix C.3.3, proof of Lemma 12)",
+    "eq:average-reward-estimate-formula": "Equation 25 (Appendix B.2)",
+    "eq:prob_W_inf": "Equation 26 (Appendix B.2)",
+    "eq:average_reward1": "Equation 27 (Appendix B.2)",
+    "eq:average_reward_second_agent": "Equation 28 (Appendix B.2)",
+    "eq:appendix-13": "Equation 47 (Appendix C.3)",
+    "eq:appendix-18": "Equation 92 (Appendix C.3.3)",
 }
 """The place of each label.  The first theorem of Appendix D has none in the source, and is named by its section."""
 

@@ -10,7 +10,7 @@ from everlearn.theory.aleatoric import attained
 from everlearn.theory.beliefs import Bracket
 from everlearn.theory.ledger import RAW
 from everlearn.theory.network import NetworkOptimum
-from everlearn.theory.repairs import OUTSIDE
+from everlearn.theory.repairs import GAP
 
 if TYPE_CHECKING:
     from everlearn.theory.report import Theory
@@ -76,12 +76,15 @@ def summary_rows(
 
 def _bound_rows(theory: Theory, steps: int) -> list[tuple[str, str]]:
     """Return each bound as printed, and below it as repaired; a reason that is the same for all is given once."""
+    repairs = theory.repairs(steps)
+    if not repairs:
+        return [("", "there are no bounds: the average reward of the best policy found depends on the start")]
     rows = [("", f"the bounds do not apply: {RAW}")] if theory.task.reward.raw else []
-    for repair in theory.repairs(steps).values():
-        why = "not applicable" if repair.repaired_status == OUTSIDE else repair.why
-        printed = f"{repair.printed.place}, after {steps:,} steps: {repair.status}"
-        rows.append((f"{repair.printed.value:.4g}", printed))
-        rows.append((f"{repair.repaired.value:.4g}", f"the same, repaired: {why}"))
+    for repair in repairs.values():
+        place = f"{repair.printed.place}, after {steps:,} steps"
+        gap = f": {repair.why}" if repair.status == GAP else ""
+        rows.append((f"{repair.printed.value:.4g}", f"{place}: {repair.status}{gap}"))
+        rows.append((f"{repair.repaired.value:.4g}", f"the same: {repair.repaired_status}"))
     return rows
 
 

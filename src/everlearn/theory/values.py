@@ -4,7 +4,7 @@ For a discount gamma in [0, 1), with P_a, rbar_a over pairs instead of histories
 
 - V_pi solves V = rbar_pi + gamma P_pi V, and Q_pi(., a) = rbar_a + gamma P_a V_pi.  (The definition in Section 3 lacks
   the factor gamma; the proposition below it has it.)
-- V_* and Q_* are the unique bounded solutions of V = max_a Q(., a), Q(., a) = rbar_a + gamma P_a V (``lemma:bellman``).
+- V_* and Q_* are the unique bounded solutions of V = max_a Q(., a), Q(., a) = rbar_a + gamma P_a V (Proposition 1).
 - The Bellman operator T V = max_a (rbar_a + gamma P_a V) is a contraction: |V - V_*| <= |T V - V| / (1 - gamma).
 """
 

@@ -66,7 +66,7 @@ def total_weight() -> Finding:
         for k in range(first, 100_000):
             total += weight
             weight *= k / (k + 1 + 2 * tau)
-        total += weight * (100_000 + 2 * tau) / (2 * tau)  # the rest, in closed form (eq:learning-rate-lemma-1)
+        total += weight * (100_000 + 2 * tau) / (2 * tau)  # the rest, in closed form (Equation 34)
         off = max(off, abs(total - 1 - 1 / (2 * tau)))
     text = f"off by at most {off:.1e} at a fixed horizon; with the horizon of the smooth schedule"
     text += f" {_total_weight_of_growing_horizon():.3f} for i = 1, where 1 + 1 / (2 tau_1) = {1 + 1 / 3:.3f}"

@@ -13,6 +13,7 @@ from everlearn.aleatoric.state import AleatoricState
 from everlearn.environments.model import Model
 from everlearn.protocol import Table
 from everlearn.tasks.arrays import mdp
+from everlearn.tasks.garnet import garnet
 from everlearn.tasks.task import Task
 
 P = np.array([[[0.8, 0.2], [0.3, 0.7]], [[0.2, 0.8], [0.9, 0.1]]])
@@ -44,6 +45,11 @@ def hidden_bit(distortion: float) -> Task:
     reward = Reward(lambda s, a, o: float(paid[s, a if o[2] else 1 - a, a]))
     name = f"hidden bit, distortion {distortion:g}"
     return Task(*labels, aleatoric, reward, Model(*labels, (0, 0), outcomes), name=name)
+
+
+def grouped_garnet(unlike: float) -> Task:
+    """Return a random world of two groups of two memories, which differ by a share ``unlike`` of what follows them."""
+    return garnet(states=2, actions=2, branching=2, group=2, distortion=unlike, seed=2)
 
 
 def coins() -> Task:

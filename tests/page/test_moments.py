@@ -1,0 +1,90 @@
+"""The timeline: what is found in a run, and that a race can be shown at an earlier step."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from everlearn.page.configuration import read_query
+from everlearn.page.moments import Moment, _earning, find_moments, recent, write_moments
+from everlearn.page.picture import SCRUBBER, place_of, step_at
+from everlearn.page.race import Workshop
+from everlearn.page.run import find_decisions
+from everlearn.tables import make_table
+from everlearn.tasks.registry import make_task
+from tests.page.test_session import Watcher
+
+LINES = {"optimum over all policies": 0.5, "always slow": 0.09}
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    return Workshop()
+
+
+def test_moments_are_those_of_the_rewards():
+    times = np.array([50, 100, 200, 400, 800, 1600, 3200])
+    rewards = [0.0, 0.0, 0.2, 0.5, 0.5, 0.0, 0.5]
+    totals = np.cumsum(np.diff(times, prepend=0) * rewards)
+    assert recent(times, totals).tolist() == pytest.approx(rewards)
+    told = [(t, text) for t, text in _earning(times, totals, LINES)]
+    assert told == [
+        (200, "now earns more than “always slow”"),
+        (400, "comes close to the optimum"),
+        (1600, "falls back from the optimum"),
+        (3200, "is close to the optimum again"),
+    ]
+    alone = [t for t, text in _earning(times, totals, {"optimum": 0.5}) if "half" in text]
+    assert alone == [400]
+
+
+def test_an_agent_comes_to_prefer_what_pays_however_it_was_advanced(workshop):
+    one, other = (workshop.race(read_query("seed=1")) for _ in range(2))
+    one.advance(20_000)
+    for steps in (7, 993, 4, 18_996):
+        other.advance(steps)
+    found = find_moments(one.runs[0], LINES)
+    assert found == find_moments(other.runs[0], LINES)
+    assert Moment(3548, "prefers fast (a customer is there)") in found
+    assert not any("nobody" in moment.text for moment in found)  # what is done there makes no difference
+    page = write_moments([("<b>", found)], 10_000)
+    assert page.count("data-at=") == len(found)
+    assert page.count("aria-current") == 1
+    assert "<b>" not in page
+
+
+def test_decisions_are_where_actions_differ():
+    assert find_decisions(make_table(make_task("service-station"))) == [1]
+    assert find_decisions(make_table(make_task("riverswim"))) == list(range(6))
+
+
+@pytest.mark.parametrize("last", [1, 10, 12_345, 10**12])
+def test_the_scrubber_covers_all_steps(last):
+    assert (step_at(0, last), step_at(SCRUBBER, last), place_of(last, last)) == (0, last, SCRUBBER)
+    assert all(0 <= step_at(place_of(t, last), last) <= last for t in (0, last // 3, last - 1))
+
+
+def test_a_race_goes_back_and_forth_to_the_same_bits(workshop):
+    async def scenario():
+        watcher = Watcher(workshop)
+        session = watcher.session
+        await session.open(read_query("seed=1&speed=fastest"))
+        await session._advance(5000)
+        farthest = session.race
+        await session.go(700)
+        await session._loop
+        back = session.race
+        assert (session.t, session.last) == (700, 5000)
+        assert 'class="later"' in watcher.shown[-1].get("chart", "") + "".join(
+            parts.get("chart", "") for parts in watcher.shown[-2:]
+        )
+        fresh = workshop.race(read_query("seed=1"))
+        fresh.advance(700)
+        assert fresh.runs[0].recorded() == back.runs[0].recorded()
+        await session.go(5000)
+        assert session.race is farthest
+        assert session.last == session.t == 5000
+
+    asyncio.run(scenario())
