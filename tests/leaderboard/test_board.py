@@ -193,6 +193,19 @@ def test_a_board_is_written_into_the_documentation(board, documentation, tmp_pat
     assert set(results.speeds) == set(AGENTS)
 
 
+def test_shipped_results_that_are_not_computed_again_are_kept(documentation, tmp_path, monkeypatch):
+    kept, gone, replaced = ("tsde", "riverswim"), ("an agent that left", "riverswim"), ("always", "riverswim")
+    arms = [Arm(task, agent, {}, np.array([200]), np.full((3, 1), 9.0)) for agent, task in (kept, gone, replaced)]
+    monkeypatch.setattr(documentation, "shipped", lambda: decoded(encoded(arms, {}, 200, seed=0)))
+    agents = [{"name": "always", "label": "always", "parameters": {"policy": "right"}}]
+    experiment("riverswim", agents, steps=200, runs=3, out=tmp_path / "new")
+    new = {(arm.agent, arm.task): arm.total_reward[0, -1] for arm in documentation.results([tmp_path / "new"])}
+    assert list(new) == [replaced, kept]
+    assert new[replaced] != 9.0 == new[kept]
+    experiment("riverswim", agents, steps=100, runs=3, out=tmp_path / "shorter")
+    assert len(documentation.results([tmp_path / "shorter"])) == 1
+
+
 def test_variants_of_a_schedule_are_written_into_a_page_of_their_own(documentation, tmp_path, capsys):
     agents = [{"name": "always", "label": label, "parameters": {"policy": "right"}} for label in ("practical", "other")]
     experiment("riverswim", agents, steps=200, runs=3, out=tmp_path / "variants")
