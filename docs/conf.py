@@ -1,7 +1,10 @@
 """How the documentation is built: strictly, from Markdown and from the docstrings."""
 
+import os
 import re
+import shutil
 import sys
+from html import escape
 from pathlib import Path
 
 from everlearn import __version__
@@ -24,6 +27,7 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"everlearn {release}"
+html_baseurl = os.environ.get("DOCS_URL", "")  # where the pages will be; previews of links need the whole address
 html_show_copyright = False
 
 autodoc_member_order = "bysource"
@@ -43,6 +47,19 @@ def write_station(app, exception):
     """Write the station that runs on the first page."""
     if exception is None and app.builder.format == "html":
         station.export(Path(app.outdir) / "station.html")
+        shutil.copyfile(Path(app.srcdir) / "static" / "preview.png", Path(app.outdir) / "preview.png")
+
+
+def add_preview(_app, pagename, _template, context, doctree):
+    """Say what a link to a page shows elsewhere."""
+    if doctree is not None:
+        image = (
+            html_baseurl.rstrip("/") + "/preview.png" if html_baseurl else "../" * pagename.count("/") + "preview.png"
+        )
+        tags = {"title": f"everlearn: {context.get('title', '')}", "type": "website", "image": image}
+        context["metatags"] += "".join(
+            f'<meta property="og:{name}" content="{escape(text)}">\n' for name, text in tags.items()
+        )
 
 
 def write_each(app):
@@ -68,5 +85,6 @@ def setup(app):
     """Come before napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", plain_attributes, priority=400)
     app.connect("builder-inited", write_each)
+    app.connect("html-page-context", add_preview)
     app.connect("build-finished", write_station)
     app.connect("build-finished", write_drawing_style)
