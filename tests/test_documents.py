@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 import yaml
+from docs.objects import entries, link, object_pages
 
 import everlearn
 from everlearn.agents.registry import DEFAULT_SCHEDULE
@@ -442,6 +443,23 @@ def test_every_public_name_is_in_the_reference():
     text = (DOCS / "api.md").read_text()
     for name in everlearn.__all__:
         assert f"everlearn.{name}" in text, name
+
+
+def test_each_object_has_a_page_with_its_types():
+    text = (DOCS / "api.md").read_text()
+    pages = dict(object_pages(DOCS))
+    assert len({name.lower() for name in pages}) == len(entries(text)) == len(pages)
+    linked = re.findall(r"\]\(each/(\S+\.md)\)", link(text))
+    assert sorted(linked) == sorted(pages)
+    assert "    steps: float = 100000,\n" in pages["function-run.md"]
+    assert "Agent.act() -> Label" in pages["class-Agent.md"]
+
+
+def test_each_parameter_is_described_by_itself():
+    """Names that share a description are rendered as one parameter with commas in its name."""
+    grouped = re.compile(r"^ +[a-z_]+(?:, [a-z_]+)+:$", re.MULTILINE)
+    for path in (ROOT / "src" / "everlearn").rglob("*.py"):
+        assert grouped.findall(path.read_text(encoding="utf-8")) == [], path
 
 
 def test_citation_names_software_and_paper():

@@ -332,18 +332,25 @@ def planner(
 
     Parameters
     ----------
-    horizon_scale, horizon_power:
+    horizon_scale:
         the horizon at step t is ``horizon_scale`` t^``horizon_power`` steps
-    spread, rarity:
-        the size of the bonus for actions whose outcomes vary, and for actions that were seldom taken
+    horizon_power:
+        the power with which the horizon grows
+    spread:
+        the size of the bonus for actions whose outcomes vary
+    rarity:
+        the size of the bonus for actions that were seldom taken
     recency:
         w in the step size (1 + w) / (N + w); with 0 all visits weigh the same
     fading:
         the share of the counts of a state that fades at each visit to it, in the model of recent visits: 0.01 remembers
         about 100 visits; with 0 there is no such model, and the agent does not follow changes
-    commitment, persistence, longest:
-        an action that is chosen in a state is held for the next ``persistence`` N visits to it, at least ``commitment``
-        / (|S| |A|) and at most ``longest``
+    commitment:
+        an action that is chosen in a state is held for at least ``commitment`` / (|S| |A|) of the next visits to it
+    persistence:
+        it is held for ``persistence`` N visits, where N is its count there, if that is more
+    longest:
+        it is held for at most this many visits
     backups:
         the number of states that are backed up per step, in addition to the two states of the step
     successors:

@@ -136,11 +136,17 @@ def q_learning(
     ----------
     horizon:
         tau; the discount is 1 - 1 / tau
-    step_size, step_power:
+    step_size:
         the step size at the n-th visit of a state-action pair is ``step_size`` n^(-``step_power``)
-    epsilon, epsilon_power, epsilon_floor:
+    step_power:
+        the power with which the step size falls; 0 keeps it constant
+    epsilon:
         the probability of a random action at step t is ``epsilon`` t^(-``epsilon_power``), but at least
         ``epsilon_floor``
+    epsilon_power:
+        the power with which that probability falls; 0 keeps it constant
+    epsilon_floor:
+        the least probability of a random action
     initial_value:
         the initial value of every state-action pair; tau or more is optimistic
     centring:

@@ -41,8 +41,10 @@ def drifting(
         the number of steps after which the chances repeat
     window:
         how many of the last options, with their outcomes, the aleatoric state keeps; 0: none
-    floor, height:
-        the chance of success of an option falls from floor + height to floor and rises again
+    floor:
+        the least chance of success of an option
+    height:
+        how much higher its greatest chance is: it falls from floor + height to floor and rises again
     wave:
         the shape of the drift: ``triangle``, at a constant pace, or ``cosine``
 
