@@ -22,8 +22,10 @@ def changing(summer: Task, winter: Task, *, year: int, change: str = SUDDEN) -> 
 
     Parameters
     ----------
-    summer, winter:
-        two tasks that have models
+    summer:
+        a task that has a model
+    winter:
+        another, with the same actions and memories
     year:
         the number of steps after which the law repeats
     change:
