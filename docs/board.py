@@ -72,7 +72,8 @@ def ship(directories: Sequence[Path], package: Path) -> Path:
     arms, whole = results(directories), _lineup(directories)
     new, known = {arm.agent for arm in finished(directories)}, shipped().speeds
     kept = {label: known[label] for label in whole.agents if label in known and label not in new}
-    speeds = kept | {str(entry.label): steps_per_second(entry) for entry in whole.spec.agents if entry.label not in kept}
+    rest = [entry for entry in whole.spec.agents if entry.label not in kept]
+    speeds = kept | {str(entry.label): steps_per_second(entry) for entry in rest}
     contents = encoded(
         [powers_of_ten(arm, whole.spec.steps) for arm in arms], speeds, whole.spec.steps, whole.spec.seed
     )
