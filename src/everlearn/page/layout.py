@@ -243,13 +243,16 @@ class Page:
 
     async def _go(self, t: int) -> None:
         """Show the same run at another step."""
-        self._resuming = False
-        self.at.set_text(f"step {t:,} of {self.session.last:,}")
-        try:
-            await self.session.go(t)
-        except EverlearnError as error:
-            self._refuse(str(error))
-        self._name_button()
+        async with self._applying:
+            if t > self.session.last:  # another run was begun meanwhile
+                return
+            self._resuming = False
+            self.at.set_text(f"step {t:,} of {self.session.last:,}")
+            try:
+                await self.session.go(t)
+            except EverlearnError as error:
+                self._refuse(str(error))
+            self._name_button()
 
     async def _step(self) -> None:
         try:

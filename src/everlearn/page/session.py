@@ -110,14 +110,15 @@ class Session:
         await self.pause()
         if self.race is None:
             return
-        race, farthest = self.race, self._ahead or self.race
+        before = race = self.race
+        farthest = self._ahead or race
         if t >= farthest.t:
             race = farthest
         elif t < race.t:
             configuration = race.configuration
             race = await self._in_thread(lambda: self.workshop.race(configuration), self.workshop.preparing)
         async with self._busy:
-            if self.closed:
+            if self.closed or self.race is not before:  # another race was opened meanwhile
                 return
             self.race, self._ahead = race, farthest if race is not farthest else None
         await self.paint()
