@@ -36,7 +36,13 @@ def test_the_build_writes_a_page_for_each_task_and_agent(tmp_path):
     pages = {path.stem: path.read_text() for path in (tmp_path / "each").glob("*.md")}
     assert set(pages) == {*(f"task-{name}" for name in TASKS), *(f"agent-{name}" for name in AGENTS)}
     river = pages["task-riverswim"]
-    for part in ("<svg", "`everlearn play riverswim`", "| λ_\\* | 0.428622 |", "place 0; place 1", "`advance`, `back`"):
+    for part in (
+        "<svg",
+        "`everlearn play riverswim`",
+        "| λ_\\* | 0.428622 |",
+        "place 0; place 1",
+        "`advance`\n: the probability that",
+    ):
         assert part in river
     assert "| explores by |" in pages["agent-q-learning"]
     assert "--set task.aleatoric=belief:10" in pages["task-tiger"]

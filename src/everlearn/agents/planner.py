@@ -260,18 +260,25 @@ def planner(
 
     Parameters
     ----------
-    horizon_scale, horizon_power:
+    horizon_scale:
         the horizon at step t is ``horizon_scale`` t^``horizon_power`` steps
-    spread, rarity:
-        the size of the bonus for actions whose outcomes vary, and for actions that were seldom taken
+    horizon_power:
+        the exponent of this formula
+    spread:
+        the size of the bonus for actions whose outcomes vary
+    rarity:
+        the size of the bonus for actions that were seldom taken
     recency:
         w in the step size (1 + w) / (N + w); with 0 all visits weigh the same
     forgetting:
         the least step size; 0.01 remembers about 100 visits of each pair, 0 all of them.  Use it if the environment
         changes
-    commitment, persistence, longest:
-        an action that is chosen in a state is held for the next ``persistence`` N visits to it, at least ``commitment``
-        / (|S| |A|) and at most ``longest``
+    commitment:
+        an action that is chosen in a state is held for at least the next ``commitment`` / (|S| |A|) visits to it
+    persistence:
+        it is held for the next ``persistence`` N visits, where N is its count there, if that is more
+    longest:
+        the most visits for which an action is held
     backups:
         the number of states that are backed up per step, in addition to the two states of the step
     successors:

@@ -116,11 +116,16 @@ def q_learning(
     ----------
     horizon:
         tau; the discount is 1 - 1 / tau
-    step_size, step_power:
+    step_size:
         the step size at the n-th visit of a state-action pair is ``step_size`` n^(-``step_power``)
-    epsilon, epsilon_power, epsilon_floor:
-        the probability of a random action at step t is ``epsilon`` t^(-``epsilon_power``), but at least
-        ``epsilon_floor``
+    step_power:
+        the exponent of this formula; with 0 the step size is constant
+    epsilon:
+        the probability of a random action at step t is ``epsilon`` t^(-``epsilon_power``)
+    epsilon_power:
+        the exponent of this formula; with 0 the probability is constant
+    epsilon_floor:
+        the least probability of a random action
     initial_value:
         the initial value of every state-action pair; tau or more is optimistic
     centring:

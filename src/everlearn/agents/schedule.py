@@ -57,9 +57,11 @@ class Schedule:
         step
     scales_counts:
         whether foo4 ever differs from 1; if not, set this to False, and agents need less memory
-    formula, constants:
+    formula:
         ``formula(t, constants)`` returns foo1, foo2 and foo4 together.  With it, compiled code can evaluate the
         schedule.  It requires ``ceiling``
+    constants:
+        the numbers that are passed to ``formula``
     steady:
         ``steady(t)`` is a number n of steps for which compiled code need not evaluate the schedule again: foo1 and foo2
         are constant in the steps t to t + n - 1, and foo4 is 1 in the steps t + 1 to t + n - 1.  It requires
@@ -69,14 +71,17 @@ class Schedule:
         are then checked
     step_weight:
         w in the step size (1 + w tau) / (N + w tau); Line 11 of Algorithm 2 has w = 2
-    doubt, rarity:
-        if ``doubt`` is None, the bonus is that of the paper, foo2 / sqrt(N), and ``rarity`` is ignored; otherwise it is
-        foo2 * ((doubt + sigma) / sqrt(N) + rarity * tau / N), where sigma is the standard deviation of the update
-        targets of an action value
-    persistence, persistence_most:
+    doubt:
+        d in the bonus foo2 * ((d + sigma) / sqrt(N) + rarity * tau / N), where sigma is the standard deviation of the
+        update targets of an action value; if it is None, the bonus is that of the paper, foo2 / sqrt(N)
+    rarity:
+        the weight of the last term of this bonus; it has no effect if ``doubt`` is None
+    persistence:
         after choosing an action in a state, the agent repeats it for the next min(persistence * N, persistence_most)
-        visits to that state, where N is the count of that action there; with ``persistence=0``, as in the paper, it
-        chooses again at every visit
+        visits to that state, where N is the count of that action there; with 0, as in the paper, it chooses again at
+        every visit
+    persistence_most:
+        the most visits for which an action is repeated
     forgetting:
         the least step size, for environments that change: where N is so large that the step size would be less, a
         smaller N is used.  About 1 / forgetting visits of a state-action pair are remembered; 0, as in the paper, for
@@ -84,6 +89,10 @@ class Schedule:
     unit:
         whether rewards are scaled to [0, 1] by their declared range even if the task declares raw rewards, which are
         otherwise not scaled
+    name:
+        its name in tables and messages
+    parameters:
+        the parameters with which it was made
 
     Examples
     --------
@@ -175,10 +184,26 @@ def practical(
 
     Parameters
     ----------
-    horizon_scale, horizon_power, optimism_scale, optimism_power:
-        as in :func:`smooth`
-    step_weight, doubt, rarity, persistence, persistence_most, forgetting:
-        as in :class:`Schedule`
+    horizon_scale:
+        the factor of foo1, see :func:`smooth`
+    horizon_power:
+        the exponent of t in foo1
+    optimism_scale:
+        the factor of foo2
+    optimism_power:
+        the exponent of t in foo2
+    step_weight:
+        the weight of the horizon in the step size, see :class:`Schedule`
+    doubt:
+        what is added to the standard deviation in the bonus, see :class:`Schedule`
+    rarity:
+        the weight of the term of the bonus that falls like 1 / N, see :class:`Schedule`
+    persistence:
+        for how many visits a chosen action is repeated, as a share of its count N
+    persistence_most:
+        the most visits for which an action is repeated
+    forgetting:
+        the least step size, for environments that change; 0 remembers everything
 
     Examples
     --------

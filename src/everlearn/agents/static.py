@@ -70,10 +70,20 @@ def static(
     ----------
     phase:
         the number of steps for which it gathers data
-    revenue, fast_cost, slow_cost, slow_completion, fast_completion:
-        the properties of the station, which the agent knows
-    slow, fast:
-        the slow and the fast action; default: the actions of these names
+    revenue:
+        what a customer pays, which the agent knows, like the next four
+    fast_cost:
+        the cost of a step of fast service
+    slow_cost:
+        the cost of a step of slow service
+    slow_completion:
+        the probability that slow service is complete after a step
+    fast_completion:
+        the probability that fast service is complete after a step
+    slow:
+        the slow action; default: the action of this name
+    fast:
+        the fast action; default: the action of this name
 
     """
     for name, probability in (("slow_completion", slow_completion), ("fast_completion", fast_completion)):

@@ -107,9 +107,13 @@ def play(
 
     Parameters
     ----------
-    task, agent, schedule:
-        registry names, ``module:attribute``, or objects; the page lists unregistered ones by their name next to the
-        registered ones.  By default the page shows the service station
+    task:
+        a registered name, ``module:attribute``, or an object; the page lists unregistered ones by their name next to
+        the registered ones.  By default the page shows the service station
+    agent:
+        the same; by default ``growing-horizon``
+    schedule:
+        the same, for agents that take a schedule; by default ``practical``
     parameters:
         parameters of the task, the agent and the schedule, as in :func:`everlearn.run`
     seed:
@@ -120,8 +124,10 @@ def play(
         the directory of an experiment to show instead of a simulation; it may be finished or running
     live:
         the directory of a durable agent to show instead of a simulation; it may be in use
-    host, port:
-        where the page is served; ``port`` 0 takes any free port
+    host:
+        the address at which the page is served
+    port:
+        the port; 0 takes any free port
     show:
         whether to open a browser
     say:

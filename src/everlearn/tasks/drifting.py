@@ -41,8 +41,10 @@ def drifting(
         the number of steps after which the chances repeat
     window:
         how many of the last options, with their outcomes, the aleatoric state keeps; 0: none
-    floor, height:
+    floor:
         the chance of success of an option falls from floor + height to floor and rises again
+    height:
+        how far this chance falls
     wave:
         the shape of the drift: ``triangle``, at a constant pace, or ``cosine``
 

@@ -37,8 +37,12 @@ def queueing_network(
 
     Parameters
     ----------
-    queues, capacity, servers:
-        the number of queues, of customers that fit into each, and of customers that each can serve at once
+    queues:
+        the number of queues
+    capacity:
+        the number of customers that fit into a queue
+    servers:
+        the number of customers of a queue that can be served at once
     topology:
         ``parallel``, where customers choose a queue at random, or ``tandem``, where they pass through all
     control:
@@ -51,12 +55,18 @@ def queueing_network(
         whether the aleatoric state keeps the level of the reputation too, which makes it the whole memory
     revenue:
         what a customer pays on admission
-    fast_cost, slow_cost:
-        the cost of a busy server per unit of time, in each mode
-    arrival_floor, arrival_height:
+    fast_cost:
+        the cost of a busy server per unit of time, in the fast mode
+    slow_cost:
+        the same in the slow mode
+    arrival_floor:
         customers arrive at the rate floor + height level / window, where level is that of the reputation
-    slow_rate, fast_rate:
-        the rate at which a server completes services, in each mode
+    arrival_height:
+        how far this rate rises with the reputation
+    slow_rate:
+        the rate at which a server completes services, in the slow mode
+    fast_rate:
+        the same in the fast mode
 
     Notes
     -----

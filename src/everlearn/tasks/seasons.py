@@ -33,8 +33,12 @@ def seasons(
 
     Parameters
     ----------
-    states, actions, branching:
-        the number of aleatoric states, of actions, and of states that can follow in one season
+    states:
+        the number of aleatoric states
+    actions:
+        the number of actions
+    branching:
+        the number of states that can follow a state and an action in one season
     year:
         the number of steps after which the law repeats
     change:
