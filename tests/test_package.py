@@ -105,8 +105,9 @@ FACTORIES = [(kind, name) for kind, names in REGISTRIES.items() for name in name
 @pytest.mark.parametrize(("kind", "name"), [*(("public", name) for name in CALLABLE), *FACTORIES])
 def test_a_docstring_that_lists_parameters_has_one_entry_for_each(kind, name):
     function = getattr(el, name) if kind == "public" else locate(name, REGISTRIES[kind], kind)
-    parameters = [name for name in inspect.signature(function).parameters if not name.startswith("_")]
-    assert sorted(described(function)) in ([], sorted(parameters))
+    if listed := described(function):
+        parameters = [name for name in inspect.signature(function).parameters if not name.startswith("_")]
+        assert sorted(listed) == sorted(parameters)
 
 
 def test_the_version_is_a_version():

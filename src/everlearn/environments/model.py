@@ -58,8 +58,8 @@ class Model:
     observations:
         the labels of O
     memory:
-        the memory of the empty history, or, with ``hidden=True``, a mapping from memories to probabilities from which it
-        is drawn
+        the memory of the empty history, or, with ``hidden=True``, a mapping from memories to probabilities from which
+        it is drawn
     rho:
         function of (memory, action) that yields every possible (observation, probability, next memory)
     hidden:
