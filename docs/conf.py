@@ -1,7 +1,10 @@
 """How the documentation is built: strictly, from Markdown and from the docstrings."""
 
+import os
 import re
+import shutil
 import sys
+from html import escape
 from pathlib import Path
 
 from everlearn import __version__
@@ -9,6 +12,7 @@ from everlearn.page import export as station
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from docs.each import write_pages
+from docs.objects import link
 
 project = "everlearn"
 author = "The everlearn developers"
@@ -24,10 +28,11 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"everlearn {release}"
+html_baseurl = os.environ.get("DOCS_URL", "")  # where the pages will be; previews of links need the whole address
 html_show_copyright = False
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # parameters are described in words; the types are in the source, for type checkers
+autodoc_typehints = "none"  # parameters are described in words; types are above, as docs/objects.py writes them
 autodoc_preserve_defaults = True
 napoleon_attr_annotations = False
 napoleon_google_docstring = False
@@ -43,11 +48,35 @@ def write_station(app, exception):
     """Write the station that runs on the first page."""
     if exception is None and app.builder.format == "html":
         station.export(Path(app.outdir) / "station.html")
+        shutil.copyfile(Path(app.srcdir) / "static" / "preview.png", Path(app.outdir) / "preview.png")
+
+
+def add_preview(_app, pagename, _template, context, doctree):
+    """Say what a link to a page shows elsewhere."""
+    if doctree is not None:
+        image = (
+            html_baseurl.rstrip("/") + "/preview.png" if html_baseurl else "../" * pagename.count("/") + "preview.png"
+        )
+        tags = {"title": f"everlearn: {context.get('title', '')}", "type": "website", "image": image}
+        context["metatags"] += "".join(
+            f'<meta property="og:{name}" content="{escape(text)}">\n' for name, text in tags.items()
+        )
 
 
 def write_each(app):
     """Write a page for each task and each agent, before pages are read."""
     write_pages(Path(app.srcdir))
+
+
+def link_objects(_app, name, texts):
+    """Put links to the pages of objects into the page of the programming interface."""
+    if name == "api":
+        texts[0] = link(texts[0])
+
+
+def read_again(_app, _env, _added, _changed, _removed):
+    """Read the page of the programming interface at every build: it changes with the docstrings."""
+    return ["api"]
 
 
 def write_drawing_style(app, exception):
@@ -68,5 +97,8 @@ def setup(app):
     """Come before napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", plain_attributes, priority=400)
     app.connect("builder-inited", write_each)
+    app.connect("source-read", link_objects)
+    app.connect("env-get-outdated", read_again)
+    app.connect("html-page-context", add_preview)
     app.connect("build-finished", write_station)
     app.connect("build-finished", write_drawing_style)

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from docs.objects import object_pages
+
 FOLDER = "each"
 MOST_LISTED = 12
 
@@ -20,6 +22,7 @@ def write_pages(source: Path) -> None:
     """Write every page, and remove those of names that are gone; a page that is up to date keeps its date."""
     pages = {f"task-{name}.md": text for name, text in task_pages(source)}
     pages |= {f"agent-{name}.md": text for name, text in agent_pages(source)}
+    pages |= dict(object_pages(source))
     folder = source / FOLDER
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.md"):

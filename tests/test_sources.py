@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
+import inspect
 import itertools
 import logging
 import os
@@ -43,6 +44,36 @@ def unused(x):
 
 
 NUMBERS = itertools.count()
+
+
+def decorated():
+    @functools.cache
+    def inner(x):
+        """A docstring,
+
+        with an empty line.
+        """
+        return x
+
+    return inner.__wrapped__
+
+
+several = (
+    lambda x: x + 1,
+    lambda x: [
+        x,
+    ],
+)
+
+
+@pytest.mark.parametrize("function", [act, fingerprint, decorated, decorated(), *several], ids=range(6))
+def test_source_is_that_of_inspect(function):
+    assert sources._function_source(function) == inspect.getsource(function.__code__)
+
+
+def test_what_was_typed_has_no_source():
+    with pytest.raises(OSError, match="there is no source of"):
+        sources._function_source(eval(compile("lambda: 1", "<typed>", "eval"), {"__name__": "f"}))
 
 
 @pytest.fixture

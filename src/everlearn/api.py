@@ -55,15 +55,15 @@ def run(
     Parameters
     ----------
     task:
-        a registered name, ``module:attribute``, or an object
+        registry name, ``module:attribute``, or object
     agent:
-        the same; by default ``growing-horizon``
+        registry name, ``module:attribute``, or object; by default ``growing-horizon``
     schedule:
-        the same, for agents that take a schedule; by default ``practical``
+        registry name, ``module:attribute``, or object; by default ``practical``
     steps:
-        the number of steps per run
+        number of steps per run
     runs:
-        the number of independent runs
+        number of independent runs (of each agent on each task)
     seed:
         the random seed
     engine:
@@ -164,20 +164,21 @@ def experiment(
     tasks:
         one item or a list; an item is a name, ``module:attribute``, an object, or a mapping with the keys of a spec
     agents:
-        the same, as in ``{"name": "growing-horizon", "schedule": ["smooth", "change-points"], "label": "ours"}``
+        one item or a list, as for ``tasks``, as in ``{"name": "growing-horizon", "schedule": ["smooth",
+        "change-points"], "label": "ours"}``
     steps:
-        the number of steps per run
+        number of steps per run
     runs:
-        the number of independent runs of each agent on each task
+        number of independent runs (of each agent on each task)
     seed:
         the random seed
     out:
         directory to store the experiment in. If you pass the same directory again, the experiment is resumed and only
         new parts run
     threads:
-        the number of threads; results do not depend on it
+        number of threads; results do not depend on it
     cluster:
-        the address of a cluster; results do not depend on it
+        address of a cluster to run on instead; results do not depend on it
     watcher:
         object that receives progress reports
     others:
@@ -222,9 +223,9 @@ def tune(
     out:
         directory to store the search in. If you pass the same directory again, the search is resumed
     threads:
-        the number of threads; results do not depend on it
+        number of threads; results do not depend on it
     cluster:
-        the address of a cluster; results do not depend on it
+        address of a cluster to run on instead; results do not depend on it
     watcher:
         object that receives progress reports
 

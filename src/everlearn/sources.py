@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import hashlib
 import inspect
+import linecache
 import re
 import textwrap
 import threading
@@ -293,9 +294,19 @@ def _source(function: types.FunctionType) -> str:
 
 def _read_source(function: types.FunctionType) -> str:
     try:
-        return _normalised(textwrap.dedent(inspect.getsource(function.__code__)))
-    except (OSError, TypeError):  # typed at a prompt
+        return _normalised(textwrap.dedent(_function_source(function)))
+    except OSError:  # typed at a prompt
         return _describe_code(function.__code__)
+
+
+def _function_source(function: types.FunctionType) -> str:
+    """Return what ``inspect.getsource`` does, which looks through all modules for the one that the function is in."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    if not lines:
+        raise OSError(f"there is no source of {function.__qualname__}")
+    return "".join(inspect.getblock(lines))
 
 
 def _describe_code(code: types.CodeType) -> str:

@@ -219,7 +219,9 @@ def test_the_command_finds_them_in_the_current_directory(mine, command):
 def test_people_see_a_table(call):
     text = call(*RUN, "--steps", "200", "--runs", "3", "--seed", "5")
     assert "growing-horizon, schedule practical on service-station" in text
-    assert "3 runs of 200 steps, seed 5; learns from rewards scaled from [-0.5, 1] to [0, 1]" in text
+    assert "3 runs of 200 steps, seed 5\nlearns from rewards scaled from [-0.5, 1] to [0, 1]\n" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "always right on riverswim" in call("run", "riverswim", "--agent", "always", "--set", "agent.policy=right")
     assert "optimum over all policies" in text
     assert "best over aleatoric states" in text
     assert "reference engine" in text

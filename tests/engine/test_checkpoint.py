@@ -158,6 +158,7 @@ def test_a_schedule_in_which_everything_accumulates(engine):
     )
 
 
+@pytest.mark.soak
 def test_endless_memories_are_put_back_by_name(monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     import uncapped_station

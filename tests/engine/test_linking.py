@@ -64,6 +64,7 @@ el.run("service-station", design, steps=5, runs=1, engine="compiled")
 """
 
 
+@pytest.mark.soak
 def test_a_users_agent_may_print_an_array(tmp_path):
     """That needs an environment of Numba, which linked functions do not have: it would wait for ever."""
     script = tmp_path / "prints.py"

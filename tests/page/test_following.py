@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -37,7 +38,7 @@ name = "always"
 
 @contextmanager
 def running_experiment(folder):
-    """Run an experiment that takes too long as a user does, until it has written something."""
+    """Run an experiment that takes too long as a user does; yield it once it has written something."""
     (folder / "spec.toml").write_text(SPEC)
     command = [sys.executable, "-c", START, "experiment", "run", "spec.toml", "--out", "out", "--threads", "2"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -46,8 +47,9 @@ def running_experiment(folder):
     )
     try:
         wait_for(lambda: [*(folder / "out").glob("cells/*.npz")] or process.poll() is not None, "a first cell")
-        yield folder / "out"
+        yield folder / "out", process
     finally:
+        process.send_signal(signal.SIGCONT)
         process.terminate()
         process.wait(PATIENCE)
 
@@ -86,8 +88,12 @@ def number(text: str) -> int:
     return int("".join(letter for letter in text if letter.isdigit()))
 
 
+@pytest.mark.soak
 def test_an_experiment_is_followed_while_it_runs(browser, tmp_path):
-    with running_experiment(tmp_path) as out, running_page(arguments=["--experiment", str(out)]) as served:
+    with (
+        running_experiment(tmp_path) as (out, process),
+        running_page(arguments=["--experiment", str(out)]) as served,
+    ):
         with opened(browser, served.address) as tab:
             tab.open(served.address)
             wait_for(lambda: len(points(tab)) == 2, "both curves")
@@ -95,6 +101,7 @@ def test_an_experiment_is_followed_while_it_runs(browser, tmp_path):
             assert "<b>new</b>" in tab.text("table.runs tbody th")
             done = tab.text("table.runs tbody tr td:nth-child(6)")
             wait_for(lambda: number(tab.text("table.runs tbody tr td:nth-child(6)")) > number(done), "more steps")
+            process.send_signal(signal.SIGSTOP)  # so that it leaves the processor to other tests
             tab.click("#axis-linear")
             wait_for(lambda: "000,000" in chart_text(tab), "a linear axis")
             tab.click("#line1")

@@ -113,6 +113,7 @@ def test_pause_then_step_once_and_exactly_one_count_changes(tab, page):
     assert "bonus" in told
 
 
+@pytest.mark.soak
 def test_share_and_reopen_the_same_configuration(tab, page, browser):
     tab.open(f"{page}?task=riverswim")
     unfold(tab, "Change the task")
@@ -215,6 +216,7 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
     wait_for(lambda: tab.evaluate("document.querySelectorAll('details[open]').length") == 1, "an open fold")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "query",
     [

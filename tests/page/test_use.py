@@ -273,6 +273,7 @@ def test_the_command_opens_the_same(browser):
         other.close()
 
 
+@pytest.mark.soak
 def test_a_file_that_is_too_large_is_refused_aloud(tab, page, tmp_path):
     (tmp_path / "large.toml").write_bytes(b"#" * 8_000_000)
     tab.open(f"{page}?seed=1")
@@ -292,6 +293,7 @@ def test_axe_finds_nothing(tab, page, width, dark):
     tab.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")
     wait_for(lambda: "fast everywhere" in tab.text("[data-part=theory]"), "the facts")
     assert violations(tab) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.soak

@@ -115,9 +115,9 @@ def uniform(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int]) -> Grid:
     Parameters
     ----------
     low:
-        the lower bound of each coordinate, finite; values below it belong to the first bin
+        the lower bound of each coordinate, finite; smaller values belong to the first bin
     high:
-        the upper bound of each coordinate, finite; values above it belong to the last bin
+        the upper bound of each coordinate, finite; larger values belong to the last bin
     bins:
         the number of bins per coordinate, or one number for all; one with a single bin is ignored and needs no bounds
 
@@ -165,9 +165,9 @@ def tiles(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int], tilings: i
     Parameters
     ----------
     low:
-        the lower bound of each coordinate, finite
+        the lower bound of each coordinate, finite; smaller values belong to the first bin
     high:
-        the upper bound of each coordinate, finite
+        the upper bound of each coordinate, finite; larger values belong to the last bin
     bins:
         the number of tiles per coordinate, or one number for all; a shifted tiling has one more
     tilings:

@@ -105,9 +105,9 @@ def from_gymnasium(
     bins:
         number of bins per coordinate of a box, or one number for all; a coordinate with 1 bin is ignored
     low:
-        the lower bound of each coordinate of a box, or one number for all; by default the box's own bounds
+        lower bound of each coordinate of a box, or one number for all; by default the box's own
     high:
-        the upper bound, in the same way
+        upper bound of each coordinate, or one number for all; by default the box's own
     tilings:
         the number of tilings, for ``tiles``
     trial_steps:

@@ -45,10 +45,10 @@ class Agent:
     schedule:
         the schedule, for designs that take one
     seed:
-        the random seed
-    run:
-        the run index; with the same seed and index, the agent draws the same random numbers as in run ``run`` of
+        random seed; with the same seed and ``run``, the agent draws the same random numbers as in that run of
         :func:`everlearn.run`
+    run:
+        index of the run
     parameters:
         parameters of the task, the design and the schedule, as in ``{"task.window": 6, "schedule.horizon_scale": 3}``
 

@@ -66,9 +66,9 @@ def curvature(
     epsilon:
         the spacing of the three probabilities of fast service that it tries: 0, epsilon and twice epsilon
     slow:
-        the slow action; default: the action of this name
+        the slow action; by default the action of this name
     fast:
-        the fast action; default: the action of this name
+        the fast action; by default the action of this name
 
     """
     check_fraction(most=0.5, epsilon=epsilon)

@@ -57,7 +57,7 @@ def differential_q(
     initial_value:
         the initial value of every state-action pair
     initial_average:
-        the initial estimate of the average reward
+        the initial average reward
 
     """
     check_fraction(step_size=step_size)

@@ -56,7 +56,7 @@ def differential_sarsa(
     step_size:
         the step size, which is divided by the number of active features
     eta:
-        the step size of the average reward, relative to ``step_size``
+        the step size of the average, relative to ``step_size``
     bound:
         kappa, how far below its error a step stays; 0 for no bound
     epsilon:

@@ -61,9 +61,9 @@ def gradient(*, phase: int = 200_000, epsilon: float = 0.1, slow: str | None = N
     epsilon:
         the increase of epsilon from phase to phase
     slow:
-        the slow action; default: the action of this name
+        the slow action; by default the action of this name
     fast:
-        the fast action; default: the action of this name
+        the fast action; by default the action of this name
 
     """
     check_fraction(epsilon=epsilon)

@@ -263,7 +263,7 @@ def planner(
     horizon_scale:
         the horizon at step t is ``horizon_scale`` t^``horizon_power`` steps
     horizon_power:
-        the exponent of this formula
+        the power with which the horizon grows
     spread:
         the size of the bonus for actions whose outcomes vary
     rarity:
@@ -274,11 +274,11 @@ def planner(
         the least step size; 0.01 remembers about 100 visits of each pair, 0 all of them.  Use it if the environment
         changes
     commitment:
-        an action that is chosen in a state is held for at least the next ``commitment`` / (|S| |A|) visits to it
+        an action that is chosen in a state is held for at least ``commitment`` / (|S| |A|) of the next visits to it
     persistence:
-        it is held for the next ``persistence`` N visits, where N is its count there, if that is more
+        it is held for ``persistence`` N visits, where N is its count there, if that is more
     longest:
-        the most visits for which an action is held
+        it is held for at most this many visits
     backups:
         the number of states that are backed up per step, in addition to the two states of the step
     successors:

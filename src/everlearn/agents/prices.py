@@ -59,7 +59,8 @@ class Prices:
     cost_range:
         the least and the greatest cost of a decision; None if there is no cost
     limit:
-        the limit of the average cost: per unit of time if there are durations, otherwise per step
+        the limit of the average cost: per unit of time if there are durations, otherwise per step; None if there is no
+        cost
 
     Examples
     --------

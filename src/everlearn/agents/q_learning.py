@@ -119,11 +119,12 @@ def q_learning(
     step_size:
         the step size at the n-th visit of a state-action pair is ``step_size`` n^(-``step_power``)
     step_power:
-        the exponent of this formula; with 0 the step size is constant
+        the power with which the step size falls; 0 keeps it constant
     epsilon:
-        the probability of a random action at step t is ``epsilon`` t^(-``epsilon_power``)
+        the probability of a random action at step t is ``epsilon`` t^(-``epsilon_power``), but at least
+        ``epsilon_floor``
     epsilon_power:
-        the exponent of this formula; with 0 the probability is constant
+        the power with which that probability falls; 0 keeps it constant
     epsilon_floor:
         the least probability of a random action
     initial_value:

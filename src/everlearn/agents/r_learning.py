@@ -60,7 +60,7 @@ def r_learning(
     initial_value:
         the initial value of every state-action pair
     initial_average:
-        the initial estimate of the average reward
+        the initial average reward
 
     """
     check_fraction(step_size=step_size, average_step_size=average_step_size)

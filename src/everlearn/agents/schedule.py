@@ -61,7 +61,7 @@ class Schedule:
         ``formula(t, constants)`` returns foo1, foo2 and foo4 together.  With it, compiled code can evaluate the
         schedule.  It requires ``ceiling``
     constants:
-        the numbers that are passed to ``formula``
+        the numbers that ``formula`` receives
     steady:
         ``steady(t)`` is a number n of steps for which compiled code need not evaluate the schedule again: foo1 and foo2
         are constant in the steps t to t + n - 1, and foo4 is 1 in the steps t + 1 to t + n - 1.  It requires
@@ -72,16 +72,16 @@ class Schedule:
     step_weight:
         w in the step size (1 + w tau) / (N + w tau); Line 11 of Algorithm 2 has w = 2
     doubt:
-        d in the bonus foo2 * ((d + sigma) / sqrt(N) + rarity * tau / N), where sigma is the standard deviation of the
-        update targets of an action value; if it is None, the bonus is that of the paper, foo2 / sqrt(N)
+        if it is None, the bonus is that of the paper, foo2 / sqrt(N); otherwise it is foo2 * ((doubt + sigma) / sqrt(N)
+        + rarity * tau / N), where sigma is the standard deviation of the update targets of an action value
     rarity:
-        the weight of the last term of this bonus; it has no effect if ``doubt`` is None
+        the weight of the last term of that bonus; it is ignored if ``doubt`` is None
     persistence:
         after choosing an action in a state, the agent repeats it for the next min(persistence * N, persistence_most)
         visits to that state, where N is the count of that action there; with 0, as in the paper, it chooses again at
         every visit
     persistence_most:
-        the most visits for which an action is repeated
+        the greatest number of such visits
     forgetting:
         the least step size, for environments that change: where N is so large that the step size would be less, a
         smaller N is used.  About 1 / forgetting visits of a state-action pair are remembered; 0, as in the paper, for
@@ -185,25 +185,25 @@ def practical(
     Parameters
     ----------
     horizon_scale:
-        the factor of foo1, see :func:`smooth`
+        as in :func:`smooth`
     horizon_power:
-        the exponent of t in foo1
+        as in :func:`smooth`
     optimism_scale:
-        the factor of foo2
+        as in :func:`smooth`
     optimism_power:
-        the exponent of t in foo2
+        as in :func:`smooth`
     step_weight:
-        the weight of the horizon in the step size, see :class:`Schedule`
+        as in :class:`Schedule`
     doubt:
-        what is added to the standard deviation in the bonus, see :class:`Schedule`
+        as in :class:`Schedule`
     rarity:
-        the weight of the term of the bonus that falls like 1 / N, see :class:`Schedule`
+        as in :class:`Schedule`
     persistence:
-        for how many visits a chosen action is repeated, as a share of its count N
+        as in :class:`Schedule`
     persistence_most:
-        the most visits for which an action is repeated
+        as in :class:`Schedule`
     forgetting:
-        the least step size, for environments that change; 0 remembers everything
+        as in :class:`Schedule`
 
     Examples
     --------

@@ -71,19 +71,19 @@ def static(
     phase:
         the number of steps for which it gathers data
     revenue:
-        what a customer pays, which the agent knows, like the next four
+        what a customer pays, which the agent knows
     fast_cost:
-        the cost of a step of fast service
+        the cost of a step of fast service, which the agent knows
     slow_cost:
-        the cost of a step of slow service
+        the cost of a step of slow service, which the agent knows
     slow_completion:
-        the probability that slow service is complete after a step
+        the probability that a slow service is completed at a step, which the agent knows
     fast_completion:
-        the probability that fast service is complete after a step
+        the probability that a fast service is completed at a step, which the agent knows
     slow:
-        the slow action; default: the action of this name
+        the slow action; by default the action of this name
     fast:
-        the fast action; default: the action of this name
+        the fast action; by default the action of this name
 
     """
     for name, probability in (("slow_completion", slow_completion), ("fast_completion", fast_completion)):

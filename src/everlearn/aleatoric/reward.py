@@ -33,9 +33,9 @@ class Reward:
         r(s, a, o), a function of the aleatoric state, the action and the observation.  It must be pure (the same
         arguments always give the same result, without side effects), because its results are cached
     low:
-        the lower end of the range: no reward is less
+        the smallest reward
     high:
-        the upper end of the range: no reward is greater
+        the largest reward
     raw:
         if true, the agent learns from the rewards without scaling, unless its design or schedule has ``unit=True``, as
         the default schedule has; by default, it learns from rewards scaled to [0, 1]

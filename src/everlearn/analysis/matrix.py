@@ -30,9 +30,9 @@ class Comparisons(list[Comparison]):
     comparisons:
         what :func:`everlearn.analysis.comparison.comparisons` returned
     measure:
-        the measure that was compared
+        what was compared
     confidence:
-        the confidence level of the intervals
+        the confidence of the intervals
 
     Examples
     --------

@@ -110,9 +110,9 @@ def shadow_report(
         the probability with which the interval covers the true gain; unlike that of a promotion rule, it is for one
         look at the evidence
     first:
-        the first step to use; by default the first of the last period in shadow mode
+        the first step to use; by default the first of the last time in shadow mode
     last:
-        the last step to use; by default the last of that period
+        the last step to use; by default the last of that time
 
     Examples
     --------

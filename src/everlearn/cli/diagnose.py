@@ -55,7 +55,7 @@ def diagnose(
     rows.append(("regret", f"{document['regret'][-1]:,.2f}", error, f"their sum, up to {found.residual:.0e}"))
     if found.hidden:
         say(f"relative to {found.optimum:.6g}, the optimum if the memory were seen")
-    print_table(["part", "mean", "standard error", "what it is"], rows)
+    print_table(["part", "mean", "standard error", "what it is"], rows, text="what it is")
     if document["optimism"]:
         _print_optimism(document["optimism"])
 

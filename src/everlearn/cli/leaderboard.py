@@ -16,7 +16,7 @@ def leaderboard(
         list[str] | None,
         typer.Option(
             metavar="AGENT",
-            help="An agent of the board, or module:attribute, which is compared with the whole board; may be repeated.",
+            help="An agent of the board, or module:attribute for your own, which is compared with all of them; may be repeated.",
             autocompletion=options.agent_names,
         ),
     ] = None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from everlearn.agents.names import AGENTS, DEFAULT_AGENT, DEFAULT_SCHEDULE, SCHEDULES
 from everlearn.cli.options import AsJson
-from everlearn.cli.output import Cell, print_json, print_table
+from everlearn.cli.output import Cell, print_json, print_pairs
 from everlearn.registry import locate, parameters, summary
 from everlearn.tasks.names import TASKS
 
@@ -40,7 +40,7 @@ def list_factories(kind: str, known: Mapping[str, str], as_json: bool, default: 
         settings = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
         mark = "The default.  " if row.get("default") else ""
         cells.append([(row["name"], "bold"), [f"{mark}{row['summary']}\n", (settings or "no parameters", "dim")]])
-    print_table(["", ""], cells, left=2, box=None, padding=(0, 2, 1, 0), show_header=False)
+    print_pairs(cells, apart=True)
 
 
 def _describe(kind: str, name: str, known: Mapping[str, str]) -> dict[str, Any]:

@@ -175,7 +175,7 @@ def policy(directory: Directory, agent: AgentName = None, as_json: AsJson = Fals
     for row in table["actions"]:
         numbers = ("" if row[name] is None else f"{row[name]:.6g}" for name in ("value", "count"))
         rows.append([show(row["state"]), show(row["action"]), *numbers])
-    print_table(["state", "action", "value", "count"], rows, left=2, box=None, padding=(0, 2, 0, 0))
+    print_table(["state", "action", "value", "count"], rows, left=2)
 
 
 def warm(

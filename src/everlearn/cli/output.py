@@ -14,6 +14,7 @@ from everlearn.cli.options import documents
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 Part: TypeAlias = "str | tuple[str, str]"
 Cell: TypeAlias = "Part | list[Part]"
@@ -50,22 +51,50 @@ def print_table(
     *,
     title: str | None = None,
     left: int = 1,
+    text: str = "",
     first: Mapping[str, Any] | None = None,
-    **style: Any,
 ) -> None:
-    """Print a table, with ``left`` columns aligned to the left; ``first`` holds settings of the first column."""
+    """Print a table; all commands use this one, so that their tables look alike.
+
+    ``left`` columns are aligned to the left, and so is the column ``text``; others hold numbers.  ``first`` holds
+    settings of the first column.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    style = style or {"box": SIMPLE_HEAD, "pad_edge": False, "collapse_padding": True}
-    table = Table(title=title and Text(title, "bold"), title_justify="left", **style)
+    table = Table(
+        title=title and Text(title, "bold"),
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+    )
     for number, column in enumerate(columns):
-        settings = {"justify": "left" if number < left else "right", "overflow": "fold"}
+        settings = {"justify": "left" if number < left or column == text else "right", "overflow": "fold"}
         table.add_column(Text(column), **(settings | dict(first or {}) if number == 0 else settings))
     for row in rows:
-        table.add_row(*(Text.assemble(*(cell if isinstance(cell, list) else [cell])) for cell in row))
+        table.add_row(*map(_assemble, row))
     console().print(table)
+
+
+def print_pairs(rows: Iterable[Sequence[Cell]], *, right: bool = False, apart: bool = False) -> None:
+    """Print names, or numbers if ``right`` is set, and what they mean; ``apart`` leaves an empty line after each."""
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, padding=(0, 2, int(apart), 0))
+    table.add_column(justify="right" if right else "left", no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row(*map(_assemble, row))
+    console().print(table)
+
+
+def _assemble(cell: Cell) -> Text:
+    from rich.text import Text
+
+    return Text.assemble(*(cell if isinstance(cell, list) else [cell]))
 
 
 def estimate(mean: str, low: str | None, high: str | None) -> Cell:

@@ -100,16 +100,14 @@ def _check_plot(plot: str, out: str | None) -> None:
 
 
 def _print_result(result: el.Result) -> None:
-    from rich.box import HEAVY_HEAD
-
     from everlearn.labels import counted
     from everlearn.results.references import AT_MOST, OPTIMUM
     from everlearn.theory.known import MOST_OUTCOMES, MOST_PAIRS
 
     schedule = f", schedule {result.schedule}" if result.schedule else ""
-    say((result.agent, "bold"), schedule, " on ", (result.task, "bold"), wrap=True)
+    say((result.agent if result.schedule else result.label, "bold"), schedule, " on ", (result.task, "bold"), wrap=True)
     size = f"{counted(result.runs, 'run')} of {counted(result.steps, 'step')}"
-    say(f"{size}, seed {result.seed}; learns from {result.scaling}")
+    say(f"{size}, seed {result.seed}\nlearns from {result.scaling}", wrap=True)
     final = result.final
     error = f"{final['standard_error']:.4f}" if result.runs > 1 else "-"
     mean, worst, best = (f"{final[name]:.4f}" for name in ("mean", "min", "max"))
@@ -117,11 +115,11 @@ def _print_result(result: el.Result) -> None:
     for name, value in result.references.items():
         rows.append([(name, "dim"), (f"{value:.4f}", "dim"), "", "", ""])
     columns = ["average reward", "mean", "standard error", "worst run", "best run"]
-    print_table(columns, rows, box=HEAVY_HEAD)
+    print_table(columns, rows)
     if OPTIMUM not in result.references and AT_MOST not in result.references:
         limits = f"{MOST_PAIRS:,} pairs of memory and state and {MOST_OUTCOMES:,} outcomes"
         reason = f"by default it is computed for models of at most {limits}"
-        say(f"The {OPTIMUM} is not known: {reason}; see everlearn theory.", style="dim")
+        say(f"The {OPTIMUM} is not known: {reason}; see everlearn theory.", style="dim", wrap=True)
     speed = f"{result.seconds:.2f} s, {result.steps_per_second:,.0f} steps per second, {result.engine} engine"
     expanded = "" if result.pairs is None else f", {counted(result.pairs, 'pair')} of memory and state expanded"
-    say(speed + expanded, style="dim")
+    say(speed + expanded, style="dim", wrap=True)

@@ -72,7 +72,7 @@ def _print(report: ShadowReport) -> None:
     say(f"did it: how often the controller did what the policy of the agent at step {step} would do, {period}")
     say("agreed: how often it did what the agent proposed at the time, which changes as the agent learns")
     headings = ["state", f"policy at step {step}", "visits", "did it", "agreed"]
-    print_table(headings, rows, left=2, box=None, padding=(0, 2, 0, 0))
+    print_table(headings, rows, left=2)
     if len(report.states) > LISTED:
         say(f"and {len(report.states) - LISTED:,} more states; --json has all of them")
     for warning in report.warnings:

@@ -11,7 +11,7 @@ import typer
 import everlearn as el
 from everlearn.cli import options
 from everlearn.cli.options import integer, number
-from everlearn.cli.output import print_json, print_table, say
+from everlearn.cli.output import print_json, print_pairs, print_table, say
 from everlearn.errors import InputError
 
 LONGEST = 10**60
@@ -59,7 +59,7 @@ def theory(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Compute the optimal average reward, averaging times and regret bounds of a task with a model, exactly."""
+    """Compute the optimal average reward, averaging times and regret bounds of a task with a model."""
     from rich.console import Console
     from rich.markup import escape
 
@@ -120,7 +120,7 @@ def _print_frontier(report: el.Theory) -> None:
         for row in report.frontier_to_list()
     ]
     headers = ["tau", "tau, learner", "at least", "at most", "distortion", "policy"]
-    print_table(headers, rows, left=1)
+    print_table(headers, rows, text="policy")
 
 
 def _print_unbounded(report: el.Theory, as_json: bool) -> None:
@@ -131,8 +131,7 @@ def _print_unbounded(report: el.Theory, as_json: bool) -> None:
         print_json(report.optimum_to_dict())
         return
     say((report.task.name, "bold"), ": unbounded queues, so that only the optimum is computed", wrap=True)
-    first = {"justify": "right", "no_wrap": True}
-    print_table(["", ""], optimum_rows(report), left=2, first=first, box=None, show_header=False, padding=(0, 2, 0, 0))
+    print_pairs(optimum_rows(report), right=True)
 
 
 def _print_rows(report: el.Theory, rows: list[tuple[str, str]]) -> None:
@@ -141,8 +140,7 @@ def _print_rows(report: el.Theory, rows: list[tuple[str, str]]) -> None:
     pairs = report.pairs
     memories = f"{pairs.memories:,} {'memory' if pairs.memories == 1 else 'memories'}"
     say((report.task.name, "bold"), f": {memories}, {counted(pairs.size, 'pair')} with aleatoric states", wrap=True)
-    first = {"justify": "right", "no_wrap": True}
-    print_table(["", ""], rows, left=2, first=first, box=None, show_header=False, padding=(0, 2, 0, 0))
+    print_pairs(rows, right=True)
 
 
 def _print_best_policy(report: el.Theory) -> None:

@@ -33,7 +33,6 @@ def tune(
 
 
 def _print_candidates(tuned: el.Tuned) -> None:
-    from rich.box import SIMPLE_HEAD
 
     from everlearn.analysis.names import described
     from everlearn.labels import counted
@@ -48,10 +47,10 @@ def _print_candidates(tuned: el.Tuned) -> None:
         interval = (None if row[end] is None else f"{row[end]:.3g}" for end in ("low", "high"))
         losses.append([[f"{label}\n", (settings, "dim")], estimate(f"{row['score']:.4g}", *interval)])
     measure = f"{tuned.spec.objective} loss" if tuned.several else "loss"
-    print_table(["candidate", measure], losses, box=SIMPLE_HEAD, pad_edge=False)
+    print_table(["candidate", measure], losses)
     if tuned.several:
         tasks = [[task, *(f"{row['tasks'][task]:.4g}" for row in rows)] for task in rows[0]["tasks"]]
-        print_table(["task", *(row["candidate"] for row in rows)], tasks, box=SIMPLE_HEAD, pad_edge=False)
+        print_table(["task", *(row["candidate"] for row in rows)], tasks)
     runs = f"{rows[0]['runs']:,} fresh runs, which were not used to choose"
     say(f"Means over {runs}; below each its 95% interval.", style="dim")
 

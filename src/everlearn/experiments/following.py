@@ -33,27 +33,27 @@ class Followed:
     Parameters
     ----------
     task:
-        the label of the task in the experiment
+        the name of the task in the experiment
     agent:
-        the label of the agent in the experiment
+        the name of the agent in the experiment
     times:
-        the recording times
+        the recorded times
     mean:
-        the average reward until each time: the mean over the runs that have reached that time
+        the average reward until each time: its mean over the runs that have reached that time
     low:
         the lower end of a normal interval of 95%, which is the mean itself if there is only one run
     high:
-        the upper end of this interval
+        the upper end of that interval
     runs:
-        the number of all runs
+        the number of runs in all
     runs_begun:
-        the number of runs that are on disk
+        the number of runs on disk
     runs_done:
         the number of runs that are finished
     steps:
         the number of steps of all runs
     steps_done:
-        the number of steps that were taken
+        the number of those that were taken
     seconds:
         the time that was worked
     lines:

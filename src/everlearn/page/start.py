@@ -108,12 +108,12 @@ def play(
     Parameters
     ----------
     task:
-        a registered name, ``module:attribute``, or an object; the page lists unregistered ones by their name next to
-        the registered ones.  By default the page shows the service station
+        registry name, ``module:attribute``, or object; by default the service station.  The page lists an unregistered
+        one by its name next to the registered ones
     agent:
-        the same; by default ``growing-horizon``
+        registry name, ``module:attribute``, or object, listed in the same way
     schedule:
-        the same, for agents that take a schedule; by default ``practical``
+        registry name, ``module:attribute``, or object, listed in the same way
     parameters:
         parameters of the task, the agent and the schedule, as in :func:`everlearn.run`
     seed:
@@ -127,7 +127,7 @@ def play(
     host:
         the address at which the page is served
     port:
-        the port; 0 takes any free port
+        the port at which the page is served; 0 takes any free port
     show:
         whether to open a browser
     say:

@@ -35,7 +35,7 @@ class Arm:
     times:
         the recording times
     total_reward:
-        the sum of rewards until each recording time, one row per unit
+        the sum of rewards until each time, one row per unit
     optimum:
         the optimal average reward of each unit's task, if it is known; its lower bound if only bounds are known
     unit:

@@ -32,6 +32,9 @@ ARRAYS = ("times", "total_reward", "policies")
 _SETUP = ("task", "agent", "schedule", "parameters", "steps", "runs", "seed", "engine", "scaling", "pairs")
 """The fields that say what was run."""
 
+LONGEST_POLICY = 24
+"""Policies with more letters are not part of the name of an agent."""
+
 
 @dataclass(frozen=True, eq=False)
 class Result:
@@ -48,7 +51,7 @@ class Result:
     >>> result.per_run.shape == (3, result.times.size)
     True
     >>> print(result)
-    Result(always on service-station: 3 runs of 1,000 steps, seed 0, average reward 0.5005, standard error 0)
+    Result(always fast on service-station: 3 runs of 1,000 steps, seed 0, average reward 0.5005, standard error 0)
     optimum over all policies 0.5, best over aleatoric states 0.5, always fast 0.5, always slow 0.09094
 
     """
@@ -83,12 +86,13 @@ class Result:
     platform: Platform = field(default_factory=Platform.here)
     """Where it was computed.  On another platform the last bit may differ."""
     label: str = ""
-    """The agent's name in tables and figures: by default its name and that of its schedule, if it has one."""
+    """The agent's name in tables and figures: by default its name, its policy if that is fixed, and its schedule."""
 
     def __post_init__(self) -> None:
         if not self.label:
-            label = self.agent if self.schedule is None else f"{self.agent}, {self.schedule}"
-            object.__setattr__(self, "label", label)
+            policy = str(self.parameters.get("agent.policy") or "")
+            name = f"{self.agent} {policy}" if 0 < len(policy) <= LONGEST_POLICY else self.agent
+            object.__setattr__(self, "label", name if self.schedule is None else f"{name}, {self.schedule}")
         if not isinstance(self.references, References):
             object.__setattr__(self, "references", References(self.references))
 

@@ -23,9 +23,9 @@ class Limits:
     body:
         bytes of a request
     state:
-        bytes of a request that imports an agent state
+        bytes of a request that brings an agent state
     labels:
-        actions, or observations, of an agent
+        actions or observations of an agent
     states:
         aleatoric states of an agent
     values:
@@ -41,12 +41,12 @@ class Limits:
     rate:
         requests per second of one token, or of one address where there are no tokens; 0 is no limit
     burst:
-        requests that may come at once, if there is a rate
+        how many requests may come at once above that
     patience:
         seconds in which the head of a request must have arrived, then its body, and in which a client must take each
         part of an answer
     trial_seconds:
-        processor time that it may take to create an agent, and to let it take some steps
+        processor time that it may take to make an agent, and to let it take some steps
     trial_megabytes:
         memory that this may take
 

@@ -42,9 +42,9 @@ def drifting(
     window:
         how many of the last options, with their outcomes, the aleatoric state keeps; 0: none
     floor:
-        the chance of success of an option falls from floor + height to floor and rises again
+        the least chance of success of an option
     height:
-        how far this chance falls
+        how much higher its greatest chance is: it falls from floor + height to floor and rises again
     wave:
         the shape of the drift: ``triangle``, at a constant pace, or ``cosine``
 

@@ -37,7 +37,7 @@ def maintenance(
     new_failure:
         the probability that a step of production fails with a new machine
     worn_failure:
-        the probability that a step of production fails with a machine that is worn out
+        the probability that it fails with a machine that is worn out
     limit:
         the age, in steps of production since wear was last known, at which an overhaul is due
     revenue:
@@ -47,7 +47,7 @@ def maintenance(
     replacement_cost:
         the cost of a replacement
     failure_cost:
-        the cost of a failure, including the replacement
+        the cost of a failure, which includes the replacement
     see:
         what the agent keeps: ``observation`` is the last one, ``age`` the wear that was last known and the age, which
         determine the belief

@@ -40,9 +40,9 @@ def queueing_network(
     queues:
         the number of queues
     capacity:
-        the number of customers that fit into a queue
+        the number of customers that fit into each queue
     servers:
-        the number of customers of a queue that can be served at once
+        the number of customers that each queue can serve at once
     topology:
         ``parallel``, where customers choose a queue at random, or ``tandem``, where they pass through all
     control:
@@ -56,17 +56,17 @@ def queueing_network(
     revenue:
         what a customer pays on admission
     fast_cost:
-        the cost of a busy server per unit of time, in the fast mode
+        the cost of a busy server per unit of time if it works fast
     slow_cost:
-        the same in the slow mode
+        the cost of a busy server per unit of time if it works slowly
     arrival_floor:
-        customers arrive at the rate floor + height level / window, where level is that of the reputation
+        the rate of arrivals if the reputation is at its lowest
     arrival_height:
-        how far this rate rises with the reputation
+        customers arrive at the rate floor + height level / window, where level is that of the reputation
     slow_rate:
-        the rate at which a server completes services, in the slow mode
+        the rate at which a server completes slow services
     fast_rate:
-        the same in the fast mode
+        the rate at which a server completes fast services
 
     Notes
     -----

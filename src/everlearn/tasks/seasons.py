@@ -38,7 +38,7 @@ def seasons(
     actions:
         the number of actions
     branching:
-        the number of states that can follow a state and an action in one season
+        the number of states that can follow in one season
     year:
         the number of steps after which the law repeats
     change:

@@ -50,9 +50,9 @@ def service_station(
     arrival_floor:
         the arrival probability is floor + height exp(-decay (W - 1)), where W is the longest recent service
     arrival_height:
-        height in this formula
+        how much higher the arrival probability is if no recent service was long
     arrival_decay:
-        decay in this formula
+        how fast the arrival probability falls with the longest recent service
     cap:
         longer service times count as this; none: the least cap that is exact in double precision
     raw:
