@@ -16,7 +16,7 @@ def leaderboard(
         list[str] | None,
         typer.Option(
             metavar="AGENT",
-            help="An agent of the board, or module:attribute for your own, which is compared with all of them; may be repeated.",
+            help="An agent of the board, or your own as module:attribute, compared with the board; may be repeated.",
             autocompletion=options.agent_names,
         ),
     ] = None,

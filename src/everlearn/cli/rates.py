@@ -22,7 +22,7 @@ def rates(
     since: Annotated[
         int | None,
         integer(
-            help="The step from which the exponent is fitted; by default 1,000, or a hundredth of the steps if that is less."
+            help="The step from which the exponent is fitted; by default 1,000, or a hundredth of the steps if less."
         ),
     ] = None,
     budget: Annotated[
