@@ -57,7 +57,7 @@ def task_pages(source: Path) -> Iterator[tuple[str, str]]:
             "\n\n".join(
                 [
                     f"# `{name}`",
-                    task.portrait.dilemma,
+                    f"{task.portrait.dilemma} {task.portrait.note}".strip(),
                     drawing,
                     f"Watch an agent learn it: `{_command(name, task.portrait.preset)}`",
                     described(factory),

@@ -120,7 +120,9 @@ def queueing_network(
         summary="run the servers of several queues fast at a cost, or slowly and lose customers",
         portrait=Portrait(
             "Run every server fast and pay for it, or slowly and lose customers.",
-            drawing=Bars(tuple(f"queue {k + 1}" for k in range(queues)), capacity),
+            f"{', '.join(['{}'] * queues)} waiting",
+            Bars(tuple(f"queue {k + 1}" for k in range(queues)), capacity),
+            preset={"task.window": "0"},
         ),
         parameters=parameters,
         references=_references(network, revenue, costs),

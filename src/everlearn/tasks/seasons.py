@@ -77,7 +77,10 @@ def seasons(
     summary = "a random Markov decision process that changes with a season, which is not seen"
     dilemma = "What paid in one season costs in the next, and nothing says which it is."
     return replace(
-        task, summary=summary, portrait=Portrait(dilemma, preset={"task.aleatoric": "memory"}), parameters=parameters
+        task,
+        summary=summary,
+        portrait=Portrait(dilemma, "place {}", preset={"task.aleatoric": "memory"}),
+        parameters=parameters,
     )
 
 
