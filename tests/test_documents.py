@@ -312,6 +312,7 @@ COUNTED = {
     "training tasks": lambda: len(constant("leaderboard.lineup:lineup")().training),
     "tasks set aside": lambda: len(set((board := constant("leaderboard.lineup:lineup")()).tasks) - board.training),
     "runs on the board": lambda: constant("leaderboard.lineup:RUNS"),
+    "searches": lambda: len(list((ROOT / "src/everlearn/leaderboard/search").glob("*.toml"))),
     "designs with forbidden actions": lambda: masked(),
     "values in a fingerprint": lambda: constant("durable.fingerprint:MOST_VALUES"),
     "outcomes in a fingerprint": lambda: constant("durable.fingerprint:MOST_OUTCOMES"),
@@ -431,6 +432,11 @@ def test_the_layers_in_the_concepts_are_those_of_the_linter():
     assert set(shown[len(upper) :]) <= {name for layer in layers[lowest:] for name in layer}
 
 
+def test_every_extra_for_users_is_in_the_table_of_extras():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(rows_of(DOCS / "install.md", "extra")) == {"none", *extras} - {"dev", "docs"}
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/concepts.md"])
 def test_every_package_is_in_the_table_of_folders(page):
     rows = re.findall(r"^\| (`.*?`) \|", (ROOT / page).read_text().split("| what is in it |")[1], re.MULTILINE)
@@ -466,6 +472,7 @@ def test_every_package_is_in_the_table_of_folders(page):
         ("docs/concepts.md", r"with (\w+) exceptions; a linter", "layers that are skipped"),
         ("docs/leaderboard.md", r"(\d+) training tasks, on which", "training tasks"),
         ("docs/leaderboard.md", r"and (\d+) that were set aside before", "tasks set aside"),
+        ("docs/leaderboard.md", r"(\w+) have a search over their own", "searches"),
         ("docs/own-agent.md", r"(\w+) of the tasks are training tasks", "training tasks"),
         ("docs/own-agent.md", r"with (\d+) runs of 10⁵ steps each", "runs on the board"),
         ("docs/own-agent.md", r"block of up to ([\d,]+) steps", "steps between checks"),
