@@ -11,7 +11,9 @@ from everlearn import __version__
 from everlearn.page import export as station
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from docs.commands import link_commands
 from docs.each import write_pages
+from docs.objects import link
 
 project = "everlearn"
 author = "The everlearn developers"
@@ -31,10 +33,13 @@ html_baseurl = os.environ.get("DOCS_URL", "")  # where the pages will be; previe
 html_show_copyright = False
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # parameters are described in words; the types are in the source, for type checkers
+autodoc_typehints = "none"  # parameters are described in words; types are above, as docs/objects.py writes them
 autodoc_preserve_defaults = True
 napoleon_attr_annotations = False
 napoleon_google_docstring = False
+
+LISTS = {"api": link, "command-line": link_commands}
+"""The pages whose parts have pages of their own, and what makes lists of links of them."""
 
 
 def plain_attributes(_app, what, _name, _object, _options, lines):
@@ -67,6 +72,17 @@ def write_each(app):
     write_pages(Path(app.srcdir))
 
 
+def link_parts(_app, name, texts):
+    """Put links to the pages of objects and of groups of commands into the pages that list them."""
+    if name in LISTS:
+        texts[0] = LISTS[name](texts[0])
+
+
+def read_again(_app, _env, _added, _changed, _removed):
+    """Read the pages that list objects and commands at every build: they change with the docstrings."""
+    return list(LISTS)
+
+
 def write_drawing_style(app, exception):
     """Write the style of drawings, which is that of the page in the browser."""
     if exception is None and app.builder.format == "html":
@@ -85,6 +101,8 @@ def setup(app):
     """Come before napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", plain_attributes, priority=400)
     app.connect("builder-inited", write_each)
+    app.connect("source-read", link_parts)
+    app.connect("env-get-outdated", read_again)
     app.connect("html-page-context", add_preview)
     app.connect("build-finished", write_station)
     app.connect("build-finished", write_drawing_style)

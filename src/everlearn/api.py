@@ -54,11 +54,18 @@ def run(
 
     Parameters
     ----------
-    task, agent, schedule:
-        registry names, ``module:attribute``, or objects; the default agent is ``growing-horizon``, the default schedule
-        ``practical``
-    steps, runs, seed:
-        number of steps per run, number of independent runs, and the random seed
+    task:
+        registry name, ``module:attribute``, or object
+    agent:
+        registry name, ``module:attribute``, or object; by default ``growing-horizon``
+    schedule:
+        registry name, ``module:attribute``, or object; by default ``practical``
+    steps:
+        number of steps per run
+    runs:
+        number of independent runs (of each agent on each task)
+    seed:
+        the random seed
     engine:
         ``reference``, ``compiled``, or ``auto``: the compiled engine if possible, otherwise the reference engine
     threads:
@@ -154,16 +161,24 @@ def experiment(
 
     Parameters
     ----------
-    tasks, agents:
-        one item or a list; an item is a name, ``module:attribute``, an object, or a mapping with the keys of a spec, as
-        in ``{"name": "growing-horizon", "schedule": ["smooth", "change-points"], "label": "ours"}``
-    steps, runs, seed:
-        number of steps per run, number of independent runs of each agent on each task, and the random seed
+    tasks:
+        one item or a list; an item is a name, ``module:attribute``, an object, or a mapping with the keys of a spec
+    agents:
+        one item or a list, as for ``tasks``, as in ``{"name": "growing-horizon", "schedule": ["smooth",
+        "change-points"], "label": "ours"}``
+    steps:
+        number of steps per run
+    runs:
+        number of independent runs (of each agent on each task)
+    seed:
+        the random seed
     out:
         directory to store the experiment in. If you pass the same directory again, the experiment is resumed and only
         new parts run
-    threads, cluster:
-        number of threads, or the address of a cluster; results do not depend on either
+    threads:
+        number of threads; results do not depend on it
+    cluster:
+        address of a cluster to run on instead; results do not depend on it
     watcher:
         object that receives progress reports
     others:
@@ -207,8 +222,10 @@ def tune(
         a TOML file, or a mapping with the keys of one: ``agent``, ``task``, ``search``, ``steps``, and optional keys
     out:
         directory to store the search in. If you pass the same directory again, the search is resumed
-    threads, cluster:
-        number of threads, or the address of a cluster; results do not depend on either
+    threads:
+        number of threads; results do not depend on it
+    cluster:
+        address of a cluster to run on instead; results do not depend on it
     watcher:
         object that receives progress reports
 

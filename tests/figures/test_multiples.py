@@ -71,6 +71,27 @@ def test_an_agent_looks_the_same_everywhere(draw):
         assert getattr(b, f"get_{aspect}")() == getattr(again, f"get_{aspect}")()
 
 
+@pytest.mark.parametrize("draw", [average_rewards, regrets])
+def test_many_agents_are_named_at_the_ends_of_their_curves(draw):
+    names = [f"agent {number}" for number in range(9)]
+    figure = draw([learning(name) for name in names])
+    (axes,) = figure.axes
+    assert not set(names) & set(labels(figure))
+    placed = {text.get_text(): text.get_position() for text in axes.texts}
+    assert set(placed) == set(names)
+    heights = sorted(y for _, y in placed.values())
+    assert all(x > 1 for x, _ in placed.values())
+    assert min(np.diff(heights)) > 0.03
+    assert set(labels(draw([learning(name) for name in names[:6]]))) >= set(names[:6])
+
+
+def test_a_legend_takes_at_most_a_fifth():
+    arms = [learning(f"agent {number}", task=task) for number in range(14) for task in ("one", "two")]
+    figure = average_rewards(arms)
+    figure.canvas.draw()
+    assert figure.legends[0].get_window_extent().height <= 0.22 * figure.bbox.height
+
+
 def test_a_dozen_agents_differ_without_their_colours():
     found = looks(f"agent {number}" for number in range(12)).values()
     assert len({(str(look["linestyle"]), look["marker"]) for look in found}) == 12

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,14 @@ def test_it_can_be_read(parameters):
 def test_nothing_is_not_drawn():
     with pytest.raises(InputError, check=refusal("trials", [])):
         tried([], {})
+
+
+@pytest.mark.parametrize("values", [(1.5, 2.0, 6.0), (0.02, 0.1, 0.4), (1e-6, 1.0), (3.0, 3.5)])
+def test_numbers_of_a_logarithmic_axis_do_not_overlap(values):
+    trials = [Evaluated({"schedule.horizon_scale": value, "agent.x": value}, value, 1) for value in values]
+    figure = tried(trials, {"default": trials[0], "chosen": trials[-1]}, ["schedule.horizon_scale", "agent.x"])
+    figure.canvas.draw()
+    for axes in figure.axes:
+        texts = [text for text in axes.get_xticklabels(which="both") if text.get_text()]
+        boxes = sorted((box.x0, box.x1) for box in (text.get_window_extent() for text in texts))
+        assert all(end < start for (_, end), (start, _) in pairwise(boxes))

@@ -114,8 +114,10 @@ def uniform(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int]) -> Grid:
 
     Parameters
     ----------
-    low, high:
-        the bounds of each coordinate, finite; values outside belong to the first or the last bin
+    low:
+        the lower bound of each coordinate, finite; smaller values belong to the first bin
+    high:
+        the upper bound of each coordinate, finite; larger values belong to the last bin
     bins:
         the number of bins per coordinate, or one number for all; one with a single bin is ignored and needs no bounds
 
@@ -162,8 +164,10 @@ def tiles(low: ArrayLike, high: ArrayLike, bins: int | Sequence[int], tilings: i
 
     Parameters
     ----------
-    low, high:
-        the bounds of each coordinate, finite
+    low:
+        the lower bound of each coordinate, finite; smaller values belong to the first bin
+    high:
+        the upper bound of each coordinate, finite; larger values belong to the last bin
     bins:
         the number of tiles per coordinate, or one number for all; a shifted tiling has one more
     tilings:

@@ -104,8 +104,10 @@ def from_gymnasium(
         has features or a box has no bounds, and ``uniform`` otherwise
     bins:
         number of bins per coordinate of a box, or one number for all; a coordinate with 1 bin is ignored
-    low, high:
-        bounds of each coordinate of a box, or one number for all; by default the box's own bounds
+    low:
+        lower bound of each coordinate of a box, or one number for all; by default the box's own
+    high:
+        upper bound of each coordinate, or one number for all; by default the box's own
     tilings:
         the number of tilings, for ``tiles``
     trial_steps:

@@ -44,9 +44,11 @@ class Agent:
         a design, or the name of one
     schedule:
         the schedule, for designs that take one
-    seed, run:
-        random seed and run index; with the same two values, the agent draws the same random numbers as in run ``run``
-        of :func:`everlearn.run`
+    seed:
+        random seed; with the same seed and ``run``, the agent draws the same random numbers as in that run of
+        :func:`everlearn.run`
+    run:
+        index of the run
     parameters:
         parameters of the task, the design and the schedule, as in ``{"task.window": 6, "schedule.horizon_scale": 3}``
 

@@ -65,8 +65,10 @@ def curvature(
         the number of steps for which it tries each epsilon
     epsilon:
         the spacing of the three probabilities of fast service that it tries: 0, epsilon and twice epsilon
-    slow, fast:
-        the slow and the fast action; default: the actions of these names
+    slow:
+        the slow action; by default the action of this name
+    fast:
+        the fast action; by default the action of this name
 
     """
     check_fraction(most=0.5, epsilon=epsilon)

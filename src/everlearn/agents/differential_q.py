@@ -54,8 +54,10 @@ def differential_q(
         the step size of the average reward is eta alpha, which must be at most 1
     epsilon:
         the probability of a random action
-    initial_value, initial_average:
-        the initial value of every state-action pair, and the initial average reward
+    initial_value:
+        the initial value of every state-action pair
+    initial_average:
+        the initial average reward
 
     """
     check_fraction(step_size=step_size)

@@ -53,8 +53,10 @@ def differential_sarsa(
         :mod:`everlearn.aleatoric.features`
     trace:
         lambda, how much of an error the steps before share
-    step_size, eta:
-        the step size, which is divided by the number of active features, and that of the average, relative to it
+    step_size:
+        the step size, which is divided by the number of active features
+    eta:
+        the step size of the average, relative to ``step_size``
     bound:
         kappa, how far below its error a step stays; 0 for no bound
     epsilon:

@@ -60,8 +60,10 @@ def gradient(*, phase: int = 200_000, epsilon: float = 0.1, slow: str | None = N
         the number of steps for which it tries each epsilon
     epsilon:
         the increase of epsilon from phase to phase
-    slow, fast:
-        the slow and the fast action; default: the actions of these names
+    slow:
+        the slow action; by default the action of this name
+    fast:
+        the fast action; by default the action of this name
 
     """
     check_fraction(epsilon=epsilon)

@@ -216,8 +216,10 @@ def network(
         tau; the discount is 1 - 1 / tau
     trace:
         lambda, how much of an error the steps before share
-    step_size, bound:
-        alpha and kappa of the bounded step
+    step_size:
+        alpha of the bounded step
+    bound:
+        kappa of the bounded step
     centring:
         the step size of the average that is subtracted from rewards; 0 for none
     epsilon:

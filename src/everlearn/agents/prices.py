@@ -56,9 +56,11 @@ class Prices:
         the reward, with its range
     durations:
         the least and the greatest duration of a decision; None if every decision takes one step
-    cost_range, limit:
-        the least and the greatest cost of a decision, and the limit of its average: per unit of time if there are
-        durations, otherwise per step; None if there is no cost
+    cost_range:
+        the least and the greatest cost of a decision; None if there is no cost
+    limit:
+        the limit of the average cost: per unit of time if there are durations, otherwise per step; None if there is no
+        cost
 
     Examples
     --------

@@ -57,8 +57,10 @@ def r_learning(
         beta, the step size of the average reward
     epsilon:
         the probability of a random action
-    initial_value, initial_average:
-        the initial value of every state-action pair, and the initial average reward
+    initial_value:
+        the initial value of every state-action pair
+    initial_average:
+        the initial average reward
 
     """
     check_fraction(step_size=step_size, average_step_size=average_step_size)

@@ -57,9 +57,11 @@ class Schedule:
         step
     scales_counts:
         whether foo4 ever differs from 1; if not, set this to False, and agents need less memory
-    formula, constants:
+    formula:
         ``formula(t, constants)`` returns foo1, foo2 and foo4 together.  With it, compiled code can evaluate the
         schedule.  It requires ``ceiling``
+    constants:
+        the numbers that ``formula`` receives
     steady:
         ``steady(t)`` is a number n of steps for which compiled code need not evaluate the schedule again: foo1 and foo2
         are constant in the steps t to t + n - 1, and foo4 is 1 in the steps t + 1 to t + n - 1.  It requires
@@ -69,14 +71,17 @@ class Schedule:
         are then checked
     step_weight:
         w in the step size (1 + w tau) / (N + w tau); Line 11 of Algorithm 2 has w = 2
-    doubt, rarity:
-        if ``doubt`` is None, the bonus is that of the paper, foo2 / sqrt(N), and ``rarity`` is ignored; otherwise it is
-        foo2 * ((doubt + sigma) / sqrt(N) + rarity * tau / N), where sigma is the standard deviation of the update
-        targets of an action value
-    persistence, persistence_most:
+    doubt:
+        if it is None, the bonus is that of the paper, foo2 / sqrt(N); otherwise it is foo2 * ((doubt + sigma) / sqrt(N)
+        + rarity * tau / N), where sigma is the standard deviation of the update targets of an action value
+    rarity:
+        the weight of the last term of that bonus; it is ignored if ``doubt`` is None
+    persistence:
         after choosing an action in a state, the agent repeats it for the next min(persistence * N, persistence_most)
-        visits to that state, where N is the count of that action there; with ``persistence=0``, as in the paper, it
-        chooses again at every visit
+        visits to that state, where N is the count of that action there; with 0, as in the paper, it chooses again at
+        every visit
+    persistence_most:
+        the greatest number of such visits
     forgetting:
         the least step size, for environments that change: where N is so large that the step size would be less, a
         smaller N is used.  About 1 / forgetting visits of a state-action pair are remembered; 0, as in the paper, for
@@ -175,9 +180,25 @@ def practical(
 
     Parameters
     ----------
-    horizon_scale, horizon_power, optimism_scale, optimism_power:
+    horizon_scale:
         as in :func:`smooth`
-    step_weight, doubt, rarity, persistence, persistence_most, forgetting:
+    horizon_power:
+        as in :func:`smooth`
+    optimism_scale:
+        as in :func:`smooth`
+    optimism_power:
+        as in :func:`smooth`
+    step_weight:
+        as in :class:`Schedule`
+    doubt:
+        as in :class:`Schedule`
+    rarity:
+        as in :class:`Schedule`
+    persistence:
+        as in :class:`Schedule`
+    persistence_most:
+        as in :class:`Schedule`
+    forgetting:
         as in :class:`Schedule`
 
     Examples

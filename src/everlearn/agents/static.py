@@ -70,10 +70,20 @@ def static(
     ----------
     phase:
         the number of steps for which it gathers data
-    revenue, fast_cost, slow_cost, slow_completion, fast_completion:
-        the properties of the station, which the agent knows
-    slow, fast:
-        the slow and the fast action; default: the actions of these names
+    revenue:
+        what a customer pays, which the agent knows
+    fast_cost:
+        the cost of a step of fast service, which the agent knows
+    slow_cost:
+        the cost of a step of slow service, which the agent knows
+    slow_completion:
+        the probability that a slow service is completed at a step, which the agent knows
+    fast_completion:
+        the probability that a fast service is completed at a step, which the agent knows
+    slow:
+        the slow action; by default the action of this name
+    fast:
+        the fast action; by default the action of this name
 
     """
     for name, probability in (("slow_completion", slow_completion), ("fast_completion", fast_completion)):

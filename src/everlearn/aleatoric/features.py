@@ -53,8 +53,10 @@ class Features:
     function:
         a pure function of the aleatoric state that returns ``active`` different whole numbers from 0 to
         ``size`` - 1
-    active, size:
-        how many features a state activates, and how many there are
+    active:
+        how many features a state activates
+    size:
+        how many features there are
 
     Examples
     --------

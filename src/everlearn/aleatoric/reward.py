@@ -32,8 +32,10 @@ class Reward:
     function:
         r(s, a, o), a function of the aleatoric state, the action and the observation.  It must be pure (the same
         arguments always give the same result, without side effects), because its results are cached
-    low, high:
-        the range: the smallest and the largest reward
+    low:
+        the smallest reward
+    high:
+        the largest reward
     raw:
         if true, the agent learns from the rewards without scaling, unless its design or schedule has ``unit=True``, as
         the default schedule has; by default, it learns from rewards scaled to [0, 1]

@@ -124,8 +124,10 @@ def evaluate(
         the name of the agent, if there are several
     confidence:
         the probability with which the interval covers the true average
-    first, last:
-        the first and the last step to use; by default all that are in the journal
+    first:
+        the first step to use; by default the first in the journal
+    last:
+        the last step to use; by default the last in the journal
     reward:
         another reward: a function of (aleatoric state, action, observation), its name as ``module:function``, or a
         table as in ``everlearn.live``; by default the rewards in the journal

@@ -29,8 +29,10 @@ class Comparisons(list[Comparison]):
     ----------
     comparisons:
         what :func:`everlearn.analysis.comparison.comparisons` returned
-    measure, confidence:
-        what was compared, and the confidence of the intervals
+    measure:
+        what was compared
+    confidence:
+        the confidence of the intervals
 
     Examples
     --------

@@ -97,8 +97,10 @@ def replay(
         a new directory for the trained agent, from which ``everlearn.live`` resumes; it appears when it is complete
     name:
         the name of the agent, if the directory has several
-    first, last:
-        the first and the last step to use; by default all
+    first:
+        the first step to use; by default the first of all
+    last:
+        the last step to use; by default the last of all
     progress:
         function that is called repeatedly with the number of rows learned from since the last call
     setup:

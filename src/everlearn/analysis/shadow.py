@@ -109,8 +109,10 @@ def shadow_report(
     confidence:
         the probability with which the interval covers the true gain; unlike that of a promotion rule, it is for one
         look at the evidence
-    first, last:
-        the first and the last step to use; by default those of the last time in shadow mode
+    first:
+        the first step to use; by default the first of the last time in shadow mode
+    last:
+        the last step to use; by default the last of that time
 
     Examples
     --------

@@ -129,8 +129,10 @@ class Client(Operator):
             the reward of the step, for agents whose reward is given
         state:
             the aleatoric state that follows, for agents whose state is given
-        duration, cost:
-            how long the decision took and what it cost, for agents that declare durations or a limit
+        duration:
+            how long the decision took, for agents that declare durations
+        cost:
+            what the decision cost, for agents that declare a limit
 
         """
         with self._corrigible():

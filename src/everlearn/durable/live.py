@@ -76,8 +76,10 @@ def live(
         directory of the agent; only one process at a time can open it
     task:
         a task, or the name of one; it defines actions, observations, aleatoric state and reward
-    actions, observations:
-        labels
+    actions:
+        labels of the actions
+    observations:
+        labels of the observations
     aleatoric:
         the aleatoric state: ``last`` (the last observation; the default), ``window:3``, ``window:3+actions``, ``given``
         (you pass the next state to ``observe``), a table {state: {action: {observation: next}}} or rows
@@ -91,19 +93,27 @@ def live(
     reward:
         ``given`` (the default without a task): you pass the reward to ``observe``; or a table like that of the
         aleatoric state; or a function of (aleatoric state, action, observation)
-    reward_range, raw:
-        the least and the greatest reward; whether the agent learns from rewards without scaling, as in
-        :func:`everlearn.task`
+    reward_range:
+        the least and the greatest reward
+    raw:
+        whether the agent learns from rewards without scaling, as in :func:`everlearn.task`
     reward_delay:
         for ``reward="given"``: the maximum number of steps after which you may still pass the reward of a step, with
         ``Live.reward``
     durations:
         the least and the greatest duration of a decision, if decisions take different times: you pass the duration to
         ``observe``, and the agent maximises the reward per unit of time
-    cost_range, limit:
-        the least and the greatest cost of a decision, and the maximum average cost: per step, or per unit of time with
-        ``durations``.  You pass the cost to ``observe``, and the agent learns to stay within the limit
-    agent, schedule, parameters, seed:
+    cost_range:
+        the least and the greatest cost of a decision, which you pass to ``observe``
+    limit:
+        the maximum average cost: per step, or per unit of time with ``durations``.  The agent learns to stay within it
+    agent:
+        as in :class:`everlearn.Agent`
+    schedule:
+        as in :class:`everlearn.Agent`
+    parameters:
+        as in :class:`everlearn.Agent`
+    seed:
         as in :class:`everlearn.Agent`
     explore:
         the probability with which a random allowed action is proposed.  The journal (the record of all steps) then
@@ -241,8 +251,10 @@ class Live:
             :meth:`reward` later
         state:
             the next aleatoric state, if the agent was created with ``aleatoric="given"``
-        duration, cost:
-            how long the decision took and what it cost, if the agent was created with ``durations`` or a ``limit``
+        duration:
+            how long the decision took, if the agent was created with ``durations``
+        cost:
+            what the decision cost, if the agent was created with a ``limit``
         step:
             the step number, which makes retries idempotent: if this step is already recorded with the same values,
             nothing changes; with different values, :exc:`everlearn.errors.Conflict` is raised

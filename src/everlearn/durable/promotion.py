@@ -51,8 +51,10 @@ class Rule:
     ----------
     gain:
         the lower bound of the gain per step over the controller in charge must exceed this
-    steps, hours:
-        the lower bound must have exceeded ``gain`` at every look for at least this many steps and this many hours
+    steps:
+        the lower bound must have exceeded ``gain`` at every look for at least this many steps
+    hours:
+        and for at least this many hours
     every:
         the number of steps between looks; after the tenth look, each look waits for 10 percent more steps of evidence
     error:

@@ -53,8 +53,10 @@ class Model:
 
     Parameters
     ----------
-    actions, observations:
-        the labels of A and O
+    actions:
+        the labels of A
+    observations:
+        the labels of O
     memory:
         the memory of the empty history; if it is hidden and drawn at random, a mapping from memories to probabilities
     rho:

@@ -93,8 +93,10 @@ def execute(
 
     Parameters
     ----------
-    spec, path:
-        the experiment and its directory
+    spec:
+        the experiment
+    path:
+        its directory
     workforce:
         what runs the cells; by default the threads of this machine
     shard:

@@ -32,15 +32,28 @@ class Followed:
 
     Parameters
     ----------
-    task, agent:
-        their names in the experiment
-    times, mean, low, high:
-        the average reward until each recorded time: its mean over the runs that have reached that time, and a normal
-        interval of 95%, which is the mean itself if there is only one run
-    runs, runs_begun, runs_done:
-        the number of runs in all, of those on disk, and of those that are finished
-    steps, steps_done:
-        the number of steps of all runs, and of those that were taken
+    task:
+        the name of the task in the experiment
+    agent:
+        the name of the agent in the experiment
+    times:
+        the recorded times
+    mean:
+        the average reward until each time: its mean over the runs that have reached that time
+    low:
+        the lower end of a normal interval of 95%, which is the mean itself if there is only one run
+    high:
+        the upper end of that interval
+    runs:
+        the number of runs in all
+    runs_begun:
+        the number of runs on disk
+    runs_done:
+        the number of runs that are finished
+    steps:
+        the number of steps of all runs
+    steps_done:
+        the number of those that were taken
     seconds:
         the time that was worked
     lines:

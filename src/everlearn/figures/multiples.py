@@ -11,7 +11,7 @@ import numpy as np
 from everlearn.analysis.names import agent_names, optimum_lines, task_names
 from everlearn.analysis.statistics import bands
 from everlearn.errors import InputError, UnknownName, require
-from everlearn.figures.panels import entitle, explain, figure_of, name_axes, panels
+from everlearn.figures.panels import MOST_IN_LEGEND, entitle, explain, figure_of, label_ends, name_axes, panels
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES, house_style
 from everlearn.protocol import Table
 from everlearn.results.arm import Arm, grouped
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.2, 1.2, 1.2)))
 _MARKERS = "osD^vPX<>*ph"
@@ -69,7 +70,7 @@ def average_rewards(arms: Sequence[Arm], confidence: float = 0.95, references: S
                 lines[name] = axes.axhline(heights[name], **look, linewidth=1.1, zorder=1)
         name_axes(figure.axes, "time step", "cumulative average reward")
         known = [(f"{name}, known" if name in handles else name, line) for name, line in lines.items()]
-        explain(figure, [*handles.items(), *known], _note(arms, confidence))
+        explain(figure, [*_unnamed(figure, handles), *known], _note(arms, confidence))
     return figure
 
 
@@ -100,7 +101,7 @@ def regrets(arms: Sequence[Arm], confidence: float = 0.95) -> Figure:
         note = f"regret against the {OPTIMUM}; {_note(known, confidence)}"
         if any(arm.optimum_upper is not None for arm in known):
             note += "; if bounds of the optimum are known, from the lower to the upper"
-        explain(figure, list(handles.items()), note)
+        explain(figure, _unnamed(figure, handles), note)
     return figure
 
 
@@ -153,11 +154,11 @@ def _positive(curves: Sequence[_Curve]) -> list[_Curve]:
     ]
 
 
-def _figure(tasks: Sequence[Sequence[_Curve]]) -> tuple[Figure, dict[str, Artist]]:
+def _figure(tasks: Sequence[Sequence[_Curve]]) -> tuple[Figure, dict[str, Line2D]]:
     """Draw every curve in the panel of its task; return the figure and a handle for each agent."""
     grid = panels(len(tasks), *((7.2, 4.0) if len(tasks) == 1 else (3.3, 2.5)), shared=True)
     appearance = looks(curve.agent for curves in tasks for curve in curves)
-    handles: dict[str, Artist] = {}
+    handles: dict[str, Line2D] = {}
     for axes, curves in zip(grid, tasks, strict=True):
         axes.set_xscale("log")
         entitle(axes, curves[0].task)
@@ -166,7 +167,15 @@ def _figure(tasks: Sequence[Sequence[_Curve]]) -> tuple[Figure, dict[str, Artist
     return figure_of(grid[0]), {agent: handles[agent] for agent in appearance}
 
 
-def _draw(axes: Axes, curve: _Curve, appearance: Mapping[str, Mapping[str, Any]]) -> Artist:
+def _unnamed(figure: Figure, handles: Mapping[str, Line2D]) -> list[tuple[str, Artist]]:
+    """Return the curves that the legend must name: none if there are many in one panel, which are named there."""
+    if len(figure.axes) > 1 or len(handles) <= MOST_IN_LEGEND:
+        return list(handles.items())
+    label_ends(figure.axes[0], list(handles.items()))
+    return []
+
+
+def _draw(axes: Axes, curve: _Curve, appearance: Mapping[str, Mapping[str, Any]]) -> Line2D:
     look, place = appearance[curve.agent], list(appearance).index(curve.agent)
     step = max(1, curve.mean.size // _MARKS)
     # The markers of each agent start at another place, so that they do not hide those of a curve close by.

@@ -5,18 +5,30 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _INCHES_PER_LETTER = 0.078
 """The average width of a letter at the size of titles and legends."""
 
 _INCHES_PER_HANDLE = 0.8
 """The width of the handle before a label in a legend, and of the gap between columns."""
+
+
+_INCHES_PER_LINE = 0.2
+"""The height of a line of a legend."""
+
+_MOST_LEGEND = 4.0
+"""Panels are at least this many times as tall as their legend, which so takes at most a fifth of the figure."""
+
+MOST_IN_LEGEND = 6
+"""More curves than this are named at their ends."""
 
 
 def panels(count: int, width: float, height: float, *, most_columns: int = 5, shared: bool = False) -> list[Axes]:
@@ -64,11 +76,11 @@ def explain(figure: Figure, entries: Sequence[tuple[str, Artist]], note: str) ->
     width, height = figure.get_size_inches()
     whole = int((width - _INCHES_PER_HANDLE) / _INCHES_PER_LETTER)
     labels = [textwrap.fill(label, whole) for label, _ in entries]
-    letters = max(len(line) for label in labels for line in label.splitlines())
+    letters = max((len(line) for label in labels for line in label.splitlines()), default=1)
     columns = max(1, min(len(labels), int(width / (letters * _INCHES_PER_LETTER + _INCHES_PER_HANDLE))))
     header = textwrap.fill(note, whole)
     lines = math.ceil(len("\n".join(labels).splitlines()) / columns) + len(header.splitlines())
-    figure.set_size_inches(width, height + 0.2 * lines)
+    figure.set_size_inches(width, max(height, _MOST_LEGEND * _INCHES_PER_LINE * lines) + _INCHES_PER_LINE * lines)
     figure.legend(
         [handle for _, handle in entries],
         labels,
@@ -79,6 +91,38 @@ def explain(figure: Figure, entries: Sequence[tuple[str, Artist]], note: str) ->
         title_fontsize=10,
         handlelength=3.4,
     )
+
+
+def label_ends(axes: Axes, curves: Sequence[tuple[str, Line2D]]) -> None:
+    """Write the name of each curve beside its end, in its colour, moved up or down so that none lies on another."""
+    gap = 13.0 / (72 * axes.get_position().height * figure_of(axes).get_figheight())
+    ends = []
+    for name, line in curves:
+        finite = [point for point in line.get_xydata().tolist() if math.isfinite(point[1])]  # type: ignore[union-attr]
+        if finite:
+            height = axes.transAxes.inverted().transform(axes.transData.transform(finite[-1]))[1]
+            ends.append((float(height), name, line))
+    placed: list[float] = []
+    for height, _, _ in sorted(ends, key=lambda end: end[:2]):
+        placed.append(max(height, placed[-1] + gap if placed else 0.0))
+    top = 1.0
+    for place in reversed(range(len(placed))):
+        placed[place] = min(placed[place], top)
+        top = placed[place] - gap
+    for height, (_, name, line) in zip(placed, sorted(ends, key=lambda end: end[:2]), strict=True):
+        sample: dict[str, Any] = {"color": line.get_color(), "linestyle": line.get_linestyle(), "linewidth": 1.5}
+        sample |= {"marker": line.get_marker(), "markersize": 4.5, "markevery": [1], "clip_on": False}
+        axes.plot([1.02, 1.05, 1.08], [height] * 3, **sample, transform=axes.transAxes)
+        axes.text(1.095, height, name, transform=axes.transAxes, va="center", fontsize=9)
+
+
+def plain_ticks(axis: Axis, low: float, high: float) -> None:
+    """Number a logarithmic axis with plain numbers, few enough that none lies on another."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 30 * low else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _columns(axes: Axes) -> int:

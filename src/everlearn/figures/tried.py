@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from everlearn.analysis.names import written
 from everlearn.errors import require
-from everlearn.figures.panels import explain, figure_of, name_axes, panels
+from everlearn.figures.panels import explain, figure_of, name_axes, panels, plain_ticks
 from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
 from everlearn.figures.sweep import is_numeric
 
@@ -104,6 +104,7 @@ def _prepare_axis(axes: Axes, values: Sequence[Any], logarithmic: bool) -> Calla
     if is_numeric(known):
         if logarithmic and min(known, default=0) > 0:
             axes.set_xscale("log")
+            plain_ticks(axes.xaxis, min(known), max(known))
         return lambda value: math.nan if value is None else float(value)  # a default that is no number has no place
     names = list(dict.fromkeys(written(value) for value in values))
     axes.set_xticks(range(len(names)), names)

@@ -53,7 +53,8 @@ def _wander(task: Task) -> tuple[Label | None, int]:
 def _card(name: str, task: Task) -> str:
     query = urlencode({"task": name, **task.portrait.preset})
     sizes = f"{counted(len(task.states), 'state')}, {counted(len(task.actions), 'action')}"
+    note = f'<p class="quiet">{escape(task.portrait.note)}</p>' if task.portrait.note else ""
     return (
         f'<a class="card task agent0" href="/?{escape(query)}"><h2>{escape(name)}</h2>{draw_example(task)}'
-        f'<p>{escape(task.portrait.dilemma or task.summary)}</p><p class="quiet">{sizes}</p></a>'
+        f'<p>{escape(task.portrait.dilemma or task.summary)}</p>{note}<p class="quiet">{sizes}</p></a>'
     )

@@ -107,9 +107,13 @@ def play(
 
     Parameters
     ----------
-    task, agent, schedule:
-        registry names, ``module:attribute``, or objects; the page lists unregistered ones by their name next to the
-        registered ones.  By default the page shows the service station
+    task:
+        registry name, ``module:attribute``, or object; by default the service station.  The page lists an unregistered
+        one by its name next to the registered ones
+    agent:
+        registry name, ``module:attribute``, or object, listed in the same way
+    schedule:
+        registry name, ``module:attribute``, or object, listed in the same way
     parameters:
         parameters of the task, the agent and the schedule, as in :func:`everlearn.run`
     seed:
@@ -120,8 +124,10 @@ def play(
         the directory of an experiment to show instead of a simulation; it may be finished or running
     live:
         the directory of a durable agent to show instead of a simulation; it may be in use
-    host, port:
-        where the page is served; ``port`` 0 takes any free port
+    host:
+        the address at which the page is served
+    port:
+        the port at which the page is served; 0 takes any free port
     show:
         whether to open a browser
     say:

@@ -26,12 +26,16 @@ class Arm:
 
     Parameters
     ----------
-    task, agent:
-        their labels in the experiment
+    task:
+        the label of the task in the experiment
+    agent:
+        the label of the agent in the experiment
     settings:
         the parameters in which the arms of the experiment differ, as in ``{"schedule.horizon_scale": 3}``
-    times, total_reward:
-        the recording times, and the sum of rewards until each, one row per unit
+    times:
+        the recording times
+    total_reward:
+        the sum of rewards until each time, one row per unit
     optimum:
         the optimal average reward of each unit's task, if it is known; its lower bound if only bounds are known
     unit:

@@ -20,25 +20,35 @@ class Limits:
 
     Parameters
     ----------
-    body, state:
-        bytes of a request, and of one that brings an agent state
-    labels, states, values, rows:
-        actions or observations of an agent, its aleatoric states, these times its actions, and the rows of a table; an
-        agent may hold eight numbers for each of ``values``
+    body:
+        bytes of a request
+    state:
+        bytes of a request that brings an agent state
+    labels:
+        actions or observations of an agent
+    states:
+        aleatoric states of an agent
+    values:
+        aleatoric states times actions of an agent, which may hold eight numbers for each
+    rows:
+        rows of a table
     agents:
         the number of agents
     waiting:
         requests that wait for the disk; further ones get status 503
     connections:
         connections at a time
-    rate, burst:
-        requests per second of one token, or of one address where there are no tokens, and how many may come at once
-        above that; a rate of 0 is no limit
+    rate:
+        requests per second of one token, or of one address where there are no tokens; 0 is no limit
+    burst:
+        how many requests may come at once above that
     patience:
         seconds in which the head of a request must have arrived, then its body, and in which a client must take each
         part of an answer
-    trial_seconds, trial_megabytes:
-        processor time and memory that it may take to make an agent, and to let it take some steps
+    trial_seconds:
+        processor time that it may take to make an agent, and to let it take some steps
+    trial_megabytes:
+        memory that this may take
 
     Examples
     --------

@@ -32,7 +32,9 @@ def alternating() -> Task:
         name="alternating",
         summary="take the action that was not taken last, without remembering which it was (Appendix D)",
         portrait=Portrait(
-            "Do what you did not do last, without remembering what that was.", preset={"task.aleatoric": "actions:1"}
+            "Do what you did not do last, without remembering what that was.",
+            {1: "the same"},
+            preset={"task.aleatoric": "actions:1"},
         ),
         source="Dong, Van Roy and Zhou (2022), Appendix D",
         references={"optimum": 1.0, "either action at random": 0.5},

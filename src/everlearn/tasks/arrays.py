@@ -52,7 +52,11 @@ def mdp(
         the state in which the stream begins
     reward_range:
         the smallest and the largest reward; by default those of all possible transitions
-    raw, name, source:
+    raw:
+        as in :func:`everlearn.task`
+    name:
+        as in :func:`everlearn.task`
+    source:
         as in :func:`everlearn.task`
 
     Examples

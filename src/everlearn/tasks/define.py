@@ -168,8 +168,10 @@ def task(
 
     Parameters
     ----------
-    actions, observations:
-        labels
+    actions:
+        labels of the actions
+    observations:
+        labels of the observations
     reward_range:
         the least and the greatest reward
     memory:
@@ -183,7 +185,11 @@ def task(
     raw:
         whether the agent learns from rewards without scaling; by default they are scaled to [0, 1].  Designs and
         schedules with ``unit=True``, such as the default schedule, scale them nevertheless
-    name, source, references:
+    name:
+        as in :class:`everlearn.Task`
+    source:
+        as in :class:`everlearn.Task`
+    references:
         as in :class:`everlearn.Task`
 
     Examples

@@ -41,8 +41,10 @@ def drifting(
         the number of steps after which the chances repeat
     window:
         how many of the last options, with their outcomes, the aleatoric state keeps; 0: none
-    floor, height:
-        the chance of success of an option falls from floor + height to floor and rises again
+    floor:
+        the least chance of success of an option
+    height:
+        how much higher its greatest chance is: it falls from floor + height to floor and rises again
     wave:
         the shape of the drift: ``triangle``, at a constant pace, or ``cosine``
 
@@ -71,7 +73,10 @@ def drifting(
         model,
         name="drifting",
         summary="choose among options whose chances of success slowly rise and fall",
-        portrait=Portrait("The better option of today may be the worse one of tomorrow."),
+        portrait=Portrait(
+            "The better option of today may be the worse one of tomorrow.",
+            {((k, won),): f"{k} {'succeeded' if won else 'failed'}" for k in range(options) for won in (0, 1)},
+        ),
         source="after Garivier and Moulines (2011) and Besbes, Gur and Zeevi (2014)",
         parameters=parameters,
         references=_references(world),

@@ -93,7 +93,9 @@ def garnet(
     return replace(
         task,
         summary="a random Markov decision process, seen in groups of memories",
-        portrait=Portrait("A world made at random: nothing about it can be guessed, everything must be tried."),
+        portrait=Portrait(
+            "A world made at random: nothing about it can be guessed, everything must be tried.", "place {}"
+        ),
         parameters=parameters,
     )
 

@@ -67,7 +67,11 @@ def hallway() -> Task:
         Model(ACTIONS, observations, GOAL, _rho, hidden=True),
         name="hallway",
         summary="drive through a hallway to one of four alcoves, with unreliable wheels and sensors",
-        portrait=Portrait("Wheels slip and sensors lie: in which of four alcoves does the drive end?"),
+        portrait=Portrait(
+            "Wheels slip and sensors lie: in which of four alcoves does the drive end?",
+            preset={"agent": "q-learning", "task.aleatoric": "window:2"},
+            note="Hard: within 20 seconds, this agent comes to arrive not quite twice as often, and still seldom.",
+        ),
         source="Littman, Cassandra and Kaelbling (1995)",
     )
 

@@ -35,8 +35,10 @@ def inventory(
         the number of steps after which an order arrives
     mean_demand:
         the mean of the Poisson distribution
-    holding_cost, penalty:
-        the cost of a unit that is left at the end of a step, and of a unit of demand that is lost
+    holding_cost:
+        the cost of a unit that is left at the end of a step
+    penalty:
+        the cost of a unit of demand that is lost
     capacity:
         the largest number of units on hand and on order; none: 20, or as many as an optimal policy may want if that is
         more, up to 200

@@ -34,14 +34,20 @@ def maintenance(
         the number of levels of wear
     wear:
         the probability that a step of production adds a level
-    new_failure, worn_failure:
-        the probability that a step of production fails with a new machine, and with one that is worn out
+    new_failure:
+        the probability that a step of production fails with a new machine
+    worn_failure:
+        the probability that it fails with a machine that is worn out
     limit:
         the age, in steps of production since wear was last known, at which an overhaul is due
     revenue:
         the price of a product
-    inspection_cost, replacement_cost, failure_cost:
-        the cost of each; that of a failure includes the replacement
+    inspection_cost:
+        the cost of an inspection
+    replacement_cost:
+        the cost of a replacement
+    failure_cost:
+        the cost of a failure, which includes the replacement
     see:
         what the agent keeps: ``observation`` is the last one, ``age`` the wear that was last known and the age, which
         determine the belief

@@ -42,6 +42,9 @@ REGIMES = {
 }
 """The regimes of the criss-cross network: both arrival rates, the second server's rate, and the certified optimum."""
 
+SLOW = "It begins empty and fills up, so the average falls at first. No agent is seen to learn it within 20 seconds."
+"""The note of networks for which agents need far more steps than fit into that time."""
+
 
 def network_task(
     network: Network,
@@ -51,6 +54,7 @@ def network_task(
     name: str = "network",
     summary: str = "choose which class of jobs each server serves",
     dilemma: str = "",
+    note: str = "",
     source: str = "",
     parameters: Mapping[str, Any] | None = None,
     references: Mapping[str, float] | None = None,
@@ -86,7 +90,12 @@ def network_task(
         Model(network.actions, inside + beyond, empty, dynamics),
         name=name,
         summary=summary,
-        portrait=Portrait(dilemma, drawing=Bars(tuple(f"class {k + 1}" for k in range(network.classes)), seen)),
+        portrait=Portrait(
+            dilemma,
+            f"{', '.join(['{}'] * network.classes)} waiting",
+            Bars(tuple(f"class {k + 1}" for k in range(network.classes)), seen),
+            note=note,
+        ),
         source=source,
         parameters=parameters or {},
         references=references or {},
@@ -240,6 +249,7 @@ def reentrant_line(*, stations: int = 2, seen: int = 3, outside: str = "last-buf
         name="reentrant-line",
         summary="serve jobs that pass through all stations three times",
         dilemma="Every job comes back twice: finish the old ones, or begin the new ones?",
+        note=SLOW,
         source="Bertsimas, Nasrabadi and Paschalidis (2015); QGym (2024), Reentrant-2",
         parameters={"stations": stations, "seen": seen, "outside": outside},
     )
@@ -274,6 +284,7 @@ def six_class(*, stations: int = 2, seen: int = 3, outside: str = "last-buffer")
         name="six-class",
         summary="serve two kinds of jobs that pass through all stations, one kind twice",
         dilemma="Two kinds of jobs want the same servers, and one kind comes back.",
+        note=SLOW,
         source="Bertsimas, Nasrabadi and Paschalidis (2015); Dai and Gluzman (2021), Section 5.2",
         parameters={"stations": stations, "seen": seen, "outside": outside},
     )

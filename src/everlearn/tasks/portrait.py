@@ -53,6 +53,8 @@ class Portrait:
         how it is drawn; None draws the aleatoric states and the ways between them
     preset:
         what to show it with, as an address of the page has it, such as ``{"agent": "learned"}``
+    note:
+        what to expect of those who watch it, if nothing can be seen to be learned within some twenty seconds
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Portrait:
     states: str | Mapping[Label, str] = ""
     drawing: Drawing | None = None
     preset: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
 
     def name(self, label: Label) -> str:
         """Return the name of an aleatoric state."""

@@ -37,8 +37,12 @@ def queueing_network(
 
     Parameters
     ----------
-    queues, capacity, servers:
-        the number of queues, of customers that fit into each, and of customers that each can serve at once
+    queues:
+        the number of queues
+    capacity:
+        the number of customers that fit into each queue
+    servers:
+        the number of customers that each queue can serve at once
     topology:
         ``parallel``, where customers choose a queue at random, or ``tandem``, where they pass through all
     control:
@@ -51,12 +55,18 @@ def queueing_network(
         whether the aleatoric state keeps the level of the reputation too, which makes it the whole memory
     revenue:
         what a customer pays on admission
-    fast_cost, slow_cost:
-        the cost of a busy server per unit of time, in each mode
-    arrival_floor, arrival_height:
+    fast_cost:
+        the cost of a busy server per unit of time if it works fast
+    slow_cost:
+        the cost of a busy server per unit of time if it works slowly
+    arrival_floor:
+        the rate of arrivals if the reputation is at its lowest
+    arrival_height:
         customers arrive at the rate floor + height level / window, where level is that of the reputation
-    slow_rate, fast_rate:
-        the rate at which a server completes services, in each mode
+    slow_rate:
+        the rate at which a server completes slow services
+    fast_rate:
+        the rate at which a server completes fast services
 
     Notes
     -----
@@ -110,7 +120,9 @@ def queueing_network(
         summary="run the servers of several queues fast at a cost, or slowly and lose customers",
         portrait=Portrait(
             "Run every server fast and pay for it, or slowly and lose customers.",
-            drawing=Bars(tuple(f"queue {k + 1}" for k in range(queues)), capacity),
+            f"{', '.join(['{}'] * queues)} waiting",
+            Bars(tuple(f"queue {k + 1}" for k in range(queues)), capacity),
+            preset={"task.window": "0"},
         ),
         parameters=parameters,
         references=_references(network, revenue, costs),

@@ -41,14 +41,18 @@ def riverswim(
     ----------
     states:
         the number of states, from the left end to the right
-    advance, back:
-        the probabilities that swimming right succeeds, and that it loses ground, between the ends
+    advance:
+        the probability that swimming right succeeds, between the ends
+    back:
+        the probability that swimming right loses ground, between the ends
     first_advance:
         the probability that swimming right succeeds at the left end
     last_back:
         the probability that swimming right loses ground at the right end
-    left_reward, right_reward:
-        what is paid for swimming left at the left end, and for swimming right at the right end, successful or not
+    left_reward:
+        what is paid for swimming left at the left end
+    right_reward:
+        what is paid for swimming right at the right end, successful or not
 
     Examples
     --------
@@ -74,7 +78,17 @@ def riverswim_12(
 
     Parameters
     ----------
-    advance, back, first_advance, last_back, left_reward, right_reward:
+    advance:
+        as in :func:`riverswim`
+    back:
+        as in :func:`riverswim`
+    first_advance:
+        as in :func:`riverswim`
+    last_back:
+        as in :func:`riverswim`
+    left_reward:
+        as in :func:`riverswim`
+    right_reward:
         as in :func:`riverswim`
 
     Examples

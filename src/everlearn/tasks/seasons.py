@@ -33,8 +33,12 @@ def seasons(
 
     Parameters
     ----------
-    states, actions, branching:
-        the number of aleatoric states, of actions, and of states that can follow in one season
+    states:
+        the number of aleatoric states
+    actions:
+        the number of actions
+    branching:
+        the number of states that can follow in one season
     year:
         the number of steps after which the law repeats
     change:
@@ -73,7 +77,10 @@ def seasons(
     summary = "a random Markov decision process that changes with a season, which is not seen"
     dilemma = "What paid in one season costs in the next, and nothing says which it is."
     return replace(
-        task, summary=summary, portrait=Portrait(dilemma, preset={"task.aleatoric": "memory"}), parameters=parameters
+        task,
+        summary=summary,
+        portrait=Portrait(dilemma, "place {}", preset={"task.aleatoric": "memory"}),
+        parameters=parameters,
     )
 
 

@@ -41,12 +41,18 @@ def service_station(
         the number of customers on which the reputation depends
     revenue:
         what a customer pays on arrival
-    fast_cost, slow_cost:
-        the cost of a step of service, in each mode
+    fast_cost:
+        the cost of a step of fast service
+    slow_cost:
+        the cost of a step of slow service
     slow_completion:
         the probability that a slow service is completed at a step
-    arrival_floor, arrival_height, arrival_decay:
+    arrival_floor:
         the arrival probability is floor + height exp(-decay (W - 1)), where W is the longest recent service
+    arrival_height:
+        how much higher the arrival probability is if no recent service was long
+    arrival_decay:
+        how fast the arrival probability falls with the longest recent service
     cap:
         longer service times count as this; none: the least cap that is exact in double precision
     raw:

@@ -86,7 +86,7 @@ def shuttle() -> Task:
         summary="carry supplies between two space stations, backing into the one that was visited less recently",
         portrait=Portrait(
             "Supplies are due at the station that was visited less recently, and the shuttle must back into it.",
-            preset={"task.aleatoric": "window:2"},
+            preset={"task.aleatoric": "window:3"},
         ),
         source="Chrisman (1992); Littman, Cassandra and Kaelbling (1995)",
     )

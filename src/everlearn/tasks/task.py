@@ -47,8 +47,10 @@ class Task:
 
     Parameters
     ----------
-    actions, observations:
-        labels of the actions and of the observations
+    actions:
+        labels of the actions
+    observations:
+        labels of the observations
     aleatoric:
         the aleatoric state: its initial value and its update function, as in ``el.window(3)``
     reward:
@@ -58,8 +60,12 @@ class Task:
     environment:
         a function that returns an environment, if the probabilities are not known. A task with neither a model nor an
         environment can be used only with an agent that you drive yourself
-    name, summary, source:
-        its name, a one-line summary, and where it comes from
+    name:
+        its name
+    summary:
+        a one-line summary
+    source:
+        where it comes from
     arrays:
         the arrays of a task that :func:`everlearn.mdp` made; they are used as they are, without enumeration
     parameters:

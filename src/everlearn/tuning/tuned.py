@@ -45,8 +45,10 @@ class Tuned:
 
     Parameters
     ----------
-    spec, path:
-        the search, and its directory
+    spec:
+        the search
+    path:
+        its directory
     standings:
         the standings of every candidate at the end of every rung, and in the final
 
