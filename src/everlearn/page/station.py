@@ -142,7 +142,7 @@ def _draw_crowd(condition: Condition) -> list[str]:
 
 def _draw_money(earned: float | None, till: float | None) -> list[str]:
     """Draw what came in or was paid in the latest step, and what is in the till."""
-    parts = [] if till is None else [f'<text class="small" x="52" y="{STREET - 16}">till</text>']
+    parts = [] if till is None else [f'<text class="mode" x="52" y="{STREET - 14}">till</text>']
     if till is not None:
         parts.append(f'<text class="mode" x="52" y="{STREET - 30}">{_short(till)}</text>')
     if earned:
