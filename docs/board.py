@@ -68,9 +68,12 @@ def document(directories: Sequence[Path], docs: Path, package: Path) -> list[Pat
 
 
 def ship(directories: Sequence[Path], package: Path) -> Path:
-    """Write the results of a board into the package, with the speed of every agent, measured now."""
+    """Write the results of a board into the package, with the speeds of its agents, measured now; others are kept."""
     arms, whole = results(directories), _lineup(directories)
-    speeds = {str(entry.label): steps_per_second(entry) for entry in whole.spec.agents}
+    new, known = {arm.agent for arm in finished(directories)}, shipped().speeds
+    kept = {label: known[label] for label in whole.agents if label in known and label not in new}
+    rest = [entry for entry in whole.spec.agents if entry.label not in kept]
+    speeds = kept | {str(entry.label): steps_per_second(entry) for entry in rest}
     contents = encoded(
         [powers_of_ten(arm, whole.spec.steps) for arm in arms], speeds, whole.spec.steps, whole.spec.seed
     )
