@@ -158,7 +158,7 @@ class Session:
     async def _run(self, turn: int, until: int) -> None:
         while self._turn == turn and self.race is None:
             await asyncio.sleep(SLICE)
-        last = time.monotonic()
+        last, begun = time.monotonic(), self.race
         try:
             while self._turn == turn and self.race is not None and not self.race.is_over:
                 await asyncio.sleep(0)
@@ -166,7 +166,7 @@ class Session:
                 steps = self.pace.due(self.race.t, began - last)
                 last = began
                 if until:
-                    steps = min(self.pace.most(), until - self.race.t)
+                    steps = min(self.pace.most(), until - self.race.t) if self.race is begun else 0
                     if steps <= 0:
                         break
                 if steps:
