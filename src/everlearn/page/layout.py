@@ -100,7 +100,7 @@ class Page:
                 self.story = Text("p", "").classes("story")
             with ui.element("nav"):
                 ui.link("All tasks", "/tasks").classes("more")
-                ui.link("Play it yourself", "/station").classes("more")
+                ui.link("Play the station", "/station").classes("more")
                 self.theme = button("contrast", "Light or dark", self._change_theme)
                 self.theme.props("flat round").classes("quiet")
         self._show_story()
@@ -188,7 +188,8 @@ class Page:
 
     def _knowledge(self) -> None:
         """Lay out what the agents know, with numbers if they are switched on."""
-        switch = ui.switch("Numbers").props("aria-label=Numbers")
+        with ui.element("div").classes("speed"):  # as the other switch
+            switch = ui.switch("Numbers").props("aria-label=Numbers")
         with ui.element("div").classes("knowledge") as shown:
             self._each("belief")
             with ui.element("div").classes("counted"):
