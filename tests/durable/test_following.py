@@ -48,7 +48,7 @@ def test_before_there_are_batches_rewards_are_averaged_over_fewer(tmp_path):
 
 
 def test_averages_are_per_unit_of_time_from_the_beginning(tmp_path):
-    """Steps of a warm start are not counted, as in the drift alarm; a late reward counts with the time of its step."""
+    """A late reward counts with the time of its step, as in the drift alarm."""
     with el.live(tmp_path, **SETUP, durations=(1, 10), reward_delay=5, seed=1) as agent:
         for step in range(1, 5):
             agent.act()
