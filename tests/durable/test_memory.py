@@ -9,7 +9,9 @@ import pytest
 
 import everlearn as el
 from everlearn.durable.core import Core
+from everlearn.durable.logs import warmed
 from everlearn.durable.setup import make_setup
+from everlearn.engine.studying import Lessons, study
 from everlearn.errors import AgentError
 
 GIVEN = {"actions": ["a", "b"], "observations": ["x", "y", "z"], "reward_range": (0, 1), "seed": 2, "agent": "learned"}
@@ -158,3 +160,64 @@ def test_a_design_of_the_user_may_have_a_memory():
 def test_a_memory_needs_its_array_and_its_function(wrong):
     with pytest.raises(AgentError):
         make(agent=el.Design(build, act, learn, policy, **wrong), parameters=None)
+
+
+AVERAGING = [("differential-q", {}), ("r-learning", {}), ("q-learning", {"agent.centring": 0.5})]
+
+
+def averaging(agent: str, parameters: dict[str, float], **more: object) -> Core:
+    core = make(agent=agent, parameters=parameters, **more)
+    for _ in range(300):
+        core.act()
+        core.apply(core.prepare("x", reward=1.0))
+    return core
+
+
+def average(core: Core) -> float:
+    """Return the average in the row of the present state, from which the next step learns."""
+    return float(core.agent.knowledge.cells["average"][core.agent.situation, 0])
+
+
+@pytest.mark.parametrize(("agent", "parameters"), AVERAGING)
+def test_an_average_survives_a_step_that_is_not_learned_from(agent, parameters):
+    core = averaging(agent, parameters)
+    before = average(core)
+    saved = core.export_state()
+    assert before > 0.5
+    core.apply(core.change_mode("frozen"))
+    core.act()
+    core.apply(core.prepare("y", reward=1.0))
+    assert average(core) == before
+    core.apply(core.roll_back(saved))
+    assert average(core) == before
+
+
+def test_an_average_survives_a_log_that_begins_in_another_state():
+    core = averaging("differential-q", {})
+    before = average(core)
+    copy, entries = warmed(core, [("z", "a", 1.0)], "y")
+    for entry in entries:
+        core.apply(entry)
+    assert abs(average(core) - before) < 0.1
+    assert copy.export_state() == core.export_state()
+
+
+def test_an_average_learns_from_rewards_that_come_late():
+    late, now = make(agent="differential-q", parameters={}, reward_delay=3), make(agent="differential-q", parameters={})
+    for step in range(1, 101):
+        for core in (late, now):
+            core.act()
+        observation, reward = "xyz"[step % 3], float(step % 2)
+        late.apply(late.prepare(observation, executed="a"))
+        late.apply(late.pay(step, reward, lambda _number, _step: None))
+        now.apply(now.prepare(observation, executed="a", reward=reward))
+    assert average(late) == average(now) > 0
+
+
+def test_a_replay_leaves_the_average_where_the_last_step_ended():
+    agent = el.Agent("service-station", "differential-q")
+    actions = np.arange(100) % 2
+    lessons = Lessons(actions, actions, 0 * actions, 0.5 + actions / 2, 1 - actions)
+    study(agent, lessons, "compiled")
+    cells, entered = agent.knowledge.cells, agent.knowledge.cells["entered"][:, 0]
+    assert cells["average"][agent.situation, 0] == cells["average"][entered.argmax(), 0] > 0

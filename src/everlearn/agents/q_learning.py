@@ -26,6 +26,7 @@ from everlearn.agents.checks import check_at_least, check_finite, check_fraction
 from everlearn.agents.design import Design
 from everlearn.agents.tabular import (
     Flag,
+    carry_average,
     epsilon_greedy_action,
     epsilon_greedy_policy,
     flag,
@@ -149,5 +150,14 @@ def q_learning(
 
     inspect = show_fields(Q="value", N="count")
     return Design(
-        build, act, learn, policy, inspect=inspect, by_state=True, values=value_table, masks=True, name="q-learning"
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        by_state=True,
+        values=value_table,
+        masks=True,
+        carry=carry_average if centring > 0 else None,
+        name="q-learning",
     )

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from everlearn.agents.checks import check_finite, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy, latest_rows, records, value_table
+from everlearn.agents.tabular import (
+    carry_average,
+    epsilon_greedy_action,
+    epsilon_greedy_policy,
+    latest_rows,
+    records,
+    value_table,
+)
 from everlearn.protocol import Learn, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -68,4 +75,15 @@ def relative_design(
         cells["average"] = initial_average
         return Relative(cells, step_size, average_step_size, epsilon, indexed.states)
 
-    return Design(build, act, learn, policy, inspect=inspect, by_state=True, values=value_table, masks=True, name=name)
+    return Design(
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        by_state=True,
+        values=value_table,
+        masks=True,
+        carry=carry_average,
+        name=name,
+    )

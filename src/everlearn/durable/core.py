@@ -430,6 +430,8 @@ class Core:
         if action is None or index is None or not math.isfinite(reward or 0.0):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
         measures = self._measures(entry) if self._declared else {}
+        if state != self.agent.situation:  # a log that begins in another state
+            self.agent.move(state)
         if reward is None:
             self.waiting[step] = Experience(state, action, index, math.nan, following), measures
             self.memories[step] = self.agent.exchange_memory()
@@ -457,6 +459,7 @@ class Core:
         state, action, index, _, following = experience
         if self._learns(state, action):
             pending, present = self.agent.pending, self.agent.exchange_memory(memory)
+            self.agent.move(state)  # numbers of the whole run go with it, there and back
             self._learn(state, action, index, reward, following, measures)
             self.agent.exchange_memory(present)
             self.agent.move(entry.following)
