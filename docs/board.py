@@ -2,7 +2,8 @@
 
 The tables of a board (``everlearn leaderboard --afresh --out DIR``) go between two comments in ``leaderboard.md``, the
 figure to ``images/leaderboard.png``, and the results, with the speeds that are measured now, into the package.  If the
-board was interrupted, what is finished is written; its agents may be in several directories.  The tables of
+board was interrupted, what is finished is written; its agents may be in several directories.  Shipped results of the
+same size that are not there, of agents and tasks that are still on the board, are kept.  The tables of
 ``examples/practical.toml``, the variants of the
 practical schedule, go to ``practical.md`` and ``images/practical.png``.
 """
@@ -67,9 +68,12 @@ def document(directories: Sequence[Path], docs: Path, package: Path) -> list[Pat
 
 
 def ship(directories: Sequence[Path], package: Path) -> Path:
-    """Write the results of a board into the package, with the speed of every agent, measured now."""
-    arms, whole = finished(directories), _lineup(directories)
-    speeds = {str(entry.label): steps_per_second(entry) for entry in whole.spec.agents}
+    """Write the results of a board into the package, with the speeds of its agents, measured now; others are kept."""
+    arms, whole = results(directories), _lineup(directories)
+    new, known = {arm.agent for arm in finished(directories)}, shipped().speeds
+    kept = {label: known[label] for label in whole.agents if label in known and label not in new}
+    rest = [entry for entry in whole.spec.agents if entry.label not in kept]
+    speeds = kept | {str(entry.label): steps_per_second(entry) for entry in rest}
     contents = encoded(
         [powers_of_ten(arm, whole.spec.steps) for arm in arms], speeds, whole.spec.steps, whole.spec.seed
     )
@@ -85,6 +89,16 @@ def finished(directories: Sequence[Path]) -> list[Arm]:
     return [arm for path in manifests for arm in read_arms(Directory(path.parent))]
 
 
+def results(directories: Sequence[Path]) -> list[Arm]:
+    """Return what is finished, and the shipped results that it does not replace, if they are of the same size."""
+    arms, size = finished(directories), Experiment(directories[0]).manifest
+    if (size["runs"], size["steps"], size["seed"]) != (shipped().runs, shipped().steps, shipped().seed):
+        return arms
+    done, whole = {(arm.agent, arm.task) for arm in arms}, lineup(afresh=True)
+    known = [arm for arm in shipped().arms if arm.agent in whole.agents and arm.task in whole.tasks]
+    return arms + [arm for arm in known if (arm.agent, arm.task) not in done]
+
+
 def embed(page: str, tables: str, name: str) -> str:
     """Return a page with tables put between its two comments, in place of what was there."""
     before, begun, rest = page.partition(BEGIN)
@@ -94,13 +108,13 @@ def embed(page: str, tables: str, name: str) -> str:
 
 
 def _lineup(directories: Sequence[Path]) -> Lineup:
-    arms, manifest = finished(directories), Experiment(directories[0]).manifest
+    arms, manifest = results(directories), Experiment(directories[0]).manifest
     agents, tasks = (list({getattr(arm, key) for arm in arms}) for key in ("agent", "task"))
     return lineup(agents, tasks, runs=manifest["runs"], steps=manifest["steps"], afresh=True)
 
 
 def _board(directories: Sequence[Path]) -> tuple[str, Figure]:
-    board = Board(_lineup(directories), finished(directories), directories[0])
+    board = Board(_lineup(directories), results(directories), directories[0])
     return summary(board, level=3), board.figure()
 
 

@@ -11,6 +11,7 @@ from everlearn import __version__
 from everlearn.page import export as station
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from docs.commands import link_commands
 from docs.each import write_pages
 from docs.objects import link
 
@@ -36,6 +37,9 @@ autodoc_typehints = "none"  # parameters are described in words; types are above
 autodoc_preserve_defaults = True
 napoleon_attr_annotations = False
 napoleon_google_docstring = False
+
+LISTS = {"api": link, "command-line": link_commands}
+"""The pages whose parts have pages of their own, and what makes lists of links of them."""
 
 
 def plain_attributes(_app, what, _name, _object, _options, lines):
@@ -68,15 +72,15 @@ def write_each(app):
     write_pages(Path(app.srcdir))
 
 
-def link_objects(_app, name, texts):
-    """Put links to the pages of objects into the page of the programming interface."""
-    if name == "api":
-        texts[0] = link(texts[0])
+def link_parts(_app, name, texts):
+    """Put links to the pages of objects and of groups of commands into the pages that list them."""
+    if name in LISTS:
+        texts[0] = LISTS[name](texts[0])
 
 
 def read_again(_app, _env, _added, _changed, _removed):
-    """Read the page of the programming interface at every build: it changes with the docstrings."""
-    return ["api"]
+    """Read the pages that list objects and commands at every build: they change with the docstrings."""
+    return list(LISTS)
 
 
 def write_drawing_style(app, exception):
@@ -97,7 +101,7 @@ def setup(app):
     """Come before napoleon, whose priority is 500."""
     app.connect("autodoc-process-docstring", plain_attributes, priority=400)
     app.connect("builder-inited", write_each)
-    app.connect("source-read", link_objects)
+    app.connect("source-read", link_parts)
     app.connect("env-get-outdated", read_again)
     app.connect("html-page-context", add_preview)
     app.connect("build-finished", write_station)

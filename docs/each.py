@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from docs.commands import command_pages
 from docs.objects import object_pages
 
 FOLDER = "each"
@@ -22,7 +23,8 @@ def write_pages(source: Path) -> None:
     """Write every page, and remove those of names that are gone; a page that is up to date keeps its date."""
     pages = {f"task-{name}.md": text for name, text in task_pages(source)}
     pages |= {f"agent-{name}.md": text for name, text in agent_pages(source)}
-    pages |= dict(object_pages(source))
+    pages |= {f"family-{name}.md": text for name, text in family_pages(source)}
+    pages |= dict(object_pages(source)) | dict(command_pages(source))
     folder = source / FOLDER
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.md"):
@@ -82,12 +84,36 @@ def agent_pages(source: Path) -> Iterator[tuple[str, str]]:
         yield name, "\n\n".join(filter(None, parts)) + "\n"
 
 
+def family_pages(source: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name and the page of each family of agents: those that explore in the same way."""
+    from everlearn.agents.registry import AGENTS
+    from everlearn.registry import locate
+
+    rows, families = overview(source / "agents.md"), dict[str, list[str]]()
+    for name in AGENTS:
+        families.setdefault(rows[name]["explores by"].partition(",")[0], []).append(name)
+    for way, names in families.items():
+        lines = [
+            f"| [`{name}`](agent-{name}.md) | {rows[name]['source'] or 'this project'} | {rows[name]['stores']} | "
+            f"{_plain((inspect.getdoc(locate(name, AGENTS, 'agent')) or '').partition(chr(10))[0])} |"
+            for name in names
+        ]
+        title = "Agents that do not explore" if way == "not at all" else f"Agents that explore by {way}"
+        compare = f"Compare them: `everlearn play --agent {names[0]}`, and add others on the page."
+        heads = "| agent | source | stores | what it does |\n|---|---|---|---|"
+        yield (
+            re.sub(r"\W+", "-", way.replace("ε", "epsilon")),
+            f"# {title}\n\n{heads}\n" + "\n".join(lines) + f"\n\n{compare}\n\n[](../agents.md) compares all agents.\n",
+        )
+
+
 def overview(page: Path) -> dict[str, dict[str, str]]:
     """Return the rows of the overview of a page, by the name in their first column."""
     text = page.read_text(encoding="utf-8").partition("## Overview")[2].partition("\n|")[2].partition("\n\n")[0]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
     heads = cells[0]
-    return {row[0].strip("`"): dict(zip(heads, row, strict=False)) for row in cells[2:] if row[0].startswith("`")}
+    named = [(name, row) for row in cells[2:] for name in re.findall("`([^`]+)`", row[0])]
+    return {name: dict(zip(heads, row, strict=False)) for name, row in named}
 
 
 def described(factory: Any) -> str:

@@ -67,6 +67,14 @@ def parameters(kind: str) -> str:
     return table([kind, f"parameters, set as `{kind}.NAME=VALUE`, with their defaults"], rows)
 
 
+def speeds(_: str) -> str:
+    """Return a table of the measured speeds of the agents on the board, fastest first."""
+    from everlearn.leaderboard.shipped import shipped
+
+    known = sorted(shipped().speeds.items(), key=lambda entry: -entry[1])
+    return table(["agent", "steps per second"], [[label, f"{float(f'{speed:.2g}'):,.0f}"] for label, speed in known])
+
+
 def example(name: str) -> str:
     """Return the source of an example, so that a reader of the page itself sees it."""
     source = (ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8").rstrip()
@@ -144,6 +152,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 KINDS: dict[str, Callable[[str], str]] = {
     "names": names,
     "parameters": parameters,
+    "speeds": speeds,
     "options": options,
     "example": example,
     "examples": examples,

@@ -2,7 +2,7 @@
 
 ``python -m docs.rates tasks FILE STEPS`` runs the paper's agent on tasks without distortion.
 ``python -m docs.rates search FILE SECONDS`` searches, for seconds of one core, for worlds on which the exponent is
-largest: random worlds over 10^6 steps, and then the three steepest of them again, with new seeds, over 10^9 steps.
+largest: random worlds over 10^6 steps, and then the three steepest of them again, with new seeds, over 10^7 steps.
 Both append a line to FILE per run or world.  If they are interrupted, the same command resumes.
 ``python -m docs.rates draw FILE`` prints the tables and draws the figure from what FILE has.
 """
@@ -27,7 +27,7 @@ from everlearn.tasks.garnet import garnet
 FIRST, RUNS = 10**3, 4
 CASES = tuple(product(("riverswim", "garnet"), ("smooth", "change-points")))
 SEARCH: dict[str, Any] = {"schedule": "smooth", "steps": 10**6, "since": 10**4, "runs": 2, "seed": 1}
-STEEPEST, FOLLOWED = 3, 10**9
+STEEPEST, FOLLOWED = 3, 10**7
 """How many worlds are followed, and for how many steps."""
 
 IMAGE = Path(__file__).parent / "images" / "rates.png"

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 import yaml
+from docs.commands import GROUPS, command_pages, link_commands, sections
+from docs.each import family_pages
 from docs.objects import entries, link, object_pages
 
 import everlearn
@@ -197,7 +199,8 @@ def test_links_lead_somewhere(document):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.stem)
 def test_a_star_in_a_symbol_is_escaped(document):
     """Two that are not make everything between them italic."""
-    prose = re.sub(r"^```.*?^```$|`[^`]*`", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+    code_and_formulas = r"^```.*?^```$|`[^`]*`|\$\$.*?\$\$|\$[^$\n]*\$"
+    prose = re.sub(code_and_formulas, "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
     assert not re.findall(r"_\*(?!\*)", prose)
 
 
@@ -348,14 +351,18 @@ def verdicts() -> dict[str, list[int]]:
     return {rival: [int(number) for number in row[0].split("/")] for rival, row in rows.items()}
 
 
+PLANNERS = {"imed-rl", "kl-ucrl", "med-rl", "planner", "psrl", "tsde", "ucrl2", "ucrl2b", "ucrl3"}
+"""The agents on the board that plan on a model."""
+
+
 def test_what_pages_say_of_the_board_is_on_the_board():
     text = (DOCS / "index.md").read_text()
     told = re.search(r"on (\d+) tasks that were not used.* on (\d+), higher on (\d+), and neither on (\d+)", text)
     assert list(map(int, told.groups()[1:])) == verdicts()["growing-horizon, the paper's"]
     assert int(told[1]) == sum(verdicts()["growing-horizon, the paper's"])
-    text = (DOCS / "choose.md").read_text()
+    text = (DOCS / "practical.md").read_text()
     told = re.search(r"better on at least (\d+), and worse on at most (\d+), of the (\d+) tasks", text)
-    rivals = [counts for rival, counts in verdicts().items() if rival not in ("psrl", "tsde")]
+    rivals = [counts for rival, counts in verdicts().items() if rival not in PLANNERS]
     found = [min(row[0] for row in rivals), max(row[1] for row in rivals), sum(rivals[0])]
     assert list(map(int, told.groups())) == found
 
@@ -449,6 +456,18 @@ def test_each_object_has_a_page_with_its_types():
     assert sorted(linked) == sorted(pages)
     assert "    steps: float = 100000,\n" in pages["function-run.md"]
     assert "Agent.act() -> Label" in pages["class-Agent.md"]
+
+
+def test_each_command_and_each_agent_is_in_one_group():
+    text = (DOCS / "command-line.md").read_text()
+    listed = [name for _, names in GROUPS.values() for name in names.split()]
+    assert sorted(listed) == sorted(sections(text))
+    assert re.findall(r"^## everlearn (\S+)$", link_commands(text), re.MULTILINE) == listed
+    pages = dict(command_pages(DOCS))
+    assert "| `--runs` |" in pages["commands-run.md"]
+    assert "](../theory.md" in pages["commands-run.md"]
+    families = "".join(page for _, page in family_pages(DOCS))
+    assert sorted(re.findall(r"^\| \[`(\S+)`\]", families, re.MULTILINE)) == sorted(everlearn.AGENTS)
 
 
 def test_each_parameter_is_described_by_itself():

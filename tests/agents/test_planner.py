@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import everlearn as el
+from everlearn.agents import planner as module
 from everlearn.agents.planner import planner
 from everlearn.errors import InputError
 from tests.agents.side_by_side import compare
@@ -17,8 +18,9 @@ from tests.worlds import environment_stream, random_mdp
 class Literal:
     """The definitions of the module, from the list of all visits of each pair."""
 
-    def __init__(self, states, actions, *, recency=1.0, forgetting=0.0, commitment=100.0, persistence=0.2, backups=10):
-        self.shape, self.recency, self.forgetting = (states, actions), recency, forgetting
+    def __init__(self, states, actions, *, recency=1.0, fading=0.01, commitment=100.0, persistence=0.2, backups=10):
+        self.shape, self.recency, self.fading = (states, actions), recency, fading
+        self.gains, self.follows, self.times = [], False, {s: [] for s in range(states)}
         self.patience, self.persistence, self.backups = commitment / (states * actions), persistence, backups
         self.past = {(s, a): [] for s in range(states) for a in range(actions)}
         self.values, self.V, self.met = np.zeros(self.shape), np.zeros(states), []
@@ -42,12 +44,23 @@ class Literal:
         return self.values.tolist()
 
     def weights(self, visits):
-        steps = [max((1 + self.recency) / (n + self.recency), self.forgetting) for n in range(1, len(visits) + 1)]
+        return self.spread_over(range(1, len(visits) + 1))
+
+    def recent_counts(self, s, a):
+        """The count of recent visits after each visit of the pair, and now."""
+        count, counts = 0.0, []
+        for taken in self.times[s]:
+            count = (1 - self.fading) * count + (taken == a)
+            counts += [count] * (taken == a)
+        return counts, count
+
+    def spread_over(self, counts):
+        steps = [min(1.0, (1 + self.recency) / (n + self.recency)) for n in counts]
         return [step * math.prod(1 - later for later in steps[n + 1 :]) for n, step in enumerate(steps)]
 
     def act(self, draw):
         action, left = self.held.get(self.s, (0, 0.0))
-        if left >= 1:
+        if left >= 1 and not self.follows:
             return action
         best = np.flatnonzero(self.values[self.s] == self.values[self.s].max())
         return int(best[0]) if len(best) == 1 else int(best[int(draw() * len(best))])
@@ -59,6 +72,9 @@ class Literal:
             if s not in self.met:
                 self.met.append(s)
                 self.V[s] = self.top
+        if self.fading > 0:
+            self.compare(action, reward, following)
+        self.times[self.s].append(action)
         self.past[self.s, action].append((reward, following))
         self.back_up(self.s)
         self.back_up(following)
@@ -76,6 +92,23 @@ class Literal:
             self.held[self.s] = action, min(max(self.patience, self.persistence * visits), 50.0)
         self.s = following
 
+    def compare(self, action, reward, following):
+        """Note by how much the recent model predicts better, and decide."""
+        visits, (counts, now) = self.past[self.s, action], self.recent_counts(self.s, action)
+        gained = None
+        if now >= 1:
+            gamma = 1 - 1 / (12 * self.t**0.2)
+            targets = np.array([r + gamma * self.V[to] for r, to in visits])
+            seen = reward + gamma * self.V[following]
+            first, recent = (np.array(shares) @ targets for shares in (self.weights(visits), self.spread_over(counts)))
+            gained = (seen - first) ** 2 - (seen - recent) ** 2
+            self.gains.append((self.t, gained))
+        if gained is not None:
+            kept = [math.prod(1 - 2 / (2 + t) for t, _ in self.gains[n + 1 :]) for n in range(len(self.gains))]
+            gain = sum(share * each for share, (_, each) in zip(kept, self.gains, strict=True))
+            noise = sum(share * each**2 for share, (_, each) in zip(kept, self.gains, strict=True))
+            self.follows = gain >= 0 and (self.follows or gain > module.EVIDENCE * math.sqrt(noise))
+
     def back_up(self, s):
         gamma, level = 1 - 1 / (12 * self.t**0.2), math.log(1 + self.t)
         mean = sum(self.V[known] for known in self.met) / len(self.met)
@@ -84,12 +117,16 @@ class Literal:
             for _, to in visits:
                 self.reached[to] = max(self.reached[to], self.reached[s])
             if visits:
-                shares = self.weights(visits)
+                shares, count = self.weights(visits), len(visits)
+                if self.follows:
+                    counts, count = self.recent_counts(s, a)
+                    shares = self.spread_over(counts)
+                shares = np.array(shares)
                 rewards, after = np.array([r for r, _ in visits]), np.array([self.V[to] for _, to in visits])
                 r, h = shares @ rewards, shares @ after
                 variance = shares @ (after - h) ** 2 + shares @ (rewards - r) ** 2
-                bonus = 0.3 * math.sqrt(level * variance / len(visits))
-                bonus += 0.02 * level * (1 + self.top - self.low) / len(visits)
+                bonus = 0.3 * math.sqrt(level * variance / count)
+                bonus += 0.03 * level * (1 + self.top - self.low) / count
                 value = min(value, r + gamma * h + bonus)
             self.values[s, a] = value - mean
         self.V[s] = self.values[s].max()
@@ -98,7 +135,7 @@ class Literal:
             self.seen_top, self.seen_low = max(self.seen_top, self.V[s]), min(self.seen_low, self.V[s])
 
 
-@pytest.mark.parametrize("given", [{}, {"recency": 3.0, "forgetting": 0.05, "persistence": 0.0, "commitment": 0.0}])
+@pytest.mark.parametrize("given", [{}, {"recency": 3.0, "fading": 0.0, "persistence": 0.0, "commitment": 0.0}])
 @pytest.mark.parametrize("task", [random_mdp(1), "riverswim"], ids=["mdp", "river"])
 def test_it_is_the_literal_form(task, given):
     agent = el.Agent(task, planner(**given), seed=3)
@@ -106,6 +143,21 @@ def test_it_is_the_literal_form(task, given):
     literal.s = agent.situation
     visited = compare(agent, literal, 3, 150)
     assert (visited > 0).sum() > visited.size / 2
+
+
+def follows(agent) -> bool:
+    return bool(agent.snapshot().epistemic["run"][0, -1])
+
+
+def test_it_is_the_literal_form_when_the_environment_changes(monkeypatch):
+    monkeypatch.setattr(module, "EVIDENCE", 1.0)  # so that few steps are enough
+    given = {"fading": 0.1, "backups": 1}
+    drift = {"task.period": 60, "task.window": 0, "task.floor": 0.0, "task.height": 1.0}
+    agent = el.Agent("drifting", planner(**given), parameters=drift, seed=3)
+    literal = Literal(agent.indexed.states, agent.indexed.actions, **given)
+    compare(agent, literal, 3, 140)
+    assert literal.follows
+    assert follows(agent)
 
 
 def test_its_values_are_those_of_the_optimal_policy_of_a_known_model():
@@ -149,16 +201,28 @@ def test_it_remembers_a_bounded_number_of_next_states():
     np.testing.assert_allclose(chances.sum(axis=2)[visited], 1.0, atol=1e-12)
 
 
-def test_forgetting_follows_a_change():
-    """After 60 visits of another law, a model that forgets 0.1 per visit has none of the old law, and others have."""
-    rewards = {}
-    for forgetting in (0.0, 0.1):
-        agent = el.Agent("drifting", planner(forgetting=forgetting), parameters={"task.window": 0}, seed=1)
-        for t in range(360):
-            agent.observe(int(t < 300), executed=0)
-        rewards[forgetting] = agent.inspect()["R"][0, 0]
-    assert rewards[0.1] == pytest.approx(0.9**60, rel=1e-9)
-    assert rewards[0.0] > 0.6
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("task", "parameters", "changes"),
+    [("drifting", {"task.period": 2000}, True), ("riverswim", {}, False), ("maintenance", {}, False)],
+)
+def test_it_follows_changes_and_only_changes(task, parameters, changes):
+    agents: list[el.Agent] = []
+    el.run(task, "planner", steps=10_000, seed=1, parameters=parameters, finished=agents.append)
+    assert follows(agents[0]) == changes
+
+
+def test_an_action_is_tried_again_after_a_change():
+    """The first option pays for 400 steps, then the other: the agent finds out, and without fading it does not."""
+    late = {}
+    for fading in (0.0, 0.02):
+        agent = el.Agent("drifting", planner(fading=fading), parameters={"task.window": 0}, seed=1)
+        earned = []
+        for t in range(800):
+            success = (agent.act() == 0) == (t < 400)
+            earned.append(agent.observe(int(success)))
+        late[fading] = sum(earned[-200:]) / 200
+    assert late[0.0] < 0.5 < late[0.02]
 
 
 def test_regret_on_riverswim_is_below_a_hundred():
@@ -168,7 +232,7 @@ def test_regret_on_riverswim_is_below_a_hundred():
 
 
 @pytest.mark.parametrize(
-    "given", [{"forgetting": 2.0}, {"horizon_scale": 0.5}, {"rarity": -1.0}, {"backups": -1}, {"successors": 0}]
+    "given", [{"fading": 2.0}, {"horizon_scale": 0.5}, {"rarity": -1.0}, {"backups": -1}, {"successors": 0}]
 )
 def test_mistakes_are_named(given):
     with pytest.raises(InputError, match=f"agent.{next(iter(given))}"):

@@ -124,9 +124,32 @@ def test_optimistic_values_make_it_try_everything_without_epsilon():
     assert (agent.inspect()["N"] > 0).all()
 
 
+def test_it_starts_again_in_each_state_that_it_enters():
+    """A state that is not entered again keeps its values; in the one that is, only what was learned since counts."""
+    agent = el.Agent(corridor(), "q-learning", parameters={"agent.restart": 6, "agent.initial_value": 3}, seed=1)
+    for t in range(5):
+        agent.observe(1 - t % 2, executed=0)
+    before = agent.inspect()
+    assert before["N"][:, 0].tolist() == [3, 2]
+    agent.observe(0, executed=0)  # the sixth step enters state 0
+    after = agent.inspect()
+    assert after["N"].tolist() == [[0, 0], [3, 0]]
+    assert after["Q"][0].tolist() == [3, 3]
+    assert after["Q"][1, 0] != 3
+    agent.observe(1, executed=0)
+    assert agent.inspect()["N"].tolist() == [[1, 0], [0, 0]]
+
+
+def test_compiled_restarts_are_interpreted_ones():
+    options = {"steps": 1500, "runs": 3, "seed": 4, "parameters": {"agent.restart": 400, "agent.epsilon": 0.3}}
+    fast, slow = (el.run(random_mdp(9), "q-learning", engine=name, **options) for name in ("compiled", "reference"))
+    assert fast.total_reward.tolist() == slow.total_reward.tolist()
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"restart": -1}, "agent.restart: -1.0; give a finite number of at least 0"),
         ({"horizon": 0.5}, "agent.horizon: 0.5; give a finite number of at least 1"),
         ({"step_size": 2}, "agent.step_size: 2.0; give a number above 0, at most 1"),
         ({"step_power": -1}, "agent.step_power: -1.0; give a finite number of at least 0"),

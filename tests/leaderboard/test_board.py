@@ -17,10 +17,10 @@ from everlearn.experiments.execute import execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.leaderboard import board as board_module
 from everlearn.leaderboard import lineup as lineup_module
+from everlearn.leaderboard import speed
 from everlearn.leaderboard.board import make_board
 from everlearn.leaderboard.lineup import lineup
 from everlearn.leaderboard.shipped import decoded, encoded, shipped
-from everlearn.leaderboard.speed import steps_per_second
 from everlearn.leaderboard.tables import regret_table
 from everlearn.results.arm import Arm
 from tests.few import few
@@ -130,9 +130,18 @@ def test_the_least_regret_of_a_task_is_marked(board):
         assert float(marked[0].strip("*")) == min(float(cell.strip("*")) for cell in row[1:])
 
 
-def test_speed_is_measured_without_compilation():
+def test_speed_is_measured_without_compilation(monkeypatch):
+    """With a clock that moves by what runs would take: a million steps per second, and a minute for the first."""
+    clock, compiled = [0.0], []
+
+    def run(task, agent, *, steps, runs, **_options):
+        clock[0] += runs * steps / 1e6 + (0 if agent in compiled else 60)
+        compiled.append(agent)
+
+    monkeypatch.setattr(speed, "run", run)
+    monkeypatch.setattr(speed.time, "process_time", lambda: clock[0])
     (entry,) = lineup(["discounted"]).spec.agents
-    assert 1e5 < steps_per_second(entry) < 1e10
+    assert speed.steps_per_second(entry) == pytest.approx(1e6)
 
 
 def test_the_directory_is_that_of_an_experiment(board):
@@ -182,6 +191,19 @@ def test_a_board_is_written_into_the_documentation(board, documentation, tmp_pat
     results = decoded((tmp_path / "results.parquet").read_bytes())
     assert (len(results.arms), results.runs, results.steps) == (10, 6, 600)
     assert set(results.speeds) == set(AGENTS)
+
+
+def test_shipped_results_that_are_not_computed_again_are_kept(documentation, tmp_path, monkeypatch):
+    kept, gone, replaced = ("tsde", "riverswim"), ("an agent that left", "riverswim"), ("always", "riverswim")
+    arms = [Arm(task, agent, {}, np.array([200]), np.full((3, 1), 9.0)) for agent, task in (kept, gone, replaced)]
+    monkeypatch.setattr(documentation, "shipped", lambda: decoded(encoded(arms, {}, 200, seed=0)))
+    agents = [{"name": "always", "label": "always", "parameters": {"policy": "right"}}]
+    experiment("riverswim", agents, steps=200, runs=3, out=tmp_path / "new")
+    new = {(arm.agent, arm.task): arm.total_reward[0, -1] for arm in documentation.results([tmp_path / "new"])}
+    assert list(new) == [replaced, kept]
+    assert new[replaced] != 9.0 == new[kept]
+    experiment("riverswim", agents, steps=100, runs=3, out=tmp_path / "shorter")
+    assert len(documentation.results([tmp_path / "shorter"])) == 1
 
 
 def test_variants_of_a_schedule_are_written_into_a_page_of_their_own(documentation, tmp_path, capsys):

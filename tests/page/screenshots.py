@@ -45,6 +45,7 @@ def main() -> None:
             "[...document.querySelectorAll('details.fold')]"
             ".find(e => e.querySelector('summary').innerText.includes('See what')).open = true"
         )
+        tab.click(".inside .q-toggle")
         _take(tab, IMAGES / "play-dark.png")
         with running_page(arguments=OWN, folder=ROOT / "examples") as own:
             tab.size(1280, 1010)

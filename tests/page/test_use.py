@@ -89,7 +89,7 @@ def test_a_timeline_goes_back_and_an_explanation_pauses(tab, page):
     number = "document.querySelector('.bars b').checkVisibility()"
     assert not tab.evaluate(number)
     assert tab.evaluate("document.querySelectorAll('.bars .track').length") == 2
-    tab.click(".inside > .q-toggle")
+    tab.click(".inside .q-toggle")
     wait_for(lambda: tab.evaluate(number), "numbers")
     tab.click(".run")
     wait_for(lambda: not tab.evaluate("document.querySelector('[data-fold=functions]').open"), "no explanation")

@@ -4,8 +4,7 @@ For each pair of an aleatoric state and an action the agent keeps the next state
 and the mean and the variance of the reward.  A visit moves these by a step size of (1 + w) / (N + w), where N counts
 the visits: with w = 0 every visit weighs the same, with w = 3 the last half of the visits weighs 15 times as much as
 the first.  If the aleatoric state hides something, what follows a pair depends on how the agent behaved before, and a
-model of all its past misleads it.  ``forgetting`` is the least step size, for an environment that changes; the bonus
-below does not follow it, so that to forget is not to explore everything again.
+model of all its past misleads it.
 
 Each step does a fixed number of backups: of the two states of the step, and of others in turn.  A backup is
 
@@ -25,6 +24,14 @@ which it once followed, which backups pass on.  A state counts if that step lies
 Exploration is directed, but short, and an effect that comes late is not seen in a short trial.  Therefore an action
 that is chosen in a state is held for ``persistence`` N visits, and at least for a share of ``commitment`` visits, which
 are divided among all pairs: the fewer aleatoric states there are, the more each is likely to hide.
+
+The environment may change.  So there is a second model of the same next states, of recent visits: whenever a state is
+visited, the counts of all its actions fade by a factor of 1 - ``fading``.  An action that was not taken for long has a
+small count again, and so a large bonus.  Before each update both models predict r + gamma h(s'), and the agent sums by
+how much the squared error of the first exceeds that of the second; the last half of the time weighs most.  If this
+gain is more than ``EVIDENCE`` standard deviations above 0, the agent plans with the recent model and holds no action;
+if it falls below 0, it returns to the first.  Where nothing changes the first model predicts better, since it averages
+over more visits, so that nothing is lost there.
 """
 
 from __future__ import annotations
@@ -42,6 +49,12 @@ from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
+EVIDENCE = 5.0
+"""The agent follows changes once the gain of the recent model is so many standard deviations above 0."""
+
+LEAST_COUNT = 1e-6
+"""The least count of recent visits that is used: one that has faded to 0 would make the bonus infinite."""
+
 REACHABLE = 0.5
 """A state counts as reachable at step t if the model knew a way to it after step t / 2."""
 
@@ -53,17 +66,20 @@ class Planner(NamedTuple):
     """The next states of each pair, in the order in which they were first seen; -1 where there are no more."""
     chances: Table
     """Their probabilities."""
+    recent: Table
+    """Their probabilities by recent visits; no entries if ``fading`` is 0."""
     cells: NDArray[Any]
     """One record per aleatoric state.  For each action it has ``visits`` (-1 before the state is met), ``reward`` and
-    ``variance``, and ``value``, which is Q relative to m.  For the state it has ``best``, which is h; ``held``, the
-    action held there, and ``left``, for how many visits; ``reached``, the last step after which the model knew a way
-    to it; and ``met``, the state that was met in this place of the order."""
+    ``variance``, the same by recent visits, and ``value``, which is Q relative to m.  For the state it has ``best``,
+    which is h; ``held``, the action held there, and ``left``, for how many visits; ``reached``, the last step after
+    which the model knew a way to it; and ``met``, the state that was met in this place of the order."""
     run: NDArray[Any]
     """One record: ``total``, the sum of h over the states met; ``top`` and ``low``, the greatest and the least h of the
     last turn, and ``top_ahead`` and ``low_ahead``, those of this one; ``known``, the number of states met; ``place``,
-    whose turn it is."""
+    whose turn it is; ``gain``, by how much the recent model predicts better, and ``noise``, the variance of that;
+    ``follows``, 1 if the recent model is used."""
     recency: float
-    forgetting: float
+    fading: float
     horizon_scale: float
     horizon_power: float
     spread: float
@@ -78,7 +94,8 @@ def act(knowledge: Planner, aleatoric_state: int, now: ScheduleValues, stream: A
     """Take the action that is held, or one of greatest value; draw only if there are several."""
     values = knowledge.cells["value"]
     held = int(knowledge.cells["held"][aleatoric_state, 0])
-    if knowledge.cells["left"][aleatoric_state, 0] >= 1.0 and values[aleatoric_state, held] > -math.inf:
+    holds = knowledge.cells["left"][aleatoric_state, 0] >= 1.0 and knowledge.run["follows"][0, 0] == 0.0
+    if holds and values[aleatoric_state, held] > -math.inf:
         return held
     return greedy_action(values, aleatoric_state, stream)
 
@@ -89,8 +106,12 @@ def learn(knowledge: Planner, experience: Experience, now: ScheduleValues, strea
     following = experience.next_aleatoric_state
     meet(knowledge, s, now.t)
     meet(knowledge, following, now.t)
-    count(knowledge, experience)
     gamma = 1.0 - 1.0 / (knowledge.horizon_scale * math.pow(now.t, knowledge.horizon_power))
+    slot = slot_of(knowledge, experience)
+    if knowledge.fading > 0.0:
+        compare(knowledge, experience, gamma, now.t)
+        count_recent(knowledge, experience, slot)
+    count(knowledge, experience, slot)
     back_up(knowledge, s, gamma, now.t)
     back_up(knowledge, following, gamma, now.t)
     for _ in range(knowledge.backups):
@@ -112,22 +133,65 @@ def meet(knowledge: Planner, s: int, t: float) -> None:
         run["total"][0, 0] += run["top"][0, 0]
 
 
-def count(knowledge: Planner, experience: Experience) -> None:
-    """Count a visit, and move the model of the pair towards what was seen."""
+def compare(knowledge: Planner, experience: Experience, gamma: float, t: float) -> None:
+    """Compare how well the two models predict what was seen, and decide which one to use."""
     s = experience.aleatoric_state
     a = experience.action
+    if knowledge.cells["recent_visits"][s, a] < 1.0:
+        return
+    following = knowledge.following[s, a]
+    best = knowledge.cells["best"]
+    first = knowledge.cells["reward"][s, a]
+    recent = knowledge.cells["recent_reward"][s, a]
+    slot = 0
+    while slot < len(following) and following[slot] >= 0:
+        first += gamma * knowledge.chances[s, a, slot] * best[following[slot], 0]
+        recent += gamma * knowledge.recent[s, a, slot] * best[following[slot], 0]
+        slot += 1
+    seen = experience.reward + gamma * best[experience.next_aleatoric_state, 0]
+    gained = (seen - first) * (seen - first) - (seen - recent) * (seen - recent)
+    run = knowledge.run
+    kept = 1.0 - 2.0 / (2.0 + t)
+    run["gain"][0, 0] = kept * run["gain"][0, 0] + gained
+    run["noise"][0, 0] = kept * run["noise"][0, 0] + gained * gained
+    if run["gain"][0, 0] > EVIDENCE * math.sqrt(run["noise"][0, 0]):
+        run["follows"][0, 0] = 1.0
+    if run["gain"][0, 0] < 0.0:
+        run["follows"][0, 0] = 0.0
+
+
+def count_recent(knowledge: Planner, experience: Experience, slot: int) -> None:
+    """Let the counts of the state fade, count a visit, and move the recent model of the pair."""
+    s = experience.aleatoric_state
+    visits = knowledge.cells["recent_visits"]
+    for other in range(visits.shape[1]):
+        visits[s, other] *= 1.0 - knowledge.fading
+    visits[s, experience.action] += 1.0
+    alpha = min(1.0, (1.0 + knowledge.recency) / (visits[s, experience.action] + knowledge.recency))
+    reward = knowledge.cells["recent_reward"]
+    move(reward, knowledge.cells["recent_variance"], knowledge.recent, experience, slot, alpha)
+
+
+def count(knowledge: Planner, experience: Experience, slot: int) -> None:
+    """Count a visit, and move the model of the pair towards what was seen."""
     visits = knowledge.cells["visits"]
+    visits[experience.aleatoric_state, experience.action] += 1.0
+    alpha = (1.0 + knowledge.recency) / (visits[experience.aleatoric_state, experience.action] + knowledge.recency)
     reward = knowledge.cells["reward"]
-    variance = knowledge.cells["variance"]
-    visits[s, a] += 1.0
-    alpha = max((1.0 + knowledge.recency) / (visits[s, a] + knowledge.recency), knowledge.forgetting)
+    move(reward, knowledge.cells["variance"], knowledge.chances, experience, slot, alpha)
+
+
+def move(reward: Table, variance: Table, model: Table, experience: Experience, slot: int, alpha: float) -> None:
+    """Move the reward, its variance and the chances of a pair towards what was seen."""
+    s = experience.aleatoric_state
+    a = experience.action
     error = experience.reward - reward[s, a]
     reward[s, a] += alpha * error
     variance[s, a] = (1.0 - alpha) * (variance[s, a] + alpha * error * error)
-    chances = knowledge.chances[s, a]
-    for slot in range(len(chances)):
-        chances[slot] *= 1.0 - alpha
-    chances[slot_of(knowledge, experience)] += alpha
+    chances = model[s, a]
+    for place in range(len(chances)):
+        chances[place] *= 1.0 - alpha
+    chances[slot] += alpha
 
 
 def slot_of(knowledge: Planner, experience: Experience) -> int:
@@ -177,6 +241,13 @@ def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, t: float) -> f
         return math.inf
     following = knowledge.following[s, a]
     chances = knowledge.chances[s, a]
+    reward = knowledge.cells["reward"][s, a]
+    variance = knowledge.cells["variance"][s, a]
+    if knowledge.run["follows"][0, 0] > 0.0:
+        visits = max(knowledge.cells["recent_visits"][s, a], LEAST_COUNT)
+        chances = knowledge.recent[s, a]
+        reward = knowledge.cells["recent_reward"][s, a]
+        variance = knowledge.cells["recent_variance"][s, a]
     best = knowledge.cells["best"]
     reached = knowledge.cells["reached"]
     mean = 0.0
@@ -185,14 +256,13 @@ def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, t: float) -> f
         mean += chances[slots] * best[following[slots], 0]
         reached[following[slots], 0] = max(reached[following[slots], 0], reached[s, 0])
         slots += 1
-    variance = knowledge.cells["variance"][s, a]
     for slot in range(slots):
         error = best[following[slot], 0] - mean
         variance += chances[slot] * error * error
     each = math.log(t + 1.0) / visits
     scope = 1.0 + knowledge.run["top"][0, 0] - knowledge.run["low"][0, 0]
     bonus = knowledge.spread * math.sqrt(variance * each) + knowledge.rarity * scope * each
-    return knowledge.cells["reward"][s, a] + gamma * mean + bonus  # type: ignore[no-any-return]
+    return reward + gamma * mean + bonus  # type: ignore[no-any-return]
 
 
 def back_up_in_turn(knowledge: Planner, gamma: float, t: float) -> None:
@@ -228,6 +298,8 @@ def policy(knowledge: Planner) -> Table:
     """Return the greedy policy, and where an action is held, that action."""
     cells = knowledge.cells
     probabilities = greedy_policy(cells["value"])
+    if knowledge.run["follows"][0, 0] > 0.0:
+        return probabilities
     held = np.flatnonzero(cells["left"][:, 0] >= 1.0)
     actions = cells["held"][held, 0].astype(int)
     allowed = cells["value"][held, actions] > -math.inf
@@ -247,9 +319,9 @@ def planner(
     horizon_scale: float = 12.0,
     horizon_power: float = 0.2,
     spread: float = 0.3,
-    rarity: float = 0.02,
+    rarity: float = 0.03,
     recency: float = 1.0,
-    forgetting: float = 0.0,
+    fading: float = 0.01,
     commitment: float = 100.0,
     persistence: float = 0.2,
     longest: float = 50.0,
@@ -270,9 +342,9 @@ def planner(
         the size of the bonus for actions that were seldom taken
     recency:
         w in the step size (1 + w) / (N + w); with 0 all visits weigh the same
-    forgetting:
-        the least step size; 0.01 remembers about 100 visits of each pair, 0 all of them.  Use it if the environment
-        changes
+    fading:
+        the share of the counts of a state that fades at each visit to it, in the model of recent visits: 0.01 remembers
+        about 100 visits; with 0 there is no such model, and the agent does not follow changes
     commitment:
         an action that is chosen in a state is held for at least ``commitment`` / (|S| |A|) of the next visits to it
     persistence:
@@ -297,7 +369,7 @@ def planner(
     check_at_least(1, horizon_scale=horizon_scale)
     check_at_least(0, horizon_power=horizon_power, spread=spread, rarity=rarity, recency=recency)
     check_at_least(0, commitment=commitment, persistence=persistence, longest=longest)
-    check_probability(forgetting=forgetting)
+    check_probability(fading=fading)
     require(0 <= backups <= MOST_COUNTED, "agent.backups", backups, "give a whole number of at least 0")
     require(1 <= successors <= MOST_COUNTED, "agent.successors", successors, "give a whole number of at least 1")
 
@@ -305,14 +377,17 @@ def planner(
         states, actions = indexed.states, indexed.actions
         kept = max(1, min(states, successors, MOST_ENTRIES // (states * actions)))
         of_pairs = dict.fromkeys(("visits", "reward", "variance", "value"), actions)
+        recently = ("recent_visits", "recent_reward", "recent_variance")
+        of_pairs |= dict.fromkeys(recently, actions if fading > 0 else 0)
         cells = records(states, **of_pairs, best=1, held=1, left=1, reached=1, met=1)
         cells["visits"] = -1.0  # not met
-        run = records(1, total=1, top=1, low=1, top_ahead=1, low_ahead=1, known=1, place=1)
+        run = records(1, total=1, top=1, low=1, top_ahead=1, low_ahead=1, known=1, place=1, gain=1, noise=1, follows=1)
         run["top_ahead"], run["low_ahead"] = -math.inf, math.inf
-        constants = recency, forgetting, horizon_scale, horizon_power, spread, rarity
+        constants = recency, fading, horizon_scale, horizon_power, spread, rarity
         patience = commitment / (states * actions)
         following = np.full((states, actions, kept), -1)
-        model = following, np.zeros((states, actions, kept)), cells, run
+        recent = np.zeros((states, actions, kept if fading > 0 else 0))
+        model = following, np.zeros((states, actions, kept)), recent, cells, run
         return Planner(*model, *constants, patience, persistence, longest, backups)
 
     return Design(

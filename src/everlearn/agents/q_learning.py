@@ -10,6 +10,9 @@ small over long horizons (Abhishek Naik, Yi Wan, Manan Tomar and Richard S. Sutt
 
     delta = r - average + gamma max_a' Q(s', a') - Q(s, a);   average += centring alpha_n delta.
 
+With ``restart``, the values and counts of a state are forgotten when it is first entered in a new period of so many
+steps: what a practitioner does by hand if a system changes.  It has no effect on the average of rewards.
+
 The source does not say how to choose actions; here the agent is epsilon-greedy.  The convergence theorem requires
 decreasing step sizes; by default the step size is constant.  :mod:`everlearn.agents` says what else differs.
 """
@@ -57,6 +60,10 @@ class Watkins(NamedTuple):
     """Whether the step size depends on the count."""
     decaying: Flag
     """Whether epsilon changes with time."""
+    restarting: Flag
+    """Whether it forgets everything from time to time."""
+    restart: float
+    initial_value: float
     states: int
 
 
@@ -74,6 +81,8 @@ def exploration(knowledge: Watkins, t: float) -> float:
 
 def learn(knowledge: Watkins, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Move the value towards the reward plus the discounted best value of the next state."""
+    if len(knowledge.restarting) > 0:
+        start_again(knowledge, experience.next_aleatoric_state, now.t)
     q = knowledge.cells["value"]
     count = knowledge.cells["count"]
     s = experience.aleatoric_state
@@ -90,6 +99,16 @@ def learn(knowledge: Watkins, experience: Experience, now: ScheduleValues, strea
         average[experience.next_aleatoric_state, 0] = moved
     q[s, a] += alpha * (target - q[s, a])
     knowledge.cells["entered"][experience.next_aleatoric_state, 0] = now.t
+
+
+def start_again(knowledge: Watkins, s: int, t: float) -> None:
+    """Forget the values of a state that was last entered in an earlier period; forbidden actions stay forbidden."""
+    if math.floor(knowledge.cells["entered"][s, 0] / knowledge.restart) < math.floor(t / knowledge.restart):
+        q = knowledge.cells["value"]
+        for a in range(q.shape[1]):
+            knowledge.cells["count"][s, a] = 0.0
+            if q[s, a] > -math.inf:
+                q[s, a] = knowledge.initial_value
 
 
 def policy(knowledge: Watkins) -> Table:
@@ -110,6 +129,7 @@ def q_learning(
     epsilon_floor: float = 0.0,
     initial_value: float = 0.0,
     centring: float = 0.0,
+    restart: float = 0.0,
 ) -> Design:
     """Q-learning with a fixed discount, epsilon-greedy (Watkins, 1989).
 
@@ -132,12 +152,14 @@ def q_learning(
         the initial value of every state-action pair; tau or more is optimistic
     centring:
         the step size of the average that is subtracted from rewards, relative to that of the values; 0 for none
+    restart:
+        the number of steps after which it forgets everything; 0: never
 
     """
     check_at_least(1, horizon=horizon)
     check_fraction(step_size=step_size)
     check_probability(epsilon=epsilon, epsilon_floor=epsilon_floor)
-    check_at_least(0, step_power=step_power, epsilon_power=epsilon_power, centring=centring)
+    check_at_least(0, step_power=step_power, epsilon_power=epsilon_power, centring=centring, restart=restart)
     check_finite(initial_value=initial_value)
     constants = 1.0 - 1.0 / horizon, step_size, step_power, epsilon, epsilon_power, epsilon_floor, centring
 
@@ -146,7 +168,7 @@ def q_learning(
         cells = records(indexed.states, value=indexed.actions, count=indexed.actions, entered=1, average=averages)
         cells["value"] = initial_value
         decays = flag(step_power > 0), flag(epsilon_power > 0 or epsilon_floor > epsilon)
-        return Watkins(cells, *constants, *decays, indexed.states)
+        return Watkins(cells, *constants, *decays, flag(restart > 0), restart, initial_value, indexed.states)
 
     inspect = show_fields(Q="value", N="count")
     return Design(

@@ -188,7 +188,8 @@ class Page:
 
     def _knowledge(self) -> None:
         """Lay out what the agents know, with numbers if they are switched on."""
-        switch = ui.switch("Numbers")
+        with ui.element("div").classes("speed"):  # as the other switch
+            switch = ui.switch("Numbers").props("aria-label=Numbers")
         with ui.element("div").classes("knowledge") as shown:
             self._each("belief")
             with ui.element("div").classes("counted"):

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from html import escape
 
+import numpy as np
+
 from everlearn.blame import blame
 from everlearn.page import belief, chart, knowledge, scene, summary
 from everlearn.page.chart import Curve
@@ -13,7 +15,7 @@ from everlearn.page.configuration import label
 from everlearn.page.explanation import Explanation, Update, explain
 from everlearn.page.facts import Facts
 from everlearn.page.knowledge import Known
-from everlearn.page.moments import find_moments, write_moments
+from everlearn.page.moments import Moment, find_moments, write_moments
 from everlearn.page.race import Race
 from everlearn.page.run import WatchedRun
 
@@ -33,6 +35,7 @@ class Painter:
         self._span: tuple[float, float] | None = None
         self._latest: dict[int, tuple[int, Known]] = {}
         self._before: dict[int, Known] = {}
+        self._moments: dict[int, tuple[object, list[Moment]]] = {}
         self.brief = False
         """Whether to show summaries, since scenes would flicker."""
 
@@ -55,6 +58,13 @@ class Painter:
             with blame(f"agent {run.design.name!r}: what it shows"):  # arrays of a user's design may have any shape
                 parts |= {f"{name}{number}": text for name, text in self._paint_run(number, run).items()}
         return parts
+
+    def _find_moments(self, number: int, run: WatchedRun) -> list[Moment]:
+        """Return the moments of a run, which change only when more of it was recorded."""
+        key = run, int(np.searchsorted(run.batch.plan.times, run.t, side="right")), tuple(self.lines.items())
+        if self._moments.get(number, (None, []))[0] != key:
+            self._moments[number] = key, find_moments(run, self.lines)
+        return self._moments[number][1]
 
     def _paint_run(self, number: int, run: WatchedRun) -> dict[str, str]:
         explanation, known = explain(run), knowledge.look(run)

@@ -142,9 +142,10 @@ def _draw_crowd(condition: Condition) -> list[str]:
 
 def _draw_money(earned: float | None, till: float | None) -> list[str]:
     """Draw what came in or was paid in the latest step, and what is in the till."""
-    parts = [] if till is None else [f'<text class="small" x="52" y="{STREET - 16}">till</text>']
+    parts = []
     if till is not None:
-        parts.append(f'<text class="mode" x="52" y="{STREET - 30}">{_short(till)}</text>')
+        parts.append(f'<text class="mode till" x="82" y="{STREET - 26}" text-anchor="middle">till</text>')
+        parts.append(f'<text class="mode till" x="82" y="{STREET - 9}" text-anchor="middle">{_short(till)}</text>')
     if earned:
         kind = "good" if earned > 0 else "bad"
         parts.append(f'<text class="told {kind}" x="200" y="{STREET - 52}">{earned:+.3g}</text>')

@@ -33,7 +33,7 @@ def alternating() -> Task:
         summary="take the action that was not taken last, without remembering which it was (Appendix D)",
         portrait=Portrait(
             "Do what you did not do last, without remembering what that was.",
-            {1: "always the same"},
+            {1: "the same"},
             preset={"task.aleatoric": "actions:1"},
         ),
         source="Dong, Van Roy and Zhou (2022), Appendix D",

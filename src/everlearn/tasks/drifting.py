@@ -75,7 +75,7 @@ def drifting(
         summary="choose among options whose chances of success slowly rise and fall",
         portrait=Portrait(
             "The better option of today may be the worse one of tomorrow.",
-            {((k, won),): f"option {k} {'succeeded' if won else 'failed'}" for k in range(options) for won in (0, 1)},
+            {((k, won),): f"{k} {'succeeded' if won else 'failed'}" for k in range(options) for won in (0, 1)},
         ),
         source="after Garivier and Moulines (2011) and Besbes, Gur and Zeevi (2014)",
         parameters=parameters,
