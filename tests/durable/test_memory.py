@@ -203,21 +203,35 @@ def test_an_average_survives_a_log_that_begins_in_another_state():
 
 
 def test_an_average_learns_from_rewards_that_come_late():
-    late, now = make(agent="differential-q", parameters={}, reward_delay=3), make(agent="differential-q", parameters={})
+    core = make(agent="differential-q", parameters={}, reward_delay=3)
     for step in range(1, 101):
-        for core in (late, now):
-            core.act()
-        observation, reward = "xyz"[step % 3], float(step % 2)
-        late.apply(late.prepare(observation, executed="a"))
-        late.apply(late.pay(step, reward, lambda _number, _step: None))
-        now.apply(now.prepare(observation, executed="a", reward=reward))
-    assert average(late) == average(now) > 0
+        core.apply(core.prepare("xyz"[step * step % 7 % 3], executed="a"))
+        for paid in (step, step - 1) if step % 2 == 0 else ():  # in another order
+            core.apply(core.pay(paid, 1.0, lambda _number, _step: None))
+        values = core.agent.knowledge.cells["value"]
+        assert average(core) == pytest.approx(0.5 * values.sum())  # each error moved both; none was lost
+    assert average(core) > 0.3
 
 
 def test_a_replay_leaves_the_average_where_the_last_step_ended():
     agent = el.Agent("service-station", "differential-q")
-    actions = np.arange(100) % 2
+    actions = np.arange(101) % 2  # it ends in another state than it began in
     lessons = Lessons(actions, actions, 0 * actions, 0.5 + actions / 2, 1 - actions)
     study(agent, lessons, "compiled")
-    cells, entered = agent.knowledge.cells, agent.knowledge.cells["entered"][:, 0]
-    assert cells["average"][agent.situation, 0] == cells["average"][entered.argmax(), 0] > 0
+    assert agent.knowledge.cells["entered"][agent.situation, 0] == agent.t == 101
+
+
+def test_a_waiting_step_keeps_no_copy_of_a_memory_that_is_empty():
+    sparse, full = (make(agent="network", parameters={"agent.hidden": 4}, reward_delay=3) for _ in range(2))
+    for core in (sparse, full):
+        core.apply(core.prepare("x", executed="a"))
+        assert core.memories == {1: None}
+        assert "memories" not in core.snapshot().more
+        core.apply(core.prepare("y", executed="b", reward=1.0))
+    full.memories[1] = np.zeros_like(full.agent.knowledge.traces)
+    traces = sparse.agent.knowledge.traces.copy()
+    assert traces.any()
+    for core in (sparse, full):
+        core.apply(core.pay(1, 0.5, lambda _number, _step: None))
+        assert core.agent.knowledge.traces.tolist() == traces.tolist()
+    assert sparse.export_state() == full.export_state()

@@ -29,7 +29,6 @@ from everlearn.agents.checks import check_at_least, check_finite, check_fraction
 from everlearn.agents.design import Design
 from everlearn.agents.tabular import (
     Flag,
-    carry_average,
     epsilon_greedy_action,
     epsilon_greedy_policy,
     flag,
@@ -111,6 +110,12 @@ def start_again(knowledge: Watkins, s: int, t: float) -> None:
                 q[s, a] = knowledge.initial_value
 
 
+def carry(knowledge: Watkins, aleatoric_state: int, next_aleatoric_state: int) -> None:
+    """Copy the average from the row of a state to that of another."""
+    average = knowledge.cells["average"]
+    average[next_aleatoric_state] = average[aleatoric_state]
+
+
 def policy(knowledge: Watkins) -> Table:
     """Return the epsilon-greedy policy of the next step."""
     entered = knowledge.cells["entered"][:, 0]
@@ -180,6 +185,6 @@ def q_learning(
         by_state=True,
         values=value_table,
         masks=True,
-        carry=carry_average if centring > 0 else None,
+        carry=carry if centring > 0 else None,
         name="q-learning",
     )

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from everlearn.agents.checks import check_finite, check_probability
 from everlearn.agents.design import Design
 from everlearn.agents.tabular import (
-    carry_average,
     epsilon_greedy_action,
     epsilon_greedy_policy,
     latest_rows,
@@ -42,6 +41,13 @@ class Relative(NamedTuple):
 def act(knowledge: Relative, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Act epsilon-greedily."""
     return epsilon_greedy_action(knowledge.cells["value"], aleatoric_state, knowledge.epsilon, stream)
+
+
+def carry(knowledge: Relative, aleatoric_state: int, next_aleatoric_state: int) -> None:
+    """Copy the average, and when it was written, from the row of a state to that of another."""
+    for field in ("average", "entered"):
+        numbers = knowledge.cells[field]
+        numbers[next_aleatoric_state] = numbers[aleatoric_state]
 
 
 def policy(knowledge: Relative) -> Table:
@@ -84,6 +90,6 @@ def relative_design(
         by_state=True,
         values=value_table,
         masks=True,
-        carry=carry_average,
+        carry=carry,
         name=name,
     )

@@ -8,7 +8,7 @@ field.
 A design that works by state touches only the rows of the two states of a step.  A number that belongs to the whole run,
 such as an estimate of the average reward, is therefore read from the row that a step leaves and written, with the time,
 to the row that it enters.  The row with the latest time has the current number (:func:`latest_rows`).  Where an agent
-moves without learning, :func:`carry_average` copies the number.
+moves without learning, the design's ``carry`` copies the number.
 """
 
 from __future__ import annotations
@@ -61,13 +61,6 @@ def latest_rows(entered: Table, states: int) -> NDArray[np.intp]:
     """
     runs = entered.reshape(-1, states)
     return np.asarray(runs.argmax(axis=1) + states * np.arange(len(runs)))
-
-
-def carry_average(knowledge: Any, aleatoric_state: int, next_aleatoric_state: int) -> None:
-    """Copy the average, and when it was written, from the row of a state to that of another."""
-    for field in ("average", "entered"):
-        numbers = knowledge.cells[field]
-        numbers[next_aleatoric_state] = numbers[aleatoric_state]
 
 
 def greedy_action(values: Table, aleatoric_state: int, stream: Any) -> int:

@@ -80,6 +80,11 @@ def enter(knowledge: Traced, rows: NDArray[np.int64], a: int) -> None:
     past[HEAD] = (head + 1) % slots
     past[FILLED] = min(past[FILLED] + 1.0, slots)
     past[TOTAL] = knowledge.decay * past[TOTAL] + number
+    if slots == LONGEST:  # steps are dropped that are not faint
+        decay = knowledge.decay
+        past[TOTAL] = min(
+            past[TOTAL], number * ((1.0 - math.pow(decay, slots)) / (1.0 - decay) if decay < 1.0 else slots)
+        )
 
 
 def correct(knowledge: Traced, delta: float) -> None:
