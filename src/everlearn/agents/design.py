@@ -38,6 +38,9 @@ class Design:
         ``learn(knowledge, experience, now, stream)`` changes the arrays in place
     policy:
         ``policy(knowledge)`` returns the probability of each action in each aleatoric state
+    policy_at:
+        ``policy_at(knowledge, aleatoric_state)`` returns one row of the policy, for a design that takes long to compute
+        all of them.  Only built-in designs may have it
     schedule:
         the :class:`everlearn.Schedule`, if the agent uses one; its values at each step are passed in ``now``
     inspect:
@@ -114,6 +117,7 @@ class Design:
     defers: bool = False
     carry: Callable[[Knowledge, int, int], None] | None = None
     explain: Callable[[Knowledge, Task], str] | None = None
+    policy_at: Callable[[Knowledge, int], Table] | None = None
     duration: int | None = None
     name: str = "agent"
     parameters: Mapping[str, Any] = field(default_factory=dict)

@@ -190,6 +190,12 @@ def policy(knowledge: Network) -> Table:
     return epsilon_greedy_policy(table(knowledge), knowledge.epsilon)
 
 
+def policy_at(knowledge: Network, aleatoric_state: int) -> Table:
+    """Return the row of the policy for one state."""
+    row: Table = epsilon_greedy_policy(values_of(knowledge, aleatoric_state), knowledge.epsilon)[0]
+    return row
+
+
 def inspect(knowledge: Network, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
     """Return Q, and what is subtracted from rewards."""
     return {"Q": table(knowledge), "average": knowledge.average.copy()}
@@ -248,5 +254,14 @@ def network(
         return Network(weights, traces, np.zeros(1), *seen[:3], amounts, *sizes, *constants)
 
     return Design(
-        build, act, learn, policy, inspect=inspect, remember=remember, memory="traces", features=True, name="network"
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        remember=remember,
+        memory="traces",
+        features=True,
+        policy_at=policy_at,
+        name="network",
     )
