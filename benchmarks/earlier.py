@@ -37,17 +37,17 @@ def run(steps, **given):
     return lambda: (el.run("riverswim", steps=steps, runs=8, seed=1, **given), 8 * steps)[1]
 
 def live():
-    for observation in 50 * ("arrival", "nothing", "departure", "nothing"):
+    for observation in 500 * ("arrival", "nothing", "departure", "nothing"):
         agent.act()
         agent.observe(observation)
-    return 200
+    return 2000
 
 WORK = {
     "engine, smooth, 8 x 1e6 steps": run(1_000_000, schedule="smooth", threads=1),
     "engine, practical, 8 x 1e6 steps": run(1_000_000, threads=1),
     "q-learning, 8 x 1e6 steps": run(1_000_000, agent="q-learning", threads=1),
     "el.run, 8 x 100 steps": run(100),
-    "live agent on disk, 200 steps": live,
+    "live agent on disk, 2000 steps": live,
 }
 agent = el.live(tempfile.mkdtemp(dir=sys.argv[1]), "service-station", schedule="smooth", seed=1)
 for work in WORK.values():

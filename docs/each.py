@@ -123,10 +123,9 @@ def described(factory: Any) -> str:
     listed = rest.partition("\n\nExamples\n--------")[0].partition("\n\nReturns\n")[0]
     defaults = {name: entry.default for name, entry in inspect.signature(factory).parameters.items()}
     rows = []
-    for names, meaning in re.findall(r"^([a-z][^\n]*):\n((?:    [^\n]*\n?|\n)+)", listed + "\n", re.MULTILINE):
-        values = ", ".join(f"{defaults[name]!r}" for name in names.split(", ") if name in defaults)
-        code = ", ".join(f"`{name}`" for name in names.split(", "))
-        rows.append(f"{code}\n: {_plain(' '.join(meaning.split()))}; by default {values}")
+    for name, meaning in re.findall(r"^([a-z]\w*):\n((?:    [^\n]*\n?|\n)+)", listed + "\n", re.MULTILINE):
+        default = "" if defaults[name] is inspect.Parameter.empty else f"; by default {defaults[name]!r}"
+        rows.append(f"`{name}`\n: {_plain(' '.join(meaning.split()))}{default}")
     return "\n\n".join([_plain(text), *rows])
 
 

@@ -57,6 +57,16 @@ def test_a_task_of_the_users_own_comes_first_with_an_automatic_drawing():
     assert "&lt;mine&gt;" in cards[0]
     assert "<mine>" not in page
     assert cards[0].count('class="way') >= 3
+    assert "(what the agent sees), 2 actions" in cards[0]
+
+
+def test_a_task_of_the_users_own_is_described_by_its_docstring():
+    def mine():
+        """Serve whoever comes."""
+        return shop()
+
+    page = write_gallery(Offer({("task", "mine:shop"): Entry(mine, mine, own=True)}))
+    assert "<p>Serve whoever comes.</p>" in page.split('<a class="card task agent0"')[1]
 
 
 def test_the_gallery_opens_a_task(tab, page):

@@ -200,7 +200,7 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
             ).strip()
         )
         assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", names
-    first = ["All tasks", "Play it yourself", "Light or dark", "Compare with the paper's", "What the agents do"]
+    first = ["All tasks", "Play the station", "Light or dark", "Compare with the paper's", "What the agents do"]
     assert names[:9] == [*first, "Run", "Step", "Restart", "Speed"]
     assert [name.split()[-2:] for name in names[9:]] == [
         ["ever", "faster"],

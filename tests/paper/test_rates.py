@@ -21,6 +21,19 @@ def test_a_known_exponent_lies_in_its_interval(power):
     assert noisy.exponent == pytest.approx(power, abs=0.1)
 
 
+def test_regret_below_one_has_its_exponent_too():
+    times = np.geomspace(1e3, 1e6, 20)
+    assert exponent(times, 1e-3 * times[None] ** 0.6).exponent == pytest.approx(0.6)
+
+
+def test_times_without_regret_are_left_out():
+    times = np.geomspace(1e3, 1e6, 20)
+    regret = times**0.6
+    regret[:5] = -1.0
+    assert exponent(times, regret[None]).exponent == pytest.approx(0.6)
+    assert exponent(times, -regret[None]).exponent == 0.0
+
+
 def test_one_run_has_no_interval():
     fitted = exponent(TIMES, TIMES[None, :] ** 0.5)
     assert fitted.low == fitted.high == fitted.exponent

@@ -5,11 +5,13 @@ Since rbar(x, a) = Q(x, a) - gamma P_a V(x), what a step loses relative to lambd
 
     lambda_* - R = [V(x) - Q(x, a)]  +  [lambda_* - V(x) / sigma]  +  gamma [V(x') - V(x)]  +  luck.
 
-The first bracket is what Theorem 9 bounds.  It is split by what a fixed action per aleatoric state could have avoided:
+The first bracket is what Theorem 9 bounds.  In each block of time, it is split by what a fixed action per aleatoric
+state could have avoided there:
 
 - *distortion*: sum over aleatoric states s of the least, over actions a, of the sum of V(x_t) - Q(x_t, a) over the
-  visits of s.  It is at most (1 - 1/A) Delta_sigma per step (docs/repairs.md), and zero without distortion;
-- *exploration*: the rest of that bracket: actions that were not the best for their state.  Without distortion it is
+  visits of s in the block.  It is at most (1 - 1/A) Delta_sigma per step (docs/repairs.md), and 0 without distortion;
+- *exploration*: the rest of that bracket: actions that were not the best for their state in the block.  If the best one
+  changes, as where the environment drifts, a fixed action counts as exploration too.  Without distortion it is
   not negative.  With distortion it may be, if the actions changed and suited the histories better than any fixed one;
 - *horizon*: the second bracket.  A horizon that is too short leads to states that are worth less than lambda_* sigma;
 - *averaging*: the third, which telescopes: what the last state is worth less the first;

@@ -20,13 +20,17 @@ from everlearn.tasks.task import Task
 SEED, STEPS = 1, 40
 """How a task comes to look as it is drawn: the random seed and the number of random actions."""
 
-STORY = "Choose what an agent is to learn, and press Run."
+STORY = (
+    "Choose what an agent is to learn, and press Run. To add a task of your own, start everlearn play module:attribute."
+)
+
+LINKS = '<a class="more" href="/station">Play the station</a>'
 
 
 def write_gallery(offer: Offer) -> str:
     """Return the page of all tasks that are offered, the user's own first."""
-    cards = "".join(_card(name, offer.task(TaskSpec(name)).make()) for name in offer.names("task"))
-    return write_plain("All tasks", STORY, f'<div class="gallery">{cards}</div>')
+    cards = "".join(_card(name, offer.task(TaskSpec(name)).make(), offer.summary(name)) for name in offer.names("task"))
+    return write_plain("All tasks", STORY, f'<div class="gallery">{cards}</div>', links=LINKS)
 
 
 def draw_example(task: Task) -> str:
@@ -50,11 +54,12 @@ def _wander(task: Task) -> tuple[Label | None, int]:
     return getattr(environment, "memory", None), here
 
 
-def _card(name: str, task: Task) -> str:
+def _card(name: str, task: Task, summary: str) -> str:
     query = urlencode({"task": name, **task.portrait.preset})
-    sizes = f"{counted(len(task.states), 'state')}, {counted(len(task.actions), 'action')}"
+    states = counted(len(task.states), "aleatoric state")
+    sizes = f"{states} (what the agent sees), {counted(len(task.actions), 'action')}"
     note = f'<p class="quiet">{escape(task.portrait.note)}</p>' if task.portrait.note else ""
     return (
         f'<a class="card task agent0" href="/?{escape(query)}"><h2>{escape(name)}</h2>{draw_example(task)}'
-        f'<p>{escape(task.portrait.dilemma or task.summary)}</p>{note}<p class="quiet">{sizes}</p></a>'
+        f'<p>{escape(task.portrait.dilemma or task.summary or summary)}</p>{note}<p class="quiet">{sizes}</p></a>'
     )

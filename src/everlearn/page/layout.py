@@ -100,7 +100,7 @@ class Page:
                 self.story = Text("p", "").classes("story")
             with ui.element("nav"):
                 ui.link("All tasks", "/tasks").classes("more")
-                ui.link("Play it yourself", "/station").classes("more")
+                ui.link("Play the station", "/station").classes("more")
                 self.theme = button("contrast", "Light or dark", self._change_theme)
                 self.theme.props("flat round").classes("quiet")
         self._show_story()

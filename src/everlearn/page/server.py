@@ -168,7 +168,7 @@ def make_app(local: bool, workshop: Workshop) -> Any:
 
     @inside.get("/station")
     def station() -> Response:
-        return HTMLResponse(write_page(f"/?{workshop.start.query()}"))
+        return HTMLResponse(write_page("/tasks"))
 
     @inside.get("/tasks")
     def tasks() -> Response:
@@ -237,7 +237,7 @@ def _open(client: Client, address: URL, workshop: Workshop, threads: ThreadPoolE
 
 def _warm_up(workshop: Workshop) -> None:
     """Prepare what a newcomer sees first: the station, its agent and its task."""
-    write_page(f"/?{workshop.start.query()}")
+    write_page("/tasks")
     workshop.race(workshop.start).advance(1000)
     workshop.facts(workshop.start.task)
     workshop.gallery()

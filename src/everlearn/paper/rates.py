@@ -55,8 +55,11 @@ def exponent(times: Table, regrets: Table, seed: int = 0) -> Rate:
 
 
 def _slope(times: Table, mean: Table) -> float:
-    """Return the slope of log regret against log T; regret that is not positive counts as one."""
-    return float(np.polyfit(np.log(times), np.log(np.maximum(mean, 1.0)), 1)[0])
+    """Return the slope of log regret against log T where regret is positive; 0 if it is so at one time at most."""
+    positive = mean > 0
+    if positive.sum() < 2:
+        return 0.0
+    return float(np.polyfit(np.log(times[positive]), np.log(mean[positive]), 1)[0])
 
 
 def rate(
