@@ -123,10 +123,11 @@ def described(factory: Any) -> str:
     listed = rest.partition("\n\nExamples\n--------")[0].partition("\n\nReturns\n")[0]
     defaults = {name: entry.default for name, entry in inspect.signature(factory).parameters.items()}
     rows = []
-    for names, meaning in re.findall(r"^([a-z][^\n]*):\n((?:    [^\n]*\n?|\n)+)", listed + "\n", re.MULTILINE):
-        said, code = _plain(" ".join(meaning.split())), ", ".join(f"`{name}`" for name in names.split(", "))
-        values = ", ".join(_default(name, defaults[name]) for name in names.split(", ") if name in defaults)
-        rows.append(f"{code}\n: {said}" + ("" if "default" in said else f"; by default {values}"))
+    for name, meaning in re.findall(r"^([a-z]\w*):\n((?:    [^\n]*\n?|\n)+)", listed + "\n", re.MULTILINE):
+        said = _plain(" ".join(meaning.split()))
+        rows.append(
+            f"`{name}`\n: {said}" + ("" if "default" in said else f"; by default {_default(name, defaults[name])}")
+        )
     return "\n\n".join([_plain(text), *rows])
 
 

@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -311,6 +312,24 @@ COUNTED = {
     "tasks on the board": lambda: len(constant("leaderboard.lineup:lineup")().tasks),
     "agents on the board": lambda: len(constant("leaderboard.lineup:lineup")().agents),
     "agents with shipped results": lambda: len(shipped_agents()),
+    "training tasks": lambda: len(constant("leaderboard.lineup:lineup")().training),
+    "tasks set aside": lambda: len(set((board := constant("leaderboard.lineup:lineup")()).tasks) - board.training),
+    "runs on the board": lambda: constant("leaderboard.lineup:RUNS"),
+    "searches": lambda: len(list((ROOT / "src/everlearn/leaderboard/search").glob("*.toml"))),
+    "designs with forbidden actions": lambda: masked(),
+    "values in a fingerprint": lambda: constant("durable.fingerprint:MOST_VALUES"),
+    "outcomes in a fingerprint": lambda: constant("durable.fingerprint:MOST_OUTCOMES"),
+    "times in a fingerprint": lambda: len(constant("durable.fingerprint:TIMES")),
+    "batches per false alarm": lambda: constant("durable.drift:RARITY"),
+    "batches in an epoch": lambda: constant("durable.drift:EPOCH"),
+    "steps between checks": lambda: constant("engine.compiled:STRETCH"),
+    "numbers that are checked": lambda: constant("agents.guard:CHECKED_NUMBERS"),
+    "steps that are often compared": lambda: constant("engine.guarded:OFTEN"),
+    "steps between comparisons": lambda: constant("engine.guarded:SELDOM"),
+    "steps that are compared": lambda: constant("engine.guarded:SPOT"),
+    "labels with a clock": lambda: constant("agents.past:MOST_TIMED"),
+    "leads": lambda: constant("agents.past:MOST_LEADS"),
+    "layers that are skipped": lambda: len(contract()["ignore_imports"]),
     "pages at once": lambda: constant("page.server:MOST_PAGES"),
     "rows of a table on the page": lambda: constant("page.knowledge:MOST_ROWS"),
     "runs in a cell": lambda: constant("experiments.cells:BLOCK"),
@@ -330,12 +349,24 @@ def constant(path: str) -> Any:
     return getattr(importlib.import_module(f"everlearn.{module}"), name)
 
 
+def contract() -> dict[str, Any]:
+    """Return the layers of the package, as the linter of imports has them."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+
+
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+WORDS += ("thirteen", "fourteen", "fifteen")
 
 
 def as_number(text: str) -> int:
     """Return a number that is written in digits or as a word."""
-    return WORDS.index(text) if text in WORDS else int(text.replace(",", ""))
+    return WORDS.index(text.lower()) if text.lower() in WORDS else int(text.replace(",", ""))
+
+
+def masked() -> int:
+    """Return how many registered designs leave forbidden actions out."""
+    designs = [constant("agents.registry:make_design")(name, {}, duration=100) for name in everlearn.AGENTS]
+    return sum(design.masks for design in designs)
 
 
 def shipped_agents() -> set[str]:
@@ -351,8 +382,10 @@ def verdicts() -> dict[str, list[int]]:
     return {rival: [int(number) for number in row[0].split("/")] for rival, row in rows.items()}
 
 
-PLANNERS = {"imed-rl", "kl-ucrl", "med-rl", "planner", "psrl", "tsde", "ucrl2", "ucrl2b", "ucrl3"}
-"""The agents on the board that plan on a model."""
+def plans_on_a_model(label: str) -> bool:
+    """Return whether an agent of the board does so; labels begin with the name."""
+    name = label.partition(",")[0]
+    return name == "planner" or constant("agents.registry:make_design")(name, {}, duration=100).plans
 
 
 def test_what_pages_say_of_the_board_is_on_the_board():
@@ -362,9 +395,56 @@ def test_what_pages_say_of_the_board_is_on_the_board():
     assert int(told[1]) == sum(verdicts()["growing-horizon, the paper's"])
     text = (DOCS / "practical.md").read_text()
     told = re.search(r"better on at least (\d+), and worse on at most (\d+), of the (\d+) tasks", text)
-    rivals = [counts for rival, counts in verdicts().items() if rival not in PLANNERS]
+    rivals = [counts for rival, counts in verdicts().items() if not plans_on_a_model(rival)]
     found = [min(row[0] for row in rivals), max(row[1] for row in rivals), sum(rivals[0])]
     assert list(map(int, told.groups())) == found
+
+
+def test_the_kinds_of_agents_in_the_readme_are_all_of_them():
+    line = next(line for line in (ROOT / "README.md").read_text().splitlines() if "[agents](docs/agents.md)" in line)
+    kinds = re.split(r", (?:and )?", line.partition(": ")[2].partition(". ")[0])
+    ones = ("a ", "one ", "fixed policies")
+    assert sum(1 if kind.startswith(ones) else as_number(counted_word(kind)) for kind in kinds) == len(everlearn.AGENTS)
+
+
+def counted_word(text: str) -> str:
+    """Return the first word of a text that is a number."""
+    return next(word for word in text.split() if word in WORDS)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_how_good_the_default_is_stands_in_the_table_of_its_parts(page):
+    text = (ROOT / page).read_text()
+    table = rows_of(DOCS / "practical.md", "variant | service-station")
+    for row, pattern in (
+        ("practical", r"([\d.]+) to ([\d.]+) percent (?:below|less than) the optimum"),
+        ("the paper's", r"([\d.]+) to ([\d.]+) percent (?:below\.|less)(?! than)"),
+    ):
+        regrets = [100 * float(cell.split()[0]) for cell in table[row]]
+        low, high = map(float, re.search(pattern, text).groups())
+        assert [low, high] == pytest.approx([min(regrets), max(regrets)], abs=0.5 if high > 10 else 0.01)
+
+
+def test_the_layers_in_the_concepts_are_those_of_the_linter():
+    block = (DOCS / "concepts.md").read_text().split("## How data flows")[1].split("    cli\n")[1].split("\n\n")[0]
+    shown = ["cli", *re.findall(r"\w+", " ".join(re.split(r"  +", line.strip())[0] for line in block.splitlines()))]
+    layers = [re.findall(r"everlearn\.(\w+)", layer) for layer in contract()["layers"]]
+    lowest = next(place for place, layer in enumerate(layers) if "client" in layer)
+    upper = [name for layer in layers[:lowest] for name in layer]
+    assert shown[: len(upper)] == upper
+    assert set(shown[len(upper) :]) <= {name for layer in layers[lowest:] for name in layer}
+
+
+def test_every_extra_for_users_is_in_the_table_of_extras():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(rows_of(DOCS / "install.md", "extra")) == {"none", *extras} - {"dev", "docs"}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/concepts.md"])
+def test_every_package_is_in_the_table_of_folders(page):
+    rows = re.findall(r"^\| (`.*?`) \|", (ROOT / page).read_text().split("| what is in it |")[1], re.MULTILINE)
+    listed = set(re.findall(r"`(\w+)/`", " ".join(rows)))
+    assert listed == {path.parent.name for path in (ROOT / "src/everlearn").glob("*/__init__.py")}
 
 
 @pytest.mark.parametrize(
@@ -391,6 +471,27 @@ def test_what_pages_say_of_the_board_is_on_the_board():
         ("docs/live.md", r"every ([\d,]+) observations", "steps between snapshots"),
         ("docs/live.md", r"batches of ([\d,]+) steps", "steps in a batch"),
         ("docs/theory.md", r"at most ([\d,]+) of them", "policies that are tried"),
+        ("README.md", r"with (\w+) exceptions that", "layers that are skipped"),
+        ("docs/concepts.md", r"with (\w+) exceptions; a linter", "layers that are skipped"),
+        ("docs/leaderboard.md", r"(\d+) training tasks, on which", "training tasks"),
+        ("docs/leaderboard.md", r"and (\d+) that were set aside before", "tasks set aside"),
+        ("docs/leaderboard.md", r"(\w+) have a search over their own", "searches"),
+        ("docs/own-agent.md", r"(\w+) of the tasks are training tasks", "training tasks"),
+        ("docs/own-agent.md", r"with (\d+) runs of 10⁵ steps each", "runs on the board"),
+        ("docs/own-agent.md", r"block of up to ([\d,]+) steps", "steps between checks"),
+        ("docs/own-agent.md", r"more than ([\d,]+) numbers", "numbers that are checked"),
+        ("docs/own-agent.md", r"of every ([\d,]+) steps up to step", "steps between checks"),
+        ("docs/own-agent.md", r"steps up to step\s+([\d,]+)", "steps that are often compared"),
+        ("docs/own-agent.md", r"of every ([\d,]+) steps after that", "steps between comparisons"),
+        ("docs/own-agent.md", r"in (\d+) of every [\d,]+ steps", "steps that are compared"),
+        ("docs/live.md", r"(\w+) designs support this", "designs with forbidden actions"),
+        ("docs/live.md", r"if there are at most ([\d,]+), otherwise", "values in a fingerprint"),
+        ("docs/live.md", r"by the first ([\d,]+) outcomes", "outcomes in a fingerprint"),
+        ("docs/live.md", r"by its values at (\d+) times", "times in a fingerprint"),
+        ("docs/live.md", r"one false alarm in ([\d,]+) batches", "batches per false alarm"),
+        ("docs/live.md", r"the last (\d+) to \d+ batches", "batches in an epoch"),
+        ("docs/learned-states.md", r"at most (\d+) observations and actions together", "labels with a clock"),
+        ("docs/learned-states.md", r"at most (\d+) leads", "leads"),
     ],
 )
 def test_what_is_counted_in_prose_is_so_many(page, pattern, name):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 import everlearn as el
+from everlearn.registry import locate
+
+REGISTRIES = {"task": el.TASKS, "agent": el.AGENTS, "schedule": el.SCHEDULES}
 
 
 def python(code: str) -> str:
@@ -87,6 +91,23 @@ CALLABLE = [name for name in el.__all__ if inspect.isclass(getattr(el, name)) or
 @pytest.mark.parametrize("name", CALLABLE)
 def test_every_public_class_and_function_has_an_example(name):
     assert ">>>" in (getattr(el, name).__doc__ or "")
+
+
+def described(function: object) -> list[str]:
+    """Return the parameters that a docstring lists."""
+    listed = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")[2]
+    return re.findall(r"^(\S.*):$", re.split(r"\n\n\w.*\n---", listed)[0], re.MULTILINE)
+
+
+FACTORIES = [(kind, name) for kind, names in REGISTRIES.items() for name in names]
+
+
+@pytest.mark.parametrize(("kind", "name"), [*(("public", name) for name in CALLABLE), *FACTORIES])
+def test_a_docstring_that_lists_parameters_has_one_entry_for_each(kind, name):
+    function = getattr(el, name) if kind == "public" else locate(name, REGISTRIES[kind], kind)
+    if listed := described(function):
+        parameters = [name for name in inspect.signature(function).parameters if not name.startswith("_")]
+        assert sorted(listed) == sorted(parameters)
 
 
 def test_the_version_is_a_version():

@@ -43,6 +43,16 @@ def test_the_other_way_round(arms):
     assert (duel.rival, duel.verdict, duel.difference) == ("ours", "worse", pytest.approx(-0.025))
 
 
+def test_rivals_that_end_at_other_times_are_adjusted_together(arms):
+    """Two rivals at 2 / 2^8, one of which ends earlier: both are doubled."""
+    late = made(0.5 + LUCK - NUDGE, agent="late", optimum=2.0, steps=10_000)
+    ours = made(0.5 + LUCK, agent="ours", optimum=2.0, steps=10_000)
+    duels = fought([ours, late, arms[1]])
+    assert [duel.rival for duel in duels] == ["late", "poor"]
+    assert [duel.adjusted for duel in duels] == pytest.approx([2 * 2 / 2**8] * 2)
+    assert "adjusted p = 0.016" in duels[1].sentence
+
+
 def test_few_runs_show_nothing():
     (duel,) = fought([made([0.5, 0.6], agent="a"), made([0.1, 0.1], agent="b")])
     assert duel.verdict == "not shown"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from everlearn.errors import UnknownName
+from everlearn.errors import InputError, UnknownName
+from everlearn.leaderboard import lineup as lineup_module
+from everlearn.leaderboard.board import make_board
 from everlearn.leaderboard.lineup import Reference, contenders, lineup, reference
 from everlearn.leaderboard.shipped import references, shipped
 from tests.leaderboard.small import PAPERS
@@ -58,6 +60,27 @@ def test_only_agents_without_shipped_results_are_run():
     assert not lineup().parts
     for other in ({"afresh": True}, {"steps": 1000}, {"runs": 2}):
         assert "discounted" in {entry.label for entry in lineup(**other).parts[""].agents}
+
+
+def test_a_named_agent_is_run_on_the_tasks_on_which_no_result_is_shipped(monkeypatch):
+    known = shipped()._replace(arms=[arm for arm in shipped().arms if (arm.agent, arm.task) != ("psrl", "tiger")])
+    monkeypatch.setattr(lineup_module, "shipped", lambda: known)
+    named = lineup(["psrl", "q-learning"], ["tiger", "riverswim"])
+    assert {folder: [entry.label for entry in spec.tasks] for folder, spec in named.parts.items()} == {
+        "psrl": ["tiger"]
+    }
+    assert {arm.task for arm in named.shipped_arms if arm.agent == "psrl"} >= {"riverswim", "tiger, two observations"}
+    assert not lineup(tasks=["tiger", "riverswim"]).parts
+
+
+def test_a_quick_try_is_beside_the_same_agents():
+    assert lineup(["own_agent:r_learning"], runs=2).agents == lineup(["own_agent:r_learning"]).agents
+
+
+def test_tasks_that_are_too_large_for_all_agents_are_refused(tmp_path):
+    with pytest.raises(InputError, match="at most 12 aleatoric states"):
+        make_board(lineup(["ucrl2b"], ["garnet, 50 states"]), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_not_on_the_board_is_refused():

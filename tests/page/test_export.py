@@ -124,10 +124,16 @@ def test_play_forty_steps_then_watch_the_race(game, file):
             game.press("f")
         else:
             game.evaluate("step(SLOW)")
+    assert game.evaluate("document.querySelectorAll('.guilty').length") == 1
+    assert "One long wait among the last 12 customers is enough." in game.evaluate("blame()")
+    left = game.evaluate("+blame().match(/when (\\d+) more/)[1]")
+    future = "Object.assign(Object.create(Station.prototype), you.station, {clock: 0})"
+    serve = "let n = 0; for (; s.longest > 1; n += 1) s.depart(); return n;"
+    assert game.evaluate(f"(s => {{ {serve} }})({future})") == left
     told = wait_for(lambda: "You earned" in game.text("#told") and game.text("#told"), "what you earned")
     assert f"You earned {game.evaluate('show(you.total / LENGTH)')} per step" in told
     agent = el.run("service-station", steps=40, runs=1, seed=1, engine="reference").average_reward[-1]
-    assert f"The agent earned {agent:.3f} in its first 40 steps" in told
+    assert f"everlearn's default agent earned {agent:.3f} in its first 40 steps" in told
     assert game.evaluate("document.querySelector('#fast').getAttribute('aria-disabled')") == "true"
     game.evaluate("advance(20000); draw(); moments()")
     names = game.evaluate("[...document.querySelectorAll('#now tbody th')].map(e => e.innerText.trim())")
@@ -177,6 +183,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(game, file, width, dark):
     game.evaluate("clearTimeout(waiting); advance(20000); draw(); moments()")
     assert violations(game) == []
     assert game.evaluate("document.documentElement.scrollWidth") == width
+    assert game.evaluate("(e => e.scrollWidth - e.clientWidth)(document.querySelector('.scroll'))") == 0
     colours = game.evaluate(
         "['--practical', '--smooth', '--slow', '--you', '--edge'].map(name => { const e = document.createElement('i');"
         "e.style.color = `var(${name})`; document.body.append(e); const c = getComputedStyle(e).color; e.remove();"
@@ -193,5 +200,7 @@ def test_the_page_opens_with_the_station(shared, page):
     wait_for(lambda: shared.evaluate("!!document.querySelector('#scene svg')"), "the station")
     assert shared.evaluate("location.pathname") == "/station"
     shared.click("a.more")
-    wait_for(lambda: shared.evaluate("!!document.querySelector('.run')"), "the page with every task")
-    assert "task=service-station" in shared.evaluate("location.search")
+    wait_for(lambda: shared.evaluate("!!document.querySelector('a.task')"), "every task")
+    assert shared.evaluate("location.pathname") == "/tasks"
+    shared.click("a.more")
+    wait_for(lambda: shared.evaluate("!!document.querySelector('#scene svg')"), "the station again")

@@ -45,6 +45,13 @@ def test_the_drawing_of_a_task_shows_where_it_is():
     assert "2 free, the next pays 8" in bars.get("aria-label")
 
 
+@pytest.mark.parametrize("name", ["criss-cross", "n-model", "six-class"])
+def test_the_drawing_of_a_network_is_not_empty(name):
+    bars = ElementTree.fromstring(draw_example(make_task(name)))
+    heights = [float(part.get("height")) for part in bars if part.get("class") == "fill"]
+    assert 2 * sum(height > 0 for height in heights) >= len(heights)
+
+
 def test_ways_are_those_of_the_model():
     assert find_ways(make_task("riverswim", {"states": 3})) == {(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)}
     assert find_ways(make_task("maze-1d")) >= {(0, 1), (1, 1), (1, 2), (2, 1)}
@@ -57,6 +64,16 @@ def test_a_task_of_the_users_own_comes_first_with_an_automatic_drawing():
     assert "&lt;mine&gt;" in cards[0]
     assert "<mine>" not in page
     assert cards[0].count('class="way') >= 3
+    assert "(what the agent sees), 2 actions" in cards[0]
+
+
+def test_a_task_of_the_users_own_is_described_by_its_docstring():
+    def mine():
+        """Serve whoever comes."""
+        return shop()
+
+    page = write_gallery(Offer({("task", "mine:shop"): Entry(mine, mine, own=True)}))
+    assert "<p>Serve whoever comes.</p>" in page.split('<a class="card task agent0"')[1]
 
 
 def test_the_gallery_opens_a_task(tab, page):

@@ -145,6 +145,17 @@ def test_share_and_reopen_the_same_configuration(tab, page, browser):
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize(("presses", "name"), [(1, "Pause"), (2, "Run")])
+def test_run_is_for_what_is_being_prepared(tab, page, presses, name):
+    tab.open(f"{page}?agent=always&speed=1&growing=no")
+    press = "document.querySelector('.run').click();" * presses
+    tab.evaluate(f"document.querySelector('.compare').click(); {press}")
+    wait_for(lambda: tab.evaluate("document.querySelectorAll('svg.drawing').length") == 2, "two stations")
+    wait_for(lambda: button(tab) == name, f"the button {name}")
+    assert not tab.evaluate("!!document.querySelector('.compare')")
+
+
+@pytest.mark.soak
 def test_compare_two_one_of_them_the_papers(tab, page):
     tab.open(f"{page}?agent=always&agent.policy=slow&speed=100000&growing=no")
     tab.click(".compare")
@@ -200,7 +211,7 @@ def test_everything_can_be_done_with_the_keyboard(tab, page):
             ).strip()
         )
         assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", names
-    first = ["All tasks", "Play it yourself", "Light or dark", "Compare with the paper's", "What the agents do"]
+    first = ["All tasks", "Play the station", "Light or dark", "Compare with the paper's", "What the agents do"]
     assert names[:9] == [*first, "Run", "Step", "Restart", "Speed"]
     assert [name.split()[-2:] for name in names[9:]] == [
         ["ever", "faster"],

@@ -31,10 +31,10 @@ def test_moments_are_those_of_the_rewards():
     assert recent(times, totals).tolist() == pytest.approx(rewards)
     told = [(t, text) for t, text in _earning(times, totals, LINES)]
     assert told == [
-        (200, "now earns more than “always slow”"),
-        (400, "comes close to the optimum"),
-        (1600, "falls back from the optimum"),
-        (3200, "is close to the optimum again"),
+        (200, "lately earns more than “always slow”"),
+        (400, "lately earns nearly the optimum"),
+        (1600, "lately earns much less than the optimum"),
+        (3200, "lately earns nearly the optimum again"),
     ]
     alone = [t for t, text in _earning(times, totals, {"optimum": 0.5}) if "half" in text]
     assert alone == [400]

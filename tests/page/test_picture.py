@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
+from everlearn.page import summary
 from everlearn.page.configuration import read_query
 from everlearn.page.facts import Facts, find_facts
 from everlearn.page.picture import Painter, write_theory
 from everlearn.page.race import Workshop
+from everlearn.page.run import SeenStep
 from everlearn.tasks.registry import make_task
 
 
@@ -65,3 +68,12 @@ def test_theory_says_what_it_found_or_why_not():
         assert part in text
     assert "too large" in write_theory(Facts((), {}, "too large"))
     assert "Computing" in write_theory(None)
+
+
+def test_a_summary_counts_the_actions_that_have_no_row():
+    task = SimpleNamespace(actions=[f"a{k}" for k in range(9)], model=None)
+    seen = [SeenStep(0, action, 0, 0.0) for action in (0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6)]
+    rows = summary._shares(SimpleNamespace(task=task, seen=seen, decisions=(), latest=None, memory=None))
+    assert [name for name, _ in rows] == ["a0", "a1", "a2", "a3", "a4", "4 others"]
+    assert sum(share for _, share in rows) == pytest.approx(1)
+    assert rows[-1][1] == pytest.approx(2 / 12)

@@ -70,6 +70,20 @@ def test_only_where_others_may_reach_it_is_another_name_of_it_let_in(local, answ
     assert sent[0]["status"] == answer
 
 
+def test_a_browser_that_leaves_before_the_answer_is_no_mistake():
+    async def leave(message):
+        raise ConnectionAbortedError
+
+    async def inside(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200})
+        raise RuntimeError(scope["error"])
+
+    scope = {"type": "http", "headers": [(b"host", b"127.0.0.1")]}
+    asyncio.run(Doors(inside, True)({**scope, "error": "No response returned."}, None, leave))
+    with pytest.raises(RuntimeError, match="another"):
+        asyncio.run(Doors(inside, True)({**scope, "error": "another"}, None, leave))
+
+
 def test_a_port_that_is_taken_is_refused_with_the_remedy():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

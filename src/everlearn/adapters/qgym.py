@@ -20,8 +20,8 @@ def from_qgym(path: str | Path, *, seen: int = 3, outside: str = STABLE) -> Task
 
     Arrivals must have constant rates, services exponential times, and each server a pool of its own.  If an array is
     ``null`` or ``custom`` in the file, it is read from ``env_data/NAME/NAME_*.npy`` beside the file's folder, where
-    QGym has it.  A queue whose row in ``queue_event_options`` is zero has no arrivals.  How long QGym simulates is not
-    used.
+    QGym has it.  A queue whose row in ``queue_event_options`` is zero has no arrivals.  The duration
+    of QGym's simulation is ignored.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ GOLDEN = 0.6180339887498949
 
 
 def act(knowledge: Tree, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
-    """Act as the growing-horizon agent does, in the leaf; rarely try any action, once."""
+    """Act as the growing-horizon agent does, in the leaf; now and then try a random action, once."""
     node = leaf(knowledge, aleatoric_state)
     if knowledge.curiosity > 0.0 and uniform(stream) < curious(knowledge, node):
         action = choose(stream, knowledge.totals.shape[1])
@@ -238,7 +238,7 @@ def learned(
     effect:
         the least difference of mean errors, in units of rewards from 0 to 1
     curiosity:
-        how often any action is tried once: with probability curiosity / sqrt(visits to the leaf), at most 0.1
+        how often a random action is tried once: with probability curiosity / sqrt(visits to the leaf), at most 0.1
     window:
         after how many errors a leaf is reviewed first; later reviews take twice as many each
 

@@ -89,6 +89,10 @@ class Schedule:
     unit:
         whether rewards are scaled to [0, 1] by their declared range even if the task declares raw rewards, which are
         otherwise not scaled
+    name:
+        its name in tables and messages
+    parameters:
+        the parameters with which it was made
 
     Examples
     --------

@@ -98,7 +98,7 @@ def shadow_report(
     """Compare an agent in shadow mode with the controller in charge, from its journal.
 
     If the agent has a promotion rule, the policy is the candidate of the rule, and the gain is estimated from the steps
-    since the candidate was fixed.  Otherwise the policy is what the agent would do by what it knows now.
+    since the candidate was fixed.  Otherwise it is the greedy policy of the agent now.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class Control(Protocol):
 
 def mode(
     place: Place,
-    to: Annotated[str | None, typer.Argument(metavar="MODE", help="learn, frozen or shadow.")] = None,
+    to: Annotated[str | None, typer.Argument(metavar="MODE", help="The new mode: learn, frozen or shadow.")] = None,
     agent: AgentName = None,
     token_file: TokenFile = None,
     deadline: Deadline = 10.0,
@@ -71,7 +71,9 @@ def promotion(
     agent: AgentName = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a rule, as in gain=0.05; may be repeated."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Set a condition of the rule, as in gain=0.05; may be repeated."
+        ),
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the rule.")] = False,
     demote: Annotated[

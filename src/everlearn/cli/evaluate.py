@@ -21,7 +21,9 @@ def evaluate(
     directory: Directory,
     policy: Annotated[
         str | None,
-        typer.Option(metavar="POLICY", help="The policy, as in 0=slow,1=fast:0.5; or greedy, as the agent is now."),
+        typer.Option(
+            metavar="POLICY", help="The policy, as in 0=slow,1=fast:0.5; or greedy, the greedy policy of the agent now."
+        ),
     ] = None,
     setup: Annotated[
         list[str] | None,

@@ -25,7 +25,8 @@ Confidence = Annotated[float, number(help="The confidence level of the intervals
 def table(
     directory: Directory,
     measure: Annotated[
-        list[str] | None, typer.Option(metavar="MEASURE", help=f"{MEASURES}; may be repeated. Default: a few of them.")
+        list[str] | None,
+        typer.Option(metavar="MEASURE", help=f"{MEASURES}; may be repeated. Default: final, late and relative regret."),
     ] = None,
     confidence: Confidence = 0.95,
     as_json: options.AsJson = False,

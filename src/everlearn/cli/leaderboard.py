@@ -16,7 +16,7 @@ def leaderboard(
         list[str] | None,
         typer.Option(
             metavar="AGENT",
-            help="An agent of the board, or module:attribute, which is compared with the whole board; may be repeated.",
+            help="An agent of the board, or your own as module:attribute, compared with the board; may be repeated.",
             autocompletion=options.agent_names,
         ),
     ] = None,

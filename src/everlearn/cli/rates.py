@@ -13,14 +13,17 @@ from everlearn.cli.output import print_json, print_table, say
 
 
 def rates(
-    tasks: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="Tasks; may be repeated.")] = None,
+    tasks: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="A task; may be repeated.")] = None,
     agent: Annotated[str, options.AGENT] = "growing-horizon",
     schedule: Annotated[str | None, options.SCHEDULE] = None,
     steps: Annotated[int, options.steps("The number of steps of each run; you may write 1e9.")] = 1_000_000,
     runs: Annotated[int, integer(help="The number of independent runs.", least=1)] = 8,
     seed: Annotated[int, integer(help="The seed; the same seed gives the same result.")] = 0,
     since: Annotated[
-        int | None, integer(help="The step from which the exponent is fitted; by default 1,000, or a hundredth of all.")
+        int | None,
+        integer(
+            help="The step from which the exponent is fitted; by default 1,000, or a hundredth of the steps if less."
+        ),
     ] = None,
     budget: Annotated[
         float | None, number(help="Seconds for which random worlds are searched for the largest exponent.")

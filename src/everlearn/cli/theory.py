@@ -59,7 +59,7 @@ def theory(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Compute the optimal average reward, averaging times and regret bounds of a task with a model, exactly."""
+    """Compute the optimal average reward, averaging times and regret bounds of a task with a model."""
     from rich.console import Console
     from rich.markup import escape
 

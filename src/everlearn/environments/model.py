@@ -58,12 +58,15 @@ class Model:
     observations:
         the labels of O
     memory:
-        the memory of the empty history; if it is hidden and drawn at random, a mapping from memories to probabilities
+        the memory of the empty history, or, with ``hidden=True``, a mapping from memories to probabilities from which
+        it is drawn
     rho:
         function of (memory, action) that yields every possible (observation, probability, next memory)
     hidden:
         whether the same observation may lead to several memories; if not, the memory, the action and the observation
         must determine the next memory
+    first:
+        leave it out: the distribution of the first memory, if it is drawn, is read from ``memory``
 
     Examples
     --------

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from everlearn.errors import InputError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.execute import Watcher, execute
 from everlearn.experiments.experiment import Experiment
@@ -140,9 +141,12 @@ def make_board(
     lineup: Lineup, path: str | Path, *, workforce: Workforce | None = None, watcher: Watcher | None = None
 ) -> Board:
     """Run what is missing of a board in a directory, and return the board."""
-    arms = list(lineup.shipped_arms)
+    arms, parts = list(lineup.shipped_arms), lineup.parts
+    if not (arms or parts):
+        most = max(lineup.limit(agent).states for agent in lineup.agents)
+        raise InputError("--task", ", ".join(lineup.tasks), f"give a task with at most {most} aleatoric states")
     optima = {task: _stated(each.optimum) for task, each in lineup.references.items()}
-    for folder, spec in lineup.parts.items():
+    for folder, spec in parts.items():
         if watcher is not None:
             watcher.stage(folder or spec.name)
         whole = Path(path) / folder

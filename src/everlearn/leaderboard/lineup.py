@@ -7,7 +7,7 @@ and ``settings.toml`` says which agents have none.  The other tasks were set asi
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
@@ -59,7 +59,9 @@ class Lineup:
     spec: Spec
     training: frozenset[str]
     known: bool = False
-    """Whether the results of the board's own agents come with the package, so that only others are run."""
+    """Whether shipped results are used, so that only what they lack is run."""
+    named: bool = True
+    """Whether agents of the board were named: these are run where they have no shipped result, else they are not."""
 
     @property
     def tasks(self) -> list[str]:
@@ -100,18 +102,28 @@ class Lineup:
 
     @property
     def parts(self) -> dict[str, Spec]:
-        """The experiments to run, each by its folder: agents that have the same limits are run together."""
-        limits = resource("settings.toml")["limit"]
-        groups: dict[Limit, list[AgentEntry]] = {}
-        done = {arm.agent for arm in self.shipped_arms}
+        """The experiments to run, each by its folder: agents that have the same limits are run together.
+
+        An agent of which some results are shipped is run by itself, on the other tasks.
+        """
+        done = {(arm.agent, arm.task) for arm in self.shipped_arms}
+        groups: dict[tuple[str, Limit], list[AgentEntry]] = {}
         for entry in self.spec.agents:
-            if entry.label not in done:
-                groups.setdefault(Limit(**limits.get(str(entry.label), {})), []).append(entry)
-        parts = {limit.folder: self._part(limit, agents) for limit, agents in groups.items()}
+            label = str(entry.label)
+            begun = any(agent == label for agent, _ in done)
+            if self.named or not (self.known and label in shipped().speeds):
+                limit = self.limit(label)
+                groups.setdefault((label if begun else limit.folder, limit), []).append(entry)
+        parts = {folder: self._part(limit, agents, done) for (folder, limit), agents in groups.items()}
         return {folder: spec for folder, spec in parts.items() if spec.tasks}
 
-    def _part(self, limit: Limit, agents: list[AgentEntry]) -> Spec:
-        tasks = self.spec.tasks
+    def limit(self, agent: str) -> Limit:
+        """Return what an agent can do in reasonable time."""
+        return Limit(**resource("settings.toml")["limit"].get(agent, {}))
+
+    def _part(self, limit: Limit, agents: list[AgentEntry], done: Set[tuple[str, str]]) -> Spec:
+        """Return the experiment of agents; one of which some results are shipped is alone in it."""
+        tasks = tuple(entry for entry in self.spec.tasks if (str(agents[0].label), entry.label) not in done)
         if limit.states < NO_LIMIT:
             tasks = tuple(entry for entry in tasks if _states(entry) <= limit.states)
         return replace(self.spec, tasks=tasks, agents=tuple(agents), steps=min(self.spec.steps, limit.steps))
@@ -128,7 +140,8 @@ def lineup(
     """Return the whole board, or the named agents and tasks of it, each by label or by registered name.
 
     Pass your own agent as ``module:attribute``.  If you name no other, it stands beside all agents whose results come
-    with the package.  These are used unless ``afresh``, or ``runs`` or ``steps`` are not those of the board.
+    with the package.  These are used unless ``afresh``, or ``runs`` or ``steps`` are not those of the board; agents of
+    the board that you name are run on tasks on which they have none.  If you name no agent, ``afresh`` is all of them.
 
     Examples
     --------
@@ -144,7 +157,8 @@ def lineup(
     known = not afresh and (*size, plain.seed) == (shipped().runs, shipped().steps, shipped().seed)
     own = [{"name": name, "label": name} for name in dict.fromkeys(agents) if ":" in name]
     chosen = _select(contenders(), [name for name in agents if ":" not in name], "--agent")
-    if known and len(own) == len(agents):
+    named = len(own) < len(set(agents))
+    if not (named or afresh):
         chosen = tuple(entry for entry in chosen if entry.label in shipped().speeds)
     spec = replace(
         plain,
@@ -154,7 +168,7 @@ def lineup(
         tasks=_select((*training, *aside), tasks, "--task"),
         agents=chosen + (_entries(own) if own else ()),
     )
-    return Lineup(spec, frozenset(entry.label for entry in training), known)
+    return Lineup(spec, frozenset(entry.label for entry in training), known, named)
 
 
 def contenders() -> tuple[AgentEntry, ...]:

@@ -9,10 +9,11 @@ differ by what the state hides.  An agent may earn more than that policy, which 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from everlearn.analysis.comparison import comparisons
-from everlearn.analysis.sentences import Comparison
+from everlearn.analysis.comparison import comparisons, holm
+from everlearn.analysis.sentences import Comparison, sentence, verdict
 from everlearn.leaderboard.lineup import Lineup
 from everlearn.leaderboard.shipped import powers_of_ten
 from everlearn.protocol import Table
@@ -20,6 +21,8 @@ from everlearn.results.arm import Arm, standard_error
 
 BETTER, WORSE, OPEN = "better", "worse", "not shown"
 VERDICTS = (BETTER, WORSE, OPEN)
+
+CONFIDENCE = 0.95
 
 
 class Standing(NamedTuple):
@@ -130,10 +133,22 @@ def duels(arms: Sequence[Arm], lineup: Lineup) -> list[Duel]:
 def _compared(arms: Sequence[Arm], lineup: Lineup) -> Iterator[Comparison]:
     for task in lineup.tasks:
         group = [arm for arm in arms if arm.task == task]
+        compared: list[Comparison] = []
         for own in (arm for arm in group if arm.agent == lineup.ours):
             for end in sorted({min(own.times[-1], arm.times[-1]) for arm in group}, reverse=True):
                 same = [
                     powers_of_ten(arm, end) for arm in group if arm is own or min(own.times[-1], arm.times[-1]) == end
                 ]
                 if len(same) > 1:
-                    yield from comparisons(same, "relative regret", lineup.ours)
+                    compared += comparisons(same, "relative regret", lineup.ours, CONFIDENCE)
+        yield from _adjusted(compared)
+
+
+def _adjusted(compared: Sequence[Comparison]) -> Iterator[Comparison]:
+    """Yield comparisons with p-values that are adjusted for all of them."""
+    tested = [each.p_value for each in compared if each.p_value is not None]
+    adjusted = iter(holm(tested))
+    for each in compared:
+        changed = replace(each, adjusted=None if each.p_value is None else next(adjusted))
+        text = sentence(changed, CONFIDENCE, made=len(tested))
+        yield replace(changed, verdict=verdict(changed, CONFIDENCE), sentence=text)

@@ -121,8 +121,8 @@ def regret_table(board: Board, time: int, *, hidden: bool = False) -> Grid:
         if not hidden or board.lineup.references[task].hidden:
             standings = [then.get((task, agent)) for agent in agents]
             lost = [row and (row.against_best_aleatoric if hidden else row.relative_regret) for row in standings]
-            least = min(value for value in lost if value is not None)
-            cells = [f"**{share(value)}**" if value == least else share(value) for value in lost]
+            least = min((value for value in lost if value is not None), default=None)
+            cells = [f"**{share(value)}**" if value == least is not None else share(value) for value in lost]
             rows.append([marked(board, task), *cells])
     return Grid(title, ["task", *agents], rows)
 

@@ -240,13 +240,16 @@ class _Name(NamedTuple):
 
 def _names(curves: Sequence[Curve], lines: Mapping[str, float], letters: int) -> list[_Name]:
     """Return the names of lines and curves, with rows of a number of letters; their heights are values."""
-    named = [_Name([*names[:-1], f"{names[-1]} {write(value, 3)}"], "known", value) for names, value in merge(lines)]
+    named = [
+        _Name([f"{' and '.join(names)}{':' if len(names) > 1 else ''} {write(value, 3)}"], "known", value)
+        for names, value in merge(lines)
+    ]
     for number, curve in enumerate(curves):
         if curve.times or len(curves) > 1:
             height = curve.averages[-1] if curve.times else 0.0
             kind = f"agent{number if curve.number is None else curve.number}"
             named.append(_Name([curve.label], kind, height))
-    return [name._replace(rows=textwrap.wrap(", ".join(name.rows), letters)) for name in named]
+    return [name._replace(rows=textwrap.wrap(name.rows[0], letters)) for name in named]
 
 
 def _spread(names: Sequence[_Name], top: float, bottom: float) -> list[_Name]:

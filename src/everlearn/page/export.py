@@ -34,7 +34,7 @@ _FOLDER = Path(__file__).parent / "game"
 
 @cache
 def write_page(watch: str = "") -> str:
-    """Return the page; ``watch`` is the address of the page with all tasks and agents, if it is served."""
+    """Return the page; ``watch`` is the address of the page of all tasks, if it is served."""
     link = f'<a class="more" href="{escape(watch)}">Watch any agent on any task</a>' if watch else ""
     parts = {
         "STYLE": (_FOLDER / "game.css").read_text(encoding="utf-8"),

@@ -65,11 +65,12 @@ def write_view(view: View) -> str:
     return write_plain(view.title, "", parts, "follow.js")
 
 
-def write_plain(title: str, story: str, parts: str, *scripts: str) -> str:
-    """Return a page without NiceGUI, in the same style."""
+def write_plain(title: str, story: str, parts: str, *scripts: str, links: str = "") -> str:
+    """Return a page without NiceGUI, in the same style; ``links`` are those to other pages."""
     code = "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("theme.js", *scripts))
     style = (_FOLDER.parent / "style.css").read_text(encoding="utf-8")
-    texts = {"TITLE": escape(title), "STORY": escape(story), "STYLE": style, "PARTS": parts, "SCRIPT": code}
+    texts = {"TITLE": escape(title), "STORY": escape(story), "STYLE": style, "PARTS": parts}
+    texts |= {"SCRIPT": code, "LINKS": links}
     page = (_FOLDER / "follow.html").read_text(encoding="utf-8")
     for name, text in texts.items():
         page = page.replace(f"/*{name}*/", text)

@@ -15,18 +15,27 @@ from everlearn.page.following import write_plain
 from everlearn.page.offer import Offer
 from everlearn.protocol import Label
 from everlearn.tasks.indexed import IndexedTask
+from everlearn.tasks.portrait import Bars
 from everlearn.tasks.task import Task
 
-SEED, STEPS = 1, 40
-"""How a task comes to look as it is drawn: the random seed and the number of random actions."""
+SEED, STEPS, MOST_STEPS = 1, 40, 400
+"""How a task comes to look as it is drawn: the random seed, and the number of random actions.
 
-STORY = "Choose what an agent is to learn, and press Run."
+There are more of them if most bars of its drawing are still empty.
+"""
+
+STORY = (
+    "Choose what an agent is to learn, and press Run. "
+    "To add a task of your own, name it in the command, as in everlearn play shop:shop (the task shop in shop.py)."
+)
+
+LINKS = '<a class="more" href="/station">Play the station</a>'
 
 
 def write_gallery(offer: Offer) -> str:
     """Return the page of all tasks that are offered, the user's own first."""
-    cards = "".join(_card(name, offer.task(TaskSpec(name)).make()) for name in offer.names("task"))
-    return write_plain("All tasks", STORY, f'<div class="gallery">{cards}</div>')
+    cards = "".join(_card(name, offer.task(TaskSpec(name)).make(), offer.summary(name)) for name in offer.names("task"))
+    return write_plain("All tasks", STORY, f'<div class="gallery">{cards}</div>', links=LINKS)
 
 
 def draw_example(task: Task) -> str:
@@ -44,17 +53,29 @@ def _wander(task: Task) -> tuple[Label | None, int]:
     """Return what the environment remembers, and the aleatoric state, after some random actions."""
     rng, indexed = np.random.default_rng(SEED), IndexedTask(task)
     environment, here = task.start(rng), indexed.start
-    for action in rng.integers(len(task.actions), size=STEPS).tolist():
+    actions = iter(rng.integers(len(task.actions), size=STEPS).tolist())
+    for t in range(MOST_STEPS):
+        if t >= STEPS and not _is_empty(task, getattr(environment, "memory", None)):
+            break
+        action = next(actions) if t < STEPS else int(rng.integers(len(task.actions)))
         observation = task.step(environment, task.actions[action])
         here, _ = indexed.step(here, action, indexed.observation(observation))
     return getattr(environment, "memory", None), here
 
 
-def _card(name: str, task: Task) -> str:
+def _is_empty(task: Task, numbers: Label | None) -> bool:
+    """Return whether most bars of a drawing would be empty."""
+    if not isinstance(task.portrait.drawing, Bars) or not isinstance(numbers, tuple):
+        return False
+    return 2 * sum(number != 0 for number in numbers) < len(numbers)
+
+
+def _card(name: str, task: Task, summary: str) -> str:
     query = urlencode({"task": name, **task.portrait.preset})
-    sizes = f"{counted(len(task.states), 'state')}, {counted(len(task.actions), 'action')}"
+    states = counted(len(task.states), "aleatoric state")
+    sizes = f"{states} (what the agent sees), {counted(len(task.actions), 'action')}"
     note = f'<p class="quiet">{escape(task.portrait.note)}</p>' if task.portrait.note else ""
     return (
         f'<a class="card task agent0" href="/?{escape(query)}"><h2>{escape(name)}</h2>{draw_example(task)}'
-        f'<p>{escape(task.portrait.dilemma or task.summary)}</p>{note}<p class="quiet">{sizes}</p></a>'
+        f'<p>{escape(task.portrait.dilemma or task.summary or summary)}</p>{note}<p class="quiet">{sizes}</p></a>'
     )

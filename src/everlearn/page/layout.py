@@ -47,6 +47,7 @@ class Page:
         self._resuming = False  # whether to run again when the explanation is closed
         self.session: Session
         self._applying = asyncio.Lock()
+        self._wanted = False  # whether to run what is being prepared
         self._theory_of: object = None
 
     def build(self, session: Session) -> None:
@@ -100,7 +101,7 @@ class Page:
                 self.story = Text("p", "").classes("story")
             with ui.element("nav"):
                 ui.link("All tasks", "/tasks").classes("more")
-                ui.link("Play it yourself", "/station").classes("more")
+                ui.link("Play the station", "/station").classes("more")
                 self.theme = button("contrast", "Light or dark", self._change_theme)
                 self.theme.props("flat round").classes("quiet")
         self._show_story()
@@ -113,13 +114,22 @@ class Page:
                 with ui.element("figcaption"):
                     Text("span", "Average reward so far")
                     if len(shown) < MOST_AGENTS and not any(is_papers(agent) for agent in shown):
-                        text = "Compare with the paper's"
-                        compare = button("compare_arrows", text, lambda: self.choices.add(PAPERS), text)
-                        compare.props("flat dense").classes("compare")
+                        self._offer_papers()
                 place("chart")
             with ui.element("div").classes("scenes").props('tabindex=0 role=group aria-label="What the agents do"'):
                 for row, agent in enumerate(shown):
                     self._scene(row, agent)
+
+    def _offer_papers(self) -> None:
+        async def add() -> None:
+            offered.props("loading")
+            await self.choices.add(PAPERS)
+            if not offered.is_deleted:
+                offered.props(remove="loading")
+
+        hint = "Start again from step 0, with the paper's agent beside this one"
+        offered = button("compare_arrows", hint, add, "Compare with the paper's")
+        offered.props("flat dense").classes("compare")
 
     @staticmethod
     def _scene(row: int, agent: AgentSpec) -> None:
@@ -218,7 +228,9 @@ class Page:
             await actions[event.args["name"]]()
 
     async def _toggle(self) -> None:
-        if self.session.running:
+        if self._applying.locked():
+            self._wanted = not self._wanted
+        elif self.session.running:
             await self.session.pause()
         else:
             self._refuse("")
@@ -243,6 +255,8 @@ class Page:
 
     async def _go(self, t: int) -> None:
         """Show the same run at another step."""
+        if self._applying.locked():
+            return
         self._resuming = False
         self.at.set_text(f"step {t:,} of {self.session.last:,}")
         try:
@@ -252,6 +266,8 @@ class Page:
         self._name_button()
 
     async def _step(self) -> None:
+        if self._applying.locked():
+            return
         try:
             await self.session.step()
         except EverlearnError as error:
@@ -284,21 +300,23 @@ class Page:
         ``at`` is a step to which to return at once.
         """
         async with self._applying:
-            running, before = self.session.running and not at, (self.configuration, self.session.t)
+            self._wanted, before = self.session.running and not at, (self.configuration, self.session.t)
             await self.session.pause()
             self.status.set_text("preparing…")
+            self._name_button()
             try:
                 await self._open(edit(self.configuration).checked(self.offer))
             except EverlearnError as error:
+                self._wanted = False
                 return str(error)
             finally:
                 self.status.set_text("")
                 self._name_button()
             self._offer_back(before)
             self._return_to(at)
-            if running:
+            if self._wanted:
                 self.session.run()
-                self._name_button()
+        self._name_button()
         await self._show_theory()
         return ""
 
@@ -341,7 +359,8 @@ class Page:
         self.speed.props(f'aria-valuetext="{describe(self.configuration.speed)}"')
 
     def _name_button(self) -> None:
-        name, icon = ("Pause", "pause") if self.session.running else ("Run", "play_arrow")
+        running = self.session.running or (self._wanted and self._applying.locked())
+        name, icon = ("Pause", "pause") if running else ("Run", "play_arrow")
         self.run_button.set_text(name)
         self.run_button.props(f'icon={icon} aria-label="{name}"')
 

@@ -83,7 +83,7 @@ def _earning(times: NDArray[np.int64], totals: Table, lines: Mapping[str, float]
         return
     passed, at_top, ever = set[str](), False, False
     below = {name: value + NEAR / 2 * span for name, value in lines.items() if value < top}
-    texts = {name: f"now earns more than “{name}”" for name in below}
+    texts = {name: f"lately earns more than “{name}”" for name in below}
     if not below:
         below, texts = {"half": top - span / 2}, {"half": "has closed half of the gap to the optimum"}
     for t, average in zip(times[first:].tolist(), earned, strict=True):
@@ -91,10 +91,10 @@ def _earning(times: NDArray[np.int64], totals: Table, lines: Mapping[str, float]
             passed.add(name)
             yield Moment(t, texts[name])
         if not at_top and average > top - NEAR * span:
-            yield Moment(t, "is close to the optimum again" if ever else "comes close to the optimum")
+            yield Moment(t, "lately earns nearly the optimum" + " again" * ever)
             at_top = ever = True
         elif at_top and average < top - FAR * span:
-            yield Moment(t, "falls back from the optimum")
+            yield Moment(t, "lately earns much less than the optimum")
             at_top = False
 
 

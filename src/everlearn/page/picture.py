@@ -165,7 +165,7 @@ def _sources(step: Explanation, update: Update) -> list[tuple[str, str, float, s
 def write_theory(facts: Facts | None) -> str:
     """Return what theory says of a task, in HTML."""
     if facts is None:
-        return "<p>Computing…</p>"
+        return "<p>Computing… This can take minutes if the task has many states. The run does not wait for it.</p>"
     if facts.refusal:
         return f"<p>{escape(facts.refusal)}</p>"
     rows = "".join(

@@ -63,7 +63,7 @@ class Doors:
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer, or refuse."""
         if scope["type"] not in ("http", "websocket") or not foreign_header(dict(scope["headers"]), self._is_own):
-            await self.inside(scope, receive, send)
+            await self._let_in(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
@@ -71,6 +71,19 @@ class Doors:
             await send(
                 {"type": "http.response.body", "body": b"everlearn: pages of other sites may not use this page\n"}
             )
+
+    async def _let_in(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer; a browser that leaves before the answer is complete is no mistake."""
+
+        async def send_if_there(message: Any) -> None:
+            with suppress(ConnectionAbortedError):
+                await send(message)
+
+        try:
+            await self.inside(scope, receive, send_if_there)
+        except RuntimeError as error:
+            if str(error) != "No response returned.":  # as Starlette says it
+                raise
 
     def _is_own(self, name: str) -> bool:
         return not self.local or is_loopback(name)
@@ -168,7 +181,7 @@ def make_app(local: bool, workshop: Workshop) -> Any:
 
     @inside.get("/station")
     def station() -> Response:
-        return HTMLResponse(write_page(f"/?{workshop.start.query()}"))
+        return HTMLResponse(write_page("/tasks"))
 
     @inside.get("/tasks")
     def tasks() -> Response:
@@ -237,7 +250,7 @@ def _open(client: Client, address: URL, workshop: Workshop, threads: ThreadPoolE
 
 def _warm_up(workshop: Workshop) -> None:
     """Prepare what a newcomer sees first: the station, its agent and its task."""
-    write_page(f"/?{workshop.start.query()}")
+    write_page("/tasks")
     workshop.race(workshop.start).advance(1000)
     workshop.facts(workshop.start.task)
     workshop.gallery()

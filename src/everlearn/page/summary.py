@@ -6,13 +6,14 @@ from collections import Counter
 from html import escape
 
 from everlearn.environments.service_station import ARRIVAL, BOTH
+from everlearn.labels import counted
 from everlearn.page import station
 from everlearn.page.run import WatchedRun
 from everlearn.page.station import HEIGHT, WIDTH
 from everlearn.tasks.portrait import words
 
 MOST_ACTIONS = 5
-"""Show so many actions, the most frequent ones."""
+"""Show so many actions, the most frequent ones; the others are one row."""
 
 LEFT, RIGHT, ROW = 130, 350, 34
 """Where bars begin and end, and the height of a row."""
@@ -23,7 +24,7 @@ def draw(run: WatchedRun) -> str:
     rows = _shares(run)
     earned = sum(step.reward for step in run.seen) / max(1, len(run.seen))
     said = "; ".join(f"{name} {share:.0%}" for name, share in rows)
-    title = f"the last {len(run.seen)} steps seen"
+    title = f"a sample of {counted(len(run.seen), 'recent step')}"
     top = (HEIGHT - 70 - ROW * len(rows)) / 2
     return "".join(
         (
@@ -45,6 +46,9 @@ def _shares(run: WatchedRun) -> list[tuple[str, float]]:
     number = max(1, len(chosen))
     frequent = sorted(sorted(actions, key=lambda action: -actions[action])[:MOST_ACTIONS])
     rows = [(words(run.task.actions[action]), actions[action] / number) for action in frequent]
+    if len(actions) > len(frequent):
+        rest = sum(actions[action] for action in actions if action not in frequent)
+        rows.append((f"{len(actions) - len(frequent)} others", rest / number))
     if station.read(run) is not None:
         came = [run.task.observations[step.observation] in (ARRIVAL, BOTH) for step in run.seen]
         rows.append(("new customer", sum(came) / max(1, len(came))))

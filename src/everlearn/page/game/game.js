@@ -6,6 +6,7 @@ const NAMES = { you: "you", slow: "always slow", smooth: "the paper's agent", pr
 const get = (id) => document.getElementById(id);
 const show = (number) => number.toFixed(3).replace(/^-0\.000$/, "0.000");
 const count = (number) => number.toLocaleString("en");
+const narrow = () => matchMedia("(max-width: 860px)").matches;
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 let data, place = 0, you, runs, shown, hidden = new Set(), running = false, waiting = 0;
 
@@ -25,6 +26,14 @@ function face(x, y, service) {
   return `<circle class="face ${kind}" cx="${x}" cy="${y}" r="12"/><path class="face ${kind}" d="${eyes} ${lips}"/>`;
 }
 
+/** Mark the face of the longest wait that people remember, which alone decides how likely the next customer is. */
+function mark(services) {
+  const longest = Math.max(...services), k = services.indexOf(longest), x = 26 + 35.2 * k;
+  if (!(longest > 1)) return "";
+  const [anchor, at] = k < 2 ? ["start", x - 12] : k > 9 ? ["end", x + 12] : ["middle", x];
+  return `<circle class="guilty" cx="${x}" cy="242" r="15"/><text class="out" x="${at}" y="273" text-anchor="${anchor}">waited ${longest} steps</text>`;
+}
+
 function drawStation(run) {
   const { station, latest } = run, { services, arrival } = station;
   const mode = !latest?.served ? "open" : latest.action === FAST ? "fast" : "slow";
@@ -33,7 +42,7 @@ function drawStation(run) {
     `${sour} of the last ${services.length} customers waited. The next customer comes with probability ${arrival.toFixed(2)}.`;
   const money = !latest ? "" : (latest.arrives ? '<text class="in strong float" x="206" y="124">+1</text>' : "") +
     (latest.cost ? '<text class="out strong float" x="38" y="112">−½</text>' : "");
-  return `<svg viewBox="0 0 440 292" role="img" aria-label="${said}">
+  return `<svg viewBox="0 0 440 302" role="img" aria-label="${said}">
     <path class="wall" d="M14 40 L146 14 L278 40 V54 H14 Z"/><path class="post" d="M28 54 V186 M264 54 V186"/>
     <rect class="sign ${mode}" x="100" y="60" width="92" height="28" rx="14"/><text class="mode" x="146" y="79" text-anchor="middle">${mode.toUpperCase()}</text>
     ${person(82, 146, "person", 1.2)}<rect class="wall" x="46" y="142" width="72" height="44" rx="4"/>
@@ -45,7 +54,8 @@ function drawStation(run) {
     <text class="soft" x="14" y="212">till</text><text class="strong" x="44" y="213">${run.total}</text>
     <text class="soft" x="426" y="212" text-anchor="end">step ${count(run.t)} of ${LENGTH}</text>
     ${Array.from({ length: WINDOW }, (_, k) => face(26 + 35.2 * k, 242, services[k])).join("")}
-    <text class="soft" x="14" y="280">the last customer</text><text class="soft" x="426" y="280" text-anchor="end">12 customers ago: forgotten</text></svg>`;
+    ${mark(services)}
+    <text class="soft" x="14" y="294">the last customer</text><text class="soft" x="426" y="294" text-anchor="end">12 customers ago: forgotten</text></svg>`;
 }
 
 // You play.
@@ -79,12 +89,18 @@ function pass() {
   return undefined;
 }
 
+/** Say why nobody comes, and for how long. */
+function blame() {
+  const left = WINDOW + 1 - you.station.ages[0];
+  return `One long wait among the last ${WINDOW} customers is enough. It is forgotten when ${left} more ${left > 1 ? "have" : "has"} been served.`;
+}
+
 function step(action) {
   you.agent.action = action;
   const { served, departs, arrives, cost } = you.step();
   const sour = you.station.longest > 1;
   const words = [served ? (cost ? "Served at once, for ½." : departs ? "Served, for free." : "Still being served. This customer has to wait.") : ""];
-  words.push(arrives ? (served ? "The next one pays 1." : "Somebody comes, and pays 1.") : !you.station.present && sour ? "Nobody comes: people remember a slow service." : "");
+  words.push(arrives ? (served ? "The next one pays 1." : "Somebody comes, and pays 1.") : !you.station.present && sour ? `Nobody comes. ${blame()}` : "");
   tell(words.join(" "));
   get("time").value = (1000 * Math.log(you.t)) / Math.log(data.steps);
   paint();
@@ -100,8 +116,9 @@ function finish() {
   while (runs.practical.t < LENGTH) runs.practical.step();
   const yours = you.total / LENGTH, first = runs.practical.averages[LENGTH - 1];
   const fast = (1 + 0.5 * (LENGTH - 1)) / LENGTH;
-  const verdict = yours === fast ? "That is fast service every time." : `Fast service every time would have earned <b>${show(fast)}</b>.`;
-  tell(`You earned <b>${show(yours)}</b> per step. ${verdict} The agent earned <b>${show(first)}</b> in its first ${LENGTH} steps on the same luck: nobody told it the rules. Now watch it find out.`);
+  const verdict = yours === fast ? "That is fast service every time, the best in the long run." : `Fast service every time would have earned <b>${show(fast)}</b>: one long wait keeps people away for ${WINDOW} customers.`;
+  tell(`You earned <b>${show(yours)}</b> per step. ${verdict} (The optimum in the long run is ${OPTIMUM}; here the first step costs nothing.) everlearn's default agent earned <b>${show(first)}</b> in its first ${LENGTH} steps on the same luck: nobody told it the rules. Now watch it find out.`);
+  if (narrow()) get("run").scrollIntoView({ block: "nearest" });
 }
 
 // The race.
@@ -140,9 +157,9 @@ function draw() {
     const x = xOf(t, frame);
     parts.push(`<path class="grid" d="M${x} ${frame.top} V${frame.bottom}"/><text class="soft" x="${x}" y="${frame.bottom + 16}" text-anchor="middle">${count(t)}</text>`);
   }
-  parts.push(`<text class="soft" x="${(frame.left + frame.right) / 2}" y="${height - 4}" text-anchor="middle">steps; average reward so far</text>`);
-  parts.push(`<clipPath id="plot"><rect x="${frame.left}" y="${frame.top - 4}" width="${frame.right - frame.left + 4}" height="${frame.bottom - frame.top + 8}"/></clipPath><g clip-path="url(#plot)">`);
-  const best = yOf(OPTIMUM, frame), labels = [{ name: "the optimum", y: best, of: "var(--soft)" }];
+  parts.push(`<text class="soft" x="${(frame.left + frame.right) / 2}" y="${height - 4}" text-anchor="middle">steps; average reward so far, up to ${HIGHEST}</text>`);
+  parts.push(`<clipPath id="plot"><rect x="${frame.left}" y="${frame.top}" width="${frame.right - frame.left + 4}" height="${frame.bottom - frame.top + 4}"/></clipPath><g clip-path="url(#plot)">`);
+  const best = yOf(OPTIMUM, frame), labels = [{ name: "long-run optimum", y: best, of: "var(--soft)" }];
   parts.push(`<path class="line dashed" style="--of:var(--soft)" stroke-width="1.5" d="M${frame.left} ${best} H${frame.right}"/>`);
   Object.entries(runs).filter(([name, run]) => run.t && !hidden.has(name)).forEach(([name, run], k) => {
     const until = name === "you" ? run.t : Math.min(run.t, shown);
@@ -171,13 +188,13 @@ function describe() {
 /** Write what each did in the hundred steps before a time. */
 function table(at) {
   get("at").textContent = count(at);
-  const heads = ["", "average", "fast service", "customers per 100 steps"].map((text) => `<th scope="col">${text || "&#8203;"}</th>`).join("");
+  const heads = ["", "average since the start", "fast service lately", "customers per 100 steps lately"].map((text) => `<th scope="col">${text || "&#8203;"}</th>`).join("");
   const rows = Object.entries(runs).filter(([name, run]) => run.t && (name === "you" || shown)).map(([name, run]) => {
     const t = Math.min(at, run.t), [fast, customers] = run.history(t);
     const part = (value, text) => `<td><meter min="0" max="1" value="${value}" aria-label="${text}"></meter> ${text}</td>`;
     return `<tr><th scope="row"><i style="--of:var(--${name})"></i>${NAMES[name]}</th><td>${show(run.averages[t - 1])}</td>${part(fast, `${Math.round(100 * fast)}%`)}${part(customers, `${Math.round(100 * customers)}`)}</tr>`;
   });
-  get("now").innerHTML = rows.length ? `<thead><tr>${heads}</tr></thead><tbody>${rows.join("")}</tbody>` : "";
+  get("now").innerHTML = rows.length ? `<caption>Lately: in the last 100 steps.</caption><thead><tr>${heads}</tr></thead><tbody>${rows.join("")}</tbody>` : "";
 }
 
 function legend() {
@@ -200,6 +217,7 @@ function watch() {
   running = !running;
   get("run").textContent = running ? "Pause" : "Watch the agents";
   if (!running) return;
+  if (narrow()) get("race").scrollIntoView({ block: "start" });
   if (shown >= data.steps) shown = 0;
   const from = Math.log10(Math.max(1, shown)), began = performance.now();
   let painted = -Infinity;
