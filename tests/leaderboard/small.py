@@ -25,6 +25,7 @@ def made_up(arms: Sequence[Arm], training: Sequence[str] = (), best: dict[str, f
     spec = read_spec(
         {
             "steps": int(arms[0].times[-1]),
+            "runs": arms[0].units,
             "task": [{"name": "riverswim", "label": task} for task in tasks],
             "agent": [{"name": "always", "label": agent} for agent in agents],
         }

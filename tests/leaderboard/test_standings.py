@@ -68,7 +68,17 @@ def test_ratings_by_hand():
     assert {name: each.beaten for name, each in rated.items()} == pytest.approx({"a": 1 / 3, "b": 7 / 12, "c": 7 / 12})
     assert {name: each.led for name, each in rated.items()} == {"a": 1, "b": 1, "c": 2}
     assert (rated["c"].least, rated["c"].most) == pytest.approx((3 / 8, 1.0))
-    assert (rated["c"].low, rated["c"].high) == pytest.approx((3 / 8, 1.0))
+    assert (rated["c"].low, rated["c"].high) == (None, None)
+
+
+def test_the_interval_of_a_rating_draws_five_kinds_or_more():
+    """Better on four of five kinds: of five draws, the number of those is binomial, from 2 to 5 with 95%."""
+    tasks = "vwxyz"
+    rows = [
+        example(task, agent, lost) for task in tasks for agent, lost in (("a", 0.1), ("b", 0.3 if task < "z" else 0))
+    ]
+    first = ratings(rows, dict(zip(tasks, tasks, strict=True)))[0]
+    assert (first.agent, first.beaten, first.low, first.high) == ("a", pytest.approx(0.8), 0.4, 1.0)
 
 
 def test_an_agent_is_rated_by_the_tasks_that_it_was_run_on():
@@ -76,6 +86,15 @@ def test_an_agent_is_rated_by_the_tasks_that_it_was_run_on():
     first, second = ratings(rows, {"x": "x", "y": "y"})
     assert (first.agent, first.tasks, first.beaten) == ("a", 2, 1.0)
     assert (second.agent, second.tasks, second.beaten, second.least) == ("b", 1, 0.0, 0.0)
+
+
+def test_an_agent_does_not_lead_by_tasks_that_it_was_spared():
+    """Run on one task of three, it is first there; another is first on the two that remain."""
+    lost = {"x": {"few": 0.1, "a": 0.2, "b": 0.3}, "y": {"a": 0.1, "b": 0.2}, "z": {"a": 0.1, "b": 0.2}}
+    rows = [example(task, agent, value) for task, values in lost.items() for agent, value in values.items()]
+    rated = ratings(rows, {"x": "x", "y": "y", "z": "z"})
+    assert [(each.agent, each.tasks, each.all_tasks) for each in rated] == [("a", 3, 3), ("few", 1, 3), ("b", 3, 3)]
+    assert rated[1].beaten == 1.0 > rated[0].beaten
 
 
 def test_rows_are_sorted_best_first_at_each_time_in_the_order_of_the_tasks():

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from everlearn.errors import UserCodeError
+from everlearn.leaderboard import board as board_module
 from everlearn.leaderboard.board import Board
-from everlearn.leaderboard.tables import Grid, details_table, regret_table, share
+from everlearn.leaderboard.shipped import NOTHING
+from everlearn.leaderboard.tables import Grid, agents_table, details_table, regret_table, share, size
 from tests.analysis.arms import made
 from tests.leaderboard.small import made_up
 
@@ -26,3 +29,36 @@ def test_a_task_on_which_no_agent_was_run_has_a_row_without_numbers(tmp_path):
     assert regret_table(board, 1000).rows == [["shop", "**0.450**"], ["mall", "-"]]
     assert details_table(board, "mall").rows == []
     assert board.figure()
+
+
+@pytest.mark.parametrize(("runs", "said"), [(6, "from 2 rivals; give 7 or more."), (7, "seed 0.")])
+def test_the_number_of_runs_that_can_show_a_difference_grows_with_the_number_of_rivals(runs, said, tmp_path):
+    """With every sign the same, p is 2 / 2^runs, and twice that after Holm."""
+    rates = {"ours": 0.9, "poor": 0.5, "poorer": 0.4}
+    arms = [made([rate + 0.001 * run for run in range(runs)], agent=agent) for agent, rate in rates.items()]
+    board = Board(made_up(arms), arms, tmp_path)
+    assert size(board).endswith(said)
+    assert {duel.verdict for duel in board.duels} == ({"not shown"} if runs == 6 else {"better"})
+
+
+def test_speeds_say_where_they_were_measured(monkeypatch, tmp_path):
+    """One agent of the board, one of the user's, and one that was not written for RiverSwim."""
+
+    def measure(entry):
+        if entry.label == "picky":
+            raise UserCodeError("build raised AssertionError")
+        return 2e6
+
+    monkeypatch.setattr(board_module, "steps_per_second", measure)
+    monkeypatch.setattr(board_module, "shipped", lambda: NOTHING._replace(speeds={"known": 3e6}))
+    arms = [made([0.5, 0.6], agent=agent) for agent in ("known", "mine", "picky")]
+    board = Board(made_up(arms), arms, tmp_path)
+    assert [row[-1] for row in agents_table(board, "set aside", 1000).rows] == ["3 M", "2 M here", "-"]
+    assert [agent["measured_here"] for agent in board.to_dict()["agents"]] == [False, True, True]
+
+
+def test_an_agent_that_was_not_run_on_all_tasks_is_marked(tmp_path, monkeypatch):
+    monkeypatch.setattr(board_module, "steps_per_second", lambda entry: 1e6)
+    arms = [made([0.5, 0.6], task=task, agent=agent) for task, agent in (("x", "a"), ("x", "b"), ("y", "a"))]
+    rows = agents_table(Board(made_up(arms), arms, tmp_path), "set aside", 1000).rows
+    assert [row[:3] for row in rows] == [["a", "0.75", "-"], ["b, on 1 of 2 tasks", "0.50", "-"]]

@@ -19,11 +19,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from everlearn.errors import InputError
+from everlearn.errors import EverlearnError, InputError
 from everlearn.experiments.directory import Directory
 from everlearn.experiments.execute import Watcher, execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.experiments.references import Optimum
+from everlearn.experiments.spec import AgentEntry
 from everlearn.experiments.work import Workforce
 from everlearn.figures.saving import save_figure
 from everlearn.leaderboard import tables
@@ -90,13 +91,15 @@ class Board:
         return duels(self.arms, self.lineup)
 
     @cached_property
-    def speeds(self) -> dict[str, float]:
-        """The steps per second of each agent: shipped for those of the board, measured here for others."""
+    def speeds(self) -> dict[str, float | None]:
+        """The steps per second of each agent: shipped, or else measured; None if it cannot run on that task."""
         known = shipped().speeds
-        return {
-            str(entry.label): known.get(str(entry.label)) or steps_per_second(entry)
-            for entry in self.lineup.spec.agents
-        }
+        return {str(entry.label): known.get(str(entry.label)) or _measured(entry) for entry in self.lineup.spec.agents}
+
+    @property
+    def measured(self) -> set[str]:
+        """The agents whose speed was measured on this machine; the shipped ones are those of another."""
+        return set(self.lineup.agents) - set(shipped().speeds)
 
     def write(self) -> list[Path]:
         """Write the tables, the page and the figure to the directory, and return their paths."""
@@ -125,7 +128,10 @@ class Board:
             "ours": self.lineup.ours,
             "steps": self.lineup.spec.steps,
             "runs": self.lineup.spec.runs,
-            "agents": [{"agent": agent, "steps_per_second": self.speeds[agent]} for agent in self.agents],
+            "agents": [
+                {"agent": agent, "steps_per_second": self.speeds[agent], "measured_here": agent in self.measured}
+                for agent in self.agents
+            ],
             "ratings": [
                 {"kind": kind, "time": time, **rating._asdict()}
                 for kind in KINDS
@@ -153,6 +159,14 @@ def make_board(
         execute(spec, whole, workforce=workforce, watcher=watcher, gathered=False, optima=optima)
         arms += Experiment(whole).arms
     return Board(lineup, arms, path)
+
+
+def _measured(entry: AgentEntry) -> float | None:
+    """Return the speed of an agent on RiverSwim, unless it was written for other tasks."""
+    try:
+        return steps_per_second(entry)
+    except EverlearnError:
+        return None
 
 
 def _stated(optimum: float) -> Optimum:

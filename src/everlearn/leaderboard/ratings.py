@@ -2,7 +2,8 @@
 
 Tasks of one kind, such as all garnets, resemble each other, so kinds are resampled and left out as a whole.  The
 interval says how far a rating could be different with other kinds of tasks; the range says how far it is different
-without any one of them.
+without any one of them.  An agent that was run on some of the tasks only is ordered by the rating that it would have
+if it did better than nobody on the others, so that no agent leads by tasks that it was spared.
 """
 
 from __future__ import annotations
@@ -17,16 +18,23 @@ from everlearn.protocol import Table
 
 SEED, RESAMPLES = 20_262, 1_999
 
+FEWEST_KINDS = 5
+"""How many kinds of tasks an interval needs: fewer are nearly the same whenever they are drawn."""
+
 
 class Rating(NamedTuple):
     """The rating of one agent: the mean over tasks of the share of the others that it does better than."""
 
     agent: str
     tasks: int
+    """The number of tasks that the agent was run on."""
+    all_tasks: int
+    """The number of tasks that any agent was run on."""
     led: int
     beaten: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    """The interval; None if the agent was run on too few kinds of tasks."""
     least: float
     """The rating without the kind of tasks that raises it most."""
     most: float
@@ -36,7 +44,8 @@ class Rating(NamedTuple):
 def ratings(rows: Sequence[Standing], kinds: Mapping[str, str]) -> list[Rating]:
     """Rate agents by rows of one time, best first; ``kinds`` has the kind of each task.
 
-    An agent that was not run on a task is not rated by it.
+    An agent that was not run on a task is not rated by it, but does not rise by it either: the order is that of
+    ``beaten * tasks``.
 
     Examples
     --------
@@ -50,7 +59,7 @@ def ratings(rows: Sequence[Standing], kinds: Mapping[str, str]) -> list[Rating]:
     for row in rows:
         lost.setdefault(row.task, {})[row.agent] = row.relative_regret
     rated = [_rating(agent, lost, kinds) for agent in dict.fromkeys(row.agent for row in rows)]
-    return sorted(rated, key=lambda each: -each.beaten)
+    return sorted(rated, key=lambda each: -each.beaten * each.tasks)
 
 
 def _rating(agent: str, lost: Mapping[str, Mapping[str, float]], kinds: Mapping[str, str]) -> Rating:
@@ -60,10 +69,10 @@ def _rating(agent: str, lost: Mapping[str, Mapping[str, float]], kinds: Mapping[
     members = [np.array([kinds[task] == kind for task in tasks]) for kind in dict.fromkeys(map(kinds.get, tasks))]
     counts = np.array([each.sum() for each in members], dtype=float)
     sums = np.array([shares[each].sum() for each in members])
-    low, high = _resampled(sums, counts)
+    low, high = _resampled(sums, counts) if len(counts) >= FEWEST_KINDS else (None, None)
     without = (sums.sum() - sums) / (counts.sum() - counts) if len(counts) > 1 else shares.mean(keepdims=True)
     beaten = float(shares.mean())
-    return Rating(agent, len(tasks), led, beaten, low, high, float(without.min()), float(without.max()))
+    return Rating(agent, len(tasks), len(lost), led, beaten, low, high, float(without.min()), float(without.max()))
 
 
 def _share(agent: str, lost: Mapping[str, float]) -> float:

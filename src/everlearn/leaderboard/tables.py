@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import ceil, log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from everlearn.leaderboard.lineup import KINDS
-from everlearn.leaderboard.standings import OPEN, VERDICTS, WORSE, at, final
+from everlearn.leaderboard.standings import CONFIDENCE, OPEN, VERDICTS, WORSE, at, final
 from everlearn.results.references import BEST, OPTIMUM
 
 if TYPE_CHECKING:
@@ -58,17 +59,15 @@ def summary(board: Board, level: int = 2) -> str:
     return "\n".join([size(board), "", first, *others]) + "".join(_losses(board, level))
 
 
-FEWEST = 6
-"""How many runs can show a difference: with fewer, no way to swap the signs is as rare as one in twenty."""
-
-
 def size(board: Board) -> str:
-    """Say in a sentence what was run."""
+    """Say in a sentence what was run, and in another if no difference can be shown by so few runs."""
     spec = board.lineup.spec
-    few = "" if spec.runs >= FEWEST else f" So few runs can show no difference between agents; give {FEWEST} or more."
+    rivals = max(Counter(duel.task for duel in board.duels).values(), default=0)
+    enough = 1 + ceil(log2(rivals / (1 - CONFIDENCE))) if rivals else 1  # p is 2 / 2^runs at least, times rivals (Holm)
+    few = f" So few runs can show no difference from {rivals} rivals; give {enough} or more."
     return (
         f"{len(spec.agents)} agents on {len(spec.tasks)} tasks, {spec.runs:,} runs of {spec.steps:,} steps each, "
-        f"seed {spec.seed}.{few}"
+        f"seed {spec.seed}.{few if spec.runs < enough else ''}"
     )
 
 
@@ -93,12 +92,12 @@ def agents_table(board: Board, kind: str, time: int) -> Grid:
     """Return the ratings on one kind of tasks at one time, the number of tasks that each leads, and the speed."""
     rows = [
         [
-            each.agent,
+            each.agent if each.tasks == each.all_tasks else f"{each.agent}, on {each.tasks} of {each.all_tasks} tasks",
             f"{each.beaten:.2f}",
-            f"{each.low:.2f}..{each.high:.2f}",
+            "-" if each.low is None else f"{each.low:.2f}..{each.high:.2f}",
             f"{each.least:.2f}..{each.most:.2f}",
             f"{each.led} of {each.tasks}",
-            _speed(board.speeds[each.agent]),
+            _speed(board.speeds[each.agent], here=each.agent in board.measured),
         ]
         for each in board.ratings(kind, time)
     ]
@@ -194,10 +193,12 @@ def share(value: float | None) -> str:
     return "-" if value is None else f"{round(value, 3) + 0.0:.3f}"  # the sum turns -0.0 into 0.0
 
 
-def _speed(steps: float) -> str:
-    """Return steps per second with two digits, in millions or thousands."""
+def _speed(steps: float | None, *, here: bool) -> str:
+    """Return steps per second with two digits, in millions or thousands, and whether they were measured here."""
+    if steps is None:
+        return "-"
     unit, name = (1e6, " M") if steps >= 1e6 else (1e3, " k")
-    return f"{float(f'{steps / unit:.2g}'):g}{name}"
+    return f"{float(f'{steps / unit:.2g}'):g}{name}{' here' if here else ''}"
 
 
 def _kinds(board: Board) -> list[str]:
