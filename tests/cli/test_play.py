@@ -25,9 +25,10 @@ def test_an_address_that_cannot_be_is_refused(refused, arguments, message):
     assert message in refused("play", "--no-open", *arguments)
 
 
-def test_the_file_has_the_station_alone(refused, tmp_path):
+@pytest.mark.parametrize("other", [["riverswim"], ["--host", "0.0.0.0"], ["--port", "8090"], ["--no-open"]])
+def test_the_file_has_the_station_alone(refused, tmp_path, other):
     path = tmp_path / "station.html"
-    assert "writes the station alone" in refused("play", "riverswim", "--export", str(path))
+    assert "writes the station alone" in refused("play", *other, "--export", str(path))
     assert not path.exists()
 
 

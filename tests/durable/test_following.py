@@ -47,6 +47,50 @@ def test_before_there_are_batches_rewards_are_averaged_over_fewer(tmp_path):
     assert (seen.size, seen.batches[0], seen.batches[-1]) == (2, (2, 0.5), (120, 0.5))
 
 
+def test_averages_are_per_unit_of_time_from_the_beginning(tmp_path):
+    """Steps of a warm start are not counted, as in the drift alarm; a late reward counts with the time of its step."""
+    with el.live(tmp_path, **SETUP, durations=(1, 10), reward_delay=5, seed=1) as agent:
+        for step in range(1, 5):
+            agent.act()
+            agent.observe("cold", duration=10.0)
+            agent.reward(step, 1.0)
+    seen = Follower(tmp_path).look("agent")
+    assert seen.batches == [(step, pytest.approx(0.1)) for step in range(1, 5)]
+    assert seen.document["average_reward"] == pytest.approx(0.1)
+
+
+def test_rows_are_read_once(tmp_path, monkeypatch):
+    with el.live(tmp_path, **SETUP, seed=1) as agent:
+        follower = Follower(tmp_path)
+        work(agent, 70)
+        follower.look("agent")
+        read = []
+        rows = Reader.rows
+        monkeypatch.setattr(Reader, "rows", lambda *given: (read.append(row.seq) or row for row in rows(*given)))
+        work(agent, 30)
+        seen = follower.look("agent")
+    assert len(read) == 30 + 30 + TAIL  # for the agent, for its averages, and to show
+    assert (seen.size, seen.batches[0], seen.batches[-1]) == (2, (2, 0.5), (100, 0.5))
+
+
+def test_an_agent_without_values_and_policy_is_followed(tmp_path):
+    with el.live(tmp_path, **SETUP, agent="examples.own_agent:r_learning", seed=1) as agent:
+        work(agent, 5)
+    seen = Follower(tmp_path).look("agent")
+    assert "has neither values nor a policy" in seen.greedy
+    assert seen.document["step"] == 5
+
+
+def test_only_sqlite_writes_beside_what_is_followed(tmp_path):
+    with el.live(tmp_path, **SETUP, seed=1) as agent:
+        work(agent, 5)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    Follower(tmp_path).look("agent")
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert {name: data for name, data in after.items() if name in before} == before
+    assert after.keys() - before.keys() <= {"everlearn.db-wal", "everlearn.db-shm"}
+
+
 def test_an_accepted_change_is_seen(tmp_path):
     with el.live(tmp_path, **SETUP, seed=1) as agent:
         work(agent, 5)

@@ -7,6 +7,7 @@ import pytest
 import everlearn as el
 from everlearn.errors import StoreError
 from everlearn.experiments.following import Follower
+from everlearn.results.arm import standard_error
 from everlearn.results.store import Cells
 
 
@@ -56,6 +57,25 @@ def test_a_damaged_cell_is_named_and_the_others_are_seen(folder):
     path.write_bytes(path.read_bytes()[:100])
     assert follower.look()[0].runs_done == 25
     assert [str(path) in message for message in follower.damaged] == [True]
+
+
+def test_the_interval_of_a_family_is_over_its_members(tmp_path):
+    task = {"name": "garnet", "family": {"seed": 4}}
+    experiment = el.experiment(task, ["always"], steps=20, runs=3, seed=1, out=tmp_path / "family")
+    [family] = experiment.arms
+    [arm] = Follower(tmp_path / "family").look()
+    mean, error = family.average_reward.mean(axis=0), standard_error(family.average_reward)
+    assert arm.mean == pytest.approx(mean)
+    assert arm.high == pytest.approx(mean + 3.182 * error, rel=1e-3)  # Student's, of four members
+    assert (arm.runs, arm.runs_done) == (12, 12)
+
+
+def test_a_manifest_that_cannot_be_read_is_an_error_in_one_line(folder):
+    follower = Follower(folder)
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").mkdir()
+    with pytest.raises(StoreError, match=r"manifest\.json: cannot be read"):
+        follower.look()
 
 
 def test_nothing_is_written(folder):

@@ -14,6 +14,7 @@ import everlearn as el
 from everlearn.errors import EverlearnError
 from everlearn.page import exports
 from everlearn.page.configuration import read_query
+from everlearn.page.offer import Entry, Offer
 from everlearn.page.race import Workshop
 from everlearn.page.start import open_workshop
 
@@ -77,3 +78,13 @@ def test_a_race_in_which_one_failed_stays_where_it_is_and_can_be_taken_away():
     assert [float(row[1]) for row in rows if int(row[0]) in averages] == [
         averages[int(row[0])] for row in rows if int(row[0]) in averages
     ]
+
+
+def test_the_command_names_what_the_page_was_started_with():
+    own = {
+        ("task", "mine:shop"): Entry("mine:shop", None, {"goods": "a b"}, own=True),
+        ("agent", "mine:agent"): Entry("mine:agent", None, own=True),
+    }
+    assert exports.write_command(Offer(own)) == "everlearn play mine:shop --set 'task.goods=a b' --agent mine:agent"
+    assert exports.write_command(Offer()) == "everlearn play"
+    assert exports.write_command(Offer({("task", "shop"): Entry(object(), None, own=True)})) is None

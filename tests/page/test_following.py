@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -9,12 +10,17 @@ import sys
 import threading
 from contextlib import contextmanager
 
+import httpx
 import pytest
 
 import everlearn as el
+from everlearn.durable.setup import Setup
+from everlearn.durable.store import Store
 from everlearn.engine.curves import recording_times
-from everlearn.page.following import ExperimentView, read_width
+from everlearn.page import following
+from everlearn.page.following import ExperimentView, read_width, write_plain
 from everlearn.page.living import LiveView
+from everlearn.page.server import make_view_app
 from tests.page.axe import violations
 from tests.page.browser import PATIENCE, ROOT, START, running_page, wait_for
 from tests.page.conftest import open_tab
@@ -22,6 +28,7 @@ from tests.page.conftest import open_tab
 opened = contextmanager(open_tab)
 
 SIZES = {1440: 900, 1024: 768, 390: 844}
+SETUP = {"actions": ["off", "on"], "observations": ["cold", "warm"], "reward": "given", "reward_range": (0, 1)}
 SPEC = """
 name = "swimmers"
 steps = 1e10
@@ -58,8 +65,7 @@ def running_experiment(folder):
 def working_agent(folder):
     """Let a live agent work in a thread; this process has it open meanwhile."""
     stop = threading.Event()
-    setup = {"actions": ["off", "on"], "observations": ["cold", "warm"], "reward": "given", "reward_range": (0, 1)}
-    agent = el.live(folder / "cooler", **setup, aleatoric="window:2", drift={"batch": 20}, seed=1)
+    agent = el.live(folder / "cooler", **SETUP, aleatoric="window:2", drift={"batch": 20}, seed=1)
 
     def work() -> None:
         while not stop.wait(0.002):
@@ -170,8 +176,74 @@ def test_a_view_escapes_what_it_shows_and_ignores_what_it_does_not_know(tmp_path
     assert [read_width({"width": [text]}) for text in ("320", "1", "-5", "9" * 9)] == [320.0, 280.0, 1100.0, 1100.0]
 
 
-def test_an_agent_is_chosen_among_several(tmp_path):
-    with working_agent(tmp_path) as cooler:
-        view = LiveView(cooler)
-        assert "the agent is at step" in view.look({"agent": ["other"]})["story"]
-        assert view.look({})["controls"] == ""
+def test_every_chart_shows_the_first_agents(tmp_path, monkeypatch):
+    monkeypatch.setattr(following, "COLOURS", 2)
+    agents = [{"name": "always", "label": f"a{number}"} for number in range(3)]
+    el.experiment(["riverswim", "aggregation"], agents, steps=10, runs=1, out=tmp_path / "out")
+    charts = ExperimentView(tmp_path / "out").look({})["charts"].split("<figure")[1:]
+    assert [chart.count("<polyline") for chart in charts] == [2, 2]
+
+
+def test_a_title_is_not_taken_for_a_place():
+    page = write_plain("/*PARTS*/ and /*SCRIPT*/", "", "<section>once</section>")
+    assert page.count("<section>once") == 1
+    assert "<title>/*PARTS*/ and /*SCRIPT*/</title>" in page
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """A directory with two agents."""
+    with Store(tmp_path) as store:
+        for name in ("first", "<i>"):
+            store.create(name, Setup(SETUP))
+    return tmp_path
+
+
+def test_an_agent_is_chosen_among_several(pair):
+    view = LiveView(pair)
+    assert "agent first is at step 0" in view.look({"agent": ["first"]})["story"]
+    parts = view.look({"agent": ["other"]})
+    assert "agent &lt;i&gt; is at step 0" in parts["story"]
+    assert '<option value="&lt;i&gt;" selected>&lt;i&gt;, step 0</option>' in parts["controls"]
+    assert '<option value="first">first, step 0</option>' in parts["controls"]
+
+
+def test_there_is_no_choice_of_one_agent(tmp_path):
+    with el.live(tmp_path, **SETUP):
+        assert LiveView(tmp_path).look({})["controls"] == ""
+
+
+@pytest.mark.soak
+def test_what_did_not_change_stays_even_if_storage_is_denied(browser, pair):
+    with running_page(arguments=["--live", str(pair)]) as served, opened(browser, served.address) as tab:
+        denied = (
+            "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('', 'SecurityError'); }})"
+        )
+        tab.call("Page.addScriptToEvaluateOnNewDocument", source=denied)
+        tab.open(served.address)
+        tab.evaluate("[kept, row] = [document.getElementById('agent'), document.querySelector('table.policy tr')]; 1")
+        tab.evaluate("kept.focus()")
+        with Store(pair) as store:
+            store.create("third", Setup(SETUP))
+        shown = number(tab.evaluate("document.body.dataset.shown"))
+        wait_for(lambda: number(tab.evaluate("document.body.dataset.shown")) > shown + 2, "more looks")
+        assert tab.evaluate("[kept.isConnected, row.isConnected, kept.options.length]") == [True, True, 2]
+        tab.click("#theme")
+        wait_for(lambda: tab.evaluate("document.getElementById('agent').options.length") == 3, "the third agent")
+
+
+@pytest.mark.parametrize("path", ["/", "/look"])
+@pytest.mark.parametrize(("header", "status"), [({}, 200), ({"Origin": "http://a.org"}, 403), ({"Host": "a.org"}, 403)])
+def test_another_site_is_not_let_in(path, header, status):
+    class Blank:
+        title, places = "blank", ()
+
+        def look(self, query):
+            return {}
+
+    async def ask() -> int:
+        transport = httpx.ASGITransport(make_view_app(True, Blank()))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return (await client.get(path, headers=header)).status_code
+
+    assert asyncio.run(ask()) == status

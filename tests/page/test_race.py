@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import everlearn as el
 from everlearn.page import race as module
 from everlearn.page.configuration import read_query
-from everlearn.page.race import Workshop
+from everlearn.page.race import Cache, Workshop
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +44,22 @@ def test_tasks_are_shared_and_not_kept_for_ever(workshop, monkeypatch):
         workshop.race(read_query(f"task=riverswim&task.states={states}"))
     assert workshop.race(read_query("task=riverswim")).task is not one.task
     assert len(workshop._tasks) == len(workshop._tables) == 2
+
+
+def test_a_value_that_takes_long_is_waited_for_by_those_who_ask_for_it_alone():
+    cache = Cache[list[str]]()
+
+    def make_slowly() -> list[str]:
+        other = threading.Thread(target=cache.get, args=("other", lambda: made.append("other") or made), daemon=True)
+        other.start()
+        other.join(5)
+        made.append("slow")
+        return made
+
+    made: list[str] = []
+    same = threading.Thread(target=cache.get, args=("slow", make_slowly))
+    same.start()
+    assert cache.get("slow", make_slowly) == ["other", "slow"]
+    same.join()
+    assert made == ["other", "slow"]
+    assert cache._making == {}

@@ -265,3 +265,27 @@ def test_a_page_that_goes_while_it_is_opened_leaves_nothing(workshop):
         assert (watcher.session.race, watcher.shown) == (None, [])
 
     asyncio.run(scenario())
+
+
+def test_another_race_that_is_opened_while_it_goes_back_stays(workshop, monkeypatch):
+    async def scenario():
+        session = Watcher(workshop).session
+        await session.open(FAST)
+        await session._advance(100)
+        made, opened = session.workshop.race, asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def make_late(configuration):
+            if configuration == FAST:
+                asyncio.run_coroutine_threadsafe(opened.wait(), loop).result(PATIENCE)
+            return made(configuration)
+
+        monkeypatch.setattr(session.workshop, "race", make_late)
+        going = asyncio.create_task(session.go(10))
+        await asyncio.sleep(0)
+        await session.open(read_query("seed=5"))
+        opened.set()
+        await going
+        assert session.race.configuration.seed == 5
+
+    asyncio.run(scenario())

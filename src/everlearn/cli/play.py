@@ -14,6 +14,7 @@ from everlearn.errors import InputError
 
 
 def play(
+    context: typer.Context,
     task: Annotated[str | None, options.TASK] = None,
     agent: Annotated[str | None, options.AGENT] = None,
     schedule: Annotated[str | None, options.SCHEDULE] = None,
@@ -31,9 +32,7 @@ def play(
     ] = None,
     live: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR", help="Follow the durable agent in this directory while it works; nothing is written."
-        ),
+        typer.Option(metavar="DIR", help="Follow the durable agent in this directory while it works; it is only read."),
     ] = None,
     port: Annotated[int, integer(help="The port to listen on; 0 for any free port.")] = 8090,
     host: Annotated[
@@ -46,7 +45,8 @@ def play(
 ) -> None:
     """Open a page in the browser where you can watch agents learn. No internet connection is needed."""
     if export is not None:
-        if any((task, agent, schedule, settings, view, experiment, live)):
+        sources = {name: context.get_parameter_source(name) for name in context.params}
+        if [name for name, source in sources.items() if source and source.name == "COMMANDLINE"] != ["export"]:
             remedy = "writes the station alone; leave out TASK and all other options"
             raise InputError("--export", str(export), remedy)
         from everlearn.page.export import export as write

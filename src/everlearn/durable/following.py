@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from everlearn.durable import database
 from everlearn.durable.core import Core
+from everlearn.durable.entry import Entry, Kind
 from everlearn.durable.layout import stores_of
 from everlearn.durable.reader import Reader
 from everlearn.durable.views import Greedy, glance, greedy_policy
-from everlearn.errors import EverlearnError, LiveError
+from everlearn.errors import EverlearnError, InputError, LiveError
+from everlearn.tasks.task import Task
 
 TAIL = 20
 """How many rows of the journal are shown."""
@@ -34,17 +37,20 @@ class Seen:
     size:
         the number of rewards in a batch
     greedy:
-        its greedy policy
+        its greedy policy, or why it has none
     journal:
         the last rows of its journal, the newest first
+    task:
+        its task
 
     """
 
     document: dict[str, Any]
     batches: list[tuple[int, float]]
     size: int
-    greedy: Greedy
+    greedy: Greedy | str
     journal: list[dict[str, Any]]
+    task: Task
 
 
 class Follower:
@@ -71,6 +77,7 @@ class Follower:
             remedy = "make one with el.live(directory, task=...)"
             raise LiveError(f"{self.directory}: there is no durable agent here; {remedy}")
         self._cores: dict[str, tuple[str, Core]] = {}
+        self._sums: dict[str, _Sums] = {}
 
     def standings(self) -> dict[str, tuple[int, str | None]]:
         """Return the step and the mode of every agent."""
@@ -86,10 +93,10 @@ class Follower:
             with Reader(store) as reader, reader.at_one_moment():
                 if name in reader.names():
                     core = self._core(reader, name)
-                    batches, size = _batches(reader, core)
+                    batches, size = self._batches(reader, name, core)
                     last, task = reader.last_row(core.number), core.agent.task
                     rows = [row.described(task) for row in reader.rows(core.number, max(last - TAIL, -1))]
-                    return Seen(glance(core), batches, size, greedy_policy(core)["actions"], rows[::-1])
+                    return Seen(glance(core), batches, size, _greedy(core), rows[::-1], task)
         raise LiveError(f"{self.directory}: there is no agent {name!r}")
 
     def _core(self, reader: Reader, name: str) -> Core:
@@ -98,6 +105,7 @@ class Follower:
         before, core = self._cores.get(name, ("", None))
         if core is None or before != record.sha256 or reader.last_row(record.number) < core.seq:
             core = reader.look(name)
+            self._sums.pop(name, None)
         else:
             try:
                 for entry in reader.rows(core.number, core.seq, core.check):
@@ -105,18 +113,59 @@ class Follower:
             except EverlearnError:  # as when its design cannot learn from a row
                 del self._cores[name]
                 core = reader.look(name)
+                self._sums.pop(name, None)
         self._cores[name] = record.sha256, core
         return core
 
+    def _batches(self, reader: Reader, name: str, core: Core) -> tuple[list[tuple[int, float]], int]:
+        """Return the batches that the drift alarm remembers and their size; before there are two, smaller ones."""
+        gauge = core.gauge
+        if len(gauge.batches) > 1:
+            self._sums.pop(name, None)
+            return gauge.batches, gauge.batch
+        sums = self._sums.setdefault(name, _Sums(max(core.seq - 2 * gauge.batch, -1)))
+        for row in reader.rows(core.number, sums.seq):
+            sums.add(row)
+        return sums.batches(gauge.count)
 
-def _batches(reader: Reader, core: Core) -> tuple[list[tuple[int, float]], int]:
-    """Return the batches that the drift alarm remembers and their size; before there are two, smaller ones."""
-    gauge = core.gauge
-    if len(gauge.batches) > 1:
-        return gauge.batches, gauge.batch
-    rows = reader.rows(core.number, max(core.seq - 2 * gauge.batch, -1))
-    rewards = [row.reward for row in rows if row.reward is not None]
-    size = max(1, len(rewards) // POINTS)
-    first = gauge.count - len(rewards)
-    ends = range(size, len(rewards) + 1, size)
-    return [(first + end, sum(rewards[end - size : end]) / size) for end in ends], size
+
+class _Sums:
+    """The sums of rewards and of durations up to each reward after a row of a journal, as the drift alarm has them."""
+
+    def __init__(self, seq: int) -> None:
+        self.seq = seq
+        self._rewards, self._times = array("d", [0.0]), array("d", [0.0])
+        self._late: dict[int, float] = {}  # how long the steps took whose rewards have not come
+
+    def add(self, row: Entry) -> None:
+        """Add the next row."""
+        self.seq = row.seq
+        if row.kind == Kind.OBSERVED:
+            duration = row.numbers.get("duration", 1.0)
+            if row.reward is None:
+                self._late[row.step] = duration
+        elif row.kind == Kind.REWARD:
+            duration = self._late.pop(row.rewarded, 1.0)
+        else:
+            return
+        if row.reward is not None:
+            self._rewards.append(self._rewards[-1] + row.reward)
+            self._times.append(self._times[-1] + duration)
+
+    def batches(self, count: int) -> tuple[list[tuple[int, float]], int]:
+        """Return averages of about ``POINTS`` batches, given the number of all rewards; and the size of a batch."""
+        known = min(len(self._rewards) - 1, count)
+        size, first = max(1, known // POINTS), len(self._rewards) - 1 - known
+        ends = range(first + size, len(self._rewards), size)
+        return [(count - known + end - first, self._average(end - size, end)) for end in ends], size
+
+    def _average(self, start: int, end: int) -> float:
+        return (self._rewards[end] - self._rewards[start]) / (self._times[end] - self._times[start])
+
+
+def _greedy(core: Core) -> Greedy | str:
+    """Return the greedy policy of an agent, or why it has none."""
+    try:
+        return cast("Greedy", greedy_policy(core)["actions"])
+    except InputError as error:
+        return str(error)

@@ -46,6 +46,8 @@ class Directory:
             return None
         except ValueError as error:
             raise Damaged(f"{file}: is damaged ({error})") from None
+        except OSError as error:
+            raise StoreError(f"{file}: cannot be read: {error.strerror}") from None
         if not isinstance(document, dict):
             raise Damaged(f"{file}: is damaged (it is not complete)")
         if isinstance(document.get("schema"), int):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from everlearn.analysis.names import agent_names, optimum_lines, task_names
 from everlearn.engine.curves import recording_times
@@ -19,11 +20,8 @@ from everlearn.protocol import Table
 from everlearn.results.arm import Arm, grouped
 from everlearn.results.store import StoredCell
 
-CONFIDENT = 1.96
-"""How many standard errors around a mean its interval of 95% extends."""
-
 Blocks: TypeAlias = "list[tuple[int, StoredCell | None]]"
-"""The cells of an arm: the number of runs of each, and what is on disk of it, if anything is."""
+"""The cells of a task: the number of runs of each, and what is on disk of it, if anything is."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,8 @@ class Followed:
     mean:
         the average reward until each time: its mean over the runs that have reached that time
     low:
-        the lower end of a normal interval of 95%, which is the mean itself if there is only one run
+        the lower end of a Student interval of 95%, over runs or over members of a family; the mean itself if there is
+        only one
     high:
         the upper end of that interval
     runs:
@@ -109,9 +108,8 @@ class Follower:
         )
         blocks = [
             [
-                (cell["runs"][1] - cell["runs"][0], self._read(cell["name"]))
+                [(cell["runs"][1] - cell["runs"][0], self._read(cell["name"])) for cell in entry["cells"]]
                 for entry in group
-                for cell in entry["cells"]
             ]
             for group in groups.values()
         ]
@@ -119,28 +117,27 @@ class Follower:
         names = zip(task_names(arms), agent_names(arms), strict=True)
         return [self._followed(*each) for each in zip(names, arms, blocks, strict=True)]
 
-    def _arm(self, entries: list[VariantEntry], blocks: Blocks) -> Arm:
-        """Return all runs of an agent on a task; what a run has not reached is nan."""
+    def _arm(self, entries: list[VariantEntry], blocks: list[Blocks]) -> Arm:
+        """Return all units of an agent on a task, as in :mod:`everlearn.results.arm`; what is not reached is nan."""
         times = recording_times(self.manifest["steps"], self.manifest["per_decade"])
-        rows = [np.empty((0, times.size))]
-        for cell in (cell for _, cell in blocks if cell is not None):
-            reached = cell.checkpoint.until(times).total_reward
-            rows.append(np.full((len(reached), times.size), np.nan))
-            rows[-1][:, : reached.shape[1]] = reached
+        rows = [_rows(cells, times) for cells in blocks]
         first, single = entries[0], len(entries) == 1
+        if first["member"] is not None:
+            rows = [_mean(runs)[None] for runs in rows if len(runs)]
         optimum, upper, references = stated(self.manifest, first) if single else (None, None, {})
         return Arm(
             first["task"],
             first["agent"],
             first["settings"],
             times,
-            np.concatenate(rows),
+            np.concatenate([np.empty((0, times.size)), *rows]),
             None if optimum is None else np.array([optimum]),
             references=references,
             optimum_upper=None if upper is None else np.array([upper]),
         )
 
-    def _followed(self, names: tuple[str, str], arm: Arm, blocks: Blocks) -> Followed:
+    def _followed(self, names: tuple[str, str], arm: Arm, members: list[Blocks]) -> Followed:
+        blocks = [block for cells in members for block in cells]
         averages = arm.average_reward
         reached = np.flatnonzero(~np.isnan(averages).all(axis=0)) if len(averages) else np.array([], dtype=np.int64)
         mean, half = _interval(averages[:, reached])
@@ -188,10 +185,30 @@ def _lines(arm: Arm) -> dict[str, float]:
     }
 
 
-def _interval(averages: Table) -> tuple[Table, Table]:
-    """Return the mean over the rows that are not nan, and half the width of its interval."""
+def _rows(blocks: Blocks, times: NDArray[np.int64]) -> Table:
+    """Return the total reward of each run on disk at each time; nan at times that it has not reached."""
+    rows = [np.empty((0, times.size))]
+    for cell in (cell for _, cell in blocks if cell is not None):
+        reached = cell.checkpoint.until(times).total_reward
+        rows.append(np.full((len(reached), times.size), np.nan))
+        rows[-1][:, : reached.shape[1]] = reached
+    return np.concatenate(rows)
+
+
+def _mean(table: Table) -> Table:
+    """Return the mean over the rows that are not nan."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # the deviation of a single run is nan
-        mean, deviation = np.nanmean(averages, axis=0), np.nanstd(averages, axis=0, ddof=1)
+        warnings.simplefilter("ignore", RuntimeWarning)  # the mean of no rows is nan
+        return np.asarray(np.nanmean(table, axis=0))
+
+
+def _interval(averages: Table) -> tuple[Table, Table]:
+    """Return the mean over the rows that are not nan, and half the width of its Student interval of 95%."""
+    from scipy.special import stdtrit  # the quantile of Student's distribution
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the deviation of a single row is nan
+        deviation = np.nanstd(averages, axis=0, ddof=1)
     number = np.count_nonzero(~np.isnan(averages), axis=0)
-    return mean, np.nan_to_num(CONFIDENT * deviation / np.sqrt(np.maximum(number, 1)))
+    half = stdtrit(np.maximum(number - 1, 1), 0.975) * deviation / np.sqrt(np.maximum(number, 1))
+    return _mean(averages), np.nan_to_num(half)

@@ -140,7 +140,7 @@ def _draw_graph(task: Task, here: int, latest: tuple[int, int] | None) -> list[s
         if len(short[state]) <= max(2, radius / 5):
             parts.append(_text(f"inside{now}", x, y + 4.5, escape(short[state])))
         elif number <= NAMED:
-            parts.append(_text("small", x, y + radius + 16, escape(_cut(short[state], 14))))
+            parts.append(_text("small", x, y + radius + 16, escape(cut(short[state], 14))))
     return parts
 
 
@@ -215,5 +215,6 @@ def _text(kind: str, x: float, y: float, text: str) -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{text}</text>'
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
+    """Return a text, cut off if it has too many letters."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import shlex
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from nicegui import events, ui
@@ -15,6 +18,7 @@ from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, REFERENCE_STYLES,
 from everlearn.page.chart import merge
 from everlearn.page.components import Text, button
 from everlearn.page.configuration import LONGEST_SPEC, label
+from everlearn.page.offer import Offer
 from everlearn.page.race import Race
 from everlearn.page.session import Session
 
@@ -55,11 +59,12 @@ def export_controls(
     def write_spec(race: Race) -> str:
         return race.configuration.spec(race.t or STEPS, session().workshop.offer)
 
+    copy_command = partial(_copy_command, session().workshop.offer)
     if local:
-        Text("p", "This page runs on your machine only. The command opens the same page on any other machine.")
+        Text("p", _about_command(session().workshop.offer))
     else:
         Text("p", "The address of this page carries everything that you chose: anyone who opens it sees the same.")
-    copy = ("terminal", "Copy the command", _copy_command) if local else ("link", "Copy the address", _copy_address)
+    copy = ("terminal", "Copy the command", copy_command) if local else ("link", "Copy the address", _copy_address)
     with ui.element("div").classes("buttons"):
         for icon, text, press in (
             copy,
@@ -93,10 +98,34 @@ def _copy_address() -> None:
     ui.notify("The address is copied.", position="bottom")
 
 
-def _copy_command() -> None:
-    text = '"everlearn play --view " + JSON.stringify(location.search.slice(1))'
+def _about_command(offer: Offer) -> str:
+    """Say where the command opens the same page."""
+    if write_command(offer) is None:
+        return "This page runs on your machine only. It was started from Python, so that there is no command for it."
+    where = "any other machine that has your module" if offer.own else "any other machine"
+    return f"This page runs on your machine only. The command opens the same page on {where}."
+
+
+def _copy_command(offer: Offer) -> None:
+    command = write_command(offer)
+    if command is None:
+        ui.notify("There is no command: the page was started from Python.", position="bottom")
+        return
+    text = f'{json.dumps(command)} + " --view " + JSON.stringify(location.search.slice(1))'
     ui.run_javascript(f"navigator.clipboard && navigator.clipboard.writeText({text})")
     ui.notify("The command is copied.", position="bottom")
+
+
+def write_command(offer: Offer) -> str | None:
+    """Return the command that offers the same, without what is shown; None if something was passed from Python."""
+    words = ["everlearn", "play"]
+    for (kind, _), entry in offer.own.items():
+        if not isinstance(entry.given, str):
+            return None
+        words += [*([] if kind == "task" else [f"--{kind}"]), entry.given]
+        for name, value in entry.parameters.items():
+            words += ["--set", f"{kind}.{name}={value}"]
+    return shlex.join(words)
 
 
 def write_png(race: Race, lines: Mapping[str, float]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -17,7 +18,7 @@ Query: TypeAlias = Mapping[str, Sequence[str]]
 """What was chosen on a page: the values of each name."""
 
 COLOURS = 8
-"""How many lines a chart shows at first; each has a colour of its own."""
+"""How many agents are shown at first, on every task; each has a colour of its own."""
 
 WIDE = 1240
 """From this width, two charts stand side by side."""
@@ -49,7 +50,7 @@ class ExperimentView:
         """Return the parts as of now."""
         arms = self._follower.look()
         linear = query.get("axis") == ["linear"]
-        shown = set(query.get("line", ())) if "chosen" in query else {str(place) for place in range(COLOURS)}
+        shown = set(query.get("line", ())) if "chosen" in query else _first(arms)
         return {
             "story": _story(self._follower.directory.path, arms),
             "alert": escape("; ".join(self._follower.damaged)),
@@ -72,9 +73,7 @@ def write_plain(title: str, story: str, parts: str, *scripts: str, links: str = 
     texts = {"TITLE": escape(title), "STORY": escape(story), "STYLE": style, "PARTS": parts}
     texts |= {"SCRIPT": code, "LINKS": links}
     page = (_FOLDER / "follow.html").read_text(encoding="utf-8")
-    for name, text in texts.items():
-        page = page.replace(f"/*{name}*/", text)
-    return page
+    return re.sub(r"/\*([A-Z]+)\*/", lambda found: texts[found[1]], page)
 
 
 def read_width(query: Query) -> float:
@@ -122,6 +121,12 @@ def _charts(arms: Sequence[Followed], shown: set[str], linear: bool, width: floa
     return f'<div class="charts{" two" if side_by_side else ""}">{"".join(figures)}</div>'
 
 
+def _first(arms: Sequence[Followed]) -> set[str]:
+    """Return the lines that are shown at first."""
+    agents = list(dict.fromkeys(arm.agent for arm in arms))[:COLOURS]
+    return {str(place) for place, arm in enumerate(arms) if arm.agent in agents}
+
+
 def _colours(arms: Sequence[Followed]) -> list[int]:
     """Return the number of each arm's colour; an agent has the same on every task."""
     agents = list(dict.fromkeys(arm.agent for arm in arms))
@@ -151,8 +156,8 @@ def _table(arms: Sequence[Followed], shown: set[str]) -> str:
         rows.append(f'<tr class="agent{colours[place]}"><td class="box">{box}</td>{names}{numbers}</tr>')
     head = "".join(f"<th scope=col>{head}</th>" for head in heads)
     caption = (
-        f"{counted(len(arms), 'line')}: the mean over the runs that have reached a step, with a 95% interval. "
-        "A cell writes what it has about once per second."
+        f"{counted(len(arms), 'line')}: the mean over the runs that have reached a step, with a 95% interval over runs "
+        "or, for a family of tasks, over its members. A cell writes what it has about once per second."
     )
     return (
         '<input type="hidden" name="chosen" value="1"><div class="card scroll" id="table" tabindex="0" role="group" '

@@ -19,7 +19,7 @@ LISTED = 60
 
 
 class LiveView:
-    """A durable agent, which another process may be running; nothing is written."""
+    """A durable agent, which another process may be running; it is only read."""
 
     places: tuple[str, ...] = ("controls", "numbers", "charts", "policy", "journal")
 
@@ -40,7 +40,7 @@ class LiveView:
             "story": _story(self._path, name, document),
             "alert": escape(document["quarantined"] or ""),
             "controls": _controls(standings, name),
-            "numbers": _numbers(document, seen.greedy.task.portrait),
+            "numbers": _numbers(document, seen.task.portrait),
             "charts": _chart(seen, read_width(query)),
             "policy": _policy(seen),
             "journal": _journal(seen),
@@ -103,8 +103,10 @@ def _chart(seen: Seen, width: float) -> str:
 
 
 def _policy(seen: Seen) -> str:
-    states, here = seen.greedy.task.states, seen.document["aleatoric_state"]
-    portrait = seen.greedy.task.portrait
+    if isinstance(seen.greedy, str):
+        return f"<h2>Policy</h2><p>{escape(seen.greedy)}</p>"
+    states, here = seen.task.states, seen.document["aleatoric_state"]
+    portrait = seen.task.portrait
     place = states.index(here)
     start = 0 if len(states) <= LISTED else min(max(place - LISTED // 2, 0), len(states) - LISTED)
     rows = []

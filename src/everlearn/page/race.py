@@ -128,10 +128,11 @@ class Workshop:
 
 
 class Cache(Generic[Value]):
-    """The values that were used last, by key; each is made once, while others who ask wait."""
+    """The values that were used last, by key; each is made once, while others who ask for the same wait."""
 
     def __init__(self) -> None:
         self._values: OrderedDict[str, Value] = OrderedDict()
+        self._making: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -140,13 +141,22 @@ class Cache(Generic[Value]):
     def get(self, key: str, make: Callable[[], Value]) -> Value:
         """Return the value of a key; make it if it is not kept."""
         with self._lock:
-            if key not in self._values:
-                self._values[key] = make()
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            try:
+                value = self._values.get(key)
+                return self._keep(key, make() if value is None else value)
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+
+    def _keep(self, key: str, value: Value) -> Value:
+        with self._lock:
+            self._values[key] = value
             self._values.move_to_end(key)
-            value = self._values[key]
             if len(self._values) > MOST_KEPT:
                 self._values.popitem(last=False)
-            return value
+        return value
 
 
 def _key(task: TaskSpec) -> str:

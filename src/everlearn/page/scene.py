@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 
 from everlearn.page import station
-from everlearn.page.drawing import draw_task
+from everlearn.page.drawing import cut, draw_task
 from everlearn.page.explanation import Explanation
 from everlearn.page.run import WatchedRun
 from everlearn.page.station import HEIGHT, WIDTH
@@ -23,12 +23,12 @@ def draw(run: WatchedRun, explained: Explanation | None) -> str:
         return station.draw(condition, None if run.latest is None else run.latest.reward, run.total_reward)
     here, seen = run.aleatoric_state, None if run.latest is None else run.latest.experience
     latest = None if seen is None else (seen.aleatoric_state, seen.next_aleatoric_state)
-    name = run.task.portrait.name(run.task.states[here])
+    name = escape(cut(run.task.portrait.name(run.task.states[here]), LONGEST_TEXT))
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="drawing" ',
         f'aria-label="{escape(describe(run, explained))}">',
         *draw_task(run.task, run.memory, here, latest),
-        f'<text class="caption" x="{WIDTH / 2}" y="{HEIGHT - 78}" text-anchor="middle">{escape(_short(name))}</text>',
+        f'<text class="caption" x="{WIDTH / 2}" y="{HEIGHT - 78}" text-anchor="middle">{name}</text>',
         *_draw_latest(explained),
         "</svg>",
     ]
@@ -56,10 +56,6 @@ def _draw_latest(explained: Explanation | None) -> list[str]:
         x = WIDTH * (place + 0.5) / 3
         parts.append(f'<text class="small" x="{x:.0f}" y="{HEIGHT - 40}" text-anchor="middle">{head}</text>')
         parts.append(
-            f'<text class="told" x="{x:.0f}" y="{HEIGHT - 18}" text-anchor="middle">{escape(_short(text, 16))}</text>'
+            f'<text class="told" x="{x:.0f}" y="{HEIGHT - 18}" text-anchor="middle">{escape(cut(text, 16))}</text>'
         )
     return parts
-
-
-def _short(text: str, most: int = LONGEST_TEXT) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -17,8 +17,10 @@ export default {
     document.addEventListener("click", this.onClick);
     this.observer = new ResizeObserver(this.onSize);
     this.observer.observe(document.body);
-    const theme = localStorage.getItem("everlearn.theme");
-    if (theme) this.$emit("theme", { theme });
+    try {
+      const theme = localStorage.getItem("everlearn.theme");
+      if (theme) this.$emit("theme", { theme });
+    } catch { /* the browser denies storage */ }
   },
   unmounted() {
     window.removeEventListener("keydown", this.onKey);
@@ -46,7 +48,7 @@ export default {
       document.querySelector(`details[data-fold="${name}"]`)?.removeAttribute("open");
     },
     keepTheme(theme) {
-      localStorage.setItem("everlearn.theme", theme);
+      try { localStorage.setItem("everlearn.theme", theme); } catch { /* denied */ }
     },
     look() {
       const place = document.querySelector("[data-part=chart]");

@@ -110,14 +110,15 @@ class Session:
         await self.pause()
         if self.race is None:
             return
-        race, farthest = self.race, self._ahead or self.race
+        before = race = self.race
+        farthest = self._ahead or race
         if t >= farthest.t:
             race = farthest
         elif t < race.t:
             configuration = race.configuration
             race = await self._in_thread(lambda: self.workshop.race(configuration), self.workshop.preparing)
         async with self._busy:
-            if self.closed:
+            if self.closed or self.race is not before:  # another race was opened meanwhile
                 return
             self.race, self._ahead = race, farthest if race is not farthest else None
         await self.paint()
@@ -157,7 +158,7 @@ class Session:
     async def _run(self, turn: int, until: int) -> None:
         while self._turn == turn and self.race is None:
             await asyncio.sleep(SLICE)
-        last = time.monotonic()
+        last, begun = time.monotonic(), self.race
         try:
             while self._turn == turn and self.race is not None and not self.race.is_over:
                 await asyncio.sleep(0)
@@ -165,7 +166,7 @@ class Session:
                 steps = self.pace.due(self.race.t, began - last)
                 last = began
                 if until:
-                    steps = min(self.pace.most(), until - self.race.t)
+                    steps = min(self.pace.most(), until - self.race.t) if self.race is begun else 0
                     if steps <= 0:
                         break
                 if steps:

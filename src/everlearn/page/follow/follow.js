@@ -2,6 +2,7 @@
 // was chosen in the form, and puts them in their places.
 const form = document.getElementById("form");
 const place = (name) => document.querySelector(`[data-part="${name}"]`);
+const last = {}; // what was put in each place: the browser would give it back in other words
 let asked = 0, timer;
 
 async function look() {
@@ -22,7 +23,9 @@ async function look() {
 function show(parts) {
   const focused = document.activeElement?.id, tops = [...document.querySelectorAll(".scroll")].map((e) => [e.id, e.scrollTop]);
   for (const [name, text] of Object.entries(parts)) {
-    if (place(name).innerHTML !== text) place(name).innerHTML = text;
+    const opened = document.activeElement.matches("select") && place(name).contains(document.activeElement);
+    if (last[name] === text || opened) continue;
+    place(name).innerHTML = last[name] = text;
   }
   place("alert").hidden = !parts.alert;
   for (const [id, top] of tops) if (id) document.getElementById(id).scrollTop = top;

@@ -4,10 +4,16 @@ function dress(theme) {
   document.body.classList.toggle("body--dark", dark);
 }
 
-dress(localStorage.getItem("everlearn.theme"));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dress(localStorage.getItem("everlearn.theme")));
+// The browser may deny storage; then nothing is remembered.
+const stored = {
+  get() { try { return localStorage.getItem("everlearn.theme"); } catch { return null; } },
+  set(theme) { try { localStorage.setItem("everlearn.theme", theme); } catch { /* denied */ } },
+};
+
+dress(stored.get());
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dress(stored.get()));
 document.getElementById("theme").onclick = () => {
   const theme = document.body.classList.contains("body--dark") ? "light" : "dark";
-  localStorage.setItem("everlearn.theme", theme);
+  stored.set(theme);
   dress(theme);
 };
