@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from multiprocessing import Pipe
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from tests.workers import Controller
 
 ROOT = Path(__file__).parents[1]
 FIRST = """
@@ -95,3 +99,14 @@ def test_the_first_failure_can_be_the_last(suite):
     status, _, printed = suite("--workers=2", "-x")
     assert status == 1
     assert "stopping after 1 failures" in printed
+
+
+def test_a_file_stays_for_another_worker_if_the_one_that_asked_has_died(monkeypatch):
+    ours, theirs = Pipe()
+    theirs.send(None)
+    theirs.close()
+    controller = Controller(SimpleNamespace(config=None), [[]])
+    controller.workers[ours], controller.assigned[ours] = 0, []
+    monkeypatch.setattr("os.waitpid", lambda process, _options: (process, 0))
+    controller.receive(ours)
+    assert (controller.workers, controller.next_file, controller.errors) == ({}, 0, [])

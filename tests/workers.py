@@ -101,7 +101,10 @@ class Controller:
             self.ended(connection)
             return
         if message is None:
-            self.hand_out(connection)
+            try:
+                self.hand_out(connection)
+            except ConnectionError:  # it died meanwhile; the file is for another
+                self.ended(connection)
         elif isinstance(message, str):
             self.errors.append(message)
         else:
@@ -112,8 +115,8 @@ class Controller:
         if self.next_file == len(self.files):
             connection.send(None)
             return
-        self.assigned[connection].append(self.next_file)
         connection.send(self.next_file)
+        self.assigned[connection].append(self.next_file)
         self.next_file += 1
 
     def report(self, reports: list[dict[str, Any]]) -> None:

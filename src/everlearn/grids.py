@@ -2,7 +2,8 @@
 
 A set of aleatoric states or observations is usually a tuple of labels.  A grid takes its place where the labels are all
 combinations of a few levels per coordinate: it has a length, gives the label of a number and the number of a label, and
-never lists them.  So a state of 2 ** 40 is a number in compiled code and in a journal like any other.
+never lists them.  So a state of 2 ** 40 is a number in compiled code like any other.  A durable agent
+(``everlearn.live``) records the list of its states, so it refuses a grid.
 """
 
 from __future__ import annotations

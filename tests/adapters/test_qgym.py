@@ -98,3 +98,8 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path, text):
     (tmp_path / "file.yaml").write_text(text)
     with pytest.raises(InputError, check=lambda error: error.argument == "file"):
         el.from_qgym(tmp_path / "file.yaml")
+
+
+def test_a_network_of_other_numbers_than_0_and_1_is_refused(tmp_path):
+    with pytest.raises(InputError, match="give a 0 or 1 for each server and queue; rates stand in mu"):
+        el.from_qgym(written(tmp_path, network=[[2, 0, 1], [0, 1, 0]]), seen=2)

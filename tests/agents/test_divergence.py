@@ -153,3 +153,11 @@ def test_it_refuses(name, parameters, message):
     given = {f"agent.{key}": value for key, value in parameters.items()}
     with pytest.raises(InputError, match=re.escape(message)):
         el.Agent("service-station", name, parameters=given)
+
+
+def test_it_is_found_in_a_range_that_is_wide():
+    # A coin that hardly ever pays, to pay nearly always: the range ends at 1e11, the maximum is near it.
+    p, mu = 1e-12, 1 - 1e-11
+    expected = p * math.log(p / mu) + (1 - p) * (math.log1p(-p) - math.log(1 - mu))
+    assert divergence(np.array([1.0, 1 - p, p]), np.zeros(1), 2, mu, 1.0) == pytest.approx(expected, rel=1e-6)
+    assert divergence(np.array([1.0, 1.0, 0.0]), np.zeros(1), 2, 1.0, 1.0) == math.inf

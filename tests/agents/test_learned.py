@@ -13,7 +13,7 @@ from everlearn.agents import learned, splits
 from everlearn.agents.evidence import PRIOR, best_question, is_outdated, notice
 from everlearn.agents.past import value_of
 from everlearn.agents.splits import merge, split
-from everlearn.agents.tree import ERRORS, FEATURE, FREE, LEAF, NO, NUMBER, SPAN, VISITS, YES, Tree, leaf, visits
+from everlearn.agents.tree import ERRORS, FEATURE, FREE, NO, NUMBER, SPAN, VISITS, YES, Tree, leaf, visits
 from everlearn.errors import InputError
 from tests.refusal import refusal
 from tests.worlds import environment_stream, random_mdp
@@ -254,4 +254,18 @@ def test_parameters_out_of_range_are_refused(name, value):
 def test_a_tree_that_does_not_fit_is_refused():
     with pytest.raises(InputError, check=refusal("agent", "learned")):
         make(nodes=10**8)
-    assert LEAF != FREE
+
+
+@pytest.mark.parametrize("name", ["lags", "changes"])
+def test_a_past_that_does_not_fit_is_refused_before_it_is_listed(name, monkeypatch):
+    monkeypatch.setattr("everlearn.agents.learned.sizes_of", None)
+    with pytest.raises(InputError, check=refusal("agent", "learned")):
+        make(**{name: 10**8})
+
+
+def test_a_tree_with_a_cycle_has_an_end():
+    agent = el.Agent("service-station", "learned")
+    state = agent.snapshot()
+    state.epistemic["nodes"][:2, :4] = 0
+    agent.restore(state)
+    assert agent.act() in agent.task.actions

@@ -67,11 +67,19 @@ def test_it_does_not_diverge_on_hostile_features(case):
 def test_the_value_that_was_visited_becomes_the_new_value():
     agent = el.Agent("access-control", "linear", schedule="fixed", seed=1)
     world = agent.task.start(np.random.default_rng(0))
+    tau, clipped = agent.now.horizon, 0
     for _ in range(200):
-        action, state = agent.act(), agent.situation
-        observation = world.step(action)
-        agent.observe(observation)
-        assert agent.inspect()["Q"][state].max() <= agent.now.horizon + 1 + 1e-9  # the clip, or no visit
+        action, state, before = agent.act(), agent.situation, agent.inspect()["Q"]
+        a = agent.task.actions.index(action)
+        counts = agent.knowledge.cells["count"][agent.knowledge.parts[state], a] + 1
+        reward = agent.learned(agent.observe(world.step(action)))
+        n = len(counts) / (1 / counts).sum()
+        alpha = (1 + 2 * tau) / (n + 2 * tau)
+        target = reward + (1 - 1 / tau) * before[agent.situation].max() + agent.now.optimism / n**0.5
+        expected = min((1 - alpha) * before[state, a] + alpha * target, tau)
+        clipped += expected == tau
+        assert agent.inspect()["Q"][state, a] == pytest.approx(expected, rel=1e-12)
+    assert 0 < clipped < 200
 
 
 @pytest.mark.soak

@@ -7,6 +7,12 @@ import pytest
 
 import everlearn as el
 from everlearn.agents.network import enter, hidden_layer, rows_of, values_of
+from everlearn.aleatoric.reward import Reward
+from everlearn.aleatoric.state import AleatoricState
+from everlearn.errors import InputError
+from everlearn.grids import Grid
+from everlearn.tasks.task import Task
+from tests.refusal import refusal
 
 SMALL = {"agent.hidden": 8, "agent.epsilon": 0.2}
 
@@ -57,3 +63,19 @@ def test_the_bounded_step_keeps_values_where_the_plain_step_does_not(bound):
             agent.observe(agent.task.observations[random.integers(6)], executed=executed)
     largest = np.abs(agent.knowledge.weights).max()
     assert largest < 20 if bound else not largest < 1e3
+
+
+@pytest.mark.parametrize("agent", ["network", "linear", "q-lambda"])
+def test_there_is_no_table_of_a_grid(agent):
+    grid = Grid(range(5), range(4), ordered=[True, True])
+    task = Task(("a", "b"), grid, AleatoricState((0, 0), lambda s, a, o: o, grid), Reward(lambda s, a, o: 0.0))
+    seeing = el.Agent(task, agent)
+    for read in (lambda: seeing.policy, seeing.inspect):
+        with pytest.raises(InputError, check=refusal("states", 20)):
+            read()
+
+
+@pytest.mark.parametrize(("name", "value"), [("centring", 3.0), ("hidden", 10**8), ("trace", 1.5)])
+def test_parameters_out_of_range_are_refused(name, value):
+    with pytest.raises(InputError, check=refusal(f"agent.{name}", value)):
+        el.Agent("service-station", "network", parameters={f"agent.{name}": value})

@@ -232,7 +232,15 @@ def test_regret_on_riverswim_is_below_a_hundred():
 
 
 @pytest.mark.parametrize(
-    "given", [{"fading": 2.0}, {"horizon_scale": 0.5}, {"rarity": -1.0}, {"backups": -1}, {"successors": 0}]
+    "given",
+    [
+        {"horizon_power": 400.0},
+        {"fading": 2.0},
+        {"horizon_scale": 0.5},
+        {"rarity": -1.0},
+        {"backups": -1},
+        {"successors": 0},
+    ],
 )
 def test_mistakes_are_named(given):
     with pytest.raises(InputError, match=f"agent.{next(iter(given))}"):

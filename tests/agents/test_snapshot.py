@@ -15,8 +15,12 @@ import pytest
 
 import everlearn as el
 from everlearn.errors import InputError, SnapshotError
+from everlearn.registry import locate, parameters
 from tests.refusal import refusal
 from tests.worlds import random_mdp
+
+EARLIER = sorted((Path(__file__).parent / "fixtures" / "version-0.1").glob("*.npz"))
+"""A state of each agent of version 0.1, after 300 steps at the service station."""
 
 
 def worked() -> el.Agent:
@@ -293,3 +297,38 @@ def test_labels_that_are_tuples_are_read_back(tmp_path):
     other.load(tmp_path / "agent.npz")
     assert other.aleatoric_state == ("a",)
     assert other.act() == asked
+
+
+@pytest.mark.parametrize("path", EARLIER, ids=lambda path: path.name.partition(".")[0])
+def test_a_state_of_version_0_1_is_loaded(path):
+    name = path.name.partition(".")[0]
+    known = parameters(locate(name, el.AGENTS, "agent"))
+    brief = {f"agent.{key}": value for key, value in {"phase": 25, "duration": 2000}.items() if key in known}
+    agent = el.Agent("service-station", name, parameters=brief)
+    agent.load(path)
+    assert agent.t == 300
+    agent.act()
+    agent.observe("arrival")
+    again = copy.deepcopy(agent)
+    again.from_bytes(agent.to_bytes())
+
+
+def test_a_later_parameter_is_left_out_and_may_be_there(tmp_path):
+    agent = el.Agent("service-station", "q-learning")
+    agent.save(tmp_path / "agent.npz")
+    assert "centring" not in agent.identity["parameters"]
+    edited(tmp_path / "agent.npz", lambda text: (text["identity"]["parameters"].update(centring=0.0), text)[1])
+    agent.load(tmp_path / "agent.npz")
+    centred = el.Agent("service-station", "q-learning", parameters={"agent.centring": 0.5})
+    assert "centring" in refused(tmp_path / "agent.npz", centred)
+
+
+def test_a_state_is_not_read_as_weights_of_other_features(tmp_path):
+    agent = el.Agent("queueing-network", "linear", parameters={"task.features": "onehot"})
+    agent.save(tmp_path / "agent.npz")
+    size = len(agent.task.states)
+    other = el.Agent("queueing-network", "linear", parameters={"task.features": f"hashed:{size}"})
+    assert "it was saved with features" in refused(tmp_path / "agent.npz", other)
+    edited(tmp_path / "agent.npz", lambda text: (text["identity"].pop("features"), text)[1])
+    agent.load(tmp_path / "agent.npz")  # as before this was recorded
+    assert "features" not in el.Agent("service-station").identity

@@ -13,8 +13,10 @@ from everlearn.agents.registry import make_design
 from everlearn.agents.tabular import greedy_policy
 from everlearn.engine.plan import Plan
 from everlearn.engine.runner import simulate, table_for
+from everlearn.errors import InputError
 from everlearn.tasks.registry import make_task
 from tests.few import few
+from tests.refusal import refusal
 
 LONG = {"agent.trace": 0.99, "agent.bound": 0, "agent.step_size": 0.2, "agent.epsilon": 0.3}
 """With this lambda no step is dropped from the trace in the tests."""
@@ -106,7 +108,7 @@ def test_the_bounded_step_does_not_diverge_where_the_plain_step_does(name, case)
 
 @pytest.mark.parametrize("name", ["differential-sarsa", "q-lambda"])
 def test_a_bounded_step_moves_a_value_by_less_than_its_error(name):
-    from everlearn.agents.traces import VALUE, correct, enter, rows_of
+    from everlearn.agents.traces import correct, enter, rows_of
 
     agent = el.Agent("access-control", name, parameters={"agent.step_size": 1, "agent.trace": 0.9}, seed=1)
     steps(agent, 50)
@@ -117,7 +119,6 @@ def test_a_bounded_step_moves_a_value_by_less_than_its_error(name):
         correct(knowledge, delta)
         moved = (agent.inspect()["Q"][5, 1] - before) / delta
         assert 0 < moved <= 0.5 + 1e-6
-    assert len(knowledge.past) > VALUE
 
 
 SLOW = {"differential-sarsa": {"trace": 0.0}, "q-lambda": {"horizon": 1e9, "step_size": 0.02}}
@@ -133,7 +134,7 @@ def test_the_frozen_greedy_policy_of_access_control_is_within_one_percent_of_the
     assert theory.average_reward(policy) > 0.99 * theory.optimal_average_reward
 
 
-def test_centring_leaves_q_learning_as_it_was_at_zero_and_removes_a_constant():
+def test_centring_removes_a_constant_from_the_values_of_q_learning():
     # A constant added to every reward raises plain values by the constant times the horizon, and centred ones hardly.
     random = np.random.default_rng(1)
     matrices, rewards = random.dirichlet(np.ones(3), (3, 2)), random.random((3, 2))
@@ -146,3 +147,27 @@ def test_centring_leaves_q_learning_as_it_was_at_zero_and_removes_a_constant():
         largest[centring] = np.abs(agent.inspect()["Q"]).max()
     assert largest[0.0] > 60
     assert largest[0.5] < 10
+
+
+@pytest.mark.parametrize(("trace", "horizon"), [(1.0, 1e5), (0.999, 1e9), (0.8, 50.0)])
+def test_the_sum_of_a_trace_is_that_of_the_steps_in_it(trace, horizon):
+    from everlearn.agents.traces import FILLED, TOTAL, enter, rows_of
+
+    settings = {"agent.trace": trace, "agent.horizon": horizon}
+    knowledge = el.Agent("riverswim", "q-lambda", parameters=settings).knowledge
+    for _ in range(3000):
+        enter(knowledge, rows_of(knowledge, 0), 0)
+    total = knowledge.parts.shape[1] * sum(knowledge.decay**i for i in range(int(knowledge.past[FILLED])))
+    assert knowledge.past[TOTAL] == pytest.approx(total, rel=2e-3)  # faint steps are dropped
+
+
+@pytest.mark.parametrize("name", ["differential-sarsa", "q-lambda"])
+@pytest.mark.parametrize("trace", [-0.5, 1.5])
+def test_a_trace_that_is_no_probability_is_refused(name, trace):
+    with pytest.raises(InputError, check=refusal("agent.trace", trace)):
+        el.Agent("riverswim", name, parameters={"agent.trace": trace})
+
+
+def test_features_that_are_a_list_are_refused():
+    with pytest.raises(InputError, check=refusal("features", [1, 2])):
+        el.Agent("riverswim", "q-lambda", parameters={"agent.features": [1, 2]})

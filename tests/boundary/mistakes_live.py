@@ -297,6 +297,15 @@ MISTAKES: list[Mistake] = [
         "import everlearn as el\n\nel.live('agent', 'riverswim', reward=lambda s, action, observation: 0.0)\n",
         "reward: 'function'; comes from the task; leave it out",
     ),
+    made("late rewards for an agent that defers learning", "agent='differential-sarsa', reward_delay=5",
+         "reward_delay: 'differential-sarsa'; this agent cannot learn from rewards that come late; "
+         "choose another, such as q-lambda"),
+    script(
+        "a task whose states are too many to list",
+        "import everlearn as el\n\nel.live('agent', 'gymnasium:CartPole-v1', agent='linear')\n",
+        "task: 'gymnasium:CartPole-v1'; its states are too many to list; "
+        "list them, as with task.discretiser=quantile, or drive el.Agent",
+    ),
     made("states for an aleatoric state that is not given", "states=['low', 'high']",
          "states: ['low', 'high']; are listed where aleatoric is \"given\"; leave it out"),
     made("a parameter of a task without a task", "parameters={'task.window': 6}",

@@ -29,4 +29,18 @@ MISTAKES = [
         call="everlearn run qgym:network.yaml",
         answer="lam_type: 'hyper'; only constant is read; change the file",
     ),
+    Mistake(
+        group="tasks",
+        title="a line of more stations than there is memory for",
+        files={},
+        call="everlearn run reentrant-line --set task.stations=7 --set task.seen=1",
+        answer="stations: 7; give 2 to 6",
+    ),
+    Mistake(
+        group="tasks",
+        title="a network of QGym with rates in place of 0 and 1",
+        files={"network.yaml": "{name: network, network: [[2]], mu: [[1]]}"},
+        call="everlearn run qgym:network.yaml",
+        answer="network: [[2.0]]; give a 0 or 1 for each server and queue; rates stand in mu",
+    ),
 ]

@@ -9,7 +9,9 @@ import pytest
 
 import everlearn as el
 from everlearn.durable.core import Core
+from everlearn.durable.logs import warmed
 from everlearn.durable.setup import make_setup
+from everlearn.engine.studying import Lessons, study
 from everlearn.errors import AgentError
 
 GIVEN = {"actions": ["a", "b"], "observations": ["x", "y", "z"], "reward_range": (0, 1), "seed": 2, "agent": "learned"}
@@ -158,3 +160,78 @@ def test_a_design_of_the_user_may_have_a_memory():
 def test_a_memory_needs_its_array_and_its_function(wrong):
     with pytest.raises(AgentError):
         make(agent=el.Design(build, act, learn, policy, **wrong), parameters=None)
+
+
+AVERAGING = [("differential-q", {}), ("r-learning", {}), ("q-learning", {"agent.centring": 0.5})]
+
+
+def averaging(agent: str, parameters: dict[str, float], **more: object) -> Core:
+    core = make(agent=agent, parameters=parameters, **more)
+    for _ in range(300):
+        core.act()
+        core.apply(core.prepare("x", reward=1.0))
+    return core
+
+
+def average(core: Core) -> float:
+    """Return the average in the row of the present state, from which the next step learns."""
+    return float(core.agent.knowledge.cells["average"][core.agent.situation, 0])
+
+
+@pytest.mark.parametrize(("agent", "parameters"), AVERAGING)
+def test_an_average_survives_a_step_that_is_not_learned_from(agent, parameters):
+    core = averaging(agent, parameters)
+    before = average(core)
+    saved = core.export_state()
+    assert before > 0.5
+    core.apply(core.change_mode("frozen"))
+    core.act()
+    core.apply(core.prepare("y", reward=1.0))
+    assert average(core) == before
+    core.apply(core.roll_back(saved))
+    assert average(core) == before
+
+
+def test_an_average_survives_a_log_that_begins_in_another_state():
+    core = averaging("differential-q", {})
+    before = average(core)
+    copy, entries = warmed(core, [("z", "a", 1.0)], "y")
+    for entry in entries:
+        core.apply(entry)
+    assert abs(average(core) - before) < 0.1
+    assert copy.export_state() == core.export_state()
+
+
+def test_an_average_learns_from_rewards_that_come_late():
+    core = make(agent="differential-q", parameters={}, reward_delay=3)
+    for step in range(1, 101):
+        core.apply(core.prepare("xyz"[step * step % 7 % 3], executed="a"))
+        for paid in (step, step - 1) if step % 2 == 0 else ():  # in another order
+            core.apply(core.pay(paid, 1.0, lambda _number, _step: None))
+        values = core.agent.knowledge.cells["value"]
+        assert average(core) == pytest.approx(0.5 * values.sum())  # each error moved both; none was lost
+    assert average(core) > 0.3
+
+
+def test_a_replay_leaves_the_average_where_the_last_step_ended():
+    agent = el.Agent("service-station", "differential-q")
+    actions = np.arange(101) % 2  # it ends in another state than it began in
+    lessons = Lessons(actions, actions, 0 * actions, 0.5 + actions / 2, 1 - actions)
+    study(agent, lessons, "compiled")
+    assert agent.knowledge.cells["entered"][agent.situation, 0] == agent.t == 101
+
+
+def test_a_waiting_step_keeps_no_copy_of_a_memory_that_is_empty():
+    sparse, full = (make(agent="network", parameters={"agent.hidden": 4}, reward_delay=3) for _ in range(2))
+    for core in (sparse, full):
+        core.apply(core.prepare("x", executed="a"))
+        assert core.memories == {1: None}
+        assert "memories" not in core.snapshot().more
+        core.apply(core.prepare("y", executed="b", reward=1.0))
+    full.memories[1] = np.zeros_like(full.agent.knowledge.traces)
+    traces = sparse.agent.knowledge.traces.copy()
+    assert traces.any()
+    for core in (sparse, full):
+        core.apply(core.pay(1, 0.5, lambda _number, _step: None))
+        assert core.agent.knowledge.traces.tolist() == traces.tolist()
+    assert sparse.export_state() == full.export_state()

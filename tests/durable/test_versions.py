@@ -71,6 +71,15 @@ def test_version_2_is_read_as_it_is_and_its_task_recorded(second, monkeypatch):
         el.live(second)
 
 
+def test_an_agent_of_version_0_1_opens_if_its_design_has_a_later_parameter(tmp_path):
+    shutil.copytree(FIXTURES / "q-learning", tmp_path / "agent")
+    with el.live(tmp_path / "agent") as agent:
+        assert (agent.step, agent.act()) == (20, "slow")
+        agent.observe("arrival")
+    with el.live(tmp_path / "agent") as agent:
+        assert agent.step == 21
+
+
 def cheap_station():
     """Return the station with other rewards."""
     station = service_station()

@@ -56,6 +56,8 @@ def from_qgym(path: str | Path, *, seen: int = 3, outside: str = STABLE) -> Task
         require(bool((pools == 1).all()), key, pools.tolist(), "only pools of one server are read")
     rates_of, able = (arrays.table(key, settings.get(key)) for key in ("mu", "network"))
     require(able.ndim == 2, "network", able.tolist(), "give a row for each server, with a 0 or 1 for each queue")
+    fine = bool(np.isin(able, (0, 1)).all())
+    require(fine, "network", able.tolist(), "give a 0 or 1 for each server and queue; rates stand in mu")
     require(rates_of.shape == able.shape, "mu", rates_of.tolist(), f"give a table like network, of shape {able.shape}")
     services, classes = rates_of * able, able.shape[1]
     events = _events(arrays, settings.get("queue_event_options"), classes)

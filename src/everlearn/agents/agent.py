@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 _RENAMED = {"take": "snapshot", "put": "restore", "dump": "to_bytes", "interface": "indexed"}
+_PARAMETERS = ("parameters", "schedule_parameters")
 
 
 class Agent:
@@ -177,6 +179,8 @@ class Agent:
 
     def move(self, following: int) -> None:
         """Move to another aleatoric state without learning; the time stays the same."""
+        if self.design.carry is not None:
+            self._functions.carry(self.knowledge, self.situation, following)
         self.situation, self.pending = following, None
 
     @property
@@ -274,6 +278,13 @@ class Agent:
         clock.start_at(block, Carry(**carried))
         return clock
 
+    @cached_property
+    def _features(self) -> str:
+        """A hash of the features of all aleatoric states, as a built-in design sees them."""
+        known = self.knowledge
+        numbers = (known.parts.astype("<i8").tobytes(), known.digits.astype("<i8").tobytes(), b"%d" % known.segment)
+        return hashlib.sha256(b"/".join(numbers)).hexdigest()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole agent state to a file, atomically.
 
@@ -302,8 +313,10 @@ class Agent:
         """Resume from what :meth:`to_bytes` returned.  ``name`` is used in error messages."""
         state, identity = unpack(data, name)
         for key, value in self.identity.items():
-            if identity.get(key) != value:
-                saved = identity.get(key)
+            saved = _without_later(identity.get(key)) if key in _PARAMETERS else identity.get(key)
+            if key == "features" and key not in identity:  # a state of an earlier version
+                continue
+            if saved != value:
                 raise SnapshotError(f"{name}: it was saved with {key} {saved!r}; this agent has {value!r}")
         self.restore(state)
 
@@ -315,18 +328,26 @@ class Agent:
         behaviour, so that states saved by earlier versions can still be loaded.
         """
         schedule = self.design.schedule
-        known = {} if schedule is None else {k: v for k, v in schedule.parameters.items() if LATER.get(k) != v}
+        features = {"features": self._features} if self.design.features and not self.design.own else {}
         return {
+            **features,
             "task": self.task.name,
             "actions": plain(self.task.actions),
             "observations": plain(self.task.observations),
             "states": hashlib.sha256(_described(self.task.states).encode()).hexdigest(),
             "rewards": self.task.reward.scaling,
             "design": self.design.name,
-            "parameters": plain(dict(self.design.parameters)),
+            "parameters": plain(_without_later(self.design.parameters)),
             "schedule": None if schedule is None else schedule.name,
-            "schedule_parameters": None if schedule is None else plain(known),
+            "schedule_parameters": None if schedule is None else plain(_without_later(schedule.parameters)),
         }
+
+
+def _without_later(parameters: Any) -> Any:
+    """Return parameters without those of later versions that have the values that stand for earlier versions."""
+    if not isinstance(parameters, Mapping):
+        return parameters
+    return {name: value for name, value in parameters.items() if name not in LATER or LATER[name] != value}
 
 
 def _described(labels: tuple[Label, ...]) -> str:

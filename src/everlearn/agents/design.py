@@ -38,6 +38,9 @@ class Design:
         ``learn(knowledge, experience, now, stream)`` changes the arrays in place
     policy:
         ``policy(knowledge)`` returns the probability of each action in each aleatoric state
+    policy_at:
+        ``policy_at(knowledge, aleatoric_state)`` returns one row of the policy, for a design that takes long to compute
+        all of them.  Only built-in designs may have it
     schedule:
         the :class:`everlearn.Schedule`, if the agent uses one; its values at each step are passed in ``now``
     inspect:
@@ -65,6 +68,12 @@ class Design:
         calls it at steps that it does not learn from
     memory:
         the name of the array in the knowledge that stores the past, for a design with ``remember``
+    defers:
+        whether it learns from a step only when the next step comes, so that it cannot learn from rewards that come late
+    carry:
+        for a design that stores a number of the whole run, such as an average, in the row of the present aleatoric
+        state: ``carry(knowledge, aleatoric_state, next_aleatoric_state)`` copies it to another row.  An agent that
+        moves without learning calls it
     explain:
         ``explain(knowledge, task)`` returns what it has learned as text for a person
     duration:
@@ -105,7 +114,10 @@ class Design:
     features: bool = False
     remember: Callable[[Knowledge, Experience], None] | None = None
     memory: str | None = None
+    defers: bool = False
+    carry: Callable[[Knowledge, int, int], None] | None = None
     explain: Callable[[Knowledge, Task], str] | None = None
+    policy_at: Callable[[Knowledge, int], Table] | None = None
     duration: int | None = None
     name: str = "agent"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -113,7 +125,7 @@ class Design:
     @cached_property
     def own(self) -> bool:
         """Whether it is user-defined: at least one function is not from this package.  It then runs with checks."""
-        others = (self.policy, self.inspect, self.values, self.remember, self.explain)
+        others = (self.policy, self.inspect, self.values, self.remember, self.carry, self.explain)
         functions = (self.build, self.act, self.learn, *others)
         return any(not is_ours(function) for function in functions if function is not None)
 

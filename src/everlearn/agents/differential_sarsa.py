@@ -73,4 +73,5 @@ def differential_sarsa(
         eta=eta,
         bound=bound,
         epsilon=epsilon,
+        defers=True,
     )

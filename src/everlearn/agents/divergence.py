@@ -46,6 +46,9 @@ MEAN, DIVERGENCE = 0, 1
 LEAST_STEP, MOST_STEPS = 1e-9, 60
 """Newton's method stops at a step of this, relative to the range, or after so many steps."""
 
+WIDE = 1e6
+"""In a range of this length or more the step is relative to the number found."""
+
 
 class Empirical(NamedTuple):
     """The counts, the empirical model and its bias."""
@@ -145,6 +148,8 @@ def divergence(row: Table, phi: Table, levels: int, mu: float, bound: float) -> 
     ``row`` has the probabilities of the next states, then those of the levels of R.  The slope decreases from a
     positive number at 0; where it never reaches 0, the maximum is at the end of the range.
     """
+    if bound <= mu:
+        return math.inf
     least = 0.0
     most = 1.0 / (bound - mu)
     end = most
@@ -158,7 +163,8 @@ def divergence(row: Table, phi: Table, levels: int, mu: float, bound: float) -> 
         following = x + slope / bend
         if not least < following < most:
             following = 0.5 * (least + most)
-        if abs(following - x) <= LEAST_STEP * end:
+        scale = end if end < WIDE else max(x, following)
+        if abs(following - x) <= LEAST_STEP * scale:
             break
         x = following
     expected = 0.0

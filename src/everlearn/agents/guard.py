@@ -46,6 +46,7 @@ ARGUMENTS = {
     "inspect": ("knowledge", "now"),
     "values": ("knowledge",),
     "remember": ("knowledge", "experience"),
+    "carry": ("knowledge", "aleatoric_state", "next_aleatoric_state"),
 }
 """What each function of a design is called with."""
 
@@ -82,8 +83,10 @@ def check_design(design: Design) -> None:
     if (design.remember is None) != (design.memory is None):
         problem = "has remember without memory, or memory without remember"
         raise AgentError(design.name, f"{problem}; give both, the function and the name of the array that it updates")
-    for name in ("act", "learn", *(("remember",) if design.remember is not None else ())):
+    for name in ("act", "learn", "remember", "carry"):
         function = getattr(design, name)
+        if function is None:
+            continue
         for impurity in impurities(function):
             raise AgentError(design.name, f"{name} {_describe(impurity)}")
         if not isinstance(function, types.FunctionType):
@@ -174,6 +177,12 @@ class Guard:
         with blame(f"agent {self.name!r}: remember"):
             self.design.remember(watched(knowledge), experience)  # type: ignore[misc]  # called only if there is one
         self.check_numbers(knowledge, "remember")
+
+    def carry(self, knowledge: Knowledge, aleatoric_state: int, next_aleatoric_state: int) -> None:
+        """Let the design copy its numbers of the run to the row of another state."""
+        with blame(f"agent {self.name!r}: carry"):
+            self.design.carry(watched(knowledge), aleatoric_state, next_aleatoric_state)  # type: ignore[misc]
+        self.check_numbers(knowledge, "carry")
 
     def policy(self, knowledge: Knowledge) -> Table:
         """Return the probability of each action in each aleatoric state."""

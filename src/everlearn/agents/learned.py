@@ -259,6 +259,7 @@ def learned(
     check_at_least(2 * FEWEST, window=window)
 
     def build(indexed: IndexedTask) -> Tree:
+        _check_size((indexed.states + nodes) * indexed.actions * (lags + changes), indexed)  # before any list is made
         sizes = sizes_of(indexed, lags, changes)
         widths = np.minimum(sizes.values, WIDEST)
         rows, actions = indexed.states + nodes, indexed.actions
@@ -305,7 +306,7 @@ def learned(
 
 def _check_size(entries: int, indexed: IndexedTask) -> None:
     remedy = (
-        f"it counts errors in {entries:,} slots, at most {MOST_ENTRIES:,}; {indexed.task.name!r} has "
+        f"it counts errors in {entries:,} slots or more, at most {MOST_ENTRIES:,}; {indexed.task.name!r} has "
         f"{indexed.states:,} aleatoric states and {indexed.actions:,} actions; set fewer nodes, lags or changes, or "
         "choose an agent that is given its state, such as growing-horizon"
     )

@@ -11,8 +11,8 @@ The aleatoric state is the point as the task shows it (S_t), the weights are wha
 the trace, the pending action and the stream are the rest (Z_t).
 
 Deviations from the source: one hidden layer; the weights of the hidden layer are dense and the same in all runs, those
-of the output are zero at first; rewards and observations are scaled by their declared ranges, and not by running
-statistics; epsilon is constant; rewards are centred (Naik et al., 2024).
+of the output are zero at first; rewards (unless the task is raw) and observations are scaled by their declared
+ranges, and not by running statistics; epsilon is constant; rewards are centred (Naik et al., 2024).
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.agents.checks import check_at_least, check_fraction, check_probability
+from everlearn.agents.checks import MOST_ENTRIES, check_at_least, check_fraction, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.perception import feature, inputs, rows_of
+from everlearn.agents.perception import feature, inputs, require_table, rows_of
 from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy, largest
 from everlearn.aleatoric.features import AUTO
+from everlearn.errors import require
 from everlearn.protocol import Experience, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -180,12 +181,19 @@ def remember(knowledge: Network, experience: Experience) -> None:  # noqa: ARG00
 
 def table(knowledge: Network) -> Table:
     """Return the values of all actions in all states."""
+    require_table(knowledge)
     return np.concatenate([values_of(knowledge, s) for s in range(len(knowledge.parts))])
 
 
 def policy(knowledge: Network) -> Table:
     """Return the epsilon-greedy policy."""
     return epsilon_greedy_policy(table(knowledge), knowledge.epsilon)
+
+
+def policy_at(knowledge: Network, aleatoric_state: int) -> Table:
+    """Return the row of the policy for one state."""
+    row: Table = epsilon_greedy_policy(values_of(knowledge, aleatoric_state), knowledge.epsilon)[0]
+    return row
 
 
 def inspect(knowledge: Network, now: ScheduleValues) -> dict[str, Table]:  # noqa: ARG001
@@ -226,15 +234,18 @@ def network(
         the probability of a random action
 
     """
-    check_probability(epsilon=epsilon, trace=trace)
+    check_probability(epsilon=epsilon, trace=trace, centring=centring)
     check_fraction(step_size=step_size)
     check_at_least(1, horizon=horizon, hidden=hidden)
-    check_at_least(0, centring=centring, bound=bound)
+    check_at_least(0, bound=bound)
     discount = 1.0 - 1.0 / horizon
     constants = discount, discount * trace, step_size, centring, bound, epsilon
 
     def build(indexed: IndexedTask) -> Network:
         seen, amounts = inputs(features, indexed)
+        entries = (seen.size + 1 + indexed.actions) * hidden
+        remedy = f"makes {entries:,} weights of {seen.size:,} inputs, at most {MOST_ENTRIES:,}; give fewer"
+        require(entries <= MOST_ENTRIES, "agent.hidden", hidden, remedy)
         weights = np.zeros((seen.size + 1 + indexed.actions) * hidden + indexed.actions)
         first = seen.size * hidden
         spread = 1.0 / math.sqrt(seen.parts.shape[1])
@@ -243,5 +254,14 @@ def network(
         return Network(weights, traces, np.zeros(1), *seen[:3], amounts, *sizes, *constants)
 
     return Design(
-        build, act, learn, policy, inspect=inspect, remember=remember, memory="traces", features=True, name="network"
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        remember=remember,
+        memory="traces",
+        features=True,
+        policy_at=policy_at,
+        name="network",
     )

@@ -8,14 +8,15 @@ over the coordinates, modulo the size of the feature's segment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from everlearn.aleatoric.features import AUTO, fixed, make_features
+from everlearn.aleatoric.features import AUTO, WAYS, fixed, make_features
 from everlearn.aleatoric.tiling import Columns, network_inputs, tile_coding
 from everlearn.errors import InputError
 from everlearn.grids import Grid
@@ -42,6 +43,8 @@ class Sight(NamedTuple):
 def sight(features: object, indexed: IndexedTask) -> Sight:
     """Return how an agent sees the states of a task; all runs on one task share the arrays."""
     seen = _SIGHTS.setdefault(indexed, {})
+    if not isinstance(features, Hashable):
+        raise InputError("features", features, WAYS)
     chosen = indexed.task.features if features == AUTO and indexed.task.features is not None else features
     if chosen not in seen:
         seen[chosen] = _sight(chosen, indexed.task.states)
@@ -106,10 +109,16 @@ def action_values(knowledge: Any, weights: Table, rows: NDArray[np.int64]) -> Ta
     return values
 
 
+def require_table(knowledge: Any) -> None:
+    """Raise if there is no row per state, so that no table of all states can be made."""
+    if len(knowledge.digits) > 0:
+        states = math.prod(int(levels) for levels in knowledge.digits)
+        raise InputError("states", states, "are points of a grid, too many for a table")
+
+
 def all_values(knowledge: Any, weights: Table) -> Table:
     """Return the values of all actions in all states, each summed in the order of :func:`action_values`."""
-    if len(knowledge.digits) > 0:
-        raise InputError("states", len(knowledge.parts), "are points of a grid, too many for a table")
+    require_table(knowledge)
     values = np.zeros((len(knowledge.parts), weights.shape[1]))
     for column in knowledge.parts.T:
         values += weights[column]

@@ -1,4 +1,4 @@
-"""The planner: a sparse model of what was seen, planned through with a growing horizon in a bounded time per step.
+"""The planner: a sparse model of what was seen, planned through with a growing horizon in amortised bounded time.
 
 For each pair of an aleatoric state and an action the agent keeps the next states that were seen, with their chances,
 and the mean and the variance of the reward.  A visit moves these by a step size of (1 + w) / (N + w), where N counts
@@ -328,7 +328,9 @@ def planner(
     backups: int = 10,
     successors: int = 32,
 ) -> Design:
-    """Plan through a sparse model of what was seen, with a growing horizon, in a bounded time per step.
+    """Plan through a sparse model of what was seen, with a growing horizon, in a bounded time per step on average.
+
+    A step that ends a turn through all states that were met also sums their values.
 
     Parameters
     ----------
@@ -367,7 +369,8 @@ def planner(
 
     """
     check_at_least(1, horizon_scale=horizon_scale)
-    check_at_least(0, horizon_power=horizon_power, spread=spread, rarity=rarity, recency=recency)
+    require(0 <= horizon_power <= 10, "agent.horizon_power", horizon_power, "give a number from 0 to 10")
+    check_at_least(0, spread=spread, rarity=rarity, recency=recency)
     check_at_least(0, commitment=commitment, persistence=persistence, longest=longest)
     check_probability(fading=fading)
     require(0 <= backups <= MOST_COUNTED, "agent.backups", backups, "give a whole number of at least 0")

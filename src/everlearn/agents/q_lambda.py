@@ -8,7 +8,7 @@ Mahmood (2024), reward centring that of Naik, Wan, Tomar and Sutton (2024); see 
 With an infinite horizon (gamma = 1) it is differential Q(lambda), which needs ``centring`` above 0.
 
 Deviations from stream Q(lambda) of Elsayed et al.: values are linear, the step size is not 1, rewards are scaled to
-[0, 1] by their declared range and not by running statistics, and epsilon is constant.
+[0, 1] by their declared range (unless the task is raw) and not by running statistics, and epsilon is constant.
 """
 
 from __future__ import annotations

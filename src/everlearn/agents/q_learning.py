@@ -110,6 +110,12 @@ def start_again(knowledge: Watkins, s: int, t: float) -> None:
                 q[s, a] = knowledge.initial_value
 
 
+def carry(knowledge: Watkins, aleatoric_state: int, next_aleatoric_state: int) -> None:
+    """Copy the average from the row of a state to that of another."""
+    average = knowledge.cells["average"]
+    average[next_aleatoric_state] = average[aleatoric_state]
+
+
 def policy(knowledge: Watkins) -> Table:
     """Return the epsilon-greedy policy of the next step."""
     entered = knowledge.cells["entered"][:, 0]
@@ -171,5 +177,14 @@ def q_learning(
 
     inspect = show_fields(Q="value", N="count")
     return Design(
-        build, act, learn, policy, inspect=inspect, by_state=True, values=value_table, masks=True, name="q-learning"
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        by_state=True,
+        values=value_table,
+        masks=True,
+        carry=carry if centring > 0 else None,
+        name="q-learning",
     )

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from everlearn.agents.checks import check_finite, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy, latest_rows, records, value_table
+from everlearn.agents.tabular import (
+    epsilon_greedy_action,
+    epsilon_greedy_policy,
+    latest_rows,
+    records,
+    value_table,
+)
 from everlearn.protocol import Learn, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 
@@ -35,6 +41,13 @@ class Relative(NamedTuple):
 def act(knowledge: Relative, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
     """Act epsilon-greedily."""
     return epsilon_greedy_action(knowledge.cells["value"], aleatoric_state, knowledge.epsilon, stream)
+
+
+def carry(knowledge: Relative, aleatoric_state: int, next_aleatoric_state: int) -> None:
+    """Copy the average, and when it was written, from the row of a state to that of another."""
+    for field in ("average", "entered"):
+        numbers = knowledge.cells[field]
+        numbers[next_aleatoric_state] = numbers[aleatoric_state]
 
 
 def policy(knowledge: Relative) -> Table:
@@ -68,4 +81,15 @@ def relative_design(
         cells["average"] = initial_average
         return Relative(cells, step_size, average_step_size, epsilon, indexed.states)
 
-    return Design(build, act, learn, policy, inspect=inspect, by_state=True, values=value_table, masks=True, name=name)
+    return Design(
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        by_state=True,
+        values=value_table,
+        masks=True,
+        carry=carry,
+        name=name,
+    )

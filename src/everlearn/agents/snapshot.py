@@ -111,7 +111,7 @@ def check_arrays(given: dict[str, NDArray[Any]], wanted: dict[str, NDArray[Any]]
         if given[name].dtype != array.dtype:
             raise SnapshotError(f"the agent state has {given[name].dtype} in {name!r}, the design has {array.dtype}")
         if array.dtype.kind == "f" and np.isnan(given[name]).any():
-            raise SnapshotError(f"the agent state contains NaN or infinity in {name!r}")
+            raise SnapshotError(f"the agent state contains NaN in {name!r}")
 
 
 def _is_whole(value: object, below: float = math.inf) -> bool:

@@ -7,7 +7,8 @@ field.
 
 A design that works by state touches only the rows of the two states of a step.  A number that belongs to the whole run,
 such as an estimate of the average reward, is therefore read from the row that a step leaves and written, with the time,
-to the row that it enters.  The row with the latest time has the current number (:func:`latest_rows`).
+to the row that it enters.  The row with the latest time has the current number (:func:`latest_rows`).  Where an agent
+moves without learning, the design's ``carry`` copies the number.
 """
 
 from __future__ import annotations

@@ -80,6 +80,11 @@ def enter(knowledge: Traced, rows: NDArray[np.int64], a: int) -> None:
     past[HEAD] = (head + 1) % slots
     past[FILLED] = min(past[FILLED] + 1.0, slots)
     past[TOTAL] = knowledge.decay * past[TOTAL] + number
+    if slots == LONGEST:  # steps are dropped that are not faint
+        decay = knowledge.decay
+        past[TOTAL] = min(
+            past[TOTAL], number * ((1.0 - math.pow(decay, slots)) / (1.0 - decay) if decay < 1.0 else slots)
+        )
 
 
 def correct(knowledge: Traced, delta: float) -> None:
@@ -133,12 +138,13 @@ def traced_design(
     eta: float,
     bound: float,
     epsilon: float,
+    defers: bool = False,
 ) -> Design:
     """Return a design that keeps traces and learns with ``learn``."""
     check_probability(epsilon=epsilon)
     check_fraction(step_size=step_size)
-    check_at_least(0, trace=trace, eta=eta, bound=bound)
-    check_at_least(0, **{"1 - trace": 1 - trace})
+    check_probability(trace=trace)
+    check_at_least(0, eta=eta, bound=bound)
     decay = discount * trace
     slots = LONGEST if decay >= 1 else 1 if decay == 0 else math.ceil(math.log(FAINTEST) / math.log(decay))
 
@@ -149,5 +155,14 @@ def traced_design(
         return Traced(weights, np.zeros(1), past, *seen[:3], discount, decay, step_size, eta, bound, epsilon)
 
     return Design(
-        build, act, learn, policy, inspect=inspect, remember=remember, memory="past", features=True, name=name
+        build,
+        act,
+        learn,
+        policy,
+        inspect=inspect,
+        remember=remember,
+        memory="past",
+        features=True,
+        defers=defers,
+        name=name,
     )

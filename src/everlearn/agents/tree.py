@@ -75,7 +75,9 @@ def leaf(knowledge: Tree, aleatoric_state: int) -> int:
     """Return the leaf to which the present past leads."""
     nodes = knowledge.nodes
     node = aleatoric_state
-    while nodes[node, FEATURE] >= 0:
+    for _ in range(len(nodes)):  # a tree with a cycle, which only a state that was tampered with has, ends too
+        if nodes[node, FEATURE] < 0:
+            break
         node = nodes[node, YES] if answer(knowledge, node) else nodes[node, NO]
     return node
 

@@ -45,9 +45,21 @@ def _weights_or_none(agent: Agent) -> Table | None:
     return agent.policy if values is None and agent.design.policy is not None else values
 
 
+def _row_or_none(agent: Agent, aleatoric_state: int) -> Table | None:
+    """Return the row of one state; the rest of a table is not computed if the design can do without it."""
+    design = agent.design
+    if design.policy_at is not None and not design.own:
+        return design.policy_at(agent.knowledge, aleatoric_state)
+    table = _weights_or_none(agent)
+    return None if table is None else table[aleatoric_state]
+
+
 def weights(agent: Agent) -> Table:
     """Return the table whose greatest entries are the greedy actions; raise if the design has none."""
-    table = _weights_or_none(agent)
+    return _required(agent, _weights_or_none(agent))
+
+
+def _required(agent: Agent, table: Table | None) -> Table:
     if table is None:
         remedy = "has neither values nor a policy to act by; give it one, as in el.Design(..., policy=...)"
         raise InputError("agent", agent.design.name, remedy)
@@ -61,7 +73,7 @@ def best_of(row: list[float], mask: int) -> int:
 
 def greedy(agent: Agent, aleatoric_state: int, mask: int) -> int:
     """Return the first of the best actions of a mask, without a draw."""
-    return best_of(weights(agent)[aleatoric_state].tolist(), mask)
+    return best_of(_required(agent, _row_or_none(agent, aleatoric_state)).tolist(), mask)
 
 
 def proposal(agent: Agent, mask: int) -> int:
@@ -69,8 +81,8 @@ def proposal(agent: Agent, mask: int) -> int:
     chosen = agent.choose()
     if mask >> chosen & 1:
         return chosen
-    table = _weights_or_none(agent)
-    row = np.zeros(agent.indexed.actions) if table is None else table[agent.situation]
+    given = _row_or_none(agent, agent.situation)
+    row = np.zeros(agent.indexed.actions) if given is None else given
     allowed = [action for action in range(agent.indexed.actions) if mask >> action & 1]
     best = max(row[action] for action in allowed)
     ties = [action for action in allowed if row[action] == best]

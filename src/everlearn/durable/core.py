@@ -61,7 +61,9 @@ class Core:
         self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
         self.waiting: dict[int, tuple[Experience, Measures]] = {}  # by step, what happened, if its reward is to come
-        self.memories: dict[int, NDArray[Any] | None] = {}  # by the same steps, the memory of the design before each
+        self.memories: dict[
+            int, NDArray[Any] | None
+        ] = {}  # by the same steps, the memory of the design before each, if not all 0
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self.rule_state = RuleState()  # what the promotion rule knows
         self._mode = Mode.LEARN
@@ -430,9 +432,12 @@ class Core:
         if action is None or index is None or not math.isfinite(reward or 0.0):
             raise Corrupt(f"row {entry.seq}: an observation without its parts")
         measures = self._measures(entry) if self._declared else {}
+        if state != self.agent.situation:  # a log that begins in another state
+            self.agent.move(state)
         if reward is None:
             self.waiting[step] = Experience(state, action, index, math.nan, following), measures
-            self.memories[step] = self.agent.exchange_memory()
+            memory = self.agent.exchange_memory()
+            self.memories[step] = memory if memory is not None and memory.any() else None  # None for zeros
         if reward is not None and self._learns(state, action):
             self._learn(state, action, index, reward, following, measures)
         else:
@@ -456,7 +461,9 @@ class Core:
         experience, measures = waited
         state, action, index, _, following = experience
         if self._learns(state, action):
-            pending, present = self.agent.pending, self.agent.exchange_memory(memory)
+            pending = self.agent.pending
+            present = self.agent.exchange_memory(np.zeros(()) if memory is None else memory)
+            self.agent.move(state)  # numbers of the whole run go with it, there and back
             self._learn(state, action, index, reward, following, measures)
             self.agent.exchange_memory(present)
             self.agent.move(entry.following)

@@ -181,7 +181,7 @@ def _agent(task: Task, design: Design) -> dict[str, Any]:
     named = {"name": design.name, "parameters": plain(dict(design.parameters))}
     if not design.own:
         return {**named, "functions": None, "begins": None}
-    functions = {name: getattr(design, name) for name in ("act", "learn", "policy", "remember")}
+    functions = {name: getattr(design, name) for name in ("act", "learn", "policy", "remember", "carry")}
     sources = {name: _source(function) for name, function in functions.items() if function is not None}
     knowledge = build_knowledge(design, IndexedTask(task))
     known = arrays(knowledge)

@@ -36,6 +36,7 @@ from everlearn.durable.drift import Gauge
 from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule, task_of_face
 from everlearn.durable.promotion import Rule
 from everlearn.errors import InputError, LabelError, require
+from everlearn.grids import Grid
 from everlearn.labels import as_label, check_label, check_labels, encode
 from everlearn.registry import MOST_STEPS, plain
 from everlearn.tasks.task import Task
@@ -194,6 +195,9 @@ class Setup:
         """Return a new agent; what is forbidden has the value minus infinity."""
         agent = Agent(self.task, self.design, seed=self.values["seed"])
         agent.prices = self._prices()
+        if self.reward_delay and agent.design.defers:
+            remedy = "this agent cannot learn from rewards that come late; choose another, such as q-lambda"
+            raise InputError("reward_delay", agent.design.name, remedy)
         if not self.allowed:
             return agent
         values = agent.values if agent.design.masks else None
@@ -291,7 +295,10 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_text(task: Task) -> None:
-    """Raise if a label has half a character (a surrogate), which no file can hold."""
+    """Raise if labels cannot be listed, or one has half a character (a surrogate), which no file can hold."""
+    if isinstance(task.states, Grid) or isinstance(task.observations, Grid):
+        remedy = "its states are too many to list; list them, as with task.discretiser=quantile, or drive el.Agent"
+        raise InputError("task", task.name, remedy)
     for labels, argument in ((task.actions, "actions"), (task.observations, "observations"), (task.states, "states")):
         try:
             encode(labels).encode()

@@ -66,7 +66,7 @@ def study(agent: Agent, lessons: Lessons, engine: str = "auto", progress: Progre
 def _arrive(agent: Agent, lessons: Lessons, four: NDArray[np.uint64], carry: Carry) -> None:
     """Set time, clock, random stream and aleatoric state of an agent that knows all lessons already."""
     t = len(lessons.rewards)
-    agent.move(int(lessons.following[-1]))
+    agent.situation, agent.pending = int(lessons.following[-1]), None
     state = agent.snapshot()
     clock = {"block": (t - 1) // BLOCK if agent.design.schedule is not None else 0, **carry._asdict()}
     changed = {"t": t, "stream": [int(word) for word in four], "clock": clock}

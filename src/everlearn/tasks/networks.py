@@ -73,7 +73,8 @@ def network_task(
     require(network.load < 1, "load of the network", network.load, "queues grow forever; give lower arrival rates")
     require(seen >= 1 and seen == int(seen), "seen", seen, "give a whole number of at least 1")
     size = (seen + 1.0) ** network.classes
-    require(size <= MOST_INSIDE, "seen", seen, f"makes {size:.3g} aleatoric states; give at most {MOST_INSIDE:,}")
+    fewer = "give a smaller seen, or a network of fewer classes"
+    require(size <= MOST_INSIDE, "seen", seen, f"makes {size:.3g} aleatoric states, at most {MOST_INSIDE:,}; {fewer}")
     require(outside in RULES, "outside", outside, f"give one of {', '.join(RULES)}")
     dynamics = _Dynamics(network, seen, outside)
     inside = tuple(product(range(seen + 1), repeat=network.classes))
@@ -239,7 +240,7 @@ def reentrant_line(*, stations: int = 2, seen: int = 3, outside: str = "last-buf
     (0.9, (3, 4, 5, 1, 2, None))
 
     """
-    require(2 <= stations <= 7, "stations", stations, "give 2 to 7")
+    require(2 <= stations <= 6, "stations", stations, "give 2 to 6")
     last = 3 * (stations - 1)
     routes = [k + 3 if k < last else k - last + 1 if k < last + 2 else None for k in range(3 * stations)]
     return network_task(
@@ -274,7 +275,7 @@ def six_class(*, stations: int = 2, seen: int = 3, outside: str = "last-buffer")
     (0.9, (3, 4, 5, 1, None, None))
 
     """
-    require(2 <= stations <= 7, "stations", stations, "give 2 to 7")
+    require(2 <= stations <= 6, "stations", stations, "give 2 to 6")
     last = 3 * (stations - 1)
     routes = [k + 3 if k < last else 1 if k == last else None for k in range(3 * stations)]
     return network_task(
