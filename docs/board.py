@@ -3,17 +3,17 @@
 The tables of a board (``everlearn leaderboard --afresh --out DIR``) go between two comments in ``leaderboard.md``, the
 figure to ``images/leaderboard.png``, and the results, with the speeds that are measured now, into the package.  If the
 board was interrupted, what is finished is written; its agents may be in several directories.  Shipped results of the
-same size that are not there, of agents and tasks that are still on the board, are kept.  The tables of
-``examples/practical.toml``, the variants of the
-practical schedule, go to ``practical.md`` and ``images/practical.png``.
+same size that are not there, of agents and tasks that are on the board with the same parameters, are kept.  The tables
+of ``examples/practical.toml``, the variants of the practical schedule, go to ``practical.md`` and
+``images/practical.png``.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,12 +70,14 @@ def document(directories: Sequence[Path], docs: Path, package: Path) -> list[Pat
 def ship(directories: Sequence[Path], package: Path) -> Path:
     """Write the results of a board into the package, with the speeds of its agents, measured now; others are kept."""
     arms, whole = results(directories), _lineup(directories)
+    identities = whole.identities()
+    check_identities(directories, identities)
     new, known = {arm.agent for arm in finished(directories)}, shipped().speeds
     kept = {label: known[label] for label in whole.agents if label in known and label not in new}
     rest = [entry for entry in whole.spec.agents if entry.label not in kept]
     speeds = kept | {str(entry.label): steps_per_second(entry) for entry in rest}
     contents = encoded(
-        [powers_of_ten(arm, whole.spec.steps) for arm in arms], speeds, whole.spec.steps, whole.spec.seed
+        [powers_of_ten(arm, whole.spec.steps) for arm in arms], speeds, whole.spec.steps, whole.spec.seed, identities
     )
     with replacing(package / RESULTS) as target:
         target.write(contents)
@@ -83,19 +85,37 @@ def ship(directories: Sequence[Path], package: Path) -> Path:
     return package / RESULTS
 
 
+def check_identities(directories: Sequence[Path], identities: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise if an agent or a task was run with other parameters than it has on the board now."""
+    for part in parts(directories):
+        for entry in part.read_manifest()["variants"]:
+            now = {**identities[entry["agent"]], **identities[entry["task"]]}
+            changed = [name for name, value in entry["parameters"].items() if now.get(name) != value]
+            run = f"{entry['agent']} on {entry['task']}"
+            require(not changed, str(part.path), run, f"was run with another {', '.join(changed)}; run it again")
+
+
+def parts(directories: Sequence[Path]) -> list[Directory]:
+    """Return the experiments of a board, whose agents with limits are in folders below."""
+    return [Directory(path.parent) for folder in directories for path in sorted(folder.rglob("manifest.json"))]
+
+
 def finished(directories: Sequence[Path]) -> list[Arm]:
-    """Return what is finished of a board, whose agents with limits are in folders below."""
-    manifests = [path for directory in directories for path in sorted(directory.rglob("manifest.json"))]
-    return [arm for path in manifests for arm in read_arms(Directory(path.parent))]
+    """Return what is finished of a board."""
+    return [arm for part in parts(directories) for arm in read_arms(part)]
 
 
 def results(directories: Sequence[Path]) -> list[Arm]:
-    """Return what is finished, and the shipped results that it does not replace, if they are of the same size."""
+    """Return what is finished, and the shipped results that it does not replace, if they are of the same size.
+
+    Shipped results of agents and tasks whose parameters have changed are left out.
+    """
     arms, size = finished(directories), Experiment(directories[0]).manifest
     if (size["runs"], size["steps"], size["seed"]) != (shipped().runs, shipped().steps, shipped().seed):
         return arms
     done, whole = {(arm.agent, arm.task) for arm in arms}, lineup(afresh=True)
-    known = [arm for arm in shipped().arms if arm.agent in whole.agents and arm.task in whole.tasks]
+    agents, tasks = (set(labels) - whole.changed for labels in (whole.agents, whole.tasks))
+    known = [arm for arm in shipped().arms if arm.agent in agents and arm.task in tasks]
     return arms + [arm for arm in known if (arm.agent, arm.task) not in done]
 
 

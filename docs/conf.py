@@ -12,7 +12,7 @@ from everlearn.page import export as station
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from docs.commands import link_commands
-from docs.each import write_pages
+from docs.each import link_names, write_pages
 from docs.objects import link
 
 project = "everlearn"
@@ -38,8 +38,11 @@ autodoc_preserve_defaults = True
 napoleon_attr_annotations = False
 napoleon_google_docstring = False
 
-LISTS = {"api": link, "command-line": link_commands}
-"""The pages whose parts have pages of their own, and what makes lists of links of them."""
+NAMED = ("agents", "concepts", "practical", "tasks")
+"""The pages whose tables and lists name tasks and agents."""
+
+LISTS = {"api": link, "command-line": link_commands, **dict.fromkeys(NAMED, link_names)}
+"""The pages whose parts have pages of their own, and what puts the links into them."""
 
 
 def plain_attributes(_app, what, _name, _object, _options, lines):

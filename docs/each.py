@@ -124,9 +124,40 @@ def described(factory: Any) -> str:
     defaults = {name: entry.default for name, entry in inspect.signature(factory).parameters.items()}
     rows = []
     for name, meaning in re.findall(r"^([a-z]\w*):\n((?:    [^\n]*\n?|\n)+)", listed + "\n", re.MULTILINE):
-        default = "" if defaults[name] is inspect.Parameter.empty else f"; by default {defaults[name]!r}"
-        rows.append(f"`{name}`\n: {_plain(' '.join(meaning.split()))}{default}")
+        said = _plain(" ".join(meaning.split()))
+        rows.append(
+            f"`{name}`\n: {said}" + ("" if "default" in said else f"; by default {_default(name, defaults[name])}")
+        )
     return "\n\n".join([_plain(text), *rows])
+
+
+def link_names(text: str) -> str:
+    """Return a page with links to the pages of tasks and agents, in its tables and its lists of definitions."""
+    from everlearn.agents.registry import AGENTS
+    from everlearn.tasks.registry import TASKS
+
+    pages = {name: f"{FOLDER}/task-{name}.md" for name in TASKS}
+    pages |= {name: f"{FOLDER}/agent-{name}.md" for name in AGENTS}
+
+    def linked(code: re.Match[str]) -> str:
+        return f"[{code[0]}]({pages[code[1]]})" if code[1] in pages else code[0]
+
+    lines, fenced = text.split("\n"), False
+    for place, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        term = line.startswith("`") and "".join(lines[place + 1 : place + 2]).startswith(": ")
+        if not fenced and (term or line.startswith("|")):
+            lines[place] = re.sub(r"(?<!\[)`([\w-]+)`", linked, line)
+    return "\n".join(lines)
+
+
+def _default(name: str, value: Any) -> str:
+    """Return the default of a parameter; a schedule has none in the signature, since the registry puts it in."""
+    from everlearn.agents.registry import DEFAULT_SCHEDULE
+
+    if name == "schedule":
+        return f"`{DEFAULT_SCHEDULE}`. [](../concepts.md#schedule) explains schedules and lists them"
+    return "none: it must be set" if value is inspect.Parameter.empty else repr(value)
 
 
 def table(rows: dict[str, str]) -> str:

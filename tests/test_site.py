@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from everlearn.agents.registry import AGENTS
+from everlearn.registry import locate
 from everlearn.tasks.registry import TASKS
 
 DOCS = Path(__file__).parents[1] / "docs"
 write_station = runpy.run_path(str(DOCS / "conf.py"))["write_station"]
-write_pages = runpy.run_path(str(DOCS / "each.py"))["write_pages"]
+each = runpy.run_path(str(DOCS / "each.py"))
+write_pages, link_names = each["write_pages"], each["link_names"]
 
 
 def test_the_build_writes_the_station_that_the_first_page_shows(tmp_path):
     assert '<iframe src="station.html"' in (DOCS / "index.md").read_text()
-    app = SimpleNamespace(builder=SimpleNamespace(format="html"), srcdir=str(DOCS), outdir=str(tmp_path))
-    write_station(app, None)
+    write_station(SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=str(tmp_path), srcdir=str(DOCS)), None)
     assert "You run a station" in (tmp_path / "station.html").read_text()
+    assert (tmp_path / "preview.png").exists()
 
 
 def test_a_build_that_fails_or_writes_no_pages_leaves_it_out(tmp_path):
@@ -27,24 +32,55 @@ def test_a_build_that_fails_or_writes_no_pages_leaves_it_out(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.soak
 def test_the_build_writes_a_page_for_each_task_and_agent(tmp_path):
     """With the numbers of the overviews, which other tests compute again."""
-    for page in DOCS.glob("*.md"):
-        (tmp_path / page.name).write_text(page.read_text())
+    for name in ("tasks.md", "agents.md", "api.md", "command-line.md"):
+        (tmp_path / name).write_text((DOCS / name).read_text())
     (tmp_path / "each").mkdir()
     (tmp_path / "each" / "task-gone.md").write_text("")
     write_pages(tmp_path)
     pages = {path.stem: path.read_text() for path in (tmp_path / "each").glob("*.md")}
-    listed = {*(f"task-{name}" for name in TASKS), *(f"agent-{name}" for name in AGENTS)}
-    assert {name for name in pages if name.startswith(("task-", "agent-"))} == listed
+    assert {page for page in pages if page.startswith("task-")} == {f"task-{name}" for name in TASKS}
+    assert {page for page in pages if page.startswith("agent-")} == {f"agent-{name}" for name in AGENTS}
     river = pages["task-riverswim"]
     for part in (
         "<svg",
         "`everlearn play riverswim`",
-        "| λ_\\* | 0.428622 |",
+        "| $\\lambda_*$ | 0.428622 |",
         "place 0; place 1",
-        "`advance`\n: the probability that",
+        "`back`\n: ",
     ):
         assert part in river
     assert "| explores by |" in pages["agent-q-learning"]
     assert "--set task.aleatoric=belief:10" in pages["task-tiger"]
+    for name, text in pages.items():
+        assert "inspect._empty" not in text, name
+        assert "<class '" not in text, name
+
+
+def test_pages_tell_the_defaults_of_parameters():
+    pages = dict(each["agent_pages"](DOCS))
+    for name in ("growing-horizon", "growing-horizon-v", "learned", "linear"):
+        assert "; by default `practical`. [](../concepts.md#schedule)" in pages[name]
+    pages |= {name: each["described"](locate(name, TASKS, "task")) for name in TASKS}
+    for name, text in pages.items():
+        assert "inspect._empty" not in text, name
+        assert "<class '" not in text, name
+        assert "foo1 to foo4" not in text, name  # say what each of them is
+
+
+def test_names_in_tables_and_lists_link_to_their_pages():
+    linked = {page: link_names((DOCS / f"{page}.md").read_text()) for page in ("agents", "practical", "tasks")}
+    for kind, page, names in (("agent", "agents", AGENTS), ("task", "tasks", TASKS)):
+        for name in names:
+            assert f"[`{name}`](each/{kind}-{name}.md)" in linked[page], name
+    assert "| [`planner`](each/agent-planner.md) |" in linked["practical"]
+    assert link_names("[`tsde`](x.md)\n\n```\n| `tsde` |\n```\n") == "[`tsde`](x.md)\n\n```\n| `tsde` |\n```\n"
+
+
+def test_the_licence_is_found_in_both_spellings():
+    text = (DOCS / "install.md").read_text()
+    assert {"licence", "license"} <= set(re.findall(r"\w+", text.partition("## Licence")[2]))
+    assert (DOCS.parent / "LICENSE").read_text().splitlines()[0] == "MIT License"
+    assert "the MIT License" in text

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from everlearn.api import experiment
 from everlearn.cli.main import app
+from everlearn.errors import InputError
 from everlearn.experiments.execute import execute
 from everlearn.experiments.experiment import Experiment
 from everlearn.leaderboard import board as board_module
@@ -111,6 +112,12 @@ def test_what_is_shipped_is_of_the_agents_and_tasks_of_the_board():
     assert whole.known
 
 
+def test_what_is_shipped_is_of_agents_and_tasks_with_the_parameters_that_they_have_now():
+    whole = lineup()
+    assert shipped().identities == whole.identities()
+    assert len(whole.shipped_arms) == len(shipped().arms)
+
+
 @pytest.mark.parametrize("agent", few(lineup().agents, {"growing-horizon, practical"}))
 def test_what_is_shipped_can_be_computed_again(agent, tmp_path):
     """To the last bit on one platform; others may round otherwise, and then a run may go another way."""
@@ -204,6 +211,15 @@ def test_shipped_results_that_are_not_computed_again_are_kept(documentation, tmp
     assert new[replaced] != 9.0 == new[kept]
     experiment("riverswim", agents, steps=100, runs=3, out=tmp_path / "shorter")
     assert len(documentation.results([tmp_path / "shorter"])) == 1
+
+
+def test_results_of_other_parameters_are_not_shipped(documentation, tmp_path):
+    agents = [{"name": "discounted", "label": "discounted", "parameters": {"horizon": 3.0}}]
+    experiment("riverswim", agents, steps=50, runs=1, out=tmp_path / "new")
+    with pytest.raises(
+        InputError, match=r"discounted on riverswim.*was run with another agent.horizon,.*; run it again"
+    ):
+        documentation.ship([tmp_path / "new"], tmp_path)
 
 
 def test_variants_of_a_schedule_are_written_into_a_page_of_their_own(documentation, tmp_path, capsys):

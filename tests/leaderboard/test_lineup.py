@@ -73,6 +73,28 @@ def test_a_named_agent_is_run_on_the_tasks_on_which_no_result_is_shipped(monkeyp
     assert not lineup(tasks=["tiger", "riverswim"]).parts
 
 
+def test_shipped_results_of_other_parameters_are_not_used(monkeypatch):
+    """The value of an agent and that of a task, both changed after the results were shipped."""
+    given = lineup_module.resource
+
+    def changed(name):
+        contents = given(name)
+        for entry in contents.get("agent", []):
+            entry.get("parameters", {}).pop("step_size", None)
+        for entry in contents["task"] if name == "set_aside.toml" else ():
+            entry.get("parameters", {}).pop("states", None)
+        return contents
+
+    agents, tasks = ["q-learning", "psrl"], ["riverswim, 9 states", "tiger", "riverswim"]
+    monkeypatch.setattr(lineup_module, "resource", changed)
+    now = lineup(agents, tasks)
+    used = {(arm.agent, arm.task) for arm in now.shipped_arms}
+    assert used == {("psrl", task) for task in now.tasks if task != "riverswim, 9 states"}
+    assert {entry.label for entry in now.parts[""].agents} == {"q-learning"}
+    assert [entry.label for entry in now.parts["psrl"].tasks] == ["riverswim, 9 states"]
+    assert now.references["riverswim, 9 states"] == pytest.approx(references()["riverswim"])
+
+
 def test_a_quick_try_is_beside_the_same_agents():
     assert lineup(["own_agent:r_learning"], runs=2).agents == lineup(["own_agent:r_learning"]).agents
 

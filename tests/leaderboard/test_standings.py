@@ -7,10 +7,14 @@ import pytest
 
 from everlearn.leaderboard.ratings import ratings
 from everlearn.leaderboard.shipped import powers_of_ten
-from everlearn.leaderboard.standings import example, final, standings
+from everlearn.leaderboard.standings import Standing, final, standings
 from everlearn.results.arm import Arm
 from tests.analysis.arms import made
 from tests.leaderboard.small import made_up
+
+
+def example(task: str, agent: str, relative_regret: float) -> Standing:
+    return Standing(task, "set aside", agent, 1000, 1, 1.0, 1.0, relative_regret, None, None, relative_regret, None)
 
 
 def rows_of(arms, **options):

@@ -203,8 +203,8 @@ def growing_horizon(*, schedule: Schedule) -> Design:
     Parameters
     ----------
     schedule:
-        how the horizon, the optimism, the action values and the counts change with time (foo1 to foo4), see
-        :class:`everlearn.Schedule`
+        how these change with time: the horizon (foo1 in the paper), the optimism (foo2), what is added to every action
+        value (foo3) and what multiplies every count (foo4); see :class:`everlearn.Schedule`
 
     """
 

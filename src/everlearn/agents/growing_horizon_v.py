@@ -39,8 +39,9 @@ def growing_horizon_v(*, schedule: Schedule) -> Design:
     Parameters
     ----------
     schedule:
-        how the horizon, the optimism, the action values and the counts change with time (foo1 to foo4); the bounds are
-        for ``change-points``, see :class:`everlearn.Schedule`
+        how these change with time: the horizon (foo1 in the paper), the optimism (foo2), what is added to every action
+        value (foo3) and what multiplies every count (foo4); the bounds are for ``change-points``, see
+        :class:`everlearn.Schedule`
 
     """
     return replace(printed.growing_horizon(schedule=schedule), learn=learn, name="growing-horizon-v")

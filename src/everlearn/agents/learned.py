@@ -224,7 +224,8 @@ def learned(
     Parameters
     ----------
     schedule:
-        foo1 to foo4, as for the growing-horizon agent
+        how these change with time, as for growing-horizon: the horizon (foo1 in the paper), the optimism (foo2), what
+        is added to every action value (foo3) and what multiplies every count (foo4); see :class:`everlearn.Schedule`
     nodes:
         the most nodes of the tree, besides one root per aleatoric state; a split takes two
     lags:

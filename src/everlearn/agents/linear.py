@@ -149,8 +149,8 @@ def linear(*, schedule: Schedule, features: str = AUTO) -> Design:
     Parameters
     ----------
     schedule:
-        how the horizon, the optimism, the action values and the counts change with time (foo1 to foo4), see
-        :class:`everlearn.Schedule`
+        how these change with time: the horizon (foo1 in the paper), the optimism (foo2), what is added to every action
+        value (foo3) and what multiplies every count (foo4); see :class:`everlearn.Schedule`
     features:
         ``auto``, ``onehot``, ``factors``, ``pairs``, ``hashed:N`` or an ``el.Features``; see
         :mod:`everlearn.aleatoric.features`

@@ -10,9 +10,9 @@ import numpy as np
 from everlearn.errors import require
 from everlearn.figures.multiples import looks
 from everlearn.figures.panels import entitle, explain, figure_of, name_axes, panels
-from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
+from everlearn.figures.style import PALETTE, house_style
 from everlearn.results.arm import Arm
-from everlearn.results.references import BEST, OPTIMUM
+from everlearn.results.references import OPTIMUM
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -30,19 +30,12 @@ COLOURS = ("#000000", *PALETTE, "#888888", "#7A4B2A", "#5E3C99")
 """Black for our agent; then the palette, and three more that differ from it in lightness too."""
 
 
-def relative_regrets(
-    arms: Sequence[Arm],
-    ours: str,
-    titles: Mapping[str, str] | None = None,
-    hidden: Mapping[str, float] | None = None,
-) -> Figure:
+def relative_regrets(arms: Sequence[Arm], ours: str) -> Figure:
     """Draw the mean relative regret until each step on logarithmic axes, with our agent in bold.
 
-    ``titles`` replaces the labels of tasks.  ``hidden`` has the relative regret of the best policy over aleatoric
-    states for each task on which it has any, and is drawn as a line.  A curve has a gap where regret is not positive.
+    A curve has a gap where regret is not positive.
     """
     require(bool(arms), "arms", [], "give at least one")
-    titles, hidden = titles or {}, hidden or {}
     tasks = list(dict.fromkeys(arm.task for arm in arms))
     # The looks are those of all figures, but for more colours: a board has more agents than the palette.
     appearance = looks([ours, *(arm.agent for arm in arms)])
@@ -52,17 +45,14 @@ def relative_regrets(
     with house_style():
         grid = panels(len(tasks), 2.7, 2.2, shared=True)
         for axes, task in zip(grid, tasks, strict=True):
-            entitle(axes, titles.get(task, task))
+            entitle(axes, task)
             for arm in arms:
                 if arm.task == task:
                     handles[arm.agent] = _draw(axes, arm, appearance, bold=arm.agent == ours)
             _scale(axes)
-            if task in hidden:
-                look = {"color": REFERENCE_COLOUR, "linestyle": "--", "linewidth": 1.1, "zorder": 1}
-                handles[BEST] = axes.axhline(hidden[task], **look)
         name_axes(grid, "time step", "relative regret")
         figure = figure_of(grid[0])
-        shown = [(name, handles[name]) for name in [*appearance, BEST] if name in handles]
+        shown = [(name, handles[name]) for name in appearance if name in handles]
         explain(figure, shown, f"relative regret against the {OPTIMUM}; means over {arms[0].units:,} runs")
     return figure
 

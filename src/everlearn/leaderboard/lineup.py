@@ -15,11 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from everlearn.errors import UnknownName
 from everlearn.experiments.spec import AgentEntry, Spec, TaskEntry, name_of, read_spec
+from everlearn.leaderboard.identity import agent_identity, states, task_identity
 from everlearn.leaderboard.shipped import Reference as Reference
 from everlearn.leaderboard.shipped import references, shipped
 from everlearn.results.arm import Arm
-from everlearn.tasks.indexed import IndexedTask
-from everlearn.tasks.registry import make_task
 from everlearn.theory.aleatoric import attained
 from everlearn.theory.report import Theory
 
@@ -91,14 +90,28 @@ class Lineup:
     @cached_property
     def references(self) -> dict[str, Reference]:
         """What can be earned on each task, exactly: shipped, or else computed."""
-        return {entry.label: references().get(entry.label) or reference(entry) for entry in self.spec.tasks}
+        known = {task: value for task, value in references().items() if task not in self.changed}
+        return {entry.label: known.get(entry.label) or reference(entry) for entry in self.spec.tasks}
 
-    @property
+    @cached_property
     def shipped_arms(self) -> list[Arm]:
-        """The shipped results of these agents on these tasks."""
+        """The shipped results of these agents on these tasks, if both are still as they were."""
         if not self.known:
             return []
-        return [arm for arm in shipped().arms if arm.task in self.tasks and arm.agent in self.agents]
+        agents, tasks = (set(labels) - self.changed for labels in (self.agents, self.tasks))
+        return [arm for arm in shipped().arms if arm.task in tasks and arm.agent in agents]
+
+    def identities(self) -> dict[str, dict[str, Any]]:
+        """Return all parameters of each agent and each task, by label; your own agents are left out."""
+        agents = [entry for entry in self.spec.agents if ":" not in str(entry.label)]
+        steps = {entry.label: min(self.spec.steps, self.limit(str(entry.label)).steps) for entry in agents}
+        known = {str(entry.label): agent_identity(entry, steps[entry.label]) for entry in agents}
+        return known | {entry.label: task_identity(entry) for entry in self.spec.tasks}
+
+    @cached_property
+    def changed(self) -> set[str]:
+        """The agents and tasks that have other parameters than when the shipped results were computed."""
+        return {label for label, identity in self.identities().items() if not shipped().fits(label, identity)}
 
     @property
     def parts(self) -> dict[str, Spec]:
@@ -125,7 +138,7 @@ class Lineup:
         """Return the experiment of agents; one of which some results are shipped is alone in it."""
         tasks = tuple(entry for entry in self.spec.tasks if (str(agents[0].label), entry.label) not in done)
         if limit.states < NO_LIMIT:
-            tasks = tuple(entry for entry in tasks if _states(entry) <= limit.states)
+            tasks = tuple(entry for entry in tasks if states(entry) <= limit.states)
         return replace(self.spec, tasks=tasks, agents=tuple(agents), steps=min(self.spec.steps, limit.steps))
 
 
@@ -193,11 +206,6 @@ def _select(entries: tuple[Entry, ...], names: Sequence[str], option: str) -> tu
         if not any(name in aliases for aliases in known):
             raise UnknownName(option, name, set().union(*known))
     return tuple(entry for entry, aliases in zip(entries, known, strict=True) if not names or aliases & set(names))
-
-
-def _states(entry: TaskEntry) -> int:
-    values = {name: values[0] for name, values in entry.parameters.items()}
-    return IndexedTask(make_task(entry.given, values)).states
 
 
 def reference(entry: TaskEntry) -> Reference:

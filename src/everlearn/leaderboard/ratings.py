@@ -49,8 +49,9 @@ def ratings(rows: Sequence[Standing], kinds: Mapping[str, str]) -> list[Rating]:
 
     Examples
     --------
-    >>> from everlearn.leaderboard.standings import example
-    >>> rows = [example("x", "a", 0.1), example("x", "b", 0.2), example("y", "a", 0.3), example("y", "b", 0.3)]
+    >>> row = Standing("x", "set aside", "a", 1000, 1, 1.0, 1.0, 0.1, None, None, 0.1, None)
+    >>> rows = [row, row._replace(agent="b", relative_regret=0.2)]
+    >>> rows += [row._replace(task="y", agent=agent) for agent in "ab"]
     >>> [(each.agent, each.led, each.beaten, each.least) for each in ratings(rows, {"x": "x", "y": "y"})]
     [('a', 2, 0.75, 0.5), ('b', 1, 0.25, 0.0)]
 

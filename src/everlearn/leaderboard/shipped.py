@@ -1,8 +1,9 @@
 """The results that come with the package: what the agents of the board earned, and what can be earned.
 
-``results.parquet`` has the sum of rewards of every run of every agent on every task, at a few times, and the measured
-speeds as metadata.  ``python -m docs.board DIR`` writes it from the directory of a board.  ``references.json`` has the
-exact optima, which take minutes to compute; a test computes them again.
+``results.parquet`` has the sum of rewards of every run of every agent on every task, at a few times.  Its metadata have
+the measured speeds, and all parameters of the agents and tasks: results are used only while these are the same.
+``python -m docs.board DIR`` writes it from the directory of a board.  ``references.json`` has the exact optima, which
+take minutes to compute; a test computes them again.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,9 +48,15 @@ class Shipped(NamedTuple):
     steps: int
     runs: int
     seed: int
+    identities: dict[str, dict[str, Any]]
+    """All parameters of each agent and each task of which there are results, by label."""
+
+    def fits(self, label: str, identity: Mapping[str, Any]) -> bool:
+        """Return whether an agent or a task is the one of which there are results."""
+        return self.identities.get(label, identity) == identity
 
 
-NOTHING = Shipped([], {}, 0, 0, 0)
+NOTHING = Shipped([], {}, 0, 0, 0, {})
 
 
 @cache
@@ -78,7 +85,13 @@ def _is_power(time: int) -> bool:
     return str(time).strip("0") == "1"
 
 
-def encoded(arms: Sequence[Arm], speeds: Mapping[str, float], steps: int, seed: int) -> bytes:
+def encoded(
+    arms: Sequence[Arm],
+    speeds: Mapping[str, float],
+    steps: int,
+    seed: int,
+    identities: Mapping[str, Mapping[str, Any]] | None = None,
+) -> bytes:
     """Return the contents of the file, from arms at few times.
 
     Examples
@@ -100,6 +113,7 @@ def encoded(arms: Sequence[Arm], speeds: Mapping[str, float], steps: int, seed: 
     ]
     table = pa.table(dict(zip(("task", "agent", "time", "run", "total_reward"), zip(*rows, strict=True), strict=True)))
     notes = {"speeds": speeds, "steps": steps, "runs": max(arm.units for arm in arms), "seed": seed}
+    notes["identities"] = identities or {}
     file = io.BytesIO()
     pq.write_table(table.replace_schema_metadata({KEY: json.dumps(notes)}), file, compression="zstd")
     return file.getvalue()
@@ -116,7 +130,7 @@ def decoded(contents: bytes) -> Shipped:
     for task, agent, time, run, total in zip(*columns.values(), strict=True):
         earned.setdefault((task, agent), {}).setdefault(time, {})[run] = total
     arms = [_arm(task, agent, totals, references()[task]) for (task, agent), totals in earned.items()]
-    return Shipped(arms, notes["speeds"], notes["steps"], notes["runs"], notes["seed"])
+    return Shipped(arms, notes["speeds"], notes["steps"], notes["runs"], notes["seed"], notes.get("identities", {}))
 
 
 def _arm(task: str, agent: str, totals: dict[int, dict[int, float]], reference: Reference) -> Arm:

@@ -81,11 +81,6 @@ def _interval(lost: Table) -> tuple[float | None, float | None]:
     return mean - half, mean + half
 
 
-def example(task: str, agent: str, relative_regret: float, time: int = 1000) -> Standing:
-    """Return a made-up row, for examples and tests."""
-    return Standing(task, "set aside", agent, time, 1, 1.0, 1.0, relative_regret, None, None, relative_regret, None)
-
-
 def times(rows: Sequence[Standing]) -> list[int]:
     """Return the times that have rows."""
     return sorted({row.time for row in rows})
