@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from everlearn.page import summary
+from everlearn.page import picture, summary
 from everlearn.page.configuration import read_query
 from everlearn.page.facts import Facts, find_facts
 from everlearn.page.picture import Painter, write_theory
@@ -42,6 +42,15 @@ def test_what_changed_stays_marked_when_the_same_is_painted_again(workshop):
     assert first["known0"] == again["known0"]
     assert first["known0"].count("count rose") == 1
     assert first["chart"] != again["chart"]
+
+
+def test_moments_are_found_again_only_when_more_was_recorded(workshop, monkeypatch):
+    race, painter, found = workshop.race(read_query("")), Painter(), []
+    monkeypatch.setattr(picture, "find_moments", lambda run, _lines: found.append(run.t) or [])
+    for t in (999, 1000, 1000, 1001, 1122):  # of these, 1000 and 1122 are recorded
+        race.advance(t - race.t)
+        painter.paint(race)
+    assert found == [999, 1000, 1122]
 
 
 def test_the_update_is_written_out_with_its_numbers(workshop):

@@ -51,7 +51,8 @@ class Painter:
         self._span = chart.find_span(curves, self.lines, self._span)
         parts = {"chart": chart.draw(curves, self.lines, width, height, self._span), "time": f"{race.t:,}"}
         moments = [
-            (curve.label, find_moments(run, self.lines)) for curve, run in zip(curves, farthest.runs, strict=True)
+            (curve.label, self._find_moments(number, run))
+            for number, (curve, run) in enumerate(zip(curves, farthest.runs, strict=True))
         ]
         parts |= {"moments": write_moments(moments, race.t), "scrub": str(place_of(race.t, farthest.t))}
         for number, run in enumerate(race.runs):
