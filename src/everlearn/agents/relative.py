@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 
 from everlearn.agents.checks import check_finite, check_probability
 from everlearn.agents.design import Design
-from everlearn.agents.tabular import (
-    epsilon_greedy_action,
-    epsilon_greedy_policy,
-    latest_rows,
-    records,
-    value_table,
-)
+from everlearn.agents.tabular import epsilon_greedy_action, epsilon_greedy_policy, latest_rows, records, value_table
 from everlearn.protocol import Learn, ScheduleValues, Table
 from everlearn.tasks.indexed import IndexedTask
 

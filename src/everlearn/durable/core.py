@@ -61,9 +61,8 @@ class Core:
         self.failures: dict[int, Failed] = {}  # the rows of the journal from which it is known that it cannot learn
         self.failure: Failed | None = None  # why it does not act or learn, until it is rolled back or imported to
         self.waiting: dict[int, tuple[Experience, Measures]] = {}  # by step, what happened, if its reward is to come
-        self.memories: dict[
-            int, NDArray[Any] | None
-        ] = {}  # by the same steps, the memory of the design before each, if not all 0
+        # By the same steps, the memory of the design before each; None stands for zeros.
+        self.memories: dict[int, NDArray[Any] | None] = {}
         self.exact = True  # whether replay must reproduce the agent; not if its functions are known to have changed
         self.rule_state = RuleState()  # what the promotion rule knows
         self._mode = Mode.LEARN

@@ -24,8 +24,11 @@ _INCHES_PER_HANDLE = 0.8
 _INCHES_PER_LINE = 0.2
 """The height of a line of a legend."""
 
-_MOST_LEGEND = 4.0
-"""Panels are at least this many times as tall as their legend, which so takes at most a fifth of the figure."""
+_INCHES_PER_FRAME = 0.17
+"""The height of what surrounds those lines."""
+
+_LEAST_FIGURE = 5.0
+"""A figure is at least this many times as tall as its legend."""
 
 MOST_IN_LEGEND = 6
 """More curves than this are named at their ends."""
@@ -80,7 +83,8 @@ def explain(figure: Figure, entries: Sequence[tuple[str, Artist]], note: str) ->
     columns = max(1, min(len(labels), int(width / (letters * _INCHES_PER_LETTER + _INCHES_PER_HANDLE))))
     header = textwrap.fill(note, whole)
     lines = math.ceil(len("\n".join(labels).splitlines()) / columns) + len(header.splitlines())
-    figure.set_size_inches(width, max(height, _MOST_LEGEND * _INCHES_PER_LINE * lines) + _INCHES_PER_LINE * lines)
+    legend = _INCHES_PER_LINE * lines
+    figure.set_size_inches(width, max(height + legend, _LEAST_FIGURE * (legend + _INCHES_PER_FRAME)))
     figure.legend(
         [handle for _, handle in entries],
         labels,
