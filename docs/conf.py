@@ -21,7 +21,8 @@ author = "The everlearn developers"
 copyright = "The everlearn developers"
 release = version = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docs.mathematics"]
+html_math_renderer = "mathml"
 exclude_patterns = ["_build"]
 html_static_path = ["static"]
 html_css_files = ["everlearn.css", "drawing.css"]
