@@ -10,8 +10,9 @@ import pytest
 
 from everlearn.page.configuration import read_query
 from everlearn.page.drawing import find_ways
-from everlearn.page.gallery import draw_example, write_gallery
+from everlearn.page.gallery import draw_example
 from everlearn.page.offer import Entry, Offer
+from everlearn.page.race import Workshop
 from everlearn.tasks.registry import TASKS, make_task
 from tests.page.axe import violations
 from tests.page.browser import wait_for
@@ -58,7 +59,7 @@ def test_ways_are_those_of_the_model():
 
 
 def test_a_task_of_the_users_own_comes_first_with_an_automatic_drawing():
-    page = write_gallery(Offer({("task", "<mine>"): Entry(shop(), shop(), own=True)}))
+    page = Workshop(Offer({("task", "<mine>"): Entry(shop(), shop(), own=True)})).gallery()
     cards = page.split('<a class="card task agent0"')[1:]
     assert len(cards) == len(TASKS) + 1
     assert "&lt;mine&gt;" in cards[0]
@@ -72,7 +73,7 @@ def test_a_task_of_the_users_own_is_described_by_its_docstring():
         """Serve whoever comes."""
         return shop()
 
-    page = write_gallery(Offer({("task", "mine:shop"): Entry(mine, mine, own=True)}))
+    page = Workshop(Offer({("task", "mine:shop"): Entry(mine, mine, own=True)})).gallery()
     assert "<p>Serve whoever comes.</p>" in page.split('<a class="card task agent0"')[1]
 
 

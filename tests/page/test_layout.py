@@ -315,6 +315,10 @@ def test_what_is_new_is_shown_as_long_as_it_runs_and_the_page_can_be_stopped(tab
     tab.press(" ", " ")
     for number in (5, 20):
         wait_for(lambda number=number: shown(tab) >= number, f"{number} updates")
+    began = tab.evaluate("performance.now()"), shown(tab)
+    wait_for(lambda: shown(tab) > began[1] + 10, "ten more updates")
+    pictures, seconds = shown(tab) - began[1], (tab.evaluate("performance.now()") - began[0]) / 1000
+    assert pictures <= 2 + seconds / 0.03  # each looks once, and rests first
     tab.press(" ", " ")
     wait_for(lambda: button(tab) == "Run", "a pause")
     assert steps(tab) > 20

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from everlearn.page.pace import FASTEST, LEAST, SECONDS_A_DECADE, SLICE, SPEEDS, Pace, describe
+from everlearn.page.pace import FASTEST, LEAST, LONGEST, SECONDS_A_DECADE, SPEEDS, Pace, describe
 
 
 @pytest.mark.parametrize("speed", [1, 3, 10, 30, 100, 1000])
@@ -30,12 +30,12 @@ def test_as_fast_as_it_goes_is_what_fits_into_a_slice():
     pace = Pace(FASTEST)
     assert pace.due(0, 1.0) == LEAST
     pace.took(10_000, 0.001)
-    assert pace.due(0, 1.0) == 10_000_000 * SLICE
+    assert pace.due(0, 1.0) == 10_000_000 * LONGEST
 
 
 def test_what_cannot_be_kept_up_with_does_not_pile_up():
     pace = Pace(1_000_000, measured=500_000.0)
-    assert [pace.due(0, 1.0) for _ in range(3)] == [500_000 * SLICE] * 3
+    assert [pace.due(0, 1.0) for _ in range(3)] == [500_000 * LONGEST] * 3
 
 
 def test_speeds_go_from_one_step_a_second_to_the_engine():
@@ -49,7 +49,7 @@ def test_a_slow_start_is_not_taken_for_the_speed_of_the_engine():
     for _ in range(12):
         steps = pace.due(0, 1.0)
         pace.took(steps, 0.001 + 1e-6 * steps)
-    assert pace.due(0, 1.0) > 0.9 * SLICE / 1e-6
+    assert pace.due(0, 1.0) > 0.9 * LONGEST / 1e-6
 
 
 def test_speeds_are_said_in_words():

@@ -10,6 +10,7 @@ import everlearn as el
 from everlearn.page import race as module
 from everlearn.page.configuration import read_query
 from everlearn.page.race import Cache, Workshop
+from everlearn.tasks.registry import TASKS
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +64,23 @@ def test_a_value_that_takes_long_is_waited_for_by_those_who_ask_for_it_alone():
     same.join()
     assert made == ["other", "slow"]
     assert cache._making == {}
+
+
+def test_preparing_the_gallery_leaves_most_of_the_time_to_races_and_ends_when_the_page_does(monkeypatch):
+    workshop, rests, cards = Workshop(), [], []
+    monkeypatch.setattr(module, "write_card", lambda offer, name: cards.append(name) or name)
+    monkeypatch.setattr(workshop._closing, "wait", lambda seconds: rests.append(seconds) or len(rests) == 3)
+    workshop.warm_up()
+    assert len(cards) == len(rests) == 3
+    assert cards == workshop.offer.names("task")[:3]
+    assert all(rest > 0 for rest in rests)
+    workshop.close()
+    assert workshop._closing.is_set()
+
+
+def test_each_card_of_the_gallery_is_written_once(monkeypatch):
+    workshop, cards = Workshop(), []
+    monkeypatch.setattr(module, "write_card", lambda offer, name: cards.append(name) or f"<{name}>")
+    for _ in range(2):
+        assert "".join(f"<{name}>" for name in TASKS) in workshop.gallery()
+    assert cards == list(TASKS)

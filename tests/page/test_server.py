@@ -6,6 +6,7 @@ import asyncio
 import re
 import signal
 import socket
+import sys
 import urllib.error
 import urllib.request
 
@@ -15,7 +16,7 @@ from websockets.sync.client import connect
 
 from everlearn.errors import InputError
 from everlearn.hosts import is_loopback
-from everlearn.page.server import Doors, listen
+from everlearn.page.server import INTERVAL, Doors, listen, switching_often
 from tests.page.browser import PATIENCE, ROOT, running_page, wait_for
 from tests.page.measuring import steps
 from tests.refusal import refusal
@@ -151,3 +152,10 @@ def watched_and_stepped(tab) -> None:
     tab.click("label:has([aria-label=task]) .q-field__control")
     listed = "[...document.querySelectorAll('.q-menu .q-item')].map(e => e.innerText.trim())"
     wait_for(lambda: tab.evaluate(listed)[:2] == ["own_task:shop", "access-control"], "it first among the tasks")
+
+
+def test_threads_hand_over_often_while_the_page_is_served_and_as_before_afterwards():
+    before = sys.getswitchinterval()
+    with switching_often():
+        assert sys.getswitchinterval() == pytest.approx(INTERVAL)
+    assert sys.getswitchinterval() == before

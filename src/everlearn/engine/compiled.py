@@ -41,6 +41,11 @@ UNROLLED_OUTCOMES = 4
 STRETCH = 1 << 14
 """The largest number of steps in a stretch, so that its schedule stays in the processor's cache for all groups."""
 
+STRETCH_ALONE = 1 << 16
+"""The same if there is one group: the schedule is read once, and the longer a stretch, the fewer times threads meet.
+
+Not for a user's design: where it fails, its stretch is repeated step by step to say at which step."""
+
 STRETCH_OF_ALL = 1 << 24
 """The largest number of steps of all runs in a stretch: a fraction of a second, so that Ctrl-C is noticed."""
 
@@ -114,7 +119,8 @@ class CompiledBatch:
         The schedule of the next stretch is evaluated while the runs advance through the present one.
         """
         timeline = Timeline(self.plan.design.schedule, self.t, self.carry)
-        at_most = max(256, min(STRETCH, STRETCH_OF_ALL // len(self.runs)))
+        longest = STRETCH_ALONE if len(self.groups) == 1 and not self.plan.design.own else STRETCH
+        at_most = max(256, min(longest, STRETCH_OF_ALL // len(self.runs)))
         lengths = stretches((until or self.plan.steps) - self.t, at_most)
         length = next(lengths, None)
         ahead = None if length is None else pool.submit(timeline.next, length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from urllib.parse import urlencode
 
@@ -32,10 +33,14 @@ STORY = (
 LINKS = '<a class="more" href="/station">Play the station</a>'
 
 
-def write_gallery(offer: Offer) -> str:
-    """Return the page of all tasks that are offered, the user's own first."""
-    cards = "".join(_card(name, offer.task(TaskSpec(name)).make(), offer.summary(name)) for name in offer.names("task"))
-    return write_plain("All tasks", STORY, f'<div class="gallery">{cards}</div>', links=LINKS)
+def write_gallery(cards: Iterable[str]) -> str:
+    """Return the page of all tasks, given the card of each."""
+    return write_plain("All tasks", STORY, f'<div class="gallery">{"".join(cards)}</div>', links=LINKS)
+
+
+def write_card(offer: Offer, name: str) -> str:
+    """Return the card of a task that is offered: its drawing, its dilemma, and a link that opens it."""
+    return _card(name, offer.task(TaskSpec(name)).make(), offer.summary(name))
 
 
 def draw_example(task: Task) -> str:

@@ -17,6 +17,9 @@ SECONDS_A_DECADE = 3.0
 SLICE = 0.02
 """Seconds between two looks at a race that runs."""
 
+LONGEST = 0.1
+"""Seconds that the steps of a slice may take: so long that little of the engine's speed is lost between slices."""
+
 FOLLOWED = 12.0
 """How many steps per second can be followed one by one."""
 
@@ -71,7 +74,7 @@ class Pace:
 
     def most(self) -> int:
         """Return how many steps fit into a slice."""
-        return max(LEAST, int(self.measured * SLICE))
+        return max(LEAST, int(self.measured * LONGEST))
 
 
 def describe(speed: int) -> str:

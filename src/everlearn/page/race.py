@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from everlearn.errors import CompilationError
 from everlearn.machine import cores
 from everlearn.page.configuration import Configuration, label
 from everlearn.page.facts import Facts, find_facts
-from everlearn.page.gallery import write_gallery
+from everlearn.page.gallery import write_card, write_gallery
 from everlearn.page.offer import DURATION, REGISTERED, Offer
 from everlearn.page.run import LAST_STEP, CompiledRun, ReferenceRun, WatchedRun
 from everlearn.registry import plain
@@ -27,7 +28,10 @@ from everlearn.tasks.task import Task
 Value = TypeVar("Value")
 
 MOST_KEPT = 8
-"""How many tasks, tables and facts to keep for all pages."""
+"""How many tasks, tables and facts to keep for all pages, of each."""
+
+RESTS = 4.0
+"""While the gallery is prepared before anyone asks for it, rest so many times as long as each card took."""
 
 MOST_PREPARED = 4
 """How many races and facts to prepare at once."""
@@ -79,7 +83,8 @@ class Workshop:
         self.engine = ThreadPoolExecutor(cores(), thread_name_prefix="engine")
         self.preparing = ThreadPoolExecutor(MOST_PREPARED, thread_name_prefix="preparing")
         self._tasks, self._tables, self._facts = Cache[Task](), Cache[PairTable | ArrayTable](), Cache[Facts]()
-        self._pages = Cache[str]()
+        self._cards = Cache[str](most=len(offer.names("task")))
+        self._closing = threading.Event()
 
     def race(self, configuration: Configuration) -> Race:
         """Return a race from the beginning; raise if it cannot be made, or if its first steps fail."""
@@ -106,8 +111,26 @@ class Workshop:
         return self._facts.get(_key(spec), lambda: find_facts(task))
 
     def gallery(self) -> str:
-        """Return the page of all tasks, which is written once."""
-        return self._pages.get("gallery", lambda: write_gallery(self.offer))
+        """Return the page of all tasks; each card is written once."""
+        return write_gallery(map(self._card, self.offer.names("task")))
+
+    def warm_up(self) -> None:
+        """Prepare what a newcomer sees first, and then the gallery, with rests, so that a race keeps its speed."""
+        self.race(self.start).advance(1000)
+        self.facts(self.start.task)
+        for name in self.offer.names("task"):
+            began = time.perf_counter()
+            self._card(name)
+            if self._closing.wait(RESTS * (time.perf_counter() - began)):
+                break
+
+    def close(self) -> None:
+        """Give up what has not been prepared yet."""
+        self._closing.set()
+        self.preparing.shutdown(wait=False, cancel_futures=True)
+
+    def _card(self, name: str) -> str:
+        return self._cards.get(name, lambda: write_card(self.offer, name))
 
     def _task(self, spec: TaskSpec) -> Task:
         return self._tasks.get(_key(spec), lambda: self.offer.task(spec).make())
@@ -130,7 +153,8 @@ class Workshop:
 class Cache(Generic[Value]):
     """The values that were used last, by key; each is made once, while others who ask for the same wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
         self._values: OrderedDict[str, Value] = OrderedDict()
         self._making: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -154,7 +178,7 @@ class Cache(Generic[Value]):
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)
-            if len(self._values) > MOST_KEPT:
+            if len(self._values) > (MOST_KEPT if self._most is None else self._most):
                 self._values.popitem(last=False)
         return value
 

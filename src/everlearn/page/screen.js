@@ -2,6 +2,7 @@
 // seen, and listens to the keyboard.
 const FIELDS = "input:not([type=range]), select, textarea, [role=combobox], [role=option], [role=listbox]";
 const BUTTONS = "button, summary, a, [role=switch], [role=button]";
+const REST = 30; // milliseconds between two pictures: they seem to move, and the engine keeps its speed
 const CALM = 1000; // milliseconds between two pictures for those who ask for less motion
 
 export default {
@@ -27,6 +28,7 @@ export default {
     document.removeEventListener("focusin", this.onFocus);
     document.removeEventListener("click", this.onClick);
     this.observer.disconnect();
+    clearTimeout(this.next);
   },
   methods: {
     show(parts) {
@@ -40,8 +42,8 @@ export default {
         document.body.dataset.shown = this.shown;
         this.keepFocus();
         const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-        if (calm) setTimeout(() => this.look(), CALM);
-        else this.look();
+        clearTimeout(this.next); // whatever made it show something, the next look is one
+        this.next = setTimeout(() => this.look(), calm ? CALM : REST);
       });
     },
     fold(name) {

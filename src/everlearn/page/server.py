@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 import webbrowser
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -42,6 +43,9 @@ MOST_CHOSEN = 2000
 
 PROTOCOL: Any = bounded(Limits(connections=256))
 """How connections are read: with bounds on heads and silence, and on how many there are (a page takes a few)."""
+
+INTERVAL = 0.0005
+"""Seconds after which a thread of the page lets another have its turn."""
 
 RECONNECT = 5.0
 """Seconds for which to wait for a page that lost its connection."""
@@ -135,9 +139,23 @@ def serve(
     if show:
         threading.Timer(0.5, webbrowser.open, (address,)).start()
     served = made(is_loopback(host))
-    with suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
+    with switching_often(), suppress(KeyboardInterrupt):  # Ctrl-C is how it is meant to end
         config = uvicorn.Config(served, http=PROTOCOL, log_level="warning", timeout_graceful_shutdown=1)
         uvicorn.Server(config).run(sockets=[listener])
+
+
+@contextmanager
+def switching_often() -> Iterator[None]:
+    """Let threads hand over often: the engine asks for its turn at every stretch of steps, and waits up to an interval.
+
+    With Python's own interval of 5 ms, it loses half of its speed while another thread is busy.
+    """
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(INTERVAL)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -164,7 +182,8 @@ def make_app(local: bool, workshop: Workshop) -> Any:
     threads = ThreadPoolExecutor(2 * cores() + 2, thread_name_prefix="page")
     pages = Pages()
     inside = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    workshop.preparing.submit(_warm_up, workshop)
+    workshop.preparing.submit(write_page, "/tasks")
+    workshop.preparing.submit(workshop.warm_up)
 
     @ui.page("/", title=_TITLE, dark=None, language="en-US")
     def index(request: Request, client: Client) -> Response | None:
@@ -196,8 +215,8 @@ def make_app(local: bool, workshop: Workshop) -> Any:
         show_welcome_message=False,
         reconnect_timeout=RECONNECT,
     )
-    for pool in (threads, workshop.preparing):
-        app.on_shutdown(partial(pool.shutdown, wait=False, cancel_futures=True))
+    app.on_shutdown(workshop.close)
+    app.on_shutdown(partial(threads.shutdown, wait=False, cancel_futures=True))
     return Doors(inside, local)
 
 
@@ -246,11 +265,3 @@ def _open(client: Client, address: URL, workshop: Workshop, threads: ThreadPoolE
 
     client.on_connect(begin)
     client.on_delete(close)
-
-
-def _warm_up(workshop: Workshop) -> None:
-    """Prepare what a newcomer sees first: the station, its agent and its task."""
-    write_page("/tasks")
-    workshop.race(workshop.start).advance(1000)
-    workshop.facts(workshop.start.task)
-    workshop.gallery()
