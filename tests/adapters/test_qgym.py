@@ -101,5 +101,5 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path, text):
 
 
 def test_a_network_of_other_numbers_than_0_and_1_is_refused(tmp_path):
-    with pytest.raises(InputError, match="give a 0 or 1 for each server and queue; rates stand in mu"):
+    with pytest.raises(InputError, match="give a 0 or 1 for each server and queue; rates belong in mu"):
         el.from_qgym(written(tmp_path, network=[[2, 0, 1], [0, 1, 0]]), seen=2)

@@ -129,7 +129,7 @@ def test_inspecting_between_acting_and_observing_at_the_end_of_a_block_changes_n
         (
             lambda agent: agent.observe("nothing"),
             InputError,
-            "executed: None; nothing was asked for; call act() first, or name what was executed",
+            "executed: None; no action is pending; call act() first, or name what was executed",
         ),
         (
             lambda agent: agent.observe("rain", executed="slow"),

@@ -94,21 +94,21 @@ def test_no_such_file(tmp_path):
 
 
 def test_a_directory_is_refused(tmp_path):
-    assert refused(tmp_path).startswith("not a whole agent state")
+    assert refused(tmp_path).startswith("not a complete agent state")
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 and no more", pickle.dumps({"schema": 1})])
 def test_what_is_no_archive_is_refused(tmp_path, content):
     path = tmp_path / "agent.npz"
     path.write_bytes(content)
-    assert refused(path).startswith("not a whole agent state")
+    assert refused(path).startswith("not a complete agent state")
 
 
 def test_an_array_whose_header_does_not_end_is_refused(tmp_path):
     path = tmp_path / "agent.npz"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("agent_state.json.npy", b"\x93NUMPY\x01\x00v\x00" + b"{".ljust(117) + b"\n")
-    assert refused(path).startswith("not a whole agent state")
+    assert refused(path).startswith("not a complete agent state")
 
 
 def test_one_array_is_refused(tmp_path):
@@ -116,14 +116,14 @@ def test_one_array_is_refused(tmp_path):
     buffer = io.BytesIO()
     np.save(buffer, np.zeros(3))
     path.write_bytes(buffer.getvalue())
-    assert refused(path).startswith("not a whole agent state")
+    assert refused(path).startswith("not a complete agent state")
 
 
 def test_another_archive_is_refused(tmp_path):
     path = tmp_path / "agent.npz"
     with path.open("wb") as file:
         np.savez(file, weights=np.zeros(3))
-    assert refused(path).startswith("not a whole agent state")
+    assert refused(path).startswith("not a complete agent state")
 
 
 def test_a_newer_schema_is_refused(saved):
@@ -145,7 +145,7 @@ def test_json_that_is_no_object_is_refused(saved):
 @pytest.mark.parametrize("key", ["identity", "aleatoric", "algorithmic"])
 def test_a_file_in_which_something_is_missing_is_refused(saved, key):
     edited(saved, lambda text: {name: value for name, value in text.items() if name != key})
-    assert "not a whole agent state" in refused(saved)
+    assert "not a complete agent state" in refused(saved)
 
 
 @pytest.mark.parametrize("key", ["t", "seed", "run", "pending", "stream", "clock"])
@@ -155,7 +155,7 @@ def test_a_file_in_which_part_of_the_algorithmic_state_is_missing_is_refused(sav
         return text
 
     edited(saved, without)
-    assert "not a whole agent state" in refused(saved)
+    assert "not a complete agent state" in refused(saved)
 
 
 @pytest.mark.parametrize("given", [b"", b"PK", None, "x", 5, {}, (0, {}, {}), worked().to_bytes()])
@@ -227,7 +227,7 @@ def test_a_truncated_file_is_noticed(saved):
     content = saved.read_bytes()
     for length in range(0, len(content), 7):
         saved.write_bytes(content[:length])
-        assert refused(saved).startswith("not a whole agent state")
+        assert refused(saved).startswith("not a complete agent state")
 
 
 @pytest.mark.parametrize(

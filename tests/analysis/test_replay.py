@@ -121,7 +121,7 @@ def test_durations_and_costs_are_priced_as_step_by_step(tmp_path):
 
 
 def test_steps_without_a_duration_cannot_teach_an_agent_that_declares_one(pump):
-    with pytest.raises(InputError, match=r"setup: .duration.; some steps have none from 1 to 2"):
+    with pytest.raises(InputError, match=r"setup: .duration.; the setup declares one from 1 to 2"):
         el.replay(pump, durations=(1, 2))
 
 
@@ -223,7 +223,7 @@ def test_durations_and_costs(tmp_path, priced):
         name: table.tolist() for name, table in expected.epistemic.items()
     }
     other = {"durations": (5, 6)} if "durations" in priced else {"cost_range": (5, 6), "limit": 5.5}
-    with pytest.raises(InputError, match="some steps have none from 5 to 6"):
+    with pytest.raises(InputError, match="declares one from 5 to 6"):
         el.replay(tmp_path / "a", **other)
 
 

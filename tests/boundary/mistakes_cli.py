@@ -15,12 +15,12 @@ import numpy as np
 import everlearn as el
 
 
-class Counts(NamedTuple):
+class Known(NamedTuple):
     n: np.ndarray
 
 
 def build(task):
-    return Counts(np.zeros(task.actions))
+    return Known(np.zeros(task.actions))
 
 
 def act(knowledge, aleatoric_state, now, stream):
@@ -91,14 +91,14 @@ MODULES = [
             "agent: 'act'; is a function of (knowledge, aleatoric_state, now, stream), not an agent; "
             f"{WANTED}; in __main__ there is agent"
         ),
-        shown=ACT,
+        shown="el.run('riverswim', act)\n",
     ),
     Mistake(
         group="agents",
         title="an agent that its module does not have",
         files={"mine.py": MINE},
         call=RUN.format("mine:agnet"),
-        answer="agent: 'mine:agnet'; known: Counts, act, agent, build, learn (did you mean agent?); these are in mine",
+        answer="agent: 'mine:agnet'; known: Known, act, agent, build, learn (did you mean agent?); these are in mine",
         shown=AGENT,
     ),
     Mistake(
@@ -287,7 +287,7 @@ LINES = [
         "--to: None; name a service with --to, or a shard with --shard",
     ),
     (
-        "an address with a port that there cannot be",
+        "an address with an invalid port",
         "everlearn mode http://localhost:99999 --agent pump",
         "url: 'http://localhost:99999'; write http://HOST:PORT or https://HOST:PORT",
     ),
@@ -312,11 +312,6 @@ LINES = [
         "--shards: 0; give a whole number from 1 to 64",
     ),
     ("a port that is no number", "everlearn serve --data agents --port http", "--port: 'http'; give a whole number"),
-    (
-        "a confidence in percent",
-        "everlearn experiment table {here} --confidence 95",
-        "{here}: there is no experiment here; make one with 'everlearn experiment run'",
-    ),
 ]
 
 SPEC = 'steps = 100\ntask = "riverswim"\nagent = "always"\n'
@@ -421,6 +416,14 @@ FOLDERS = [
     ),
     Mistake(
         group="specs",
+        title="a confidence in percent",
+        files={"spec.toml": INTERPRETED},
+        call="everlearn experiment table out --confidence 95",
+        answer="--confidence: 95.0; give a number between 0 and 1, as in 0.95",
+        before=("everlearn experiment run spec.toml --out out",),
+    ),
+    Mistake(
+        group="specs",
         title="a search without parameters to search",
         files={"spec.toml": SPEC},
         call="everlearn tune spec.toml --out out",
@@ -428,10 +431,12 @@ FOLDERS = [
     ),
     Mistake(
         group="command line",
-        title="a check of a backup where it lies",
+        title="a check of a backup file",
         files={"pump.db": "a backup"},
         call="everlearn check pump.db",
-        answer="DIR: 'pump.db'; is a file; to check a backup, copy it to everlearn.db in a new directory; check that",
+        answer=(
+            "DIR: 'pump.db'; is a file; to check a backup, copy it to everlearn.db in a new directory, and check that"
+        ),
         shown="pump.db",
     ),
     Mistake(

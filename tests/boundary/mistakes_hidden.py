@@ -34,10 +34,10 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
-        title="a class that hides its memory twice",
+        title="a class with hidden=True",
         files={"shop.py": world("return 'busy'")["shop.py"].replace("@el.task(", "@el.task(hidden=True, ")},
         call=RUN,
-        answer="hidden: True; an environment shows what step returns alone; leave it out",
+        answer="hidden: True; an environment shows only what step returns; leave it out",
     ),
     Mistake(
         group="states",
@@ -97,8 +97,8 @@ MISTAKES = [
         files={"pond.pomdp": FILE.format(action="go") + "T: go : wet 0.5 0.4\n"},
         call="everlearn theory pomdp:pond.pomdp",
         answer=(
-            "pond.pomdp, line 10, column 13: 'T: go : wet'; the probabilities of states must be at least 0 and sum to "
-            "one, and sum to 0.9"
+            "pond.pomdp, line 10, column 13: 'T: go : wet'; the probabilities of states sum to 0.9; they must be at "
+            "least 0 and sum to one"
         ),
     ),
     Mistake(
@@ -107,8 +107,8 @@ MISTAKES = [
         files={"pond.pomdp": FILE.format(action="go") + "T: wait\n0.5 0.5\n  0.5 0.6\n"},
         call="everlearn theory pomdp:pond.pomdp",
         answer=(
-            "pond.pomdp, line 12, column 3: 'T: wait : wet'; the probabilities of states must be at least 0 and sum to "
-            "one, and sum to 1.1"
+            "pond.pomdp, line 12, column 3: 'T: wait : wet'; the probabilities of states sum to 1.1; they must be at "
+            "least 0 and sum to one"
         ),
     ),
     Mistake(

@@ -208,7 +208,7 @@ MISTAKES: list[Mistake] = [
     declared(
         "a missing reward",
         'agent.observe("busy")',
-        "reward: None; the setup has rewards given: pass the reward, a number",
+        'reward: None; the setup has reward="given": pass the reward, a number',
     ),
     declared(
         "a reward outside the range",
@@ -218,7 +218,7 @@ MISTAKES: list[Mistake] = [
     declared(
         "an observation without an action",
         'agent.observe("busy", reward=1)\nagent.observe("idle", reward=0)',
-        "executed: None; nothing was asked for; call act() first, or name what was executed",
+        "executed: None; no action is pending; call act() first, or name what was executed",
     ),
     declared(
         "a step that is reported again with different content",
@@ -228,7 +228,7 @@ MISTAKES: list[Mistake] = [
     declared(
         "a snapshot that does not exist",
         "agent.rollback(5)",
-        "step: there is no snapshot at step 5; there are at 0",
+        "step: there is no snapshot at step 5; there are snapshots at 0",
     ),
     declared(
         "an agent that was closed",
@@ -304,10 +304,10 @@ MISTAKES: list[Mistake] = [
         "a task whose states are too many to list",
         "import everlearn as el\n\nel.live('agent', 'gymnasium:CartPole-v1', agent='linear')\n",
         "task: 'gymnasium:CartPole-v1'; its states are too many to list; "
-        "list them, as with task.discretiser=quantile, or drive el.Agent",
+        "use fewer, as with task.discretiser=quantile, or drive el.Agent",
     ),
     made("states for an aleatoric state that is not given", "states=['low', 'high']",
-         "states: ['low', 'high']; are listed where aleatoric is \"given\"; leave it out"),
+         "states: ['low', 'high']; are used only if aleatoric is \"given\"; leave it out"),
     made("a parameter of a task without a task", "parameters={'task.window': 6}",
          "parameter: 'task.window'; there is no task; leave it out"),
     made("a parameter whose name is a number", "parameters={1: 2}",
@@ -359,7 +359,7 @@ MISTAKES: list[Mistake] = [
              "setup={'durations': None}"),
     declared("a replay with a limit, of steps without costs",
              "agent.observe('busy', reward=1)\nel.replay('agent', cost_range=(0, 1), limit=0.5)",
-             "setup: 'cost'; some steps have none from 0 to 1, as the setup declares"),
+             "setup: 'cost'; the setup declares one from 0 to 1 for every step, and some steps have none"),
     declared("raw rewards with durations",
              "el.live('other', actions=[0], observations=[0], reward_range=(0, 1), raw=True, durations=(1, 8))",
              "raw: True; with durations or a limit the agent learns from numbers in [0, 1]; leave it out"),
@@ -390,7 +390,7 @@ MISTAKES: list[Mistake] = [
     script("a promotion rule that needs more steps than are retained",
            "import everlearn as el\n\nel.live('agent', 'riverswim', retain=100, promotion={'every': 500})\n",
            "retain: 100; the promotion rule looks at 500 steps or more; retain as many"),
-    declared("a promotion rule with a key that there is not", "agent.set_promotion({'hour': 1})",
+    declared("a promotion rule with an unknown key", "agent.set_promotion({'hour': 1})",
              "promotion: 'hour'; known: demote, error, every, gain, hours, steps, to (did you mean hours?)"),
     declared("a promotion rule that is no mapping", "agent.set_promotion('soon')",
              "promotion: 'soon'; give a mapping with any of gain, steps, hours, every, error, to, demote"),

@@ -27,7 +27,7 @@ MISTAKES = [
         title="a network of QGym whose arrivals are not exponential",
         files={"network.yaml": "{name: network, lam_type: hyper}"},
         call="everlearn run qgym:network.yaml",
-        answer="lam_type: 'hyper'; only constant is read; change the file",
+        answer="lam_type: 'hyper'; only constant is supported",
     ),
     Mistake(
         group="tasks",
@@ -41,6 +41,6 @@ MISTAKES = [
         title="a network of QGym with rates in place of 0 and 1",
         files={"network.yaml": "{name: network, network: [[2]], mu: [[1]]}"},
         call="everlearn run qgym:network.yaml",
-        answer="network: [[2.0]]; give a 0 or 1 for each server and queue; rates stand in mu",
+        answer="network: [[2.0]]; give a 0 or 1 for each server and queue; rates belong in mu",
     ),
 ]

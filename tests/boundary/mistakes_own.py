@@ -262,7 +262,7 @@ MISTAKES = [
         call="python mine.py",
         answer=(
             "reference: <int that cannot be shown>; give an average reward, or the name of one in result.references; "
-            "without it, it is the optimum"
+            "the default is the optimum"
         ),
     ),
 ]

@@ -110,7 +110,7 @@ MISTAKES = [
         call="python mine.py",
         answer=(
             "reference: Task('dull': 1 action, 1 observation, 1 aleatoric state, a model); give an average reward, or "
-            "the name of one in result.references; without it, it is the optimum"
+            "the name of one in result.references; the default is the optimum"
         ),
     ),
     Mistake(
@@ -134,7 +134,7 @@ MISTAKES = [
         },
         call="python mine.py",
         answer=(
-            "reference: 'optimum over all policies'; is not known of 'Coin'; give an average reward, as in "
+            "reference: 'optimum over all policies'; is not known for 'Coin'; give an average reward, as in "
             "el.regret(result, 0.5)"
         ),
     ),
@@ -150,7 +150,7 @@ MISTAKES = [
         title="a file that is not a result",
         files={"mine.py": "import everlearn as el\n\nel.load('mine.py')\n"},
         call="python mine.py",
-        answer="mine.py: not a whole result",
+        answer="mine.py: not a complete result",
     ),
     Mistake(
         group="command line",
@@ -168,7 +168,7 @@ MISTAKES = [
     ),
     Mistake(
         group="command line",
-        title="a line in place of the measure of a figure",
+        title="a reference in place of the measure of a figure",
         files={"mine.py": RUN + "result.plot('optimum')\n"},
         call="python mine.py",
         answer="measure: 'optimum'; draw 'average reward' or 'regret'; name a line with reference=...",

@@ -442,8 +442,8 @@ def shop(memory, action):
         files=shop(),
         call="everlearn run shop:shop --set task.size=3 --steps 100",
         answer=(
-            "parameter: 'task.size'; the task 'shop' takes task.aleatoric and task.features alone; "
-            "to set others, define it by a function"
+            "parameter: 'task.size'; the task 'shop' takes only task.aleatoric and task.features; "
+            "to set others, define the task with a function"
         ),
     ),
     Mistake(
@@ -488,12 +488,12 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
-        title="a Gymnasium environment with continuous actions, of which too few levels are wanted",
+        title="a Gymnasium environment whose continuous actions get too few levels",
         files={},
         call="everlearn run gymnasium:Pendulum-v1 --set task.action_levels=1 --steps 100",
         answer=(
-            "task.action_levels: 1; give a number of levels per coordinate from 2, for at most 1,000 actions of "
-            "bounded coordinates"
+            "task.action_levels: 1; give at least 2 levels per coordinate, and at most 1,000 actions in all; every "
+            "coordinate must be bounded"
         ),
     ),
     Mistake(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.boundary.mistake import Mistake, all_mistakes
 from tests.boundary.mistakes_agents import COMPLETE
+from tests.boundary.mistakes_tasks import shop
 
 PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
 
@@ -20,28 +21,41 @@ OPENING = """\
 
 No mistake of yours should crash everlearn, give a wrong result silently, or make a run irreproducible. This page lists
 {number} mistakes with their error messages. A message is one line: it says what is wrong, where, and what to do
-instead. A command prints the message and exits with code 2. In Python, the message is the text of an exception from
-`everlearn.errors`. If your own function raised an exception, the traceback through your own files follows. Both engines
-give the same message.
+instead. Most messages have the form `argument: value; what is wrong; what to do`. A command prints the message and
+exits with code 2. In Python, the message is the text of an exception from `everlearn.errors`. If your own function
+raised an exception, the traceback through your own files follows. Both engines give the same message.
 
 The tests in `tests/boundary` make each of these mistakes and compare the messages. This page is generated from them.
 """
 
 INTRODUCTIONS = {
     "agents": f"""\
-Each example below replaces a part of this file, `mine.py`, which is correct:
+An example without `import everlearn as el` is a part of the file `mine.py`. Line numbers in messages are those of the
+whole file, and a message may name other parts of it. This is the whole file without a mistake:
 
 ```python
 {COMPLETE.rstrip()}
 ```
+
+In the examples called "A wrong action in ...", `act` returns -1, and `agent` is a function that returns the design.
 """,
     "schedules": "A schedule is a function of time only. Its values are checked at every step.\n",
-    "tasks": "",
-    "rewards": "",
-    "states": "",
+    "tasks": f"""\
+An example without `import everlearn as el` is a part of the file `shop.py`. Line numbers in messages are those of the
+whole file. This is the whole file without a mistake:
+
+```python
+{shop()["shop.py"].rstrip()}
+```
+""",
+    "rewards": "Most of these are mistakes in `shop.py`, too; the section on tasks shows the whole file.\n",
+    "states": "Most of these are mistakes in `shop.py`, too; the section on tasks shows the whole file.\n",
     "specs": "",
     "command line": "",
-    "live": "",
+    "live": """\
+If there are two calls, `first.py` creates the agent and `mine.py` opens it again; the example shows what has changed in
+between. `own.py` defines the design `mine`, which is wrong in the way that the title says.
+""",
 }
 
 HEADINGS = {"states": "Aleatoric states", "specs": "Experiments and searches", "live": "Durable agents"}
@@ -71,7 +85,7 @@ def section(mistake: Mistake) -> str:
     """Return what the page says of one mistake."""
     first, _, rest = mistake.title.partition(" ")
     blocks = [f"### {first if first in FUNCTIONS else first.capitalize()} {rest}\n"]
-    blocks.extend(fenced(language(name, code), code) for name, code in shown(mistake))
+    blocks.extend(fenced(language(name, code), code) for name, code in shown(mistake) if code.strip())
     calls = [
         call.replace(" --engine {engine}", "").replace(" {engine}", "").replace("{here}", HERE)
         for call in (*mistake.before, mistake.call)
@@ -84,12 +98,12 @@ def section(mistake: Mistake) -> str:
 
 
 def shown(mistake: Mistake) -> list[tuple[str, str]]:
-    """Return what is shown of the files, with their names, which are given where there are several."""
+    """Return what is shown of the files, with their names, which are given if there are several, and for JSON."""
     if mistake.shown in mistake.files:
         return [(mistake.shown, mistake.files[mistake.shown])]
     if mistake.shown is not None:
         return [(name, mistake.shown) for name, text in mistake.files.items() if mistake.shown in text][:1]
-    named = len(mistake.files) > 1
+    named = len(mistake.files) > 1 or any(name.endswith(".json") for name in mistake.files)
     return [(name, f"# {name}\n{text}" if named else text) for name, text in mistake.files.items()]
 
 

@@ -251,7 +251,7 @@ def test_a_rollback_takes_back_what_was_learned_and_not_the_world(tmp_path):
         assert (agent.t, agent.step, agent.aleatoric_state) == (t, 80, situation)
         advance(agent, 90)
         expected = whole(agent.core)
-        with pytest.raises(LiveError, match=r"there is no snapshot at step 51; there are at 0, 50"):
+        with pytest.raises(LiveError, match=r"there is no snapshot at step 51; there are snapshots at 0, 50"):
             agent.rollback(51)
     with el.live(tmp_path) as agent:
         assert whole(agent.core) == expected
@@ -270,7 +270,7 @@ def test_an_agent_state_is_saved_and_loaded(tmp_path):
         assert other.core.export_state() == expected
         assert (other.step, other.t) == (0, 40)
         (tmp_path / "broken").write_bytes(b"nonsense")
-        with pytest.raises(SnapshotError, match="not a whole agent state"):
+        with pytest.raises(SnapshotError, match="not a complete agent state"):
             other.load(tmp_path / "broken")
         with pytest.raises(LiveError, match="No such file"):
             other.load(tmp_path / "none")

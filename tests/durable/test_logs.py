@@ -74,7 +74,7 @@ def test_files(tmp_path):
         ),
         ("observation,action,reward\nbusy,slow,7\n", "row 1 of the log: .*outside its range"),
         ("observation,action,reward\nbusy,slow,nan\n", "row 1 of the log: .*must be finite"),
-        ("observation,action\nbusy,slow\n", "row 1 of the log: .*the setup has rewards given"),
+        ("observation,action\nbusy,slow\n", "row 1 of the log: .*the setup has reward="),
         ("", "header of the log"),
     ],
 )

@@ -102,8 +102,8 @@ STATION = (
         (
             lambda: make_task(random_mdp(1), {"window": 3}),
             InputError,
-            "parameter: 'task.window'; the task 'random-1' takes task.aleatoric and task.features alone; "
-            "to set others, define it by a function",
+            "parameter: 'task.window'; the task 'random-1' takes only task.aleatoric and task.features; "
+            "to set others, define the task with a function",
         ),
         (lambda: make_task(7), InputError, "task: 7; is neither a task nor a function that makes one"),
         (lambda: make_task("math:pi"), InputError, "task: 'math:pi'; is neither a task nor a function that makes one"),

@@ -149,7 +149,8 @@ def with_levels(environment: Any, levels: int) -> Any:
     space: Any = getattr(environment, "action_space", None)  # what lacks one is refused when it is reset
     if not isinstance(space, spaces.Box):
         return environment
-    remedy = "give a number of levels per coordinate from 2, for at most 1,000 actions of bounded coordinates"
+    numbers = "give at least 2 levels per coordinate, and at most 1,000 actions in all"
+    remedy = f"{numbers}; every coordinate must be bounded"
     number = levels ** math.prod(space.shape) if 2 <= levels <= MOST_ACTIONS else 0
     bounded = bool(np.isfinite(space.low).all() and np.isfinite(space.high).all())
     require(2 <= number <= MOST_ACTIONS and bounded, "task.action_levels", levels, remedy)

@@ -304,7 +304,7 @@ class _Reader:
             where = f"{kind}: {self.process.actions[action]} : {self.process.states[state]}"
             total = array[action, state].sum()
             token = self.given.get((kind, action, state), self.end)
-            remedy = f"the probabilities of {ahead} must be at least 0 and sum to one, and sum to {total:.9g}"
+            remedy = f"the probabilities of {ahead} sum to {total:.9g}; they must be at least 0 and sum to one"
             self._fail(token._replace(text=where), remedy)
         array /= array.sum(axis=2, keepdims=True)
 

@@ -28,10 +28,10 @@ def from_qgym(path: str | Path, *, seen: int = 3, outside: str = STABLE) -> Task
     path:
         the file; a relative path is looked up in the current directory, then in the folders of ``sys.path``
     seen:
-        the number of jobs of a class up to which the agent sees it
+        the agent sees the number of jobs of each class if no class has more than this
     outside:
-        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
-        ``last-buffer``
+        the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
+        ``longest-queue`` or ``last-buffer``
 
     Examples
     --------
@@ -50,14 +50,14 @@ def from_qgym(path: str | Path, *, seen: int = 3, outside: str = STABLE) -> Task
     name = str(settings.get("name", file.stem))
     arrays = _Arrays(file, name, settings)
     for key, plain in (("lam_type", "constant"), ("service_type", "exponential")):
-        require(settings.get(key, plain) == plain, key, settings.get(key), f"only {plain} is read; change the file")
+        require(settings.get(key, plain) == plain, key, settings.get(key), f"only {plain} is supported")
     for key in ("server_pool_size", "num_pool"):
         pools = np.ravel(np.array(settings.get(key, 1), dtype=object))
         require(bool((pools == 1).all()), key, pools.tolist(), "only pools of one server are read")
     rates_of, able = (arrays.table(key, settings.get(key)) for key in ("mu", "network"))
     require(able.ndim == 2, "network", able.tolist(), "give a row for each server, with a 0 or 1 for each queue")
     fine = bool(np.isin(able, (0, 1)).all())
-    require(fine, "network", able.tolist(), "give a 0 or 1 for each server and queue; rates stand in mu")
+    require(fine, "network", able.tolist(), "give a 0 or 1 for each server and queue; rates belong in mu")
     require(rates_of.shape == able.shape, "mu", rates_of.tolist(), f"give a table like network, of shape {able.shape}")
     services, classes = rates_of * able, able.shape[1]
     events = _events(arrays, settings.get("queue_event_options"), classes)

@@ -146,7 +146,7 @@ class Agent:
         """
         action = self.pending if executed is None else self.indexed.action(executed)
         if action is None:
-            raise InputError("executed", executed, "nothing was asked for; call act() first, or name what was executed")
+            raise InputError("executed", executed, "no action is pending; call act() first, or name what was executed")
         index = self.indexed.observation(observation)
         following, reward = self.indexed.step(self.situation, action, index)
         self.learn(Experience(self.situation, action, index, self.learned(reward), following))

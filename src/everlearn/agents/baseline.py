@@ -2,7 +2,7 @@
 
 pi_epsilon takes the *slow* action in the idle aleatoric state, and in every other state the *fast* action with
 probability epsilon.  The service station has actions of these names.  On any other task slow and fast are two of its
-actions and the idle state is S0, so the baselines run there too, for what it is worth.
+actions and the idle state is S0, so the baselines run there too, although they are meant for the station.
 
 A baseline knows ``roles`` (slow, fast and idle as indices, and the numbers of states and actions), ``epsilon``, what it
 has ``gathered``, the steps of a ``phase``, and its own constants.

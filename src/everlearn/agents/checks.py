@@ -1,4 +1,4 @@
-"""Check the parameters of agents, so that equal mistakes get equal answers.
+"""Check the parameters of agents, so that the same mistake raises the same error in every agent.
 
 Each function takes parameters by keyword and raises :class:`everlearn.errors.InputError` with the argument
 ``agent.NAME``.

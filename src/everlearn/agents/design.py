@@ -72,8 +72,8 @@ class Design:
         whether it learns from a step only when the next step comes, so that it cannot learn from rewards that come late
     carry:
         for a design that stores a number of the whole run, such as an average, in the row of the present aleatoric
-        state: ``carry(knowledge, aleatoric_state, next_aleatoric_state)`` copies it to another row.  An agent that
-        moves without learning calls it
+        state: ``carry(knowledge, aleatoric_state, next_aleatoric_state)`` copies it to another row.  It is called
+        when an agent moves to another state without learning
     explain:
         ``explain(knowledge, task)`` returns what it has learned as text for a person
     duration:

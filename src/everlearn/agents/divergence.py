@@ -15,8 +15,8 @@ What the source leaves open, and what differs:
 - Before the first step each pair counts one observation, of weight ``prior``, with a uniform next state and a reward of
   1/2.  The authors' package does the same; the published definition has none, and says nothing about unvisited pairs.
 - The distribution of rewards is kept on a grid of ``levels`` values from 0 to 1, so that memory is bounded.  A reward
-  between two values is divided between them, which preserves the mean and makes K at most smaller: the agent explores
-  slightly more, never less.  The reward and the next state are taken as independent, as in the source.
+  between two values is divided between them, which preserves the mean and can only make K smaller: the agent then
+  explores slightly more, never less.  The reward and the next state are taken as independent, as in the source.
 - phi is found by value iteration from the last phi, to a given precision, after every step.
 """
 

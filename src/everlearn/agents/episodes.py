@@ -1,8 +1,8 @@
 """What the agents in the manner of UCRL2 share: episodes, each with a policy that is planned when it begins.
 
-An episode ends when the pair that the policy is about to choose has been visited as often in it as in all before.
-Planning is value iteration; an agent differs from others in what it hopes for of a pair.  Ties go to the action that
-was visited least, and among these to the first.
+An episode ends when the pair that the policy is about to choose has been visited as often in this episode as in all
+earlier ones.  Planning is value iteration; the agents differ in the rewards and transitions that they consider
+possible.  Ties go to the action that was visited least, and among these to the first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the agent ``learned`` notices: the errors of its leaves under each value of each feature, and what they say."""
+"""Statistics of the agent ``learned``: the errors of each leaf by the value of each feature, and the best question."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from everlearn.agents.tree import ERRORS, FIRST, NUMBER, SINCE, SPAN, SQUARES, W
 from everlearn.protocol import ScheduleValues
 
 WIDEST = 24
-"""The most values of a feature that are told apart in a leaf at a time; of more, those that come first."""
+"""The most values of a feature that have statistics in a leaf; if there are more, those that occur first have them."""
 
 PRIOR = 10.0
-"""The weight of the variance of all errors in that of the errors for an answer."""
+"""The variance of the errors for one answer is estimated as if so many more errors had the variance of all errors."""
 
 LEAST_VARIANCE = 1e-12
 
@@ -54,8 +54,8 @@ def best_question(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> tuple
     """Return the feature and the value of the question that explains most, or -1, and how useful the question is.
 
     The mean errors for yes and no differ by d, which has the variance v1 / n1 + v0 / n0.  The question passes if d^2
-    is more than threshold + 2 log t times that, and d more than the least effect.  Of those that pass, that one is best
-    that reduces the sum of squared errors most: by d^2 / (1 / n1 + 1 / n0).
+    is more than (threshold + 2 log t) times that variance, and d more than the least effect.  The best of the questions
+    that pass reduces the sum of squared errors most: by d^2 / (1 / n1 + 1 / n0).
     """
     noticed = knowledge.noticed
     n = knowledge.totals[s, a, NUMBER]

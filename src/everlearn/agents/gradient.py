@@ -23,7 +23,8 @@ class Climb(NamedTuple):
     roles: NDArray[np.int64]
     epsilon: Table
     gathered: Table
-    """The sum of rewards of this phase, average and epsilon of the phase before, whether it has settled, its rises."""
+    """The sum of rewards of this phase, average and epsilon of the phase before, whether it has settled, and how often
+    epsilon has risen."""
     phase: NDArray[np.int64]
     increase: Table
 

@@ -1,4 +1,4 @@
-"""IMED-RL: take the action whose empirical divergence from being the best is least, for how often it was tried.
+"""IMED-RL: take the action with the least index, which weighs its divergence from the best by how often it was tried.
 
 Fabien Pesquerel and Odalric-Ambrym Maillard, "IMED-RL: Regret optimal learning of ergodic Markov decision processes",
 NeurIPS 35, 2022, Algorithm 1.  With N and K as in :mod:`everlearn.agents.divergence`, the index of an action is

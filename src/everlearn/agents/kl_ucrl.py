@@ -17,7 +17,7 @@ rewards, ties, sweeps), as in the package statisticalrl_learners 2.2507:
 - Planning starts from the values of the last episode, and stops at 1 / t.
 
 ``rows="package"`` is what that package plans with.  Its search for x looks at the wrong half, and ends at 10^7
-whatever the divergence, so that a pair is believed to do what it did, unless the best state was never observed.  The
+whatever the divergence, so that it plans with the observed frequencies, unless the best state was never observed.  The
 full text of the paper was not available when this was written: the definitions are read beside the package's code.
 """
 

@@ -46,10 +46,10 @@ LEVELS = np.searchsorted(np.array(AGES), np.arange(AGES[-1] + 1), side="right")
 """For each number of steps, how many of the ages it has reached."""
 
 MOST_LEAD = 4
-"""Leads are told apart from minus this to this."""
+"""Leads are clipped to the range from minus this to this."""
 
 MOST_COUNTED = 2 * MOST_LEAD
-"""To how many an observation is counted; beyond that, all others are counted down instead."""
+"""The largest count of an observation; when it is reached, the counts of all others are reduced instead."""
 
 
 class Sizes(NamedTuple):

@@ -18,8 +18,9 @@ is learned.
 
 The greatest and the least h are those of states that can be reached again.  A stream may begin in a state that never
 returns; an action that was not tried there would promise the greatest value forever, and inflate the bonus everywhere.
-So each state has the last step after which the model knew a way to it: the step of a visit, or that of a state from
-which it once followed, which backups pass on.  A state counts if that step lies in the last half of the time.
+So the agent stores for each state the last step after which the model knew a way to it: the step of a visit, or, if
+that is later, the step that is stored for a state that it once followed; backups pass this number on.  A state counts
+if that step lies in the last half of the time.
 
 Exploration is directed, but short, and an effect that comes late is not seen in a short trial.  Therefore an action
 that is chosen in a state is held for ``persistence`` N visits, and at least for a share of ``commitment`` visits, which

@@ -1,9 +1,10 @@
 """Policies over aleatoric states (the class P-tilde of Section 1.4.2), as tables and as text.
 
 ``0=slow,1=fast`` names an action for each aleatoric state; ``1=fast:0.5`` gives it that probability and shares the rest
-equally among the other actions; ``1=fast:0.5+slow:0.2`` gives several.  A state that is left out acts uniformly.  A
-bare action is taken in every state.  A label that is not a plain word is written as JSON: ``[0,1]=slow``,
-``"a,b"=slow``.  For a network of queues, the name of a rule that operators use is a policy too, as in ``max-weight``.
+equally among the other actions; ``1=fast:0.5+slow:0.2`` gives several.  In a state that is left out, all actions have
+the same probability.  A bare action is taken in every state.  A label that is not a plain word is written as JSON:
+``[0,1]=slow``, ``"a,b"=slow``.  For a network of queues, the name of a rule that operators use is a policy too, as in
+``max-weight``.
 """
 
 from __future__ import annotations

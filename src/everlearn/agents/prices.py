@@ -9,7 +9,7 @@ learner of average reward per decision.  It is shown another reward instead,
 which is mapped to [0, 1] as in :class:`everlearn.Reward`; ``width`` is that of the range of rewards, and ``scale`` the
 greatest |c - l d|.  Two prices adapt on a slower time scale than the learner:
 
-- rho, the price of time, is the reward per unit of time of late.  A policy that is best on average for r - rho d earns
+- rho, the price of time, is the recent reward per unit of time.  A policy that is best on average for r - rho d earns
   at least rho per unit of time, and more unless rho is the optimum (Dinkelbach, 1967), so that rho rises to it.
 - lambda = (1 - w) / w, the multiplier of the constraint, rises while the cost is above its limit, and falls while it is
   below, down to 0.  With weights instead of lambda itself, x is bounded whatever lambda is.
@@ -29,7 +29,8 @@ from everlearn.errors import InputError, SnapshotError, require
 
 RATE_MEMORY, RATE_START = 5.0, 100.0
 """rho averages with the step size RATE_MEMORY / (t + RATE_START): over about the last fifth of the stream.  The paper's
-agent averages with (1 + w tau) / (N + w tau), w tau = 48 by default, and so follows."""
+agent averages with the larger step size (1 + w tau) / (N + w tau), where w tau = 48 by default, so that its values can
+follow rho."""
 
 WEIGHT_MEMORY, WEIGHT_START = 10.0, 1000.0
 """w is multiplied by 1 - WEIGHT_MEMORY / (t + WEIGHT_START) (c - l d) / scale.  The step size sums to infinity; so if w

@@ -31,8 +31,8 @@ Formula: TypeAlias = Callable[[int, Table], tuple[float, float, float]]
 """A function of t and constants that returns foo1, foo2 and foo4.  Numba must be able to compile it."""
 
 LATER = {"forgetting": 0.0, "centring": 0.0, "restart": 0.0}
-"""Parameters of schedules and designs that earlier versions did not have, with the values that stand for what these
-did."""
+"""Parameters of schedules and designs that earlier versions did not have, with the values that give the results of
+those versions."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class Schedule:
     persistence_most:
         the greatest number of such visits
     forgetting:
-        the least step size, for environments that change: where N is so large that the step size would be less, a
-        smaller N is used.  About 1 / forgetting visits of a state-action pair are remembered; 0, as in the paper, for
-        all
+        the least step size, for environments that change: if N is so large that the step size would be less, a smaller
+        N is used, so that about the last 1 / forgetting visits of a state-action pair count.  With 0, as in the paper,
+        all visits count
     unit:
         whether rewards are scaled to [0, 1] by their declared range even if the task declares raw rewards, which are
         otherwise not scaled

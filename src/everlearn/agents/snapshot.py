@@ -48,22 +48,22 @@ def unpack(data: bytes, name: str) -> tuple[AgentState, dict[str, Any]]:
             entries = {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
         text = json.loads(bytes(entries.pop(_TEXT)))
     except UNREADABLE as error:
-        raise SnapshotError(f"{name}: not a whole agent state ({error})") from None
+        raise SnapshotError(f"{name}: not a complete agent state ({error})") from None
     schema = text.get("schema") if isinstance(text, dict) else None
     if schema != SCHEMA:
         newer = isinstance(schema, int) and schema > SCHEMA
         remedy = "use a newer everlearn" if newer else "it was not saved by everlearn"
         raise SnapshotError(f"{name}: schema version {schema!r}, this everlearn reads {SCHEMA}; {remedy}")
     if not all(isinstance(text.get(key, {}), dict) for key in ("identity", "algorithmic")):
-        raise SnapshotError(f"{name}: not a whole agent state (a part of it is no mapping)")
+        raise SnapshotError(f"{name}: not a complete agent state (a part of it is no mapping)")
     missing = [key for key in ("identity", "aleatoric", "algorithmic") if key not in text]
     missing += [key for key in _ALGORITHMIC if key not in text.get("algorithmic", {})]
     if missing:
-        raise SnapshotError(f"{name}: not a whole agent state ({missing[0]!r} is missing)")
+        raise SnapshotError(f"{name}: not a complete agent state ({missing[0]!r} is missing)")
     try:
         aleatoric = as_label(text["aleatoric"])
     except RecursionError:
-        raise SnapshotError(f"{name}: not a whole agent state (its aleatoric state is no label)") from None
+        raise SnapshotError(f"{name}: not a complete agent state (its aleatoric state is no label)") from None
     arrays = {key.removeprefix(_ARRAYS): array for key, array in entries.items()}
     return AgentState(aleatoric, arrays, text["algorithmic"]), text["identity"]
 
@@ -76,20 +76,20 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     except FileNotFoundError:
         raise SnapshotError(f"{name}: there is no such file") from None
     except OSError as error:
-        raise SnapshotError(f"{name}: not a whole agent state ({error})") from None
+        raise SnapshotError(f"{name}: not a complete agent state ({error})") from None
 
 
 def check_parts(state: AgentState) -> None:
     """Raise unless an agent state has arrays by name, and every part of an algorithmic state."""
     epistemic: object = state.epistemic
     if not (isinstance(epistemic, Mapping) and all(isinstance(array, np.ndarray) for array in epistemic.values())):
-        raise SnapshotError("not a whole agent state (its epistemic state is not arrays by name)")
+        raise SnapshotError("not a complete agent state (its epistemic state is not arrays by name)")
     algorithmic: object = state.algorithmic
     if not isinstance(algorithmic, Mapping):
-        raise SnapshotError("not a whole agent state (its algorithmic state is no mapping)")
+        raise SnapshotError("not a complete agent state (its algorithmic state is no mapping)")
     for key in _ALGORITHMIC:
         if key not in algorithmic:
-            raise SnapshotError(f"not a whole agent state ({key!r} is missing)")
+            raise SnapshotError(f"not a complete agent state ({key!r} is missing)")
 
 
 def check_algorithmic(state: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ from everlearn.agents.tree import (
 from everlearn.protocol import ScheduleValues
 
 CONFIDENCE = 100.0
-"""The largest count with which a new leaf starts; it has less, so that it explores."""
+"""The largest count with which a new leaf starts: less than that of its parent, so that it explores."""
 
 YOUTH = 10_000
 """For how many steps a split is not undone."""

@@ -9,7 +9,7 @@ bound to fail:
 - The reward has an empirical Bernstein bound and a Hoeffding bound, made in the same two ways.
 - A pair may hope for the next states that were observed from it, and for the best few others.  Others are left out if
   together they contribute little: at most kappa = slack * (span of v) * (observed next states) / max N^(2/3), and no
-  more than those that are in.  :mod:`everlearn.agents.intervals` has the rest.
+  more than those that are included.  :mod:`everlearn.agents.intervals` has the rest.
 
 Deviations from the source, in addition to those in :mod:`everlearn.agents`, in :mod:`everlearn.agents.intervals` and in
 :mod:`everlearn.agents.ucrl2` (scaled rewards, ties, sweeps).  The first three are those of the authors' package

@@ -209,7 +209,8 @@ def _priced(kept: Transitions, core: Core, prices: Prices) -> Table:
         if ends is not None:
             column = kept.numbers.get(name, np.full(len(kept.rewards), math.nan))
             fine = bool(((column >= ends[0]) & (column <= ends[1])).all())
-            require(fine, "setup", name, f"some steps have none from {ends[0]:g} to {ends[1]:g}, as the setup declares")
+            remedy = f"the setup declares one from {ends[0]:g} to {ends[1]:g} for every step, and some steps have none"
+            require(fine, "setup", name, remedy)
             columns[name] = column.tolist()
     rows = zip(kept.rewards.tolist(), *columns.values(), strict=True)
     return np.array([prices.learned(row[0], **dict(zip(columns, row[1:], strict=True))) for row in rows])

@@ -89,11 +89,11 @@ def _average(result: Result, reference: object) -> float:
             return result.references[reference]
         if reference != "optimum":
             raise UnknownName("reference", reference, result.references, "; or give an average reward")
-        remedy = f"is not known of {result.task!r}; give an average reward, as in el.regret(result, 0.5)"
+        remedy = f"is not known for {result.task!r}; give an average reward, as in el.regret(result, 0.5)"
         raise InputError("reference", OPTIMUM, remedy)
     number = None if isinstance(reference, bool | np.bool_) else as_number(reference)
     if number is None or not math.isfinite(number):
-        remedy = "give an average reward, or the name of one in result.references; without it, it is the optimum"
+        remedy = "give an average reward, or the name of one in result.references; the default is the optimum"
         raise InputError("reference", reference, remedy)
     return number
 

@@ -1,4 +1,4 @@
-"""The command ``everlearn leaderboard``: compare agents on the tasks of the board, and print how much each lost."""
+"""The command ``everlearn leaderboard``: compare agents on its tasks, and print how much each lost."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ def leaderboard(
         list[str] | None,
         typer.Option(
             metavar="AGENT",
-            help="An agent of the board, or your own as module:attribute, compared with the board; may be repeated.",
+            help="An agent of the leaderboard, or your own as module:attribute; may be repeated.",
             autocompletion=options.agent_names,
         ),
     ] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option(metavar="TASK", help="A task of the board; may be repeated.", autocompletion=options.task_names),
+        typer.Option(
+            metavar="TASK", help="A task of the leaderboard; may be repeated.", autocompletion=options.task_names
+        ),
     ] = None,
     out: options.Out = "board",
     runs: Annotated[
@@ -30,13 +32,13 @@ def leaderboard(
     ] = None,
     steps: Annotated[int | None, options.steps("The number of steps of each run. Default: 1e5.")] = None,
     afresh: Annotated[
-        bool, typer.Option("--afresh", help="Run the agents of the board again; do not use the shipped results.")
+        bool, typer.Option("--afresh", help="Run the agents of the leaderboard again; do not use the shipped results.")
     ] = False,
     threads: options.Threads = None,
     cluster: options.Cluster = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare your agent with those of the board, whose results are shipped. Run the same command again to resume."""
+    """Compare your agent with those of the leaderboard, whose results are shipped. Run it again to resume."""
     from everlearn.api import workforce
     from everlearn.cli.progress import interruptible, show_progress
     from everlearn.leaderboard import tables

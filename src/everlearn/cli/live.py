@@ -81,7 +81,7 @@ def check(
     from everlearn.durable.layout import require_agents
     from everlearn.durable.repair import repair as repair_directory
 
-    remedy = "is a file; to check a backup, copy it to everlearn.db in a new directory; check that"
+    remedy = "is a file; to check a backup, copy it to everlearn.db in a new directory, and check that"
     require(not Path(directory).is_file(), "DIR", directory, remedy)
     require_agents(directory, "DIR")
     report = check_directory(directory)

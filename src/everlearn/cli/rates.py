@@ -26,11 +26,11 @@ def rates(
         ),
     ] = None,
     budget: Annotated[
-        float | None, number(help="Seconds for which random worlds are searched for the largest exponent.")
+        float | None, number(help="Seconds for which random tasks are searched for the largest exponent.")
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit the exponent at which regret grows with time, on tasks or on random worlds without distortion."""
+    """Fit the exponent at which regret grows with time, on tasks that you name or on random ones without distortion."""
     from everlearn.paper.rates import rate, steepest
 
     at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": runs, "seed": seed, "since": since}
@@ -66,6 +66,6 @@ def rates(
     if table:
         print_table(["task", "exponent", "95% interval", "regret", "standard error"], table)
     if worlds:
-        say(f"The last is the largest of {worlds} random worlds. Theorem 4 has 0.8 for large T.", style="dim")
+        say(f"The last is the largest of {worlds} random tasks. Theorem 4 has 0.8 for large T.", style="dim")
     elif not table:
         raise el.EverlearnError("TASK: is missing; name a task, or give --budget")

@@ -25,7 +25,8 @@ def replay(
     setup: Annotated[
         str,
         typer.Option(
-            metavar="SETUP", help="What differs, as in schedule=smooth,aleatoric=window:2, or a TOML file of a setup."
+            metavar="SETUP",
+            help="What differs, as in schedule=smooth,aleatoric=window:2, or a TOML file; 'present' changes nothing.",
         ),
     ] = "present",
     out: Annotated[str | None, typer.Option(metavar="NEWDIR", help="A new directory for the trained agent.")] = None,

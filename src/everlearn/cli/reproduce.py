@@ -18,7 +18,7 @@ def reproduce(
     steps: Annotated[int, options.steps("The number of steps of each run.")] = 1_000_000,
     full: Annotated[
         bool,
-        typer.Option("--full", help="Also run the theorem's schedule for 2e9 steps, until it improves."),
+        typer.Option("--full", help="Also run the theorem's schedule for 2e9 steps, which it needs to improve."),
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:

@@ -125,7 +125,7 @@ def _print_result(result: el.Result) -> None:
         say(f"The {OPTIMUM} is not known: {reason}; see everlearn theory.", style="dim", wrap=True)
     rate = f"{result.steps_per_second:,.0f} steps per second"
     if result.engine == "compiled" and result.runs * result.steps < MEASURED:
-        rate = "with any compilation"
+        rate = "including any compilation"
     speed = f"{result.seconds:.2f} s, {rate}, {result.engine} engine"
     expanded = "" if result.pairs is None else f", {counted(result.pairs, 'pair')} of memory and state expanded"
     say(speed + expanded, style="dim", wrap=True)

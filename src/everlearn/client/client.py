@@ -208,7 +208,7 @@ class Client(Operator):
         if executed is None and self._mode == "shadow":
             raise InputError("executed", executed, "in shadow mode somebody else decides; name what was executed")
         if action is None:
-            raise InputError("executed", executed, "nothing was asked for; call act() first, or name what was executed")
+            raise InputError("executed", executed, "no action is pending; call act() first, or name what was executed")
         entry = {
             "observation": observation,
             "executed": action,

@@ -1,6 +1,6 @@
 """The backup of a store that may be in use: one file, checked before it takes its name, once or again and again.
 
-The agents in it need not be such as can be run here: their rows and seals are checked, and nothing is recovered.
+Agents that cannot be run here are copied too: rows and seals are checked, and no agent is recovered.
 """
 
 from __future__ import annotations

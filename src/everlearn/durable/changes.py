@@ -30,7 +30,7 @@ class Change(NamedTuple):
     words: str
     final: bool = False  # whether it cannot be accepted: what the agent knows, and its journal, would no longer fit
     learning: bool = False  # whether it concerns how the agent acts and learns; replay may then not reproduce it
-    task: bool = False  # whether it concerns what happens or what that is worth; earlier steps are then no evidence
+    task: bool = False  # whether it concerns the dynamics or the reward; earlier steps are then no evidence
 
 
 class Reopened(NamedTuple):

@@ -1,7 +1,7 @@
 """What an operator changes about an agent: its mode, its promotion rule, and a promotion that is undone.
 
 These functions decide what is written, in process, in a service and for the commands; ``write`` commits an entry and
-applies it, in the way of each of them.
+applies it; each caller passes its own.
 """
 
 from __future__ import annotations

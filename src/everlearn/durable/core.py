@@ -277,7 +277,7 @@ class Core:
         if self._mode == Mode.SHADOW:
             raise InputError("executed", None, "in shadow mode somebody else decides; name what was executed")
         if self.agent.pending is None:
-            raise InputError("executed", None, "nothing was asked for; call act() first, or name what was executed")
+            raise InputError("executed", None, "no action is pending; call act() first, or name what was executed")
         return self.agent.pending
 
     def _given_state(self, observation: Label, state: Label | None) -> int:
@@ -290,7 +290,7 @@ class Core:
         if type(reward) is float:
             return check(reward)
         if isinstance(reward, bool) or not isinstance(reward, numbers.Real):
-            raise RewardError("reward", reward, "the setup has rewards given: pass the reward, a number")
+            raise RewardError("reward", reward, 'the setup has reward="given": pass the reward, a number')
         try:
             return check(float(reward))
         except OverflowError:

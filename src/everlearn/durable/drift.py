@@ -11,12 +11,12 @@ is raised when R_n reaches a threshold c.
 So that the past stays recent, time is divided into epochs of ``EPOCH`` batches: ranks go back to the beginning of the
 previous epoch, and R restarts at 0 with each epoch and after each alarm.
 
-The guarantee: if batch means are exchangeable (a stationary stream, batches long against its memory), ranks are
-independent and E[e_n] <= 1, since the integral of 1 / (2 sqrt(p)) over [0, 1] is 1; ties only lower e_n.  Hence within
-an epoch R_n + c (alarms so far) - n is a supermartingale, and the expected number of alarms in its M batches is at
-most M / c, whatever happened in other epochs.  So among n batches, n a multiple of M, the expected number of false
-alarms is at most n / c, where c is the ``rarity``, for any distribution of rewards.  Averages that rise while an agent
-learns only make alarms rarer.
+The guarantee: if batch means are exchangeable (a stationary stream, and batches that are long compared with its
+correlation time), ranks are independent and E[e_n] <= 1, since the integral of 1 / (2 sqrt(p)) over [0, 1] is 1; ties
+only lower e_n.  Hence within an epoch R_n + c (alarms so far) - n is a supermartingale, and the expected number of
+alarms in its M batches is at most M / c, whatever happened in other epochs.  So among n batches, n a multiple of M, the
+expected number of false alarms is at most n / c, where c is the ``rarity``, for any distribution of rewards.  Averages
+that rise while an agent learns only make alarms rarer.
 
 If decisions take different times, every average, that of a batch included, is per unit of time.
 """

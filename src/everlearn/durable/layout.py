@@ -1,6 +1,6 @@
 """The directory of a service with several shards: one directory per shard, each with a store of its own.
 
-The number of shards is recorded beside them, so that a shard that is not there is noticed and not begun again.
+The number of shards is recorded beside them, so that a missing shard is noticed, and not created anew.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 Each part can be repeated: a move has a number, and a store knows the numbers of those that it has taken or refused.
 Whoever cancels a move names its number, since somebody else may have begun another one meanwhile.
-Of each agent it keeps the last thousand, so that a request which is late by fewer moves than that changes nothing.
+A store keeps the last thousand numbers of each agent, so that a request which is late by fewer moves changes nothing.
 """
 
 from __future__ import annotations

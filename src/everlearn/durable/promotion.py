@@ -37,10 +37,10 @@ NEVER = 2**62
 """The step of a look that does not come."""
 
 GROWTH = 10
-"""After the first looks, the next one comes when the evidence has grown by one part in so many."""
+"""After the first looks, the next one comes when the evidence has grown by one tenth."""
 
 MOST_CHANGED = 0.05
-"""In how many of the steps of the candidate the agent may by now do something else."""
+"""The largest share of the steps since the candidate was fixed in which the agent may by now want another action."""
 
 
 @dataclass(frozen=True)

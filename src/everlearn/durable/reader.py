@@ -289,7 +289,7 @@ class Reader:
             if seq is not None and (rows := [str(each["seq"]) for each in known if each["step"] == step]):
                 raise LiveError(f"seq: {seq}; the snapshots at step {step} are those of rows {', '.join(rows)}")
             steps = ", ".join(str(snapshot["step"]) for snapshot in known[-12:])
-            raise LiveError(f"step: there is no snapshot at step {step}; there are at {steps}")
+            raise LiveError(f"step: there is no snapshot at step {step}; there are snapshots at {steps}")
         record = SnapshotRecord(*row)
         if not is_whole(record):
             raise Corrupt(f"{self.path}: table snapshots: agent {agent}: the snapshot at step {step} is damaged")

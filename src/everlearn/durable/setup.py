@@ -243,7 +243,7 @@ def make_setup(**given: Any) -> Setup:
     remedy = "a function alone has no state to begin in; give el.AleatoricState(start, function)"
     require(not callable(kind), "aleatoric", simple(kind), remedy)
     unread = "states" in values and not (isinstance(kind, str) and kind == GIVEN)
-    require(not unread, "states", values.get("states"), 'are listed where aleatoric is "given"; leave it out')
+    require(not unread, "states", values.get("states"), 'are used only if aleatoric is "given"; leave it out')
     unread = "start" in values and isinstance(kind, AleatoricState)
     require(not unread, "start", values.get("start"), "comes from the aleatoric state; leave it out")
     for key in split(values.get("parameters") or {})["task"]:
@@ -297,7 +297,7 @@ def _normalised(values: dict[str, Any]) -> dict[str, Any]:
 def _check_text(task: Task) -> None:
     """Raise if labels cannot be listed, or one has half a character (a surrogate), which no file can hold."""
     if isinstance(task.states, Grid) or isinstance(task.observations, Grid):
-        remedy = "its states are too many to list; list them, as with task.discretiser=quantile, or drive el.Agent"
+        remedy = "its states are too many to list; use fewer, as with task.discretiser=quantile, or drive el.Agent"
         raise InputError("task", task.name, remedy)
     for labels, argument in ((task.actions, "actions"), (task.observations, "observations"), (task.states, "states")):
         try:

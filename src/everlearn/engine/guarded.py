@@ -30,7 +30,7 @@ SPOT = 8
 """The number of steps at the beginning of a stretch that are also interpreted and compared."""
 
 OFTEN, SELDOM = 1 << 16, 1 << 19
-"""A stretch is compared if it begins among the first steps, this many, or follows a multiple of so many steps."""
+"""A stretch is compared if it begins in the first ``OFTEN`` steps, or is the first after a multiple of ``SELDOM``."""
 
 TOLERANCE = 1e-9
 """How closely both engines must agree: a NumPy function may differ in the last bit when it is compiled."""

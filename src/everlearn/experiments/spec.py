@@ -1,7 +1,7 @@
 """The spec of an experiment: which agents run on which tasks, for how many steps and runs, and from which seed.
 
 A spec is a TOML file, or the same mappings passed to :func:`everlearn.experiment`.  A list of values makes a grid.  A
-family makes one random environment out of many tasks, over which regret is averaged (Section 1.2).
+family is a set of random tasks, over which regret is averaged (Section 1.2).
 """
 
 from __future__ import annotations

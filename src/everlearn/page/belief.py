@@ -1,4 +1,4 @@
-"""What an agent believes of the present state: a bar for each action, with the optimism that it still adds to it."""
+"""The action values in the present state: a bar for each action, with the bonus that the next visit would add."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ WIDTH, HEIGHT = 420, 190
 """The room for a drawing."""
 
 MOST_NODES = 120
-"""Draw each aleatoric state up to this many, and otherwise where it lies among them."""
+"""Draw each aleatoric state if there are at most this many, and otherwise the place of the present one among them."""
 
 MOST_JOINED = 24
 """Draw the ways between aleatoric states up to this many."""

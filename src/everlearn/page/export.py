@@ -1,4 +1,4 @@
-"""The station as one file of HTML, which needs no server: you play, and then the agents race on the same luck.
+"""The station as one HTML file, which needs no server: you play, and then agents race with the same random numbers.
 
 ``engine.js`` runs the agents in the browser, equal to the engine to the last bit.  The values that need functions which
 differ between languages (powers, logarithms, exponentials) are computed here and embedded.
@@ -27,7 +27,7 @@ STEPS = 50_000
 """The length of the race: the default agent has found out by then."""
 
 SEEDS = 12
-"""How many times to play with other luck."""
+"""How many games there are, each with different random numbers."""
 
 _FOLDER = Path(__file__).parent / "game"
 

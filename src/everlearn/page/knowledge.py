@@ -40,7 +40,7 @@ def look(run: WatchedRun) -> Known:
     number = len(run.task.states)
     first = max(0, min(run.aleatoric_state - MOST_ROWS // 2, number - MOST_ROWS))
     states = tuple(range(first, min(first + MOST_ROWS, number)))
-    # An agent of finite horizon keeps values for each step of it; the others are compared with its first.
+    # An agent with a finite horizon has values for each stage; those of the first are shown.
     tables = {name: table[:, 0] if table.ndim == 3 else table for name, table in run.known(states).items()}
     return Known(states, tables)
 

@@ -44,7 +44,7 @@ TRIAL = CompiledRun.few_steps + 2
 
 
 class Race:
-    """Runs that advance together; all have the same seed, and so the same luck."""
+    """Runs that advance together; all have the same seed, and so the same random numbers."""
 
     def __init__(self, configuration: Configuration, task: Task, runs: Sequence[WatchedRun], remark: str = "") -> None:
         self.configuration, self.task, self.runs = configuration, task, runs

@@ -103,8 +103,8 @@ def play(
 ) -> None:
     """Open a page in the browser where you can watch an agent learn, an experiment run, or a durable agent work.
 
-    The call blocks and serves the page until you press Ctrl-C.  A page that follows a directory only reads it; beside
-    the database of a durable agent, SQLite keeps two files of its own.
+    The call blocks and serves the page until you press Ctrl-C.  A page that follows a directory only reads it;
+    SQLite may create two auxiliary files next to the database of a durable agent.
 
     Parameters
     ----------

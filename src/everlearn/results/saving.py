@@ -116,7 +116,7 @@ def load(path: str | os.PathLike[str]) -> Result:
         raise StoreError(f"{target}: there is no such file") from None
     except UNREADABLE as error:
         why = "" if "pickle" in str(error) else f" ({error})"  # NumPy's advice would be bad advice
-        raise StoreError(f"{target}: not a whole result{why}") from None
+        raise StoreError(f"{target}: not a complete result{why}") from None
     return _read(target, text, entries)
 
 
@@ -136,7 +136,8 @@ def _read(target: Path, text: Any, entries: dict[str, Any]) -> Result:
     wrong = [name for name, kinds in _KINDS.items() if not isinstance(text.get(name, ...), kinds)]
     arrays = {name: entries.get(name) for name in ARRAYS}
     if wrong or not _fit(arrays, text):
-        raise StoreError(f"{target}: not a whole result ({wrong[0] if wrong else 'an array'!r} is missing or damaged)")
+        what = repr(wrong[0] if wrong else "an array")
+        raise StoreError(f"{target}: not a complete result ({what} is missing or damaged)")
     values: dict[str, Any] = {**{name: text[name] for name in _KINDS}, **arrays}
     return Result(**{**values, "platform": Platform.read(text["platform"])})
 

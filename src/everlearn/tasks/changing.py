@@ -1,4 +1,4 @@
-"""Make a task that changes from two tasks: at once, or slowly and back, with the season, which is not seen."""
+"""Make one task of two: the environment changes from one to the other and back with a season that is not observed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def changing(summer: Task, winter: Task, *, year: int, change: str = SUDDEN) -> 
 
     The aleatoric state and the reward are those of the first task, which also begins.  The memory of the environment is
     that of the two tasks, and the step of the year.  So both must have the same actions and memories, and the first all
-    observations; they may differ in probabilities.  The optimum knows the step of the year.
+    observations; they may differ in probabilities.  The optimum is over policies that know the step of the year.
 
     Parameters
     ----------

@@ -231,7 +231,7 @@ def task(
             steps = all(callable(getattr(world, method, None)) for method in ("start", "step"))
             require(steps, f"task {called}", world, "an environment needs start(rng) and step(action)")
             require(memory is None, "memory", memory, "an environment keeps its own; leave it out")
-            require(not hidden, "hidden", hidden, "an environment shows what step returns alone; leave it out")
+            require(not hidden, "hidden", hidden, "an environment shows only what step returns; leave it out")
         else:
             remedy = "decorate a function of (memory, action), or a class with start(rng) and step(action)"
             require(callable(world), f"task {called}", world, remedy)

@@ -1,4 +1,4 @@
-"""Games against a player whose strategy is fixed: what is hidden is a card, or nothing but what the agent forgets."""
+"""Games against a player whose strategy is fixed: a card may be hidden, and the agent may forget what was played."""
 
 from __future__ import annotations
 

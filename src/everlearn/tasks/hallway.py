@@ -16,7 +16,7 @@ from everlearn.tasks.task import Task
 
 LENGTH = 11
 ALCOVES = {2: "landmark 1", 4: "landmark 2", 6: "landmark 3"}
-"""The alcoves south of the hallway, by column, and what is seen there by who faces south."""
+"""The alcoves south of the hallway, by column, and what a robot in them sees when it faces south."""
 
 GOAL, CARRIED = "goal", "carried"
 GOAL_COLUMN = 8
@@ -45,11 +45,11 @@ def hallway() -> Task:
     """Drive through a hallway to one of four alcoves, with unreliable wheels and sensors.
 
     The hallway has eleven places in a row, and alcoves south of four of them: the last is the goal, and the others have
-    a landmark that is seen by who faces south in them.  Elsewhere the robot sees the walls ahead, on its right, behind
-    and on its left: a wall is seen with probability 0.9, and imagined with probability 0.05.  ``stay`` is reliable.
-    Every other action succeeds with probability 0.8; otherwise it has the effect of one of the other four, each equally
-    likely.  The goal is worth 1; then the robot is carried to any other place and heading, each equally likely, which
-    takes a step in which it sees nothing.  In the source it sees the walls there at once.
+    a landmark, which the robot sees in them when it faces south.  Elsewhere the robot sees the walls ahead, on its
+    right, behind and on its left: a wall is seen with probability 0.9, and imagined with probability 0.05.  ``stay`` is
+    reliable. Every other action succeeds with probability 0.8; otherwise it has the effect of one of the other four,
+    each equally likely.  The goal is worth 1; then the robot is carried to any other place and heading, each equally
+    likely, which takes a step in which it sees nothing.  In the source it sees the walls there at once.
 
     Examples
     --------

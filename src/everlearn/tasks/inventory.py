@@ -40,8 +40,8 @@ def inventory(
     penalty:
         the cost of a unit of demand that is lost
     capacity:
-        the largest number of units on hand and on order; none: 20, or as many as an optimal policy may want if that is
-        more, up to 200
+        the largest number of units on hand and on order; by default 20, or as many as an optimal policy may want if
+        that is more, up to 200
     most_ordered:
         the largest order
     see:

@@ -24,13 +24,14 @@ from everlearn.tasks.task import Task
 OUTSIDE, STABLE = "outside", "max-pressure"
 
 MOST_INSIDE = 1_000_000
-"""The most lengths that the agent tells apart."""
+"""The most combinations of queue lengths that the agent sees."""
 
 MOST_OUTSIDE = 1_000_000
 """The most observations outside: an event and a cost each."""
 
 NEGLIGIBLE = 1e-6
-"""A single queue is as long as half the largest cost that is counted with about this probability."""
+"""The largest cost that is counted is at least twice that of a queue length which is exceeded with about this
+probability."""
 
 REGIMES = {
     "IL": (0.3, 1.5, 0.670623),
@@ -150,10 +151,10 @@ def criss_cross(*, regime: str = "IL", seen: int = 20, outside: str = STABLE) ->
         how busy the servers are: ``IL``, ``BL``, ``IM``, ``BM``, ``IH`` or ``BH``, for imbalanced or balanced, and
         light, medium or heavy traffic
     seen:
-        the number of jobs of a class up to which the agent sees it
+        the agent sees the number of jobs of each class if no class has more than this
     outside:
-        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
-        ``last-buffer``
+        the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
+        ``longest-queue`` or ``last-buffer``
 
     Examples
     --------
@@ -186,10 +187,10 @@ def n_model(*, load: float = 0.95, seen: int = 60, outside: str = STABLE) -> Tas
     load:
         the load; jobs arrive at the rates 1.3 and 0.4 times that
     seen:
-        the number of jobs of a class up to which the agent sees it
+        the agent sees the number of jobs of each class if no class has more than this
     outside:
-        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
-        ``last-buffer``
+        the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
+        ``longest-queue`` or ``last-buffer``
 
     Examples
     --------
@@ -229,10 +230,10 @@ def reentrant_line(*, stations: int = 2, seen: int = 3, outside: str = "last-buf
     stations:
         the number of stations, each with three classes
     seen:
-        the number of jobs of a class up to which the agent sees it
+        the agent sees the number of jobs of each class if no class has more than this
     outside:
-        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
-        ``last-buffer``
+        the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
+        ``longest-queue`` or ``last-buffer``
 
     Examples
     --------
@@ -264,10 +265,10 @@ def six_class(*, stations: int = 2, seen: int = 3, outside: str = "last-buffer")
     stations:
         the number of stations, each with three classes
     seen:
-        the number of jobs of a class up to which the agent sees it
+        the agent sees the number of jobs of each class if no class has more than this
     outside:
-        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
-        ``last-buffer``
+        the rule that decides instead of the agent if a class has more: ``c-mu``, ``max-weight``, ``max-pressure``,
+        ``longest-queue`` or ``last-buffer``
 
     Examples
     --------
@@ -297,10 +298,10 @@ def input_switch(*, seen: int = 3, outside: str = STABLE) -> Task:
     Parameters
     ----------
     seen:
-        the number of packets in a queue up to which the agent sees it
+        the agent sees the number of packets in each queue if no queue has more than this
     outside:
-        the rule that decides if there are more: ``c-mu``, ``max-weight``, ``max-pressure``, ``longest-queue`` or
-        ``last-buffer``
+        the rule that decides instead of the agent if a queue has more: ``c-mu``, ``max-weight``, ``max-pressure``,
+        ``longest-queue`` or ``last-buffer``
 
     Examples
     --------

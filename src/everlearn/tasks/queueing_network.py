@@ -50,7 +50,7 @@ def queueing_network(
     window:
         how many customers in a row must find a short queue to restore the reputation; 0: arrivals never slow down
     patience:
-        how many others in a queue are too many for an arriving customer; none: only a full queue is too long
+        how many others in a queue are too many for an arriving customer; by default only a full queue is
     see_reputation:
         whether the aleatoric state keeps the level of the reputation too, which makes it the whole memory
     revenue:

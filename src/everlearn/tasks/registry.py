@@ -83,8 +83,8 @@ def _build(given: object, source: object, chosen: dict[str, Any], adapted: tuple
         source = source.finish()
     if isinstance(source, Task):
         if chosen:
-            taken = f"the task {source.name!r} takes task.aleatoric and task.features alone"
-            remedy = f"{taken}; to set others, define it by a function"
+            taken = f"the task {source.name!r} takes only task.aleatoric and task.features"
+            remedy = f"{taken}; to set others, define the task with a function"
             raise InputError("parameter", f"task.{next(iter(chosen))}", remedy)
         return source
     factory = functools.partial(source, *adapted) if callable(source) and adapted else source

@@ -29,7 +29,7 @@ def seasons(
     The law of motion of summer is drawn as in :func:`everlearn.tasks.garnet.garnet`.  In winter the actions have
     changed places: the first does what the last did.  Half a year is summer and half is winter, or the law moves from
     one to the other at a constant pace and back.  To arrive in a state earns what is drawn for it, uniform in [0, 1].
-    The aleatoric state is the state of the process; the optimum knows the step of the year.
+    The aleatoric state is the state of the process; the optimum is over policies that know the step of the year.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def service_station(
     arrival_decay:
         how fast the arrival probability falls with the longest recent service
     cap:
-        longer service times count as this; none: the least cap that is exact in double precision
+        longer service times count as this; by default the least cap that is exact in double precision
     raw:
         whether the agent learns from profit itself, as the paper's does, or from profit scaled to [0, 1]
 

@@ -1,4 +1,4 @@
-"""The tiger, a classic of hidden state: it waits behind one of two doors, and listening tells which, if not always."""
+"""The tiger, a classic of hidden state: it waits behind one of two doors; listening tells which, with some errors."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def tiger(*, accuracy: float = 0.85) -> Task:
     """Listen until it is worth opening one of two doors: one hides a treasure, the other a tiger.
 
     To listen costs 1, and tells the side of the tiger with probability ``accuracy``.  To open a door earns 10 for the
-    treasure and costs 100 for the tiger; then both are hidden again.  It is seen which of them it was, as the reward
-    would tell; the sound at that moment, which in the source means nothing, is left out.
+    treasure and costs 100 for the tiger; then both are hidden again.  The observation says which of
+    them it was, as the reward would; the sound at that moment, which means nothing in the source, is left out.
 
     Parameters
     ----------

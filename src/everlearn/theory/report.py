@@ -294,7 +294,7 @@ class Theory:
         """Return the paper's bounds on regret after a number of steps, by label, such as ``theorem:main``.
 
         Rewards are in the units of the task.  The averaging time in the bounds is that of :attr:`best_aleatoric`.
-        ``horizon`` is the horizon of the bounds for a fixed horizon, and the tau of the reference class.  By default,
+        ``horizon`` is used in the bounds for a fixed horizon, and as the tau of :meth:`reference_class`.  By default,
         it is the averaging time of :attr:`best_aleatoric` for rewards scaled to [0, 1].
         """
         return ledger.printed(self, steps, horizon)
@@ -321,10 +321,10 @@ class Theory:
         return documents.whole(self, policies, horizons, steps)
 
     def frontier_to_list(self) -> list[dict[str, Any]]:
-        """Return a JSON document of the frontier: at each point its bracket, in the units of the task and the learner.
+        """Return the frontier as a JSON document: its bounds at each point, in the units of the task and of the agent.
 
-        ``distortion`` is the distortion at the averaging time in the units of the learner, but at a horizon of at least
-        1.
+        The units of the agent are those of the rewards that it learns from.  ``distortion`` is the distortion at the
+        averaging time in these units, but at a horizon of at least 1.
         """
         return documents.frontier_points(self)
 

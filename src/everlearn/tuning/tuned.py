@@ -50,7 +50,8 @@ class Tuned:
     path:
         its directory
     standings:
-        the standings of every candidate at the end of every rung, and in the final
+        the loss of every candidate at the end of every rung (a stage of the search, from which the best advance), and
+        in the final
 
     Examples
     --------
