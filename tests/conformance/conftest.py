@@ -25,8 +25,9 @@ WORLDS = {
 }
 
 
-@pytest.fixture(params=el.TASKS)
+@pytest.fixture(params=el.TASKS, scope="module")
 def task_name(request) -> str:
+    """The name of a task; the laws of one task are tried one after the other, so that they can share what they need."""
     return request.param
 
 

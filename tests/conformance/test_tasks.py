@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from functools import lru_cache
 
 import pytest
 
@@ -22,10 +21,16 @@ def most(request, task) -> int:
     return request.param if task.network is None else request.param // (2 * len(task.actions))
 
 
-@lru_cache(maxsize=2)
-def looked_at(task: el.Task, most: int) -> dict[Pair, list[Arrow]]:
-    """The pairs that can be reached, and what can happen after each; laws of one task are tried one after the other."""
-    return {pair: list(arrows(task, pair)) for pair in reachable(task, most)}
+_LATEST: dict[tuple[str, int], dict[Pair, list[Arrow]]] = {}
+
+
+@pytest.fixture
+def looked_at(task_name, task, most) -> dict[Pair, list[Arrow]]:
+    """The pairs that can be reached, and what can happen after each; found once for all laws of a task."""
+    if (task_name, most) not in _LATEST:
+        _LATEST.clear()
+        _LATEST[task_name, most] = {pair: list(arrows(task, pair)) for pair in reachable(task, most)}
+    return _LATEST[task_name, most]
 
 
 def test_it_says_what_it_is_and_where_it_comes_from(task_name, task):
@@ -49,9 +54,9 @@ def test_it_begins_in_one_of_its_states(task):
     assert IndexedTask(task).start == task.states.index(task.aleatoric.start)
 
 
-def test_probabilities_are_distributions_over_declared_observations(task, most):
+def test_probabilities_are_distributions_over_declared_observations(task, looked_at):
     declared = set(task.observations)
-    for memory in dict.fromkeys(memory for memory, _ in looked_at(task, most)):
+    for memory in dict.fromkeys(memory for memory, _ in looked_at):
         for action in task.actions:
             outcomes = task.model.outcomes(memory, action)
             assert all(outcome.probability > 0 for outcome in outcomes)
@@ -59,9 +64,9 @@ def test_probabilities_are_distributions_over_declared_observations(task, most):
             assert all(outcome.observation in declared for outcome in outcomes)
 
 
-def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task, most):
+def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task, looked_at):
     world = IndexedTask(task)
-    for pair, following_it in looked_at(task, most).items():
+    for pair, following_it in looked_at.items():
         for arrow in following_it:
             action, observation = world.action(arrow.action), world.observation(arrow.observation)
             following, reward = world.step(world.state(pair[1]), action, observation)
@@ -69,10 +74,10 @@ def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task, most)
             assert task.reward.low <= reward <= task.reward.high
 
 
-def test_rewards_use_their_whole_range(task, most):
+def test_rewards_use_their_whole_range(task, looked_at):
     found = {
         task.reward(pair[1], arrow.action, arrow.observation)
-        for pair, following in looked_at(task, most).items()
+        for pair, following in looked_at.items()
         for arrow in following
     }
     width = task.reward.high - task.reward.low

@@ -24,7 +24,7 @@ from everlearn.errors import SnapshotError
 from everlearn.registry import locate, parameters
 from everlearn.tables import AnyTable, PairTable, settled_table
 from everlearn.tasks.registry import make_task
-from tests.few import few
+from tests.few import AGENTS_OF_EVERY_KIND, few
 from tests.worlds import pendulum, random_mdp
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -131,11 +131,7 @@ def test_stopped_anywhere_is_never_stopped_at_length(engine, world, agent, sched
     check(engine, world, agent, schedule, steps, draw)
 
 
-FEW = ("always", "differential-q", "growing-horizon", "linear", "optimistic-q", "q-learning", "tsde", "ucrl2")
-"""Agents of every kind: with tables of values and with a model, optimistic and sampling, differential and linear."""
-
-
-@pytest.mark.parametrize("agent", few(sorted(el.AGENTS), FEW))
+@pytest.mark.parametrize("agent", few(sorted(el.AGENTS), AGENTS_OF_EVERY_KIND))
 @fast
 def test_every_agent_goes_on(engine, agent):
     steps = 120 if engine == "reference" else 400
