@@ -13,6 +13,7 @@ from everlearn.page import export as station
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from docs.commands import link_commands
 from docs.each import link_names, write_pages
+from docs.examples import show_examples
 from docs.objects import link
 
 project = "everlearn"
@@ -20,7 +21,8 @@ author = "The everlearn developers"
 copyright = "The everlearn developers"
 release = version = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docs.mathematics"]
+html_math_renderer = "mathml"
 exclude_patterns = ["_build"]
 html_static_path = ["static"]
 html_css_files = ["everlearn.css", "drawing.css"]
@@ -41,7 +43,7 @@ napoleon_google_docstring = False
 NAMED = ("agents", "concepts", "practical", "tasks")
 """The pages whose tables and lists name tasks and agents."""
 
-LISTS = {"api": link, "command-line": link_commands, **dict.fromkeys(NAMED, link_names)}
+LISTS = {"api": link, "command-line": link_commands, "examples": show_examples, **dict.fromkeys(NAMED, link_names)}
 """The pages whose parts have pages of their own, and what puts the links into them."""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.commands import command_pages
+from docs.examples import example_pages
 from docs.objects import object_pages
 
 FOLDER = "each"
@@ -24,7 +25,7 @@ def write_pages(source: Path) -> None:
     pages = {f"task-{name}.md": text for name, text in task_pages(source)}
     pages |= {f"agent-{name}.md": text for name, text in agent_pages(source)}
     pages |= {f"family-{name}.md": text for name, text in family_pages(source)}
-    pages |= dict(object_pages(source)) | dict(command_pages(source))
+    pages |= dict(object_pages(source)) | dict(command_pages(source)) | dict(example_pages(source))
     folder = source / FOLDER
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.md"):

@@ -119,7 +119,7 @@ def _parameter(given: inspect.Parameter) -> str:
     if given.default is inspect.Parameter.empty:
         return f"{stars}{given.name}{kind}"
     default = repr(given.default)
-    return f"{stars}{given.name}{kind} = {'…' if default.startswith('<') else default}"
+    return f"{stars}{given.name}{kind} = {'...' if default.startswith('<') else default}"
 
 
 def find(path: str) -> Any:

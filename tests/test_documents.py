@@ -557,6 +557,7 @@ def test_each_object_has_a_page_with_its_types():
     assert sorted(linked) == sorted(pages)
     assert "    steps: float = 100000,\n" in pages["function-run.md"]
     assert "Agent.act() -> Label" in pages["class-Agent.md"]
+    assert not any("= …" in page for page in pages.values())  # the signatures must be read as Python
 
 
 def test_each_command_and_each_agent_is_in_one_group():

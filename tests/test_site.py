@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import runpy
+from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from docs.examples import EXAMPLES, example_pages, find_task, paths, show_examples
+from docs.mathematics import write_formula
+from fontTools.ttLib import TTFont
 
 from everlearn.agents.registry import AGENTS
 from everlearn.registry import locate
@@ -84,3 +88,38 @@ def test_the_licence_is_found_in_both_spellings():
     assert {"licence", "license"} <= set(re.findall(r"\w+", text.partition("## Licence")[2]))
     assert (DOCS.parent / "LICENSE").read_text().splitlines()[0] == "MIT License"
     assert "the MIT License" in text
+
+
+def test_every_example_has_a_card_with_a_picture_and_a_page_with_its_source():
+    page = show_examples((DOCS / "examples.md").read_text(encoding="utf-8"))
+    cards, pages = page.split('<a class="example"')[1:], dict(example_pages(DOCS))
+    assert len(cards) == len(paths()) > 15
+    for card, path in zip(cards, paths(), strict=True):
+        source = path.read_text(encoding="utf-8").rstrip()
+        assert f'href="each/example-{path.name}.html"' in card
+        assert ("<svg" in card) == (find_task(path) is not None)
+        assert "<svg" in card or "<pre>" in card
+        assert source in pages[f"example-{path.name}.md"]
+    assert "| `own_task.py`" not in page
+
+
+def test_the_picture_of_an_example_is_that_of_its_task():
+    assert find_task(EXAMPLES / "own_task.py").name == "shop"
+    assert find_task(EXAMPLES / "station.toml").name == "service-station"
+    assert find_task(EXAMPLES / "tune_cafe.toml").name == "cafe"
+    assert find_task(EXAMPLES / "drive.py") is None
+
+
+def test_formulas_are_written_without_another_site():
+    """Every formula of every page can be written as MathML, and one that cannot is refused when pages are built."""
+    number, known = 0, TTFont(DOCS / "static" / "math.woff").getBestCmap()
+    for page in DOCS.glob("*.md"):
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for block, inline in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", text, flags=re.DOTALL):
+            written = write_formula(block or inline, bool(block))
+            assert written.startswith("<math")
+            assert {ord(sign) for sign in unescape(re.sub("<.*?>", "", written)) if sign.isprintable()} <= known.keys()
+            number += 1
+    assert number > 400
+    with pytest.raises(ValueError, match=r"has \\nonsense, which cannot be written"):
+        write_formula(r"\nonsense{x}")
