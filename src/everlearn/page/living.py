@@ -144,7 +144,7 @@ def _policy(seen: Seen) -> str:
     documents = seen.greedy.rows(start, start + LISTED)
     if len(states) <= LISTED:
         documents.sort(key=lambda row: row["count"] == 0)  # such as short windows, which never come back
-    rows = []
+    rows: list[str] = []
     for row in [*seen.greedy.rows(place, place + 1), *documents]:
         now, mark = ("", "") if rows else (' class="here"', "now: ")
         numbers = "".join(f"<td>{_number(row[name])}</td>" for name in ("value", "count"))

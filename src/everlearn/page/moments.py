@@ -102,7 +102,7 @@ def _earning(times: NDArray[np.int64], totals: Table, lines: Mapping[str, float]
 
 def _held_until(times: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the column until which something must hold that begins in each; beyond the last, nobody knows yet."""
-    return np.searchsorted(times, np.ceil(times * HELD), side="left")
+    return np.asarray(np.searchsorted(times, np.ceil(times * HELD), side="left"), dtype=np.int64)
 
 
 def _preferring(run: WatchedRun, times: NDArray[np.int64], policies: Table) -> Iterator[Moment]:
