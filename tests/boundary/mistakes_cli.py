@@ -340,7 +340,8 @@ SPECS = [
     (
         "one agent twice",
         SPEC.replace('"always"', '["always", "always"]'),
-        "agent[2].label: 'always'; is also the label of agent[1]; labels must be unique",
+        "agent[2].label: 'always'; is also the label of agent[1]; labels must be unique; "
+        'set one: label = "..." in a spec, {"name": ..., "label": "..."} in Python',
     ),
     (
         "a parameter of the wrong kind",

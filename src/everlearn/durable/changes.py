@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from everlearn.agents.design import UNNAMED
 from everlearn.agents.schedule import LATER
 from everlearn.durable.declaration import is_missing
 from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
@@ -212,7 +213,7 @@ def _compare_dynamics(before: Any, after: Any, _present: Fingerprint) -> Iterato
 
 def _compare_agent(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
     own, still = before["functions"] is not None, after["functions"] is not None
-    if own != still or (not own and before["name"] != after["name"]):
+    if own != still or (not own and before["name"] not in (UNNAMED, after["name"])):
         yield Change(f"the agent {_was(before['name'], after['name'])}", final=True)
         return
     yield from _compare_parameters("agent", before["parameters"], after["parameters"])

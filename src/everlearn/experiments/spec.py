@@ -25,6 +25,8 @@ MOST_PER_DECADE = 1000
 MOST_MEMBERS = 100_000
 """The largest number of members of a family; a larger number is more likely a mistake."""
 
+SET_LABEL = """set one: label = "..." in a spec, {"name": ..., "label": "..."} in Python"""
+
 
 @dataclass(frozen=True)
 class TaskEntry:
@@ -285,4 +287,5 @@ def refuse_equal_labels(entries: Iterable[tuple[str, str | None]]) -> None:
     keys: dict[str, str] = {}
     for key, label in entries:
         if label is not None and keys.setdefault(label, key) != key:
-            raise InputError(f"{key}.label", label, f"is also the label of {keys[label]}; labels must be unique")
+            remedy = f"is also the label of {keys[label]}; labels must be unique; {SET_LABEL}"
+            raise InputError(f"{key}.label", label, remedy)
