@@ -94,6 +94,15 @@ def runner() -> Iterator[Runner]:
         yield made
 
 
+@pytest.fixture
+def interpreted() -> Iterator[None]:
+    """Let the reference engine run what says nothing of engines."""
+    from tests.interpreted import interpreting
+
+    with interpreting():
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _forgotten_modules() -> Iterator[None]:
     """Forget what a test imported from a folder of its own, since another test may give the name to another module."""

@@ -18,11 +18,10 @@ from everlearn.durable.checking import check
 from everlearn.durable.repair import repair
 from everlearn.durable.setup import make_setup
 from everlearn.errors import Changed, Corrupt, SnapshotError
-from everlearn.tasks.names import NETWORKS
 from everlearn.tasks.registry import TASKS
 from tests.durable.shops import SHOP, module
 from tests.durable.worlds import whole
-from tests.few import few
+from tests.few import TASKS_OF_EVERY_KIND, few
 
 
 def opened(place, made, **more):
@@ -245,11 +244,7 @@ def test_an_agent_that_was_stored_without_a_name_may_have_one():
     assert [change.words for change in _compare_agent(named, stored, {})] == ["the agent was 'mine' and is now 'agent'"]
 
 
-LARGE = {"inventory", "tic-tac-toe", *sorted(NETWORKS)[1:]}
-"""Tasks that take half a second."""
-
-
-@pytest.mark.parametrize("name", few(sorted(TASKS), sorted({*TASKS} - LARGE)))
+@pytest.mark.parametrize("name", few(sorted(TASKS), TASKS_OF_EVERY_KIND))
 def test_every_named_task_is_the_same_again(name):
     made = make_setup(task=name)
     again = reopen(made.encoded(), made.face(), {"task": name})

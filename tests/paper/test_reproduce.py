@@ -25,6 +25,7 @@ from everlearn.experiments.execute import Watcher
 from everlearn.paper import experiments as specs
 from everlearn.paper import plates
 from everlearn.paper.reproduce import reproduce
+from tests.interpreted import interpreting
 from tests.killing import killed
 
 NAMES = (
@@ -72,8 +73,9 @@ def few_points():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Made:
-    """All at once, and told as JSON."""
-    return called(tmp_path_factory.mktemp("whole") / "deeper", "--json")
+    """All at once, and told as JSON; interpreted, since eleven agents would be compiled for 20,000 steps."""
+    with interpreting():
+        return called(tmp_path_factory.mktemp("whole") / "deeper", "--json")
 
 
 @pytest.fixture(scope="module")
