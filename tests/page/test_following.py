@@ -17,10 +17,13 @@ import everlearn as el
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
 from everlearn.engine.curves import recording_times
+from everlearn.experiments.following import Follower
+from everlearn.locks import working
 from everlearn.page import following
 from everlearn.page.following import ExperimentView, read_width, write_plain
 from everlearn.page.living import LiveView
 from everlearn.page.server import make_view_app
+from everlearn.results.store import Cells
 from tests.page.axe import violations
 from tests.page.browser import PATIENCE, ROOT, START, running_page, wait_for
 from tests.page.conftest import open_tab
@@ -211,6 +214,42 @@ def test_an_agent_is_chosen_among_several(pair):
 def test_there_is_no_choice_of_one_agent(tmp_path):
     with el.live(tmp_path, **SETUP):
         assert LiveView(tmp_path).look({})["controls"] == ""
+
+
+def test_an_agent_that_nobody_has_open_does_not_seem_to_act(tmp_path):
+    with el.live(tmp_path, **SETUP) as agent:
+        view = LiveView(tmp_path)
+        unborn = view.look({})["story"]
+        agent.act()
+        agent.observe("cold", reward=1)
+        busy = view.look({})["story"]
+    left = view.look({})["story"]
+    assert unborn.endswith("step 0; it has not taken a step yet; a process has it open, and it acts and learns.")
+    assert busy.endswith("step 1; last step just now; a process has it open, and it acts and learns.")
+    assert left.endswith("step 1; last step just now; no process has it open (when one does, it acts and learns).")
+
+
+@pytest.mark.parametrize("shard", [None, "1-of-2"])
+def test_an_experiment_that_nobody_works_on_says_so(tmp_path, shard):
+    def make() -> None:
+        el.experiment("riverswim", ["always", "q-learning"], steps=10, runs=30, seed=1, out=tmp_path)
+
+    make()
+    view = ExperimentView(tmp_path)
+    entries = Follower(tmp_path).manifest["variants"]
+    for cell in entries[0]["cells"][1:] + entries[1]["cells"]:
+        Cells(tmp_path / "cells").path(cell["name"]).unlink()
+    with working(tmp_path, shard):
+        parts = view.look({})
+    assert "nobody works" not in parts["story"]
+    assert ["<td>begun</td>" in parts["table"], "<td>waiting</td>" in parts["table"]] == [True, True]
+    parts = view.look({})
+    assert parts["story"].endswith("s of work; nobody works on it: run it again to resume.")
+    assert ["<td>interrupted</td>" in parts["table"], "<td>not begun</td>" in parts["table"]] == [True, True]
+    make()
+    parts = view.look({})
+    assert "nobody works" not in parts["story"]
+    assert parts["table"].count("<td>finished</td>") == 2
 
 
 @pytest.mark.soak
