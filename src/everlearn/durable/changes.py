@@ -47,7 +47,10 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
     document = json.loads(stored)
     named = {key: value for key, value in given.items() if value is not None}
     for key, value in document.items():
-        require(not is_missing(value) or key in named, key, None, "was given as a function or an object; give it again")
+        remedy = "was given as a function or an object; give it again"
+        if key in ("task", "agent", "schedule"):
+            remedy += ", or a name from the start, as in 'module:attribute'"
+        require(not is_missing(value) or key in named, key, None, remedy)
     has_task = document["task"] is not None or "task" in named
     dropped = {key for key, value in document.items() if is_missing(value) or (has_task and KEYS[key].of_task)}
     kept = {key: value for key, value in document.items() if key not in dropped}
