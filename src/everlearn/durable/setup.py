@@ -152,7 +152,8 @@ class Setup:
     def design(self) -> Design:
         """The design, with its schedule."""
         missing = is_missing(self.agent_spec.given) or is_missing(self.agent_spec.schedule)
-        require(not missing, "agent", None, "its design or schedule was given as an object; give it again")
+        remedy = "open it with el.live and the same object, or pass it as 'module:attribute' when you create an agent"
+        require(not missing, "agent", None, f"its design or schedule was given as an object, not by name; {remedy}")
         return self.agent_spec.make()
 
     def resemble(self, before: Mapping[str, Any]) -> None:
