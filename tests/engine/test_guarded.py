@@ -257,3 +257,31 @@ def test_what_numba_compiled_elsewhere_is_refused():
     for function in (act, numba.njit(trouble_act)):
         with pytest.raises(AgentError, match="which Numba compiled without checks"):
             el.run("riverswim", el.Design(build, function, lambda *_: None, name="mine"), steps=10)
+
+
+def test_a_function_may_call_one_of_the_same_name(tmp_path, monkeypatch):
+    (tmp_path / "first_of_two.py").write_text(
+        "def greedy(q, s):\n    return 0 if q[s, 0] > q[s, 1] else 1\n\n\n"
+        "def act(k, s, now, stream):\n    return greedy(k.q, s)\n\n\n"
+        "def learn(k, e, now, stream):\n    k.q[e.aleatoric_state, e.action] += 1.0\n"
+    )
+    (tmp_path / "second_of_two.py").write_text(
+        "import first_of_two\n\n\n"
+        "def greedy(q, s):\n    return first_of_two.greedy(q, s)\n\n\n"
+        "def act(k, s, now, stream):\n    return greedy(k.q, s) + 0 * first_of_two.act(k, s, now, stream)\n\n\n"
+        "def learn(k, e, now, stream):\n    first_of_two.learn(k, e, now, stream)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    second = importlib.import_module("second_of_two")
+    design = el.Design(build, second.act, second.learn, name="mine")
+    assert unsafe(second.act, second.learn) is None
+    results = [el.run("riverswim", design, steps=100, engine=engine) for engine in ("compiled", "reference")]
+    assert results[0].total_reward.tolist() == results[1].total_reward.tolist()
+
+
+def learn(k, e, now, stream):
+    k.learn[0] += 1.0
+
+
+def test_a_field_may_have_the_name_of_its_function():
+    assert unsafe(learn) is None
