@@ -102,15 +102,18 @@ def pulses() -> Task:
     return Task(*labels, shown, Reward(lambda _s, _a, o: o[0] / 4), Model(*labels, (0, 0), tick), name="pulses")
 
 
-def naming(actions: int) -> Task:
-    """Return the example of E5: each observation names an action, which pays 1 now; one aleatoric state."""
+def naming(actions: int, pays: float = 1.0) -> Task:
+    """Return the example of E5: each observation names an action, which pays now; one aleatoric state.
+
+    The distortion is what it pays, at every horizon, and an agent that sees aleatoric states only loses 1 - 1/N of it.
+    """
     labels = tuple(range(actions)), tuple(product(range(actions), (0, 1)))
 
     def outcomes(memory: int, action: int) -> Iterator[tuple[Any, float, int]]:
         for following in range(actions):
             yield (following, int(action == memory)), 1 / actions, following
 
-    return Task(*labels, _FORGET, Reward(lambda _s, _a, o: float(o[1])), Model(*labels, 0, outcomes), name="naming")
+    return Task(*labels, _FORGET, Reward(lambda _s, _a, o: pays * o[1]), Model(*labels, 0, outcomes), name="naming")
 
 
 def unattained() -> Task:
