@@ -731,7 +731,10 @@ STATES = [
         title="an unknown view of a task",
         files=shop(),
         call="everlearn run shop:shop --set task.aleatoric=windows:2 --steps 100",
-        answer="task.aleatoric: 'windows:2'; there is no module 'windows' here or among the installed packages",
+        answer=(
+            "task.aleatoric: 'windows:2'; there is no module 'windows' here or among the installed packages (did you "
+            "mean window:2?)"
+        ),
     ),
     Mistake(
         group="states",
