@@ -55,7 +55,7 @@ def on_the_grid(seed: int) -> el.Task:
 WORLDS = {"1": on_the_grid(1), "2": on_the_grid(2), "river": "riverswim"}
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", few(AGENTS, ["imed-rl"]))
 @pytest.mark.parametrize("world", few(WORLDS, ["1"]))
 def test_it_is_the_literal_form(world, name):
     task = WORLDS[world]
@@ -96,7 +96,7 @@ def test_an_action_out_of_the_skeleton_does_not_shape_the_bias():
     assert agent.inspect()["gain"].tolist() == pytest.approx([0.5])
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", few(AGENTS, ["imed-rl"]))
 def test_it_learns_what_is_best(name):
     task = on_the_grid(1)
     result = el.run(task, name, steps=20_000, runs=4, seed=1)

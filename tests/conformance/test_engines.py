@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.registry import locate, parameters
 from tests.conformance.brief import brief_parameters
-from tests.few import few
+from tests.few import AGENTS_OF_EVERY_KIND, few
 from tests.worlds import random_mdp, shop
 
 SMALL = {"riverswim": "riverswim", "service-station": "service-station", "mdp": random_mdp(5, states=3, actions=2)}
@@ -48,23 +48,8 @@ def check(agent: str, schedule: str | None, world: str, seed: int, steps: int, r
 
 IDS = ["-".join(filter(None, case)) for case in CASES]
 cases = pytest.mark.parametrize(("agent", "schedule"), CASES, ids=IDS)
-EVERY_DAY = (
-    "always",
-    "differential-q",
-    "discounted",
-    "growing-horizon-v",
-    "imed-rl",
-    "linear",
-    "planner",
-    "q-lambda",
-    "q-learning",
-    "tsde",
-    "ucb-h",
-    "ucrl2",
-)
-"""Agents of every kind: with tables of values and with a model, optimistic and sampling, differential and linear.
-
-The others, each of which takes two to ten seconds to compile, are left to the soak."""
+EVERY_DAY = (*AGENTS_OF_EVERY_KIND, "discounted", "ucb-h")
+"""The others, each of which takes two to ten seconds to compile, are left to the soak."""
 FEW = [
     case for case in CASES if case[0] == "growing-horizon" or (case[0] in EVERY_DAY and case[1] in (None, "practical"))
 ]

@@ -13,7 +13,7 @@ import everlearn as el
 from everlearn.durable import fingerprint
 from everlearn.durable import store as storing
 from everlearn.durable.audit import export
-from everlearn.durable.changes import reopen
+from everlearn.durable.changes import _compare_agent, reopen
 from everlearn.durable.checking import check
 from everlearn.durable.repair import repair
 from everlearn.durable.setup import make_setup
@@ -236,6 +236,12 @@ def test_a_name_and_the_object_that_it_names_are_the_same(tmp_path, made, place)
         drive(agent, 3)
     with el.live(tmp_path / "named") as agent:
         assert agent.step == 3
+
+
+def test_an_agent_that_was_stored_without_a_name_may_have_one():
+    stored, named = ({"name": name, "parameters": {}, "functions": None, "begins": None} for name in ("agent", "mine"))
+    assert [*_compare_agent(stored, named, {})] == []
+    assert [change.words for change in _compare_agent(named, stored, {})] == ["the agent was 'mine' and is now 'agent'"]
 
 
 @pytest.mark.parametrize("name", few(sorted(TASKS), TASKS_OF_EVERY_KIND))

@@ -117,7 +117,7 @@ fast = pytest.mark.parametrize("engine", few(ENGINES, ("compiled", "reference"))
 
 
 @engines
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(steps=st.integers(2, 300), **somewhere)
 def test_stopped_anywhere_is_never_stopped(engine, world, agent, schedule, steps, draw):
     check(engine, world, agent, schedule, steps, draw)

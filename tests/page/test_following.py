@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,9 +18,10 @@ import everlearn as el
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
 from everlearn.engine.curves import recording_times
+from everlearn.errors import StoreError
 from everlearn.experiments.following import Follower
 from everlearn.locks import working
-from everlearn.page import following
+from everlearn.page import following, start
 from everlearn.page.following import ExperimentView, read_width, write_plain
 from everlearn.page.living import LiveView
 from everlearn.page.server import make_view_app
@@ -252,6 +254,42 @@ def test_an_experiment_that_nobody_works_on_says_so(tmp_path, shard):
     assert parts["table"].count("<td>finished</td>") == 2
 
 
+def test_the_present_state_comes_first_and_what_was_never_seen_last(tmp_path):
+    with el.live(tmp_path, **SETUP, aleatoric="window:2", seed=1) as agent:
+        for _ in range(9):
+            agent.act()
+            agent.observe("warm", reward=1)
+        table = LiveView(tmp_path).look({})["policy"]
+    rows = re.findall(r"<tr( class=\"here\")?><th scope=row>(.*?)</th>.*?<td>([^<]*)</td></tr>", table)
+    marks, names, counts = zip(*rows, strict=True)
+    assert [bool(mark) for mark in marks] == [True] + [False] * 7
+    assert names[0] == "now: warm, warm"
+    assert names.count("warm, warm") == 1
+    unseen = [count == "0" for count in counts[1:]]
+    assert unseen == sorted(unseen)
+    assert any(unseen)
+
+
+def test_an_experiment_that_is_just_beginning_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(start, "LATER", 60)
+    told, folder = [], tmp_path / "out"
+
+    def make(text: str) -> None:
+        told.append(text)
+        threading.Thread(target=lambda: el.experiment("riverswim", ["always"], steps=10, runs=1, out=folder)).start()
+
+    view = start._follow(str(folder), None, [], make)
+    assert view.title
+    assert told == [f"everlearn: {folder} is not there yet; waiting 60 s for an experiment to begin"]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_directory_that_gets_no_experiment_is_not_waited_for_long(tmp_path, monkeypatch, exists):
+    monkeypatch.setattr(start, "SOON" if exists else "LATER", 0.2)
+    with pytest.raises(StoreError, match="there is no experiment here"):
+        start._follow(str(tmp_path if exists else tmp_path / "out"), None, [], lambda _: None)
+
+
 @pytest.mark.soak
 def test_what_did_not_change_stays_even_if_storage_is_denied(browser, pair):
     with running_page(arguments=["--live", str(pair)]) as served, opened(browser, served.address) as tab:
@@ -271,18 +309,29 @@ def test_what_did_not_change_stays_even_if_storage_is_denied(browser, pair):
         wait_for(lambda: tab.evaluate("document.getElementById('agent').options.length") == 3, "the third agent")
 
 
+class Blank:
+    title, places = "blank", ()
+
+    def look(self, query):
+        return {}
+
+
 @pytest.mark.parametrize("path", ["/", "/look"])
 @pytest.mark.parametrize(("header", "status"), [({}, 200), ({"Origin": "http://a.org"}, 403), ({"Host": "a.org"}, 403)])
 def test_another_site_is_not_let_in(path, header, status):
-    class Blank:
-        title, places = "blank", ()
+    assert ask(Blank(), path, header).status_code == status
 
-        def look(self, query):
-            return {}
 
-    async def ask() -> int:
-        transport = httpx.ASGITransport(make_view_app(True, Blank()))
+def ask(view, path, header):
+    async def get():
+        transport = httpx.ASGITransport(make_view_app(True, view))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            return (await client.get(path, headers=header)).status_code
+            return await client.get(path, headers=header)
 
-    assert asyncio.run(ask()) == status
+    return asyncio.run(get())
+
+
+def test_an_unknown_address_leads_back():
+    answer = ask(Blank(), "/nosuch", {})
+    assert answer.status_code == 404
+    assert '<a class="more" href="/">' in answer.text

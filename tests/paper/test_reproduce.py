@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 
 from everlearn.cli.main import app
 from everlearn.experiments.execute import Watcher
+from everlearn.figures import style
 from everlearn.paper import experiments as specs
 from everlearn.paper import plates
 from everlearn.paper.reproduce import reproduce
@@ -64,8 +65,9 @@ def called(out: Path, *more: str) -> Made:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_points():
-    """Fewer points on the exact curve of Appendix B, each of which takes a chain to be solved."""
+    """Fewer points on the exact curve of Appendix B, each of which takes a chain to be solved, and in pictures."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(style._SETTINGS, "savefig.dpi", 40)
         patch.setattr(plates, "POINTS", 5)
         patch.setattr(plates, "NEAR_ONE", (0.99,))
         yield

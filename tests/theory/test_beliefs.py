@@ -94,7 +94,7 @@ def grid_optimum(wears: float, faults: float, points: int = 4001) -> float:
     return float(change.mean())
 
 
-@pytest.mark.parametrize(("wears", "faults"), [(0.2, 0.6), (0.05, 0.9)])
+@pytest.mark.parametrize(("wears", "faults"), few([(0.2, 0.6), (0.05, 0.9)], [(0.05, 0.9)]))
 def test_a_machine_against_a_fine_grid(wears, faults):
     bounds = bracket(machine(wears, faults))
     assert bounds.upper - bounds.lower < 1e-4

@@ -122,7 +122,7 @@ def two_ends(groups, pay: float) -> el.Task:
     return coarse(P, R, groups)
 
 
-@pytest.mark.parametrize("pay", [0.5, 1e-3, 1e-4], ids=str)
+@pytest.mark.parametrize("pay", few([0.5, 1e-3, 1e-4], [1e-3]), ids=str)
 def test_the_limit_is_infinite_where_gains_differ_within_an_aleatoric_state(pay):
     pairs = tabulate(two_ends([0, 1, 1], pay))
     assert distortion(pairs, 100).value == pytest.approx(100 * pay, rel=1e-9)

@@ -61,7 +61,9 @@ class LazyGroup(TyperGroup):
         if args[0] in OPTIONS and OPTIONS[args[0]].split()[0] in known:
             raise InputError("command", args[0], f"write everlearn {OPTIONS[args[0]]}")
         if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
-            raise UnknownName("command", args[0], known)
+            is_spec = args[0].endswith(".toml") and "run" in known
+            hint = f"; did you mean {ctx.command_path} run {args[0]}?" if is_spec else ""
+            raise UnknownName("command", args[0], known, hint)
         return super().resolve_command(ctx, args)
 
 

@@ -141,14 +141,17 @@ def _policy(seen: Seen) -> str:
     portrait = seen.task.portrait
     place = states.index(here)
     start = 0 if len(states) <= LISTED else min(max(place - LISTED // 2, 0), len(states) - LISTED)
-    rows = []
-    for row in seen.greedy.rows(start, start + LISTED):
-        now = ' class="here"' if row["state"] == here else ""
+    documents = seen.greedy.rows(start, start + LISTED)
+    if len(states) <= LISTED:
+        documents.sort(key=lambda row: row["count"] == 0)  # such as short windows, which never come back
+    rows: list[str] = []
+    for row in [*seen.greedy.rows(place, place + 1), *documents]:
+        now, mark = ("", "") if rows else (' class="here"', "now: ")
         numbers = "".join(f"<td>{_number(row[name])}</td>" for name in ("value", "count"))
-        names = f"<th scope=row>{escape(portrait.name(row['state']))}</th><td>{escape(words(row['action']))}</td>"
+        names = f"<th scope=row>{mark}{escape(portrait.name(row['state']))}</th><td>{escape(words(row['action']))}</td>"
         rows.append(f"<tr{now}>{names}{numbers}</tr>")
     left = f"{LISTED} of {len(states):,} states, around the present one. " if len(states) > LISTED else ""
-    caption = f"{left}The action that it takes in each state; the state now is marked."
+    caption = f"{left}The action that it takes in each state; the state now comes first."
     return _scrolled("Policy", ("state", "action", "value", "count"), rows, caption)
 
 
