@@ -30,3 +30,15 @@ def test_json_has_stable_keys(call_json):
         list(claim) == ["id", "name", "statement", "paper", "computed", "verdict", "how", "test"]
         for claim in document["claims"]
     )
+
+
+def test_some_are_checked_by_name(call, call_json, refused):
+    assert "1 claim of the paper is computed." in call("claims", "lemma 14")
+    document = call_json("claims", "Lemma 8", "lemma:doubling-trick")
+    assert len(document["claims"]) == 3
+    assert [claim["id"] for claim in call_json("claims", "Lemma 8")["claims"]] == [
+        "lemma:learning-rate (a)",
+        "lemma:learning-rate (b)",
+    ]
+    message = "NAME: 'Lemma 1'; no claim has it in its name; everlearn claims --json lists all names"
+    assert refused("claims", "Lemma 1") == message

@@ -212,3 +212,7 @@ def test_the_limits_of_serve_are_those_of_the_service():
     for name in ("patience", "trial_seconds", "trial_megabytes"):
         del limits[name]
     assert {f"max_{name}": limit for name, limit in limits.items()}.items() <= defaults.items()
+
+
+def test_what_is_an_option_elsewhere_is_pointed_out(refused):
+    assert refused("frontier", "riverswim") == "command: 'frontier'; write everlearn theory TASK --frontier"

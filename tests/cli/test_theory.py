@@ -98,4 +98,13 @@ def test_what_is_refused(refused, arguments, message):
 def test_a_bound_that_says_something_only_after_more_steps_than_can_be_run(call):
     text = " ".join(call("theory", "riverswim", "--steps", "1e18").split())
     assert "proof has a gap: Algorithm 2 clips Q (E2)" in text
-    assert "from T = 8.11e+17 on, as printed, and from T = 1.45e+16 on, repaired" in text
+    assert "from T = 8.11e+17 on, as printed, and from T = 1.45e+16 on, repaired, with tau = 5.359" in text
+
+
+def test_the_horizon_reaches_the_bounds(call_json):
+    river = ("theory", "riverswim", "--steps", "1e16")
+    best, given = call_json(*river)["bounds"]["1e+16"], call_json(*river, "--horizon", "100")["bounds"]["1e+16"]
+    label = "theorem:average-reward-discounted-algorithm"
+    assert best[label]["value"] < given[label]["value"] < 1e16
+    assert given[label]["horizon"] == given[label]["repaired"]["horizon"] == 100
+    assert given[label]["bounded"] == "the regret of Algorithm 1 at horizon tau"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import everlearn as el
 from everlearn.agents.schedule import change_points
+from everlearn.aleatoric.reward import Reward
 from everlearn.paper.claims.worlds import turns
 from everlearn.tasks.arrays import mdp
 from everlearn.theory import bounds, repairs
 from everlearn.theory.bounds import says_something_from
-from everlearn.theory.ledger import early_distortion, thresholds
+from everlearn.theory.ledger import CLASS, FIXED, early_distortion, thresholds
 from everlearn.theory.repairs import CONDITIONAL, GAP, OUTSIDE, PROVED, REPAIRED
 from everlearn.theory.summary import summary_rows
 
@@ -123,7 +126,7 @@ def test_it_is_said_if_there_are_no_bounds():
 def test_a_longer_wait_can_buy_less_distortion():
     """On a clock that pays 1 and 0 in turn, Delta-bar is 1 at 1 and 0.5025 at 100 (E10)."""
     theory = el.Theory(turns())
-    short, long = theory.repairs(1e16)["theorem:main"], theory.repairs(1e16, 100.0)["theorem:main"]
+    short, long = theory.repairs(1e16, 1.0)["theorem:main"], theory.repairs(1e16, 100.0)["theorem:main"]
     assert short.printed == long.printed
     assert short.repaired.terms["distortion"] == pytest.approx(2e16)
     assert long.repaired.terms["distortion"] == pytest.approx(1.005e16, rel=1e-3)
@@ -131,9 +134,58 @@ def test_a_longer_wait_can_buy_less_distortion():
     assert early_distortion(theory, 100.0) > 0 == early_distortion(theory, 1.0)
 
 
+def paying(most: float) -> el.Theory:
+    """Return the theory of a clock that pays ``most`` and 0 in turn, with one aleatoric state."""
+    return el.Theory(replace(turns(), reward=Reward(lambda _s, _a, o: most * o)))
+
+
+def test_the_repaired_bound_takes_the_best_tau():
+    """On a clock that pays 0.8 and 0, Delta-bar is 0.8 at 1, so that the bound says nothing with tau = 1."""
+    theory = paying(0.8)
+    first = thresholds(theory)
+    assert math.isinf(first.printed)
+    assert first.repaired == pytest.approx(2.41e17, rel=0.01)
+    assert first.horizon == pytest.approx(29, rel=0.05)
+    steps = 1.01 * first.repaired
+    best = theory.repairs(steps)["theorem:main"].repaired
+    assert best.value < steps
+    for tau in (1.0, 5.0, 10.0, 100.0, 1000.0):
+        assert theory.repairs(steps, tau)["theorem:main"].repaired.value > best.value
+    assert theory.repairs(steps, best.horizon)["theorem:main"].repaired.value == pytest.approx(best.value)
+    assert theory.repairs(1e19, [5.0, 10.0])["theorem:main"].repaired.horizon == 10.0
+    never = thresholds(paying(1.0))
+    assert math.isinf(never.repaired)
+    assert never.hopeless
+
+
+def test_the_horizon_reaches_the_bounds_for_a_fixed_one_and_the_class():
+    theory = el.Theory("riverswim")
+    best, given = theory.repairs(1e16), theory.repairs(1e16, 100.0)
+    assert best[FIXED].repaired.value < 0.05e16
+    assert given[FIXED].repaired.value > best[FIXED].repaired.value
+    assert given[FIXED].printed.horizon == given[CLASS].printed.horizon == 100
+    assert given[CLASS].printed.value > best[CLASS].printed.value
+    for tau in (20.0, 5.36, 2000.0):
+        assert theory.repairs(1e16, tau)[FIXED].repaired.value > best[FIXED].repaired.value
+    for steps in (1e6, 1e9):
+        many = [theory.repairs(steps, tau)[FIXED].repaired.value for tau in np.geomspace(1, 1e3, 200)]
+        assert theory.repairs(steps)[FIXED].repaired.value < 1.01 * min(many)
+
+
+def test_what_is_bounded_and_with_which_tau_is_said():
+    rows = [row for _, row in summary_rows(el.Theory("riverswim"), horizons=[100.0], steps=[10**16])]
+    (value,) = [row for row in rows if row.startswith("Theorem 9")]
+    assert "bounds the sum of V_* - V, not the regret, of Algorithm 3 at horizon tau after 1e+16 steps" in value
+    assert "tau = 100" in value
+    assert any("relative to every policy that averages within 100 after" in row for row in rows)
+    (loss,) = [row for row in rows if row.startswith("Lemma 6")]
+    assert "loses per step" in loss
+    assert "after" not in loss
+
+
 def test_thresholds_are_those_of_the_bounds():
     theory = el.Theory("riverswim")
-    before, after = thresholds(theory)
+    before, after, _, _ = thresholds(theory)
     assert theory.repairs(before * 1.001)["theorem:main"].printed.value < before * 1.001
     assert theory.repairs(after * 0.999)["theorem:main"].repaired.value > after * 0.999
     assert after < before / 50

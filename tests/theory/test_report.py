@@ -62,6 +62,13 @@ def test_bounds_have_every_label_and_the_tasks_own_units(station):
         assert doubled[label].value == pytest.approx(2 * bound.value, rel=1e-6)
 
 
+def test_no_steps_and_no_horizons_share_a_key():
+    steps, horizons = [1_234_567, 1_234_568, 100_000, 10**16, 10**30], [10, 1.00000001, 1.00000002]
+    document = el.Theory("riverswim").to_dict([], horizons, steps)
+    assert list(document["bounds"]) == ["1234567", "1234568", "100000", "1e+16", "1e+30"]
+    assert list(document["distortion"]) == list(document["distortion_sup"]) == ["10", "1.00000001", "1.00000002"]
+
+
 def test_it_is_json_with_the_promised_keys(station):
     document = json.loads(json.dumps(station.to_dict(["slow"], [10], [1000]), allow_nan=False))
     assert set(document) >= {
@@ -79,8 +86,8 @@ def test_it_is_json_with_the_promised_keys(station):
     assert set(document["policies"]["slow"]) == {"average_reward", "averaging_time"}
     assert set(document["bounds"]["1000"]) == LABELS
     main = document["bounds"]["1000"]["theorem:main"]
-    assert list(main) == ["value", "terms", "name", "status", "why", "repaired"]
-    assert set(main["repaired"]) == {"value", "terms", "status"}
+    assert list(main) == ["value", "terms", "horizon", "name", "bounded", "status", "why", "repaired"]
+    assert set(main["repaired"]) == {"value", "terms", "horizon", "status"}
     assert main["status"] == main["repaired"]["status"] == "not applicable"
 
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from everlearn.cli.options import AsJson
 from everlearn.cli.output import print_json, say
+from everlearn.errors import InputError
+
+if TYPE_CHECKING:
+    from everlearn.paper.claims.claim import Claim
 
 COLOURS = {
     "holds": "green",
@@ -14,15 +24,26 @@ COLOURS = {
 }
 
 
-def claims(as_json: AsJson = False) -> None:
-    """Check every claim of the paper that can be computed, and say whether it holds."""
+def claims(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A part of the name or label of the claims to check, as in 'Theorem 3'; may be repeated.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every claim of the paper that can be computed, or those that you name, and say whether it holds."""
+    from everlearn.labels import counted
     from everlearn.paper.claims import registry
     from everlearn.paper.claims.claim import VERDICTS
 
-    checked = []
+    checked, chosen = [], _chosen(registry.CLAIMS, names or [])
     if not as_json:
-        say(f"{len(registry.CLAIMS)} claims of the paper are computed; it takes a few minutes.\n")
-    for claim in registry.CLAIMS:
+        some = "" if names else "; it takes a few minutes"
+        say(f"{counted(len(chosen), 'claim')} of the paper {'is' if len(chosen) == 1 else 'are'} computed{some}.\n")
+    for claim in chosen:
         document = claim.checked()
         checked.append(document)
         if not as_json:
@@ -36,3 +57,17 @@ def claims(as_json: AsJson = False) -> None:
         print_json({"claims": checked, "counts": counts})
     else:
         say("\n" + "; ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+
+
+def _chosen(known: Sequence[Claim], names: Sequence[str]) -> list[Claim]:
+    """Return the claims of which a name or label has one of these texts in it, as whole words; all without a text."""
+    for text in names:
+        if not any(_is_named(claim, text) for claim in known):
+            raise InputError("NAME", text, "no claim has it in its name; everlearn claims --json lists all names")
+    return [claim for claim in known if not names or any(_is_named(claim, text) for text in names)]
+
+
+def _is_named(claim: Claim, text: str) -> bool:
+    """Return whether a text is part of the name or label of a claim, so that Theorem 1 is not part of Theorem 17."""
+    words = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
+    return any(words.search(name) for name in (claim.name, claim.label))

@@ -10,8 +10,6 @@ import typer
 from everlearn.cli import options
 from everlearn.cli.options import integer
 from everlearn.cli.output import print_json, print_table, say
-from everlearn.cli.progress import show_progress
-from everlearn.labels import counted
 
 if TYPE_CHECKING:
     from everlearn.analysis.diagnosis import Diagnosis
@@ -38,6 +36,8 @@ def diagnose(
 ) -> None:
     """Split the regret of an agent exactly into its sources: actions, distortion, horizon, averaging and luck."""
     from everlearn.analysis.diagnosis import diagnose as analyse
+    from everlearn.cli.progress import show_progress
+    from everlearn.labels import counted
 
     parameters = options.parse_settings(settings)
     at: dict[str, Any] = {"schedule": schedule, "parameters": parameters, "steps": steps, "runs": runs, "seed": seed}

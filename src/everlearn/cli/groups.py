@@ -10,7 +10,10 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from everlearn.cli.endings import INTERRUPTED
-from everlearn.errors import UnknownName
+from everlearn.errors import InputError, UnknownName
+
+OPTIONS = {"frontier": "theory TASK --frontier", "distortion": "theory TASK --horizon TAU"}
+"""What a user may look for as a command, and where it is."""
 
 
 class Command(TyperCommand):
@@ -55,6 +58,8 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that the user named."""
         known = self.list_commands(ctx)
+        if args[0] in OPTIONS and OPTIONS[args[0]].split()[0] in known:
+            raise InputError("command", args[0], f"write everlearn {OPTIONS[args[0]]}")
         if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
             is_spec = args[0].endswith(".toml") and "run" in known
             hint = f"; did you mean {ctx.command_path} run {args[0]}?" if is_spec else ""

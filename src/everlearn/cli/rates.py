@@ -10,12 +10,14 @@ import everlearn as el
 from everlearn.cli import options
 from everlearn.cli.options import integer, number
 from everlearn.cli.output import print_json, print_table, say
+from everlearn.errors import InputError
 
 
 def rates(
     tasks: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="A task; may be repeated.")] = None,
     agent: Annotated[str, options.AGENT] = "growing-horizon",
     schedule: Annotated[str | None, options.SCHEDULE] = None,
+    settings: options.Settings = None,
     steps: Annotated[int, options.steps("The number of steps of each run; you may write 1e9.")] = 1_000_000,
     runs: Annotated[int, integer(help="The number of independent runs.", least=1)] = 8,
     seed: Annotated[int, integer(help="The seed; the same seed gives the same result.")] = 0,
@@ -31,10 +33,14 @@ def rates(
     as_json: options.AsJson = False,
 ) -> None:
     """Fit the exponent at which regret grows with time, on tasks that you name or on random ones without distortion."""
-    from everlearn.paper.rates import rate, steepest
+    from everlearn.paper.rates import has_distortion, rate, steepest
 
+    parameters = options.parse_settings(settings)
+    _check(parameters, steps, since, budget)
     at: dict[str, Any] = {"schedule": schedule, "steps": steps, "runs": runs, "seed": seed, "since": since}
+    at["parameters"] = parameters
     found = {name: rate(name, agent, **at) for name in tasks or ()}
+    distorted = [name for name in found if has_distortion(name, parameters)]
     worlds = 0
     if budget is not None:
         searched = list(steepest(agent, seconds=budget, **at))
@@ -52,7 +58,9 @@ def rates(
                 "runs": runs,
                 "seed": seed,
                 "since": since,
+                "parameters": parameters,
                 "rates": rows,
+                "distorted": distorted,
                 "worlds": worlds,
             }
         )
@@ -65,7 +73,20 @@ def rates(
     ]
     if table:
         print_table(["task", "exponent", "95% interval", "regret", "standard error"], table)
+    if distorted:
+        text = "There is distortion, so that regret may grow as T, and Theorem 4 has no exponent below 1: "
+        say(text + ", ".join(distorted), style="dim", wrap=True)
     if worlds:
         say(f"The last is the largest of {worlds} random tasks. Theorem 4 has 0.8 for large T.", style="dim")
     elif not table:
         raise el.EverlearnError("TASK: is missing; name a task, or give --budget")
+
+
+def _check(parameters: dict[str, str], steps: int, since: int | None, budget: float | None) -> None:
+    """Raise if the exponent is fitted from too late a step on, or random tasks are to have parameters."""
+    most = steps // 10
+    if since is not None and most >= 1 and not 0 < since <= most:
+        raise InputError("--since", since, f"give at least 1, and at most a tenth of the steps, {most}")
+    of_tasks = [key for key in parameters if key.startswith("task.")]
+    if budget is not None and of_tasks:
+        raise InputError("--set", of_tasks[0], "the random tasks of --budget take no parameters; leave it out")

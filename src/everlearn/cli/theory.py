@@ -33,7 +33,8 @@ def theory(
         ),
     ] = None,
     horizon: Annotated[
-        list[float] | None, number(help="A horizon at which to compute the distortion; may be repeated.")
+        list[float] | None,
+        number(help="A horizon at which to compute the distortion, and tau in the bounds of --steps; may be repeated."),
     ] = None,
     steps: Annotated[
         list[int] | None,
@@ -157,9 +158,11 @@ def _print_vacuity(report: el.Theory) -> None:
     from everlearn.theory.ledger import MAIN, thresholds
     from everlearn.theory.places import place_of
 
-    whens = [
-        f"from T = {first:.3g} on" if first < float("inf") else "at no T, because of the distortion"
-        for first in thresholds(report)
-    ]
-    text = f"{place_of(MAIN)} says more than that regret is at most the range of rewards times T {whens[0]}"
-    say(f"{text}, as printed, and {whens[1]}, repaired.", style="dim", wrap=True)
+    found = thresholds(report)
+    never = "at no T, because of the distortion"
+    before = f"from T = {found.printed:.3g} on" if found.printed < float("inf") else never
+    after = f"from T = {found.repaired:.3g} on, repaired, with tau = {found.horizon:.4g}"
+    if found.repaired == float("inf"):
+        after = f"{never}, repaired" if found.hopeless else "at no T with any tau that was tried, repaired"
+    text = f"{place_of(MAIN)} says more than that regret is at most the range of rewards times T {before}, as printed"
+    say(f"{text}, and {after}.", style="dim", wrap=True)

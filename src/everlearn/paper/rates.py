@@ -9,18 +9,24 @@ bound, and one above only that T is not large enough.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from everlearn.agents.spec import split
 from everlearn.api import run
 from everlearn.errors import require
 from everlearn.protocol import Table
 from everlearn.tasks.garnet import garnet
 
+if TYPE_CHECKING:
+    from everlearn.theory.report import Theory
+
 RESAMPLES = 1000
 FIRST = 1000
+NEGLIGIBLE = 1e-9
+"""A distortion that may be rounding, as a part of the range of rewards."""
 FEWEST = 100
 """The fewest steps to which an exponent is fitted."""
 
@@ -85,13 +91,35 @@ def rate(
     return exponent(times[times >= first], regrets[:, times >= first], seed)
 
 
-def regret_curves(task: object, agent: object, **more: Any) -> tuple[Table, Table]:
+def regret_curves(
+    task: object, agent: object, *, parameters: Mapping[str, Any] | None = None, **more: Any
+) -> tuple[Table, Table]:
     """Run an agent, and return the recording times and the regret relative to the optimum, one row per run."""
+    result = run(task, agent, parameters=parameters, **more)
+    times = result.times.astype(np.float64)
+    return times, _theory(task, parameters).optimal_average_reward * times - result.total_reward
+
+
+def has_distortion(task: object, parameters: Mapping[str, Any] | None = None) -> bool:
+    """Return whether the aleatoric state hides something of optimal values at some horizon.
+
+    Examples
+    --------
+    >>> has_distortion("riverswim"), has_distortion("alternating")
+    (False, True)
+
+    """
+    theory = _theory(task, parameters)
+    distinct = len(theory.pairs.visited) == theory.pairs.size
+    return not distinct and theory.distortion_sup(1.0).value > NEGLIGIBLE * (
+        theory.task.reward.high - theory.task.reward.low
+    )
+
+
+def _theory(task: object, parameters: Mapping[str, Any] | None) -> Theory:
     from everlearn.theory.report import Theory
 
-    result = run(task, agent, **more)
-    times = result.times.astype(np.float64)
-    return times, Theory(task).optimal_average_reward * times - result.total_reward
+    return Theory(task, split(parameters or {})["task"])
 
 
 def random_worlds(seed: int) -> Iterator[dict[str, int]]:

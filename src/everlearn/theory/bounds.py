@@ -24,6 +24,7 @@ class Bound(NamedTuple):
 
     label: str  # the paper's label
     terms: dict[str, float]
+    horizon: float | None = None  # the tau of it, in the learner's units, where it is known
 
     @property
     def value(self) -> float:

@@ -75,7 +75,7 @@ def distortion_limit(pairs: Pairs, near: Table | None = None) -> float:
     gains = np.array([transition @ gain for transition in pairs.transitions])
     if spread(pairs, gains)[0] > 1e-9 * max(1.0, float(np.abs(gain).max())):
         return np.inf
-    first, second = _along(pairs, (LONG, 2 * LONG), near)[0]
+    first, second = along(pairs, (LONG, 2 * LONG), near)[0]
     return max(0.0, 2 * second - first)
 
 
@@ -88,7 +88,7 @@ def distortion_sup(pairs: Pairs, horizon: float) -> DistortionSup:
     grid = 10.0 ** (np.arange(DECADES * GRID + 1) / GRID)
     first = max(horizon, 1.0)
     horizons = [float(first), *grid[grid > first].tolist()]
-    distortions, near = _along(pairs, horizons)
+    distortions, near = along(pairs, horizons)
     limit = distortion_limit(pairs, near)
     value, where = max(zip(distortions, horizons, strict=True))
     place = horizons.index(where)
@@ -99,7 +99,7 @@ def distortion_sup(pairs: Pairs, horizon: float) -> DistortionSup:
     return DistortionSup(value, where, limit, certified=len(pairs.visited) == pairs.size or bool(np.isinf(limit)))
 
 
-def _along(pairs: Pairs, horizons: Iterable[float], near: Table | None = None) -> tuple[list[float], Table | None]:
+def along(pairs: Pairs, horizons: Iterable[float], near: Table | None = None) -> tuple[list[float], Table | None]:
     """Return the distortion at each horizon, and the last optimal policy, each computed from the one before."""
     distortions = []
     for horizon in horizons:

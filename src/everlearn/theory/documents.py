@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,13 +38,26 @@ def whole(theory: Theory, policies: Iterable[str], horizons: Iterable[float], st
             }
             for text in policies
         },
-        "distortion": {f"{tau:g}": theory.distortion(tau).value for tau in horizons},
-        "distortion_sup": {f"{tau:g}": _finite(theory.distortion_sup(tau).value) for tau in horizons},
+        "distortion": {key(tau): theory.distortion(tau).value for tau in horizons},
+        "distortion_sup": {key(tau): _finite(theory.distortion_sup(tau).value) for tau in horizons},
         "bounds": {
-            f"{number:g}": {label: _repair(repair) for label, repair in theory.repairs(number).items()}
+            key(number): {label: _repair(repair) for label, repair in theory.repairs(number, horizons or None).items()}
             for number in steps
         },
     }
+
+
+def key(number: float) -> str:
+    """Return a number as the key of a document: in its short form if that is exact, as 1e+16, otherwise in full.
+
+    Examples
+    --------
+    >>> key(100_000), key(1e16), key(1_234_567), key(10.0), key(10.0000001)
+    ('100000', '1e+16', '1234567', '10', '10.0000001')
+
+    """
+    short = f"{number:g}"
+    return short if number in (float(short), Decimal(short)) else str(number)
 
 
 def optimum(theory: Theory) -> dict[str, Any]:
@@ -96,6 +110,7 @@ def _repair(repair: Repair) -> dict[str, Any]:
     return {
         **_bound(repair.printed),
         "name": repair.printed.place,
+        "bounded": repair.bounded,
         "status": repair.status,
         "why": repair.why,
         "repaired": {**_bound(repair.repaired), "status": repair.repaired_status},
@@ -103,7 +118,8 @@ def _repair(repair: Repair) -> dict[str, Any]:
 
 
 def _bound(bound: Bound) -> dict[str, Any]:
-    return {"value": _finite(bound.value), "terms": {name: _finite(term) for name, term in bound.terms.items()}}
+    terms = {name: _finite(term) for name, term in bound.terms.items()}
+    return {"value": _finite(bound.value), "terms": terms, "horizon": bound.horizon}
 
 
 def _finite(value: float) -> float | None:

@@ -33,6 +33,7 @@ class Repair(NamedTuple):
     status: str  # of the printed bound: proved as printed, proof has a gap, or not applicable
     repaired_status: str  # repaired here, or not applicable
     why: str
+    bounded: str  # what it bounds
 
 
 def fixed_horizon(

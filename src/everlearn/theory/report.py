@@ -290,16 +290,24 @@ class Theory:
         states = [label_text(state, self.task.states) for state in self.task.states]
         return ",".join(f"{state}={actions[row]}" for state, row in zip(states, table.argmax(axis=1), strict=True))
 
-    def bounds(self, steps: float, horizon: float | None = None) -> dict[str, Bound]:
+    @cached_property
+    def tried_horizons(self) -> list[ledger.Choice]:
+        """The tau that are tried in bounds, with the distortions there."""
+        return ledger.tried_horizons(self)
+
+    def bounds(self, steps: float, horizon: float | Iterable[float] | None = None) -> dict[str, Bound]:
         """Return the paper's bounds on regret after a number of steps, by label, such as ``theorem:main``.
 
         Rewards are in the units of the task.  The averaging time in the bounds is that of :attr:`best_aleatoric`.
-        ``horizon`` is used in the bounds for a fixed horizon, and as the tau of :meth:`reference_class`.  By default,
-        it is the averaging time of :attr:`best_aleatoric` for rewards scaled to [0, 1].
+        ``horizon`` is tau: of the bounds for a fixed horizon, of the class of policies in Corollary 5, and in the
+        repaired bounds for a growing horizon, where it is free from max(1, tau_pi) on.  If there are several, each
+        bound takes the best, and the class is that of the longest.  By default each takes the best that was tried, and
+        the class is the least that contains :attr:`best_aleatoric`.  The tau of each bound is its ``horizon``, for
+        rewards scaled to [0, 1].
         """
         return ledger.printed(self, steps, horizon)
 
-    def repairs(self, steps: float, horizon: float | None = None) -> dict[str, Repair]:
+    def repairs(self, steps: float, horizon: float | Iterable[float] | None = None) -> dict[str, Repair]:
         """Return each bound of :meth:`bounds` as printed and repaired, with its status, by label (docs/repairs.md).
 
         Examples

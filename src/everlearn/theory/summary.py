@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from everlearn.labels import counted
 from everlearn.theory.aleatoric import attained
 from everlearn.theory.beliefs import Bracket
-from everlearn.theory.ledger import RAW
+from everlearn.theory.ledger import LOSS, RAW
 from everlearn.theory.network import NetworkOptimum
 from everlearn.theory.repairs import GAP
 
 if TYPE_CHECKING:
     from everlearn.theory.report import Theory
+
+LONG = 10**12
+"""The number of steps from which on it is written with an exponent."""
 
 
 def optimum_rows(theory: Theory) -> list[tuple[str, str]]:
@@ -53,7 +56,7 @@ def summary_rows(
     0.5 best over aleatoric states: a randomised policy, the best that a search found
 
     """
-    rows = optimum_rows(theory)
+    rows, horizons = optimum_rows(theory), tuple(horizons)
     rows.append((f"{theory.best_aleatoric.average_reward:.10g}", f"best over aleatoric states: {_how_found(theory)}"))
     for text in policies:
         policy = theory.policy(text)
@@ -67,25 +70,33 @@ def summary_rows(
         values = "the clairvoyant's values" if theory.task.hidden else "optimal values"
         meaning = f"distortion at horizon {tau:g}: what the aleatoric state hides of {values}"
         proof = "certified" if sup.certified else "the best of a grid"
-        rows.append((f"{lost.value:.9g}", meaning))
-        rows.append((f"{sup.value:.9g}", f"the greatest distortion at longer horizons, {proof}"))
+        rows.append((f"{round(lost.value, 12):.9g}", meaning))
+        rows.append((f"{round(sup.value, 12):.9g}", f"the greatest distortion at longer horizons, {proof}"))
     for number in steps:
-        rows += _bound_rows(theory, number)
+        rows += _bound_rows(theory, number, horizons)
     return rows
 
 
-def _bound_rows(theory: Theory, steps: int) -> list[tuple[str, str]]:
+def _bound_rows(theory: Theory, steps: int, horizons: tuple[float, ...]) -> list[tuple[str, str]]:
     """Return each bound as printed, and below it as repaired; a reason that is the same for all is given once."""
-    repairs = theory.repairs(steps)
+    repairs = theory.repairs(steps, horizons or None)
     if not repairs:
         return [("", "there are no bounds: the average reward of the best policy found depends on the start")]
     rows = [("", f"the bounds do not apply: {RAW}")] if theory.task.reward.raw else []
-    for repair in repairs.values():
-        place = f"{repair.printed.place}, after {steps:,} steps"
+    for label, repair in repairs.items():
+        after = "" if label == LOSS else f" after {_written(steps)} steps"
         gap = f": {repair.why}" if repair.status == GAP else ""
-        rows.append((f"{repair.printed.value:.4g}", f"{place}: {repair.status}{gap}"))
-        rows.append((f"{repair.repaired.value:.4g}", f"the same: {repair.repaired_status}"))
+        bounded = f"{repair.printed.place} bounds {repair.bounded}{after}, tau = {repair.printed.horizon:.4g}"
+        rows.append((f"{repair.printed.value:.6g}", f"{bounded}: {repair.status}{gap}"))
+        rows.append(
+            (f"{repair.repaired.value:.6g}", f"the same, tau = {repair.repaired.horizon:.4g}: {repair.repaired_status}")
+        )
     return rows
+
+
+def _written(steps: int) -> str:
+    """Return a number of steps: with its digits if they are few."""
+    return f"{steps:,}" if steps < LONG else f"{steps:.10g}"
 
 
 def _who(best: Bracket) -> str:
