@@ -40,7 +40,7 @@ lint: $(VENV)/.development  ## Only lint, types, import contracts and documentat
 	$(LINT)
 
 soak: $(VENV)/.development chromium  ## The same tests with more runs and steps, which take too long for every change
-	$(PYTEST) -m soak $(or $(TESTS),tests)
+	$(PYTEST) -m soak $(or $(TESTS),src tests)
 
 portable: $(VENV)/.development chromium  ## The tests with the rounding of other processors and under load
 	$(BIN)/python -m tests.portable $(TESTS)

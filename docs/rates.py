@@ -52,9 +52,13 @@ def run_search(path: Path, seconds: float) -> None:
         spent += taken
         append(path, {"name": "world", "world": world, "seconds": taken, **found._asdict()})
     for line in worlds(path)[:STEEPEST]:
-        name = "garnet " + ", ".join(f"{key}={value}" for key, value in line["world"].items())
         for seed in range(2, RUNS + 2):
-            follow(path, name, garnet(**line["world"]), "smooth", FOLLOWED, seed)
+            follow(path, called(line["world"]), garnet(**line["world"]), "smooth", FOLLOWED, seed)
+
+
+def called(world: dict[str, Any]) -> str:
+    """Return the name of a world."""
+    return "garnet " + ", ".join(f"{key}={value}" for key, value in world.items())
 
 
 def follow(path: Path, name: str, task: object, schedule: str, steps: int, seed: int) -> None:
@@ -86,21 +90,27 @@ def worlds(path: Path) -> list[dict[str, Any]]:
 
 
 def curves(path: Path) -> dict[str, tuple[Any, Any]]:
-    """Return by name the times, and the regret of each run, of the longest measurement."""
+    """Return by name the times, and the regret of each run, of the longest measurement; of worlds, the steepest."""
+    steepest = [called(line["world"]) for line in worlds(path)[:STEEPEST]]
     found: dict[str, list[dict[str, Any]]] = {}
     for line in sorted((line for line in lines(path) if "steps" in line), key=lambda line: -int(line["steps"])):
         runs = found.setdefault(line["name"], [])
         if not runs or runs[0]["steps"] == line["steps"]:
             runs.append(line)
     table = {name: np.array([run["regret"] for run in runs]) for name, runs in found.items()}
-    return {name: (np.array(found[name][0]["times"]), regrets) for name, regrets in table.items()}
+    shown = [name for name in table if not name.startswith("garnet ") or name in steepest]
+    return {name: (np.array(found[name][0]["times"]), table[name]) for name in shown}
 
 
 def rows(path: Path) -> Iterator[str]:
-    """Yield the rows of the table: exponents over all steps, and over every two decades, with intervals."""
+    """Yield the rows of the table: exponents over all steps, every two decades and the last decade, with intervals."""
     for name, (times, regrets) in curves(path).items():
         last = round(times[-1])
-        windows = [(FIRST, last), *((10**k, min(last, 10 ** (k + 2))) for k in (3, 5, 7) if 10**k < last)]
+        windows = [
+            (FIRST, last),
+            *((10**k, min(last, 10 ** (k + 2))) for k in (3, 5, 7) if 10**k < last),
+            (last // 10, last),
+        ]
         fits = []
         for low, high in windows:
             inside = (times >= low) & (times <= high)

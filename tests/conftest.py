@@ -41,14 +41,26 @@ SLOWEST = (
 )
 """Files that take ten seconds or more, the first of them longest; they are begun first, so that none is left over.
 
-The first compiles every agent, so that others find them in the cache."""
+The first compiles agents that others then find in the cache."""
+
+LONG_EXAMPLES = (
+    "everlearn.agents.frozen.freeze",
+    "everlearn.agents.learned.learned",
+    "everlearn.analysis.diagnosis.diagnose",
+    "everlearn.tables.PairTable",
+    "everlearn.tasks.inventory.inventory",
+    "everlearn.theory.frontier.Frontier",
+    "everlearn.theory.known.Known",
+    "everlearn.theory.network.network_optimum",
+)
+"""Examples in docstrings that take one to ten seconds, and are left to the soak."""
 
 INSTALLED = (sys.prefix, sys.base_prefix)
 """Where Python's own modules and those of packages are."""
 
 # Nothing that is collected is garbage; pytest_collection_finish lets the collector run again.
 gc.disable()
-settings.register_profile("everlearn", max_examples=40, deadline=None, derandomize=True, database=None)
+settings.register_profile("everlearn", max_examples=25, deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", settings.get_profile("everlearn"), max_examples=200)
 settings.load_profile("everlearn")
 # One cache for all workers and all processes that they start; it is kept, since what was edited is never served stale.
@@ -65,7 +77,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the slowest files first; let the soak have every law that is tried with examples."""
+    """Put the slowest files first; leave the longest examples to the soak, which has every law of hypothesis, too."""
+    for item in items:
+        if item.name in LONG_EXAMPLES:
+            item.add_marker(pytest.mark.soak)
     for item in items if config.option.markexpr == "soak" else ():
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.soak)
@@ -92,6 +107,15 @@ def runner() -> Iterator[Runner]:
     """One process that forks, for all tests of a worker; it is started where one needs it."""
     with Runner() as made:
         yield made
+
+
+@pytest.fixture
+def interpreted() -> Iterator[None]:
+    """Let the reference engine run what says nothing of engines."""
+    from tests.interpreted import interpreting
+
+    with interpreting():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -62,6 +62,7 @@ def test_a_schedule_error_carries_its_step():
         ("growing", ["static", "growing-horizon"], "known: growing-horizon, static (did you mean growing-horizon?)"),
         ("zebra", ["static", "growing-horizon"], "known: growing-horizon, static"),
         ("zebra", [], "known: none"),
+        ("zebra", ["best", "best, by search"], "known: 'best', 'best, by search'"),
     ],
 )
 def test_an_unknown_name_is_told_what_there_is(value, known, message):

@@ -15,7 +15,7 @@ import pytest
 
 from everlearn.durable.store import Store
 from everlearn.errors import Held, StoreError
-from everlearn.locks import gathering, unless_held, working
+from everlearn.locks import gathering, is_held, unless_held, working
 
 HOLDER = """
 import sys, time
@@ -154,3 +154,14 @@ def test_a_reader_is_waited_for(tmp_path):
     threading.Timer(0.3, read.set).start()  # longer than is waited by default
     Store(tmp_path).close()
     thread.join()
+
+
+@pytest.mark.parametrize("shard", ["", "1-of-2"])
+def test_one_sees_whether_somebody_works_there(tmp_path, shard):
+    """Also if it was killed, and although others look at the same time."""
+    assert not is_held(tmp_path)
+    with held(tmp_path, shard), unless_held(tmp_path):
+        assert is_held(tmp_path)
+        assert is_held(tmp_path)
+    with unless_held(tmp_path):
+        assert not is_held(tmp_path)

@@ -104,7 +104,7 @@ def test_continuous_integration_has_a_browser():
 def test_parts_can_be_tested():
     assert " -m soak tests/engine" in make("--dry-run", "soak", "TESTS=tests/engine").stdout
     assert "-m tests.portable tests/theory" in make("--dry-run", "portable", "TESTS=tests/theory").stdout
-    assert make("--dry-run", "soak").stdout.rstrip().endswith(" -m soak tests")
+    assert make("--dry-run", "soak").stdout.rstrip().endswith(" -m soak src tests")
 
 
 def test_this_python_will_do():

@@ -46,8 +46,19 @@ def blamed(error: BaseException, what: str, at: str = "") -> UserCodeError:
     frames = own_frames(error.__traceback__)
     place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     raised = f"raised {type(error).__name__}" + (f" at {at}" if at else "")
-    text = " ".join(shown(error, str).split())
+    text = " ".join(shown(error, str).split()) + _known_attributes(error)
     return UserCodeError(f"{what} {raised}" + (f": {text}" if text else "") + place, "".join(traced(error)))
+
+
+def _known_attributes(error: BaseException) -> str:
+    """Return which attributes there are, if an error is about one that a NamedTuple or an object of ours lacks."""
+    thing = error.obj if isinstance(error, AttributeError) else None
+    if isinstance(thing, tuple):
+        names = [*getattr(thing, "_fields", ())]
+    else:
+        ours = type(thing).__module__.startswith("everlearn.")
+        names = [name for name in getattr(thing, "__dict__", ()) if not name.startswith("_")] if ours else []
+    return f"; it has {', '.join(names)}" if names else ""
 
 
 def traced(error: BaseException) -> list[str]:

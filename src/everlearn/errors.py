@@ -113,7 +113,8 @@ class UnknownName(InputError):  # noqa: N818 - reads as what it is
 
     def __init__(self, argument: str, value: object, known: Iterable[str], hint: str = "") -> None:
         self.known = sorted(known)
-        remedy = f"known: {', '.join(self.known) or 'none'}"
+        names = map(repr, self.known) if any("," in name for name in self.known) else self.known
+        remedy = f"known: {', '.join(names) or 'none'}"
         if near := get_close_matches(shown(value, str), self.known, n=1, cutoff=0.5):
             remedy += f" (did you mean {near[0]}?)"
         super().__init__(argument, value, remedy + hint)

@@ -33,7 +33,8 @@ def as_path(given: object) -> Path:
     """Return the path of a file, or raise if a value is not a path."""
     fine = isinstance(given, str | os.PathLike) and "\0" not in str(given)
     require(fine, "path", given, "give the name of a file")
-    return Path(given)  # type: ignore[arg-type]  # a path
+    # the method of a path raises if there is no such user
+    return Path(os.path.expanduser(str(given)))  # noqa: PTH111
 
 
 @contextmanager

@@ -82,6 +82,33 @@ def unless_held(directory: Path) -> Iterator[bool]:
         yield True
 
 
+def is_held(directory: Path) -> bool:
+    """Return whether a process works in a directory, on all of it or on a shard; nothing is written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> directory = Path(tempfile.mkdtemp())
+    >>> with working(directory, "1-of-2"):
+    ...     is_held(directory)
+    True
+    >>> is_held(directory)
+    False
+
+    """
+    return any(map(_is_locked, sorted(directory.glob(f"{_LOCK}*"))))
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        file = path.open(encoding="utf-8")
+    except OSError:  # it is gone, or it is not ours
+        return False
+    with file:
+        _opened_files.add(file)
+        return not _is_taken(file, fcntl.LOCK_SH)  # shared, as other readers may look too
+
+
 def _opened(path: Path) -> IO[str]:
     make_folder(path.parent)
     file = path.open("a+", encoding="utf-8", errors="replace")

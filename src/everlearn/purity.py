@@ -136,6 +136,25 @@ def users_functions(value: Any) -> list[types.FunctionType]:
     return [function for function in map(plain_function, members) if _is_users(function)]
 
 
+def attributes_read(function: Any, number: int) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of an argument, each attribute of it that a function reads directly, and the file and line."""
+    plain = plain_function(function)
+    if isinstance(plain, types.FunctionType) and number < plain.__code__.co_argcount:
+        yield from _attributes_in(plain.__code__, plain.__code__.co_varnames[number])
+
+
+def _attributes_in(code: types.CodeType, name: str) -> Iterator[tuple[str, str, str]]:
+    loaded = False
+    for step in dis.get_instructions(code):
+        if loaded and step.opname in _ATTRIBUTES:
+            yield name, step.argval, _place(code, step.positions.lineno if step.positions else None)
+        last = step.argval[-1] if isinstance(step.argval, tuple) else step.argval  # some load two variables at once
+        loaded = step.opname.startswith(("LOAD_FAST", "LOAD_DEREF")) and last == name
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _attributes_in(inner, name)
+
+
 def _is_users(value: Any) -> bool:
     inside = isinstance(value, types.FunctionType) and package(value) not in TRUSTED
     return inside and not value.__code__.co_filename.startswith("<string>")  # made by NamedTuple or dataclass

@@ -39,7 +39,18 @@ def locate(name: str, known: Mapping[str, str], argument: str) -> Any:
     if ":" in name:
         look_in(Path.cwd())  # a user's module may be in the current directory, as with `python -m`
         return _attribute(name, argument)
+    if (own := _meant(name)) is not None:
+        raise InputError(argument, name, f"write {own}, the name of the module and that of the {argument} in it")
     raise UnknownName(argument, name, known, "; or name your own as module:attribute")
+
+
+def _meant(name: str) -> str | None:
+    """Return ``module:attribute`` for the name of a file, or for a name with a dot, in the current directory."""
+    file, (module, _, attribute) = Path(name), name.rpartition(".")
+    if file.suffix == ".py" and file.is_file():
+        return f"{'.'.join(file.with_suffix('').parts)}:NAME"
+    is_module = bool(module) and Path(*module.split(".")).with_suffix(".py").is_file()
+    return f"{module}:{attribute}" if is_module else None
 
 
 def _attribute(path: str, argument: str) -> Any:

@@ -10,6 +10,7 @@ import ast
 import collections
 import contextlib
 import dataclasses
+import dis
 import functools
 import hashlib
 import inspect
@@ -51,6 +52,13 @@ def names_read(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*(names_read(inner) for inner in nested))
 
 
+def globals_read(code: types.CodeType) -> set[str]:
+    """Return the global names that code reads, including those in nested functions; attributes are not among them."""
+    nested = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    own = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return own.union(*(globals_read(inner) for inner in nested))
+
+
 def enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield the variables of enclosing functions that a function uses, with their values."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -60,8 +68,17 @@ def enclosed(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 def names_used(function: types.FunctionType) -> list[tuple[str, Any]]:
     """Return the global and enclosed names that a function uses, including ``module.name``, with their values."""
+    return _names_used(function, names_read(function.__code__))
+
+
+def functions_called(function: types.FunctionType) -> list[Any]:
+    """Return what a function may call by name: unlike :func:`names_used`, an attribute is no global of that name."""
+    return [value for _, value in _names_used(function, globals_read(function.__code__))]
+
+
+def _names_used(function: types.FunctionType, variables: set[str]) -> list[tuple[str, Any]]:
     read = names_read(function.__code__)
-    used = {name: function.__globals__[name] for name in read if name in function.__globals__}
+    used = {name: function.__globals__[name] for name in variables if name in function.__globals__}
     used.update(enclosed(function))
     queue = [(name, value, 1) for name, value in used.items()]
     for name, module, depth in queue:

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import everlearn as el
 from everlearn.adapters import registration
 from everlearn.errors import InputError
-from tests.few import few
+from tests.few import TASKS_OF_EVERY_KIND, few
 from tests.refusal import refusal
 from tests.worlds import corridor, shop
 
@@ -32,12 +32,8 @@ def drive(environment, agent: el.Agent, steps: int) -> list[float]:
     return rewards
 
 
-QUICK = sorted({*el.TASKS} - {"hallway", "inventory", "tic-tac-toe"})
-"""Tasks that are made in no time."""
-
-
 @pytest.mark.parametrize("show", ["observation", "aleatoric"])
-@pytest.mark.parametrize("task", few(el.TASKS, QUICK))
+@pytest.mark.parametrize("task", few(el.TASKS, TASKS_OF_EVERY_KIND))
 def test_gymnasium_finds_nothing_to_complain_about(task, show):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -47,7 +43,7 @@ def test_gymnasium_finds_nothing_to_complain_about(task, show):
         made.step(made.action_space.sample())  # as Gymnasium wraps it, it is checked here too
 
 
-@pytest.mark.parametrize("task", few(el.TASKS, QUICK))
+@pytest.mark.parametrize("task", few(el.TASKS, TASKS_OF_EVERY_KIND))
 def test_a_seed_begins_the_stream_that_a_run_has(task):
     environment = el.to_gymnasium(task)
     environment.reset(seed=4)

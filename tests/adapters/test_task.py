@@ -360,7 +360,7 @@ def test_a_theory_of_a_task_without_a_model_says_what_is_missing():
 
 
 @pytest.mark.parametrize("task", ["gymnasium:FrozenLake-v1", "gymnasium:Blackjack-v1"])
-def test_an_experiment_takes_it_and_knows_it_again(task, tmp_path):
+def test_an_experiment_takes_it_and_knows_it_again(task, interpreted, tmp_path):
     """With a model it is known by its table, without one by its source and parameters."""
     for _ in range(2):
         experiment = el.experiment(task, ["growing-horizon", "always"], steps=200, runs=2, out=tmp_path / "out")

@@ -104,9 +104,9 @@ def best_average(environment, extra=0.0, limit=None):
     [
         ("FrozenLake-v1", {}, None, 0.0),
         ("FrozenLake-v1", {}, 12, 0.0),
-        ("FrozenLake-v1", {"map_name": "8x8"}, None, -0.25),
+        pytest.param("FrozenLake-v1", {"map_name": "8x8"}, None, -0.25, marks=pytest.mark.soak),
         ("CliffWalking-v1", {"is_slippery": True}, None, 100.0),
-        ("CliffWalking-v1", {"is_slippery": True}, 25, 30.0),
+        pytest.param("CliffWalking-v1", {"is_slippery": True}, 25, 30.0, marks=pytest.mark.soak),
     ],
 )
 def test_the_optimum_is_that_of_a_linear_program(identifier, options, limit, extra):
@@ -116,7 +116,7 @@ def test_the_optimum_is_that_of_a_linear_program(identifier, options, limit, ext
     assert el.Theory(task).optimal_average_reward == pytest.approx(expected, abs=1e-7)
 
 
-@pytest.mark.parametrize(("map_name", "steps"), [("4x4", 6), ("8x8", 14)])
+@pytest.mark.parametrize(("map_name", "steps"), few([("4x4", 6), ("8x8", 14)], [("4x4", 6)]))
 def test_without_ice_the_goal_is_as_far_as_it_is(map_name, steps):
     lake = el.from_gymnasium("FrozenLake-v1", options={"is_slippery": False, "map_name": map_name})
     assert el.Theory(lake).optimal_average_reward == pytest.approx(1 / steps, abs=1e-9)
@@ -267,7 +267,7 @@ def test_a_malformed_table_is_none(name, value):
     assert why_not(replaced(name, value)) == "has no transition table"
 
 
-@pytest.mark.parametrize("name", ["frozen lake", "slippery cliff", "taxi"])
+@pytest.mark.parametrize("name", few(["frozen lake", "slippery cliff", "taxi"], ["frozen lake", "slippery cliff"]))
 def test_a_table_is_no_larger_than_was_said(name):
     from everlearn.tables import PairTable
 

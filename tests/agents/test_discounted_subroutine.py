@@ -10,6 +10,7 @@ from everlearn.errors import InputError
 from tests.agents import literal
 from tests.agents.literal import exact
 from tests.agents.side_by_side import compare
+from tests.few import few
 from tests.worlds import corridor, environment_stream, random_mdp
 
 Q_INIT = [[1.0, 2.0], [4.0, 3.5]]
@@ -24,7 +25,9 @@ def compare_with_the_literal_form(task, tau, beta, seed, steps, q_init=None) -> 
     return agent
 
 
-@pytest.mark.parametrize(("tau", "beta"), [(10.0, 0.5), (7.3, 5.0), (3.0, 0.05), (1.0, 0.5)])
+@pytest.mark.parametrize(
+    ("tau", "beta"), few([(10.0, 0.5), (7.3, 5.0), (3.0, 0.05), (1.0, 0.5)], [(7.3, 5.0), (1.0, 0.5)])
+)
 def test_it_is_the_literal_form(tau, beta):
     compare_with_the_literal_form("service-station", tau, beta, seed=1, steps=1000)
 
@@ -34,7 +37,7 @@ def test_it_is_the_literal_form_on_an_mdp():
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", few(range(5), range(2)))
 @pytest.mark.parametrize(("tau", "beta"), [(10.0, 0.5), (7.3, 5.0), (3.0, 0.05), (30.0, 2.0)])
 def test_it_is_the_literal_form_for_long(tau, beta, seed):
     compare_with_the_literal_form("service-station", tau, beta, seed, steps=20_000)

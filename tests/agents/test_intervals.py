@@ -26,6 +26,7 @@ from everlearn.agents.ucrl3 import deviation, lower_bound, upper_bound
 from everlearn.errors import InputError
 from everlearn.protocol import Experience
 from tests.agents.optimists import Ucrl2b, Ucrl3
+from tests.few import few
 from tests.worlds import corridor, environment_stream, random_mdp
 
 AGENTS = {"ucrl2b": Ucrl2b, "ucrl3": Ucrl3}
@@ -48,7 +49,15 @@ def compare(name: str, task, steps: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", AGENTS)
-@pytest.mark.parametrize("task", [random_mdp(1), "riverswim", "service-station"], ids=["mdp", "river", "station"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "riverswim",
+        pytest.param("service-station", marks=pytest.mark.soak),
+        pytest.param(random_mdp(1), marks=pytest.mark.soak),
+    ],
+    ids=["river", "station", "mdp"],
+)
 def test_it_is_the_literal_form(name, task):
     compare(name, task, 1500, seed=7)
 
@@ -84,7 +93,7 @@ def program(row: np.ndarray, v: np.ndarray, allowed: np.ndarray, at_least: bool 
     return -linprog(-v, A_ub=[np.ones(len(v))], b_ub=[1], bounds=bounds).fun
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8), range(4)))
 def test_the_best_row_is_that_of_a_linear_program(seed):
     row, v, order = random_row(seed, 7)
     rank = np.argsort(order)
@@ -94,7 +103,7 @@ def test_the_best_row_is_that_of_a_linear_program(seed):
         assert missed_value(row, order, v, reach) == pytest.approx(program(row, v, ~inside, at_least=False), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", few(range(20), range(4)))
 def test_the_support_is_the_first_that_misses_little(seed):
     row, v, order = random_row(seed, 9)
     for slack in (1e-9, 0.01, 0.05, 0.2, 1e9):

@@ -136,7 +136,9 @@ class Literal:
 
 
 @pytest.mark.parametrize("given", [{}, {"recency": 3.0, "fading": 0.0, "persistence": 0.0, "commitment": 0.0}])
-@pytest.mark.parametrize("task", [random_mdp(1), "riverswim"], ids=["mdp", "river"])
+@pytest.mark.parametrize(
+    "task", [pytest.param(random_mdp(1), marks=pytest.mark.soak), "riverswim"], ids=["mdp", "river"]
+)
 def test_it_is_the_literal_form(task, given):
     agent = el.Agent(task, planner(**given), seed=3)
     literal = Literal(agent.indexed.states, agent.indexed.actions, **given)

@@ -16,6 +16,7 @@ from everlearn.agents.planning import (
     optimistic_sweep,
     relative_value_iteration,
 )
+from tests.few import few
 
 PRECISION = 1e-8
 
@@ -42,7 +43,7 @@ def random_model(seed, states, actions, sparse=False):
     return P, random.random((states, actions))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8), range(4)))
 @pytest.mark.parametrize(("states", "actions"), [(1, 1), (3, 3), (8, 2)])
 def test_gain_and_policy_of_a_known_model_are_those_of_theory(seed, states, actions):
     P, R = random_model(seed, states, actions)
@@ -100,7 +101,7 @@ def best_row(p, radius, v):
     return p @ v - solved.fun
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few(range(12), range(4)))
 def test_the_most_favourable_row_is_that_of_a_linear_program(seed):
     random = np.random.default_rng(seed)
     counts = random.integers(0, 6, size=(4, 2, 4)).astype(float)
@@ -132,7 +133,7 @@ def stationary_average(P, r):
     return np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0] @ r
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4), range(2)))
 def test_the_optimistic_gain_is_the_best_over_all_policies_and_vertices(seed):
     # All rows stay positive, so that every model has one recurrent class.
     random = np.random.default_rng(seed)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 import everlearn as el
+from everlearn.agents.design import UNNAMED
 from everlearn.agents.registry import make_design, make_schedule
 from everlearn.agents.schedule import smooth
 from everlearn.errors import InputError, UnknownName
@@ -117,3 +121,28 @@ def test_an_unknown_agent_is_told_those_there_are():
 def test_a_function_that_makes_something_else(make):
     with pytest.raises(InputError, match=r"returned an int, not a (schedule|design)"):
         make(seven)
+
+
+def always_first() -> el.Design:
+    return replace(make_design("always"), name=UNNAMED)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (always_first, "always_first"),
+        (partial(always_first), "always_first"),
+        (lambda: make_design("always"), "always"),
+        (lambda: always_first(), UNNAMED),
+    ],
+)
+def test_a_design_without_a_name_is_called_after_its_function(given, name):
+    assert make_design(given).name == name
+
+
+def test_two_functions_make_two_agents_of_an_experiment():
+    def other() -> el.Design:
+        return always_first()
+
+    river = el.experiment("riverswim", [always_first, other], steps=10)
+    assert [row["agent"] for row in river.table(["final"])] == ["always_first", "other"]

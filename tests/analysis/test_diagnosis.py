@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import everlearn as el
+from everlearn.agents.optimistic_q import best_horizon
+from everlearn.agents.q_learning import q_learning
 from everlearn.analysis.diagnosis import PARTS, diagnose
 from everlearn.paper.claims.worlds import hidden_bit, trap
 from everlearn.tasks.arrays import mdp
@@ -41,7 +43,7 @@ def test_the_parts_add_up_to_the_regret_of_the_run(task, agent, schedule):
 def test_without_distortion_no_regret_is_due_to_it():
     found = diagnose(random_mdp(1, states=3, actions=2), schedule="smooth", steps=400, runs=2, seed=1)
     assert np.abs(found.parts["distortion"]).max() < 1e-9
-    assert (found.parts["exploration"] >= -1e-9).all()
+    assert (found.parts["actions"] >= -1e-9).all()
 
 
 @pytest.mark.parametrize("distortion", [0.1, 0.4])
@@ -59,6 +61,50 @@ def test_a_short_horizon_is_blamed_where_it_is_to_blame():
     found = diagnose(trap(), "discounted", parameters=parameters, steps=6000, runs=1, seed=1)
     parts = {name: float(curve[0, -1] - curve[0, -8]) for name, curve in found.parts.items()}
     assert parts["horizon"] > 0.8 * sum(parts.values())
+
+
+def test_the_horizon_of_every_agent_is_blamed_as_that_of_the_papers_is():
+    """At horizon 1 it is best not to swim, and both agents learn that soon."""
+    at = {"parameters": {"agent.horizon": 1.0}, "steps": 3000, "runs": 1}
+    for agent in ("q-learning", "discounted"):
+        found = diagnose("riverswim", agent, **at)
+        parts = {name: float(curve[0, -1]) for name, curve in found.parts.items()}
+        assert (found.horizons == 1).all()
+        assert parts["horizon"] > 0.9 * found.regret[0, -1]
+        assert abs(parts["actions"]) < 0.05 * found.regret[0, -1]
+        assert found.within == pytest.approx(0.005)
+        assert found.residual < 1e-9
+    assert found.optimism is not None
+    assert diagnose("riverswim", "q-learning", **at).optimism is None
+
+
+@pytest.mark.parametrize(
+    ("agent", "parameters", "horizon"),
+    [
+        ("q-learning", {}, 10.0),
+        ("q-lambda", {}, 50.0),
+        ("q-lambda", {"agent.horizon": float("inf")}, np.inf),
+        ("network", {}, 100.0),
+        ("ucb-h", {"agent.horizon": 3}, 3.0),
+        ("optimistic-q", {"agent.horizon": 7.0}, 7.0),
+        ("optimistic-q", {}, best_horizon(12, 30, 1.0, 0.05)),
+        ("planner", {}, 12.0),
+        (q_learning(horizon=4.0), {}, 4.0),
+        ("discounted-subroutine", {}, 10.0),
+        ("differential-q", {}, np.inf),
+        ("ucrl2", {}, np.inf),
+    ],
+)
+def test_the_horizon_is_that_of_the_agent(agent, parameters, horizon):
+    found = diagnose("riverswim", agent, parameters=parameters, steps=30, runs=1)
+    assert found.horizons[0] == pytest.approx(horizon)
+    assert found.residual < 1e-9
+
+
+def test_the_steps_that_are_done_are_reported():
+    done: list[int] = []
+    diagnose("riverswim", "always", steps=70, runs=2, progress=done.append)
+    assert sum(done) == 140
 
 
 @pytest.mark.parametrize("distortion", [0.0, 0.4])
@@ -107,7 +153,8 @@ def test_parts_add_up_if_an_action_cannot_be_undone():
 
 def test_it_is_json_whose_parts_add_up():
     document = json.loads(json.dumps(diagnose("riverswim", "always", steps=50, runs=2).to_dict(), allow_nan=False))
-    first, last = ["task", "agent", "optimum", "runs", "times", "horizons"], ["standard_error", "residual", "optimism"]
+    first = ["task", "agent", "optimum", "horizon_average_reward", "runs", "times", "horizons"]
+    last = ["standard_error", "residual", "optimism"]
     keys = [*first, "parts", "sum", "regret", *last]
     assert list(document) == keys
     assert list(document["parts"]) == list(PARTS)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -325,10 +323,11 @@ def test_it_does_not_depend_on_the_length_of_a_page(pump, monkeypatch):
     assert el.replay(pump).core.export_state() == before
 
 
-def test_the_same_in_another_process(pump):
-    code = f"import everlearn as el, sys; sys.stdout.buffer.write(el.replay({str(pump)!r}).core.export_state())"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
-    assert out == el.replay(pump).core.export_state()
+def test_the_same_in_another_process(pump, runner, tmp_path):
+    state = f"el.replay({str(pump)!r}).core.export_state()"
+    code = f"import everlearn as el; from pathlib import Path; Path('state').write_bytes({state})"
+    assert runner("python replayed.py", tmp_path, {"replayed.py": code}).status == 0
+    assert (tmp_path / "state").read_bytes() == el.replay(pump).core.export_state()
 
 
 def test_a_log_without_rewards_is_refused(tmp_path):

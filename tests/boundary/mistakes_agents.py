@@ -113,6 +113,31 @@ def outside(index: int, size: int, axis: int = 0, step: int = 1, line: int = 22)
     )
 
 
+READS = [
+    row(
+        "act reads the horizon of a design without a schedule",
+        "act reads now.horizon (mine.py, line 18); the design has no schedule; pass one, as in el.Design(build, act, "
+        "learn, schedule=el.Schedule(...))",
+        act="def act(k, s, now, stream):\n    return 0 if now.horizon < 10 else 1\n",
+    ),
+    row(
+        "act calls a method of its stream",
+        "act uses stream.random (mine.py, line 18); draw with el.uniform(stream) or el.choose(stream, n)",
+        act="def act(k, s, now, stream):\n    return int(stream.random() * 2)\n",
+    ),
+    row(
+        "act chooses from a list",
+        "act called el.choose with [0, 1] at step 1 (mine.py, line 18); give a whole number n, to draw from 0 to n - 1",
+        act="def act(k, s, now, stream):\n    return el.choose(stream, [0, 1])\n",
+    ),
+    row(
+        "act reads a field of the time that does not exist",
+        "act raised AttributeError at step 1: 'ScheduleValues' object has no attribute 'step'; it has t, horizon, "
+        "discount, optimism, drift, ceiling, scale, unscale, exponent (mine.py, line 18)",
+        act="def act(k, s, now, stream):\n    return now.step % 2\n",
+    ),
+]
+
 DIVISION = row(
     "act divides by zero at a later step",
     "act raised ZeroDivisionError at step 700: division by zero (mine.py, line 18)",
@@ -176,7 +201,8 @@ VALUES = [
     ),
     learn(
         "learn misspells a field",
-        "learn raised AttributeError at step 1: 'Experience' object has no attribute 'state' (mine.py, line 22)",
+        "learn raised AttributeError at step 1: 'Experience' object has no attribute 'state'; it has aleatoric_state, "
+        "action, observation, reward, next_aleatoric_state (mine.py, line 22)",
         "k.q[e.state, e.action] = e.reward",
     ),
 ]
@@ -219,7 +245,8 @@ KNOWLEDGE = [
     ),
     row(
         "build raises an exception",
-        "build raised AttributeError: 'IndexedTask' object has no attribute 'number' (mine.py, line 14)",
+        "build raised AttributeError: 'IndexedTask' object has no attribute 'number'; it has task, states, actions, "
+        "observations, start (mine.py, line 14)",
         build="def build(task):\n    return Known(np.zeros(task.number), np.zeros(2))\n",
     ),
 ]
@@ -452,4 +479,4 @@ ENTRANCES = [
     ),
 ]
 
-MISTAKES = [*ACTIONS, DIVISION, *INDICES, *VALUES, *KNOWLEDGE, *UNREPEATABLE, *FRACTIONS, *DESIGNS, *ENTRANCES]
+MISTAKES = [*ACTIONS, *READS, DIVISION, *INDICES, *VALUES, *KNOWLEDGE, *UNREPEATABLE, *FRACTIONS, *DESIGNS, *ENTRANCES]

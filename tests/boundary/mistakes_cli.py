@@ -234,6 +234,17 @@ LINES = [
         "everlearn run riverswim --stepz 100",
         "--stepz: no such option; did you mean --steps?",
     ),
+    (
+        "a flag that has another name",
+        "everlearn play riverswim --no-browser",
+        "--no-browser: no such option; did you mean --no-open?",
+    ),
+    (
+        "a spec without its command",
+        "everlearn experiment two.toml",
+        "command: 'two.toml'; known: compare, export, extend, merge, plot, run, status, table; "
+        "did you mean everlearn experiment run two.toml?",
+    ),
     ("an option without its value", "everlearn run riverswim --steps", "--steps: give a value after it"),
     ("a value for an option that takes none", "everlearn run riverswim --json=yes", "--json: takes no value"),
     (
@@ -340,7 +351,13 @@ SPECS = [
     (
         "one agent twice",
         SPEC.replace('"always"', '["always", "always"]'),
-        "agent[2].label: 'always'; is also the label of agent[1]; labels must be unique",
+        "agent[2].label: 'always'; is also the label of agent[1]; labels must be unique; "
+        'set one: label = "..." in a spec, {"name": ..., "label": "..."} in Python',
+    ),
+    (
+        "a parameter beside the name of its agent",
+        RATES + "step_size = 0.1\n",
+        "key: 'agent[1].step_size'; is a parameter of the agent; write parameters.step_size",
     ),
     (
         "a parameter of the wrong kind",

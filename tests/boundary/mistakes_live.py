@@ -193,7 +193,7 @@ MISTAKES: list[Mistake] = [
     script(
         "a function as the aleatoric state",
         DECLARED.replace("reward_range", "aleatoric=lambda s, a, o: o, reward_range"),
-        "aleatoric: 'function'; a function alone has no state to begin in; give el.AleatoricState(start, function)",
+        "aleatoric: '<lambda>'; a function alone has no state to begin in; give el.AleatoricState(start, function)",
     ),
     script(
         "neither rewards nor a task",
@@ -240,7 +240,8 @@ MISTAKES: list[Mistake] = [
         "a task object that is not passed again",
         {"shop.py": SHOP, "first.py": OPEN, "mine.py": "import everlearn as el\n\nel.live('agent')\n"},
         "python mine.py",
-        "task: None; was given as a function or an object; give it again",
+        "task: None; was given as a function or an object; give it again, or a name from the start, as in "
+        "'module:attribute'",
         before=("python first.py",),
         shown="mine.py",
     ),
@@ -295,7 +296,12 @@ MISTAKES: list[Mistake] = [
     script(
         "a reward for a durable agent whose task defines the reward",
         "import everlearn as el\n\nel.live('agent', 'riverswim', reward=lambda s, action, observation: 0.0)\n",
-        "reward: 'function'; comes from the task; leave it out",
+        "reward: '<lambda>'; comes from the task; leave it out",
+    ),
+    script(
+        "actions for a durable agent whose task defines them",
+        "import everlearn as el\n\nel.live('agent', 'riverswim', actions=['left', 'right'])\n",
+        "actions: ['left', 'right']; comes from the task; leave it out",
     ),
     made("late rewards for an agent that defers learning", "agent='differential-sarsa', reward_delay=5",
          "reward_delay: 'differential-sarsa'; this agent cannot learn from rewards that come late; "

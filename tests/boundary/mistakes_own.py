@@ -140,6 +140,26 @@ MISTAKES = [
     ),
     Mistake(
         group="tasks",
+        title="arrays by state and then by action",
+        files=script("import numpy as np\n\nel.mdp(np.full((3, 2, 3), 1 / 3), np.zeros((3, 2)))"),
+        call="python mine.py",
+        answer=(
+            "shape of P: (3, 2, 3); P is P[action][state, next state]; yours looks like P[state, action, next state]; "
+            "pass np.swapaxes(P, 0, 1)"
+        ),
+    ),
+    Mistake(
+        group="states",
+        title="a kind of aleatoric state with a letter missing",
+        files={},
+        call="everlearn run riverswim --set task.aleatoric=wndow:5",
+        answer=(
+            "task.aleatoric: 'wndow:5'; there is no module 'wndow' here or among the installed packages (did you mean "
+            "window:5?)"
+        ),
+    ),
+    Mistake(
+        group="tasks",
         title="arrays of complex numbers",
         files=script("import numpy as np\n\nel.mdp(np.ones((1, 1, 1), complex), [[0]])"),
         call="python mine.py",

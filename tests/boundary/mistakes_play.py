@@ -118,7 +118,10 @@ MISTAKES = [
         title="the page is started with an agent whose inspect fails",
         files={"mine.py": AGENT, "watch.py": WATCH},
         call="python watch.py",
-        answer="agent 'agent': inspect raised AttributeError: 'Counts' object has no attribute 'q' (mine.py, line 25)",
+        answer=(
+            "agent 'agent': inspect raised AttributeError: 'Counts' object has no attribute 'q'; it has count "
+            "(mine.py, line 25)"
+        ),
     ),
     Mistake(
         group="command line",

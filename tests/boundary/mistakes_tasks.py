@@ -414,6 +414,37 @@ def shop(memory, action):
     ),
     Mistake(
         group="tasks",
+        title="dynamics that were not made into a task",
+        files={"shop.py": "def shop(memory, action):\n    yield 'idle', 1.0, 0\n"},
+        call="everlearn run shop:shop --steps 100",
+        answer=(
+            "task: 'shop:shop'; is a function of (memory, action), which makes no task; decorate it with "
+            "@el.task(actions=..., observations=...)"
+        ),
+    ),
+    Mistake(
+        group="tasks",
+        title="observations that are left out",
+        files=shop(labels='actions=["wait", "advertise"]'),
+        call=RUN,
+        answer="observations: None; is missing; list the labels, such as [0, 1] or ['slow', 'fast']",
+    ),
+    Mistake(
+        group="tasks",
+        title="a file in place of a task",
+        files=shop(),
+        call="everlearn run ./shop.py",
+        answer="task: './shop.py'; write shop:NAME, the name of the module and that of the task in it",
+    ),
+    Mistake(
+        group="tasks",
+        title="a dot in place of a colon",
+        files=shop(),
+        call="everlearn run shop.shop",
+        answer="task: 'shop.shop'; write shop:shop, the name of the module and that of the task in it",
+    ),
+    Mistake(
+        group="tasks",
         title="the reward function in place of the task",
         files=shop(),
         call="everlearn run shop:profit --steps 100",
@@ -620,9 +651,9 @@ STATES = [
     Mistake(
         group="states",
         title="an aleatoric state that is a string",
-        files=shop(rest='memory=0, aleatoric="window:3"'),
+        files=shop(rest='memory=0, aleatoric="memory"'),
         call=RUN,
-        answer="aleatoric: 'window:3'; give an el.AleatoricState, such as el.window(3) or el.last_observation()",
+        answer="aleatoric: 'memory'; give an el.AleatoricState, such as el.window(3) or el.last_observation()",
     ),
     Mistake(
         group="states",

@@ -67,7 +67,7 @@ def drawn(kind: str, number: int) -> list[Planted]:
     return agents
 
 
-@pytest.mark.parametrize("kind", few(KINDS, ("index", "number")))
+@pytest.mark.parametrize("kind", few(KINDS, ("index",)))
 def test_a_mistake_is_noticed(kind, runner):
     """Two of each kind, interpreted; the mistake of one comes after the trial.  The soak runs both engines."""
     *interpreted, last = drawn(kind, 20)

@@ -230,7 +230,7 @@ def test_people_see_a_table(call):
 def test_a_task_without_a_model_has_no_optimum(mine, call):
     (mine / "swing_own.py").write_text(SWING)
     text = call("run", "swing_own:swing", "--steps", "20")
-    assert "optimum over all policies is not known" in text
+    assert "The optimum over all policies is not known: the task has no model.\n" in text
 
 
 def test_figures_and_results_are_kept(tmp_path, call):
@@ -330,7 +330,14 @@ def test_settings_are_split_at_the_first_equals_sign():
         parse_settings(["a.b"])
 
 
-@pytest.mark.parametrize(("steps", "says"), [("1e3", "including any compilation"), ("2e3", "steps per second")])
+@pytest.mark.parametrize(("steps", "says"), [("1e3", False), ("2e3", True)])
 def test_a_short_run_says_nothing_about_speed(call, monkeypatch, steps, says):
     monkeypatch.setattr("everlearn.cli.run.MEASURED", 2000)
-    assert says in " ".join(call("run", "riverswim", "--agent", "always", "--steps", steps).split())
+    assert ("steps per second" in call("run", "riverswim", "--agent", "always", "--steps", steps)) == says
+
+
+@pytest.mark.parametrize(("long", "says"), [(0.0, True), (1e9, False)])
+def test_who_waited_is_told_how_long(call, monkeypatch, long, says):
+    monkeypatch.setattr("everlearn.cli.run.LONG", long)
+    text = " ".join(call("run", "riverswim", "--agent", "always", "--steps", "10").split())
+    assert bool(re.search(r"s of simulation, \w+ engine.*; [\d.]+ s in all, with preparation", text)) == says

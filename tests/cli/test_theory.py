@@ -33,7 +33,7 @@ def test_a_person_reads_what_each_number_means(call):
     ("task", "settings"),
     [
         ("alternating", ()),
-        ("riverswim", ()),
+        pytest.param("riverswim", (), marks=pytest.mark.soak),
         ("t-maze", ("--set", "task.window=2", "--set", "task.length=2")),
         ("service-station", ("--set", "task.cap=2", "--set", "task.aleatoric=window:2")),
         ("odd_own:odd", ()),

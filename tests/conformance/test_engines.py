@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import everlearn as el
 from everlearn.registry import locate, parameters
 from tests.conformance.brief import brief_parameters
-from tests.few import few
+from tests.few import AGENTS_OF_EVERY_KIND, few
 from tests.worlds import random_mdp, shop
 
 SMALL = {"riverswim": "riverswim", "service-station": "service-station", "mdp": random_mdp(5, states=3, actions=2)}
@@ -48,33 +48,20 @@ def check(agent: str, schedule: str | None, world: str, seed: int, steps: int, r
 
 IDS = ["-".join(filter(None, case)) for case in CASES]
 cases = pytest.mark.parametrize(("agent", "schedule"), CASES, ids=IDS)
-FEW = [case for case in CASES if case[0] == "growing-horizon" or case[1] in (None, "practical")]
-"""Every schedule with one agent: some schedules need another kind of table, for which every agent is compiled again.
-
-The agent that learns its state takes ten seconds.  It runs in the T-maze, for which other tests compile it too."""
+EVERY_DAY = (*AGENTS_OF_EVERY_KIND, "discounted", "ucb-h")
+"""The others, each of which takes two to ten seconds to compile, are left to the soak."""
+FEW = [
+    case for case in CASES if case[0] == "growing-horizon" or (case[0] in EVERY_DAY and case[1] in (None, "practical"))
+]
+"""Every schedule with one agent: some schedules need another kind of table, for which every agent is compiled again."""
 drawn = {
     "seed": st.integers(0, 2**40),
     "steps": st.integers(1, 200),
     "runs": st.integers(1, 5),
     "threads": st.integers(1, 3),
 }
-QUICK = [
-    name
-    for name in el.TASKS
-    if name
-    not in (
-        "biased-rps",
-        "cheese-maze",
-        "criss-cross",
-        "extended-tiger",
-        "garnet",
-        "hallway",
-        "input-switch",
-        "inventory",
-        "tic-tac-toe",
-    )
-]
-"""Tasks that share compiled code with others and have a small table."""
+QUICK = ("access-control", "aggregation", "alternating", "drifting", "n-model", "riverswim", "t-maze", "tiger")
+"""Tasks of every kind that share compiled code with others and have a small table: finite, hidden, and a network."""
 unhurried = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 

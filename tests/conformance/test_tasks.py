@@ -11,7 +11,7 @@ import everlearn as el
 from everlearn.protocol import Environment
 from everlearn.registry import locate, parameters, summary
 from everlearn.tasks.indexed import IndexedTask
-from tests.chains import arrows, reachable
+from tests.chains import Arrow, Pair, arrows, reachable
 from tests.worlds import environment_stream
 
 
@@ -19,6 +19,18 @@ from tests.worlds import environment_stream
 def most(request, task) -> int:
     """How many pairs of a memory and an aleatoric state are looked at: fewer for a network, which has many actions."""
     return request.param if task.network is None else request.param // (2 * len(task.actions))
+
+
+_LATEST: dict[tuple[str, int], dict[Pair, list[Arrow]]] = {}
+
+
+@pytest.fixture
+def looked_at(task_name, task, most) -> dict[Pair, list[Arrow]]:
+    """The pairs that can be reached, and what can happen after each; found once for all laws of a task."""
+    if (task_name, most) not in _LATEST:
+        _LATEST.clear()
+        _LATEST[task_name, most] = {pair: list(arrows(task, pair)) for pair in reachable(task, most)}
+    return _LATEST[task_name, most]
 
 
 def test_it_says_what_it_is_and_where_it_comes_from(task_name, task):
@@ -42,9 +54,9 @@ def test_it_begins_in_one_of_its_states(task):
     assert IndexedTask(task).start == task.states.index(task.aleatoric.start)
 
 
-def test_probabilities_are_distributions_over_declared_observations(task, most):
+def test_probabilities_are_distributions_over_declared_observations(task, looked_at):
     declared = set(task.observations)
-    for memory in dict.fromkeys(memory for memory, _ in reachable(task, most)):
+    for memory in dict.fromkeys(memory for memory, _ in looked_at):
         for action in task.actions:
             outcomes = task.model.outcomes(memory, action)
             assert all(outcome.probability > 0 for outcome in outcomes)
@@ -52,21 +64,21 @@ def test_probabilities_are_distributions_over_declared_observations(task, most):
             assert all(outcome.observation in declared for outcome in outcomes)
 
 
-def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task, most):
+def test_aleatoric_states_stay_inside_and_rewards_within_their_range(task, looked_at):
     world = IndexedTask(task)
-    for pair in reachable(task, most):
-        for arrow in arrows(task, pair):
+    for pair, following_it in looked_at.items():
+        for arrow in following_it:
             action, observation = world.action(arrow.action), world.observation(arrow.observation)
             following, reward = world.step(world.state(pair[1]), action, observation)
             assert task.states[following] == arrow.following[1]
             assert task.reward.low <= reward <= task.reward.high
 
 
-def test_rewards_use_their_whole_range(task, most):
+def test_rewards_use_their_whole_range(task, looked_at):
     found = {
         task.reward(pair[1], arrow.action, arrow.observation)
-        for pair in reachable(task, most)
-        for arrow in arrows(task, pair)
+        for pair, following in looked_at.items()
+        for arrow in following
     }
     width = task.reward.high - task.reward.low
     if task.network is None:  # long queues are too unlikely to be reached in so few steps

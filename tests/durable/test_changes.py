@@ -13,16 +13,15 @@ import everlearn as el
 from everlearn.durable import fingerprint
 from everlearn.durable import store as storing
 from everlearn.durable.audit import export
-from everlearn.durable.changes import reopen
+from everlearn.durable.changes import _compare_agent, reopen
 from everlearn.durable.checking import check
 from everlearn.durable.repair import repair
 from everlearn.durable.setup import make_setup
 from everlearn.errors import Changed, Corrupt, SnapshotError
-from everlearn.tasks.names import NETWORKS
 from everlearn.tasks.registry import TASKS
 from tests.durable.shops import SHOP, module
 from tests.durable.worlds import whole
-from tests.few import few
+from tests.few import TASKS_OF_EVERY_KIND, few
 
 
 def opened(place, made, **more):
@@ -239,11 +238,13 @@ def test_a_name_and_the_object_that_it_names_are_the_same(tmp_path, made, place)
         assert agent.step == 3
 
 
-LARGE = {"inventory", "tic-tac-toe", *sorted(NETWORKS)[1:]}
-"""Tasks that take half a second."""
+def test_an_agent_that_was_stored_without_a_name_may_have_one():
+    stored, named = ({"name": name, "parameters": {}, "functions": None, "begins": None} for name in ("agent", "mine"))
+    assert [*_compare_agent(stored, named, {})] == []
+    assert [change.words for change in _compare_agent(named, stored, {})] == ["the agent was 'mine' and is now 'agent'"]
 
 
-@pytest.mark.parametrize("name", few(sorted(TASKS), sorted({*TASKS} - LARGE)))
+@pytest.mark.parametrize("name", few(sorted(TASKS), TASKS_OF_EVERY_KIND))
 def test_every_named_task_is_the_same_again(name):
     made = make_setup(task=name)
     again = reopen(made.encoded(), made.face(), {"task": name})

@@ -14,6 +14,7 @@ from everlearn.durable.core import Core
 from everlearn.durable.setup import make_setup
 from everlearn.errors import InputError
 from everlearn.protocol import Experience
+from tests.few import AGENTS_OF_EVERY_KIND, few
 from tests.refusal import refusal
 
 ACTIONS, STATES = ["a", "b", "c"], ["low", "high"]
@@ -94,7 +95,7 @@ def test_designs_that_cannot_leave_out_say_so(design):
         make(design, allowed=FORBIDDEN)
 
 
-@pytest.mark.parametrize("design", sorted(AGENTS))
+@pytest.mark.parametrize("design", few(sorted(AGENTS), AGENTS_OF_EVERY_KIND))
 def test_any_design_can_be_narrowed_with_a_call(design):
     core = make(design)
     taken = []
@@ -140,7 +141,7 @@ def test_narrowed_to_what_the_setup_forbids_there_is_nothing_to_do():
         core.act(["b", "a", "c"])
 
 
-@pytest.mark.parametrize("design", sorted(AGENTS))
+@pytest.mark.parametrize("design", few(sorted(AGENTS), AGENTS_OF_EVERY_KIND))
 def test_every_design_can_be_frozen(design):
     core = make(design)
     drive(core, 100)

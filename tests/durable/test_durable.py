@@ -433,3 +433,21 @@ def test_a_snapshot_without_a_gauge_is_restored(tmp_path):
         checkpoint.more["gauge"] = None
         agent.core.restore(checkpoint)
         assert (agent.step, agent.core.gauge.count) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("reward", "earned"),
+    [(True, 1.0), (np.True_, 1.0), (np.array(0.5), 0.5), (np.float32(0.5), 0.5), (np.int64(1), 1.0)],
+)
+def test_a_reward_may_be_any_single_number(tmp_path, reward, earned):
+    with el.live(tmp_path, actions=["a"], observations=["o"], reward_range=(0, 1)) as agent:
+        agent.act()
+        assert agent.observe("o", reward=reward) == earned
+
+
+def test_a_directory_may_be_below_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    el.live("~/agent", "riverswim").close()
+    el.Agent("riverswim").save("~/agent.npz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent", "agent.npz"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import everlearn as el
 from everlearn.durable import database
 from everlearn.durable.audit import export, page
 from everlearn.durable.backup import backup
@@ -22,6 +24,7 @@ from everlearn.durable.reader import Reader
 from everlearn.durable.setup import make_setup
 from everlearn.durable.store import EVERY, Store, is_kept
 from everlearn.errors import LiveError
+from everlearn.service.placement import lay_out
 from tests.durable.worlds import whole
 
 
@@ -403,3 +406,14 @@ def test_a_new_file_is_complete_on_disk_before_it_replaces_another(tmp_path, mon
     with database.new_file(tmp_path):
         pass
     assert events[-2:] == [database.NEW, "sync"]
+
+
+def test_a_directory_with_an_experiment_is_refused(tmp_path):
+    el.experiment("riverswim", ["always"], steps=10, runs=1, out=tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    message = f"{tmp_path}: there is an experiment in it; give the agents a directory of their own"
+    with pytest.raises(LiveError, match=re.escape(message)):
+        el.live(tmp_path, task="service-station")
+    with pytest.raises(LiveError, match=re.escape(message)):
+        lay_out(tmp_path, 2)
+    assert sorted(tmp_path.rglob("*")) == before

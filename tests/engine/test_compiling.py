@@ -104,7 +104,7 @@ def test_compiled_code_survives_into_a_new_process(twice):
 
 @pytest.mark.parametrize(
     "edit",
-    [{"preferred": "0"}, {"choice": "1 - preferred(aleatoric_state)"}],
+    [{"preferred": "0"}, pytest.param({"choice": "1 - preferred(aleatoric_state)"}, marks=pytest.mark.soak)],
     ids=["a callee in another file", "the agent"],
 )
 def test_what_was_edited_is_never_served_stale(twice, runner, edit):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import everlearn as el
 from everlearn.agents.registry import make_design
+from everlearn.durable.layout import record
 from everlearn.errors import InputError, StoreError
 from everlearn.experiments import cells
 from everlearn.experiments.directory import Directory
@@ -571,3 +573,29 @@ def test_without_tables_the_cells_hold_everything(out, expected):
     assert len(Experiment(out).arms) == 2
     assert watched(described(), out).taken == 0
     assert tables(out) == expected(described())
+
+
+@pytest.mark.parametrize("shards", [0, 2])
+def test_a_directory_with_durable_agents_is_refused(tmp_path, shards):
+    for store in [tmp_path / f"shard-{number}" for number in range(shards)] or [tmp_path]:
+        with el.live(store, task="service-station"):
+            pass
+    if shards:
+        record(tmp_path, shards)
+    before = sorted(tmp_path.rglob("*"))
+    message = f"{tmp_path}: there are durable agents in it; give the experiment a directory of its own"
+    with pytest.raises(StoreError, match=re.escape(message)):
+        execute(described(), tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_is_mixed_already_is_resumed(tmp_path):
+    """An agent beside an experiment, as was possible before, keeps neither from going on."""
+    with el.live(tmp_path, task="service-station"):
+        pass
+    (tmp_path / "everlearn.db").rename(tmp_path / "aside")
+    execute(described(), tmp_path)
+    (tmp_path / "aside").rename(tmp_path / "everlearn.db")
+    execute(described(), tmp_path)
+    with el.live(tmp_path) as agent:
+        assert agent.step == 0

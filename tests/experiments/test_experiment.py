@@ -313,12 +313,12 @@ def test_members_stand_in_the_table_of_runs(family):
     ],
     ids=["names", "mappings", "factory and design", "tasks", "thing in a mapping"],
 )
-def test_compare_takes_whatever_there_is(tasks, agents, labels):
+def test_compare_takes_whatever_there_is(interpreted, tasks, agents, labels):
     found = el.experiment(tasks, agents, steps=20, runs=2)
     assert [(arm.task, arm.agent) for arm in found.arms] == labels
 
 
-def test_a_definition_is_called_by_its_name():
+def test_a_definition_is_called_by_its_name(interpreted):
     assert [arm.task for arm in el.experiment(shop(), "always", steps=20).arms] == ["serve"]
     assert [arm.task for arm in el.experiment(pendulum(), "always", steps=20).arms] == ["pendulum"]
 

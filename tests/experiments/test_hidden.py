@@ -17,7 +17,7 @@ def rough(monkeypatch) -> None:
     monkeypatch.setattr(known, "MOST_WORK", 0)
 
 
-def test_bounds_reach_tables_results_and_figures(rough, tmp_path):
+def test_bounds_reach_tables_results_and_figures(rough, interpreted, tmp_path):
     experiment = el.experiment(machine(), "always", steps=100, runs=2, out=tmp_path / "out")
     (arm,) = experiment.arms
     lower, upper = float(arm.optimum[0]), float(arm.optimum_upper[0])
@@ -32,7 +32,7 @@ def test_bounds_reach_tables_results_and_figures(rough, tmp_path):
     assert experiment.plot(tmp_path / "figures", formats=["svg"])
 
 
-def test_bounds_reach_results(rough):
+def test_bounds_reach_results(rough, interpreted):
     result = el.run(machine(), "always", steps=100, runs=2, seed=2)
     assert list(result.references)[:2] == [AT_LEAST, AT_MOST]
     regret = el.regret(result)

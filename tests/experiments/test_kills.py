@@ -95,7 +95,9 @@ def test_killed_at_this_moment_is_the_same(case, runner, tmp_path, moment):
     check_whole(out, case.tables)
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM], ids=["interrupted", "terminated"])
+@pytest.mark.parametrize(
+    "by", [pytest.param(signal.SIGINT, marks=pytest.mark.soak), signal.SIGTERM], ids=["interrupted", "terminated"]
+)
 def test_asked_to_end_it_commits_says_so_and_goes_on(case, runner, tmp_path, by):
     out = tmp_path / "out"
     done = ended(runner, tmp_path, 3, by, *case.run(out), "--threads", "1")

@@ -72,9 +72,9 @@ def test_of_one_directory(parts, tmp_path):
     ("key", "changes"),
     [
         ("steps", {"steps": 301}),
-        ("runs", {"runs": 3}),
+        pytest.param("runs", {"runs": 3}, marks=pytest.mark.soak),
         ("seed", {"seed": 5}),
-        ("per_decade", {"recording": {"per_decade": 3}}),
+        pytest.param("per_decade", {"recording": {"per_decade": 3}}, marks=pytest.mark.soak),
         ("spec", {"agent": [RANDOM]}),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

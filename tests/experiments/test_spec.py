@@ -14,6 +14,7 @@ from everlearn.experiments.spec import MOST_MEMBERS, load_spec, read_spec
 from everlearn.experiments.variants import make_variants
 from tests.refusal import refusal
 
+UNIQUE = """labels must be unique; set one: label = "..." in a spec, {"name": ..., "label": "..."} in Python"""
 GOOD = {"steps": 100, "task": [{"name": "service-station"}], "agent": [{"name": "growing-horizon"}]}
 WHOLE = """
 name = "stations"
@@ -277,15 +278,15 @@ MISTAKES = {
     "label twice": (
         'steps = 1\nagent = "always"\n'
         '[[task]]\nname = "service-station"\nlabel = "x"\n[[task]]\nname = "service-station"\nlabel = "x"',
-        "task[2].label: 'x'; is also the label of task[1]; labels must be unique",
+        f"task[2].label: 'x'; is also the label of task[1]; {UNIQUE}",
     ),
     "task twice": (
         'steps = 1\nagent = "always"\ntask = ["service-station", "service-station"]',
-        "task[2].label: 'service-station'; is also the label of task[1]; labels must be unique",
+        f"task[2].label: 'service-station'; is also the label of task[1]; {UNIQUE}",
     ),
     "agent twice": (
         'steps = 1\ntask = "service-station"\nagent = ["growing-horizon", "growing-horizon"]',
-        "agent[2].label: 'growing-horizon, practical'; is also the label of agent[1]; labels must be unique",
+        f"agent[2].label: 'growing-horizon, practical'; is also the label of agent[1]; {UNIQUE}",
     ),
     "family of what is no parameter": (
         entries("family.instance = 3"),

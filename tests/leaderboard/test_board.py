@@ -25,6 +25,7 @@ from everlearn.leaderboard.shipped import decoded, encoded, shipped
 from everlearn.leaderboard.tables import regret_table
 from everlearn.results.arm import Arm
 from tests.few import few
+from tests.interpreted import interpreting
 from tests.killing import killed
 from tests.leaderboard.small import AGENTS, TASKS, small
 
@@ -45,13 +46,22 @@ def documentation(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def board(tmp_path_factory):
-    made = make_board(small(), tmp_path_factory.mktemp("board"))
-    made.write()
+    with interpreting():
+        made = make_board(small(), tmp_path_factory.mktemp("board"))
+        made.write()
     return made
 
 
 def files(path) -> dict[str, bytes]:
     return {name: (path / name).read_bytes() for name in SAME}
+
+
+def test_what_two_directories_have_counts_once(board, documentation):
+    once = documentation.finished([board.path])
+    assert [(arm.agent, arm.task) for arm in documentation.finished([board.path, board.path])] == [
+        (arm.agent, arm.task) for arm in once
+    ]
+    assert len(once) == 10
 
 
 def test_the_numbers_are_those_of_the_runs(board):
@@ -86,7 +96,7 @@ def test_the_page_has_every_task_and_agent(board):
         assert f"### {task}\n" in text
 
 
-def test_shipped_results_stand_beside_new_ones(board, tmp_path, monkeypatch):
+def test_shipped_results_stand_beside_new_ones(board, interpreted, tmp_path, monkeypatch):
     """As if those of one agent were shipped: the other is run, and the board is the same."""
     monkeypatch.setattr(lineup_module, "RUNS", 6)
     monkeypatch.setattr(lineup_module, "STEPS", 600)

@@ -11,6 +11,7 @@ from everlearn.page import belief, knowledge
 from everlearn.page.configuration import Configuration
 from everlearn.page.explanation import explain
 from everlearn.page.race import Workshop
+from everlearn.page.start import open_workshop
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +49,11 @@ def test_the_bonus_is_that_of_the_next_visit(workshop):
 def test_an_agent_without_values_says_so(workshop):
     run = run_of(workshop, AgentSpec("always"), 10)
     assert "keeps no values" in belief.draw(run, knowledge.look(run))
+
+
+def test_an_agent_of_ones_own_is_told_how_to_show_values():
+    workshop = open_workshop("service-station", "examples.own_agent:r_learning")
+    race = workshop.race(workshop.start)
+    drawn = belief.draw(race.runs[0], knowledge.look(race.runs[0]))
+    assert "pass <code>values=</code> or <code>inspect=</code> to <code>el.Design</code>" in drawn
+    assert "keeps no" not in drawn

@@ -116,3 +116,11 @@ def test_the_agents_have_the_colours_of_every_other_figure():
     """All but the fourth, which is darker on light ground than that of Okabe and Ito, to be read."""
     style = _STYLE.read_text()
     assert all(f"--a{number}: {colour.lower()}" in style for number, colour in enumerate(PALETTE[:3]))
+
+
+def test_the_name_of_a_users_agent_is_broken_between_its_module_and_itself():
+    chart = draw(
+        [Curve("own_agent:r_learning", [1, 10], [0.1, 0.2]), Curve("growing-horizon, practical", [1], [0.1])], {}
+    )
+    names = re.findall(r'<text class="name"[^>]*>([^<]*)</text>', chart)
+    assert sorted(names) == ["growing-horizon,", "own_agent:", "practical", "r_learning"]

@@ -86,7 +86,8 @@ def reopen(tab, file, width=1280, height=900, dark=False):
     tab.evaluate("ready.then(() => 0)")
 
 
-@pytest.mark.parametrize(("place", "steps"), few([(0, 5_000), (7, STEPS)], [(0, 5_000)]))
+@pytest.mark.soak
+@pytest.mark.parametrize(("place", "steps"), [(0, 5_000), (7, STEPS)])
 def test_node_and_the_engine_agree_to_the_last_bit(tmp_path, place, steps):
     node = shutil.which("node")
     if node is None:

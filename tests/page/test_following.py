@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
 
 import everlearn as el
+from everlearn.durable.following import Follower as LiveFollower
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
 from everlearn.engine.curves import recording_times
-from everlearn.page import following
+from everlearn.errors import StoreError
+from everlearn.experiments.following import Follower
+from everlearn.locks import working
+from everlearn.page import following, start
 from everlearn.page.following import ExperimentView, read_width, write_plain
-from everlearn.page.living import LiveView
+from everlearn.page.living import LiveView, _policy
 from everlearn.page.server import make_view_app
+from everlearn.results.store import Cells
 from tests.page.axe import violations
 from tests.page.browser import PATIENCE, ROOT, START, running_page, wait_for
 from tests.page.conftest import open_tab
@@ -213,6 +220,80 @@ def test_there_is_no_choice_of_one_agent(tmp_path):
         assert LiveView(tmp_path).look({})["controls"] == ""
 
 
+def test_an_agent_that_nobody_has_open_does_not_seem_to_act(tmp_path):
+    with el.live(tmp_path, **SETUP) as agent:
+        view = LiveView(tmp_path)
+        unborn = view.look({})["story"]
+        agent.act()
+        agent.observe("cold", reward=1)
+        busy = view.look({})["story"]
+    left = view.look({})["story"]
+    assert unborn.endswith("step 0; it has not taken a step yet; a process has it open, and it acts and learns.")
+    assert busy.endswith("step 1; last step just now; a process has it open, and it acts and learns.")
+    assert left.endswith("step 1; last step just now; no process has it open (when one does, it acts and learns).")
+
+
+@pytest.mark.parametrize("shard", [None, "1-of-2"])
+def test_an_experiment_that_nobody_works_on_says_so(tmp_path, shard):
+    def make() -> None:
+        el.experiment("riverswim", ["always", "q-learning"], steps=10, runs=30, seed=1, out=tmp_path)
+
+    make()
+    view = ExperimentView(tmp_path)
+    entries = Follower(tmp_path).manifest["variants"]
+    for cell in entries[0]["cells"][1:] + entries[1]["cells"]:
+        Cells(tmp_path / "cells").path(cell["name"]).unlink()
+    with working(tmp_path, shard):
+        parts = view.look({})
+    assert "nobody works" not in parts["story"]
+    assert ["<td>begun</td>" in parts["table"], "<td>waiting</td>" in parts["table"]] == [True, True]
+    parts = view.look({})
+    assert parts["story"].endswith("s of work; nobody works on it: run it again to resume.")
+    assert ["<td>interrupted</td>" in parts["table"], "<td>not begun</td>" in parts["table"]] == [True, True]
+    make()
+    parts = view.look({})
+    assert "nobody works" not in parts["story"]
+    assert parts["table"].count("<td>finished</td>") == 2
+
+
+def test_the_present_state_comes_first_and_what_was_never_seen_last(tmp_path):
+    with el.live(tmp_path, **SETUP, aleatoric="window:2", seed=1) as agent:
+        for _ in range(9):
+            agent.act()
+            agent.observe("warm", reward=1)
+        seen = LiveFollower(tmp_path).look("agent")
+        table = LiveView(tmp_path).look({})["policy"]
+    rows = re.findall(r"<tr( class=\"here\")?><th scope=row>(.*?)</th>.*?<td>([^<]*)</td></tr>", table)
+    marks, names, counts = zip(*rows, strict=True)
+    assert [bool(mark) for mark in marks] == [True] + [False] * 7
+    assert names[0] == "now: warm, warm"
+    assert "<td>1,234</td>" in _policy(replace(seen, greedy=replace(seen.greedy, counts=seen.greedy.counts + 1234.0)))
+    assert names.count("warm, warm") == 1
+    unseen = [count == "0" for count in counts[1:]]
+    assert unseen == sorted(unseen)
+    assert any(unseen)
+
+
+def test_an_experiment_that_is_just_beginning_is_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(start, "LATER", 60)
+    told, folder = [], tmp_path / "out"
+
+    def make(text: str) -> None:
+        told.append(text)
+        threading.Thread(target=lambda: el.experiment("riverswim", ["always"], steps=10, runs=1, out=folder)).start()
+
+    view = start._follow(str(folder), None, [], make)
+    assert view.title
+    assert told == [f"everlearn: {folder} is not there yet; waiting 60 s for an experiment to begin"]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_directory_that_gets_no_experiment_is_not_waited_for_long(tmp_path, monkeypatch, exists):
+    monkeypatch.setattr(start, "SOON" if exists else "LATER", 0.2)
+    with pytest.raises(StoreError, match="there is no experiment here"):
+        start._follow(str(tmp_path if exists else tmp_path / "out"), None, [], lambda _: None)
+
+
 @pytest.mark.soak
 def test_what_did_not_change_stays_even_if_storage_is_denied(browser, pair):
     with running_page(arguments=["--live", str(pair)]) as served, opened(browser, served.address) as tab:
@@ -232,18 +313,29 @@ def test_what_did_not_change_stays_even_if_storage_is_denied(browser, pair):
         wait_for(lambda: tab.evaluate("document.getElementById('agent').options.length") == 3, "the third agent")
 
 
+class Blank:
+    title, places = "blank", ()
+
+    def look(self, query):
+        return {}
+
+
 @pytest.mark.parametrize("path", ["/", "/look"])
 @pytest.mark.parametrize(("header", "status"), [({}, 200), ({"Origin": "http://a.org"}, 403), ({"Host": "a.org"}, 403)])
 def test_another_site_is_not_let_in(path, header, status):
-    class Blank:
-        title, places = "blank", ()
+    assert ask(Blank(), path, header).status_code == status
 
-        def look(self, query):
-            return {}
 
-    async def ask() -> int:
-        transport = httpx.ASGITransport(make_view_app(True, Blank()))
+def ask(view, path, header):
+    async def get():
+        transport = httpx.ASGITransport(make_view_app(True, view))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            return (await client.get(path, headers=header)).status_code
+            return await client.get(path, headers=header)
 
-    assert asyncio.run(ask()) == status
+    return asyncio.run(get())
+
+
+def test_an_unknown_address_leads_back():
+    answer = ask(Blank(), "/nosuch", {})
+    assert answer.status_code == 404
+    assert '<a class="more" href="/">' in answer.text

@@ -11,6 +11,7 @@ from everlearn.agents.registry import AGENTS, make_design
 from everlearn.page.knowledge import MOST_ROWS, draw_table, look, numbers
 from everlearn.page.run import ReferenceRun
 from everlearn.tasks.registry import make_task
+from tests.few import AGENTS_OF_EVERY_KIND, few
 
 
 def watch(agent="growing-horizon", task="service-station", **parameters) -> ReferenceRun:
@@ -59,7 +60,7 @@ def test_of_many_states_those_about_the_present_one_are_shown():
     assert "276 more states are not shown" in draw_table(run, known, None)
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", few(AGENTS, AGENTS_OF_EVERY_KIND))
 def test_every_agent_has_something_to_show(agent):
     run = watch(agent)
     run.advance(60)

@@ -25,8 +25,8 @@ def workshop():
 
 
 def test_moments_are_those_of_the_rewards():
-    times = np.array([50, 100, 200, 400, 800, 1600, 3200])
-    rewards = [0.0, 0.0, 0.2, 0.5, 0.5, 0.0, 0.5]
+    times = np.array([50, 100, 200, 400, 800, 1600, 3200, 6400])
+    rewards = [0.0, 0.0, 0.2, 0.5, 0.5, 0.0, 0.5, 0.5]
     totals = np.cumsum(np.diff(times, prepend=0) * rewards)
     assert recent(times, totals).tolist() == pytest.approx(rewards)
     told = [(t, text) for t, text in _earning(times, totals, LINES)]
@@ -38,6 +38,18 @@ def test_moments_are_those_of_the_rewards():
     ]
     alone = [t for t, text in _earning(times, totals, {"optimum": 0.5}) if "half" in text]
     assert alone == [400]
+
+
+def test_the_optimum_is_reached_if_that_lasts():
+    """An average over few steps is near the optimum by chance; at the end nobody knows yet."""
+    times = np.array([50, 100, 141, 200, 400, 800, 1600])
+    for rewards, reached in (([0.5, 0.5, 0.0, 0.2, 0.5, 0.5, 0.5], [400]), ([0.0] * 6 + [0.5], [])):
+        totals = np.cumsum(np.diff(times, prepend=0) * rewards)
+        told = list(_earning(times, totals, LINES))
+        assert [t for t, text in told if "nearly the optimum" in text] == reached
+        assert not [t for t, text in told if "much less" in text]
+        lines = {"optimum": 0.5, "slow": 0.2}
+        assert [t for t, text in _earning(times, totals, lines) if "more than" in text] == reached
 
 
 def test_an_agent_comes_to_prefer_what_pays_however_it_was_advanced(workshop):

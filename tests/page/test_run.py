@@ -18,7 +18,7 @@ from everlearn.page.knowledge import look
 from everlearn.page.run import CompiledRun, ReferenceRun
 from everlearn.tables import make_table
 from everlearn.tasks.registry import make_task
-from tests.few import few
+from tests.few import AGENTS_OF_EVERY_KIND, few
 from tests.refusal import refusal
 from tests.worlds import pendulum
 
@@ -60,7 +60,7 @@ def test_a_thousand_single_steps_are_a_run_of_a_thousand_steps(pool, schedule):
         assert (run.times.tolist(), run.average_reward.tolist()) == stepped.recorded()
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", few(AGENTS, AGENTS_OF_EVERY_KIND))
 def test_every_agent_goes_the_same_way_step_by_step(pool, agent):
     task = "t-maze" if agent == "learned" else "service-station"  # for which other tests compile it
     stepped, at_once = begin(pool, agent, task), begin(pool, agent, task)

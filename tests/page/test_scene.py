@@ -12,6 +12,7 @@ from everlearn.page.run import ReferenceRun
 from everlearn.page.scene import describe, draw
 from everlearn.tasks.portrait import words
 from everlearn.tasks.registry import TASKS, make_task
+from tests.few import TASKS_OF_EVERY_KIND, few
 from tests.worlds import shop
 
 
@@ -20,7 +21,7 @@ def test_few_states_have_their_names_below_them():
     assert all(f">{name}</text>" in drawn for name in ("start", "idle", "busy"))
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", few(TASKS, TASKS_OF_EVERY_KIND))
 def test_every_task_is_drawn_and_says_where_the_agent_is(name):
     task = make_task(name)
     run = ReferenceRun(task, make_design("growing-horizon"), 1)

@@ -56,6 +56,12 @@ def test_another_site_is_not_let_in(page):
         pass
 
 
+def test_an_unknown_address_leads_back(page):
+    with pytest.raises(urllib.error.HTTPError, match="404") as caught:
+        urllib.request.urlopen(f"{page}nosuch", timeout=PATIENCE)
+    assert '<a class="more" href="/">' in caught.value.read().decode()
+
+
 @pytest.mark.parametrize(("local", "answer"), [(True, 403), (False, 200)])
 def test_only_where_others_may_reach_it_is_another_name_of_it_let_in(local, answer):
     async def inside(scope, receive, send):

@@ -98,6 +98,12 @@ def test_a_timeline_goes_back_and_an_explanation_pauses(tab, page):
 
 
 @pytest.mark.soak
+def test_a_page_names_its_task(tab, page):
+    tab.open(f"{page}?task=riverswim")
+    assert tab.text("h1") == "everlearn: riverswim"
+    assert tab.evaluate("document.title") == "riverswim – everlearn"
+
+
 def test_what_is_zero_is_written_as_zero(tab, page):
     tab.open(f"{page}?task=aggregation&agent=always")
     wait_for(lambda: "policies 0" in chart_text(tab), "an optimum of zero")

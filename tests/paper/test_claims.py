@@ -71,6 +71,9 @@ FEWER = {"fig:agent-comparison": 30, "fig:better-schedules": 30}
 
 LONG = [
     "fig:agent-comparison",
+    "fig:better-schedules",
+    "lemma:optimism, Algorithm 1",
+    "Section 2.4, TD fixed point",
     "lemma:aleatoric-vs-global",
     "lemma:bellman",
     "Section 4.3, eventually",

@@ -7,11 +7,12 @@ import pytest
 
 from everlearn.paper import rates
 from everlearn.paper.rates import exponent, rate, steepest
+from tests.few import few
 
 TIMES = np.geomspace(1e3, 1e6, 30)
 
 
-@pytest.mark.parametrize("power", [0.0, 0.5, 2 / 3, 0.8, 1.0])
+@pytest.mark.parametrize("power", few([0.0, 0.5, 2 / 3, 0.8, 1.0], [0.0, 0.5]))
 def test_a_known_exponent_lies_in_its_interval(power):
     random = np.random.default_rng(1)
     fitted = exponent(TIMES, 5 * TIMES**power * random.lognormal(0, 0.1, (20, 1)))

@@ -22,9 +22,11 @@ from typer.testing import CliRunner
 
 from everlearn.cli.main import app
 from everlearn.experiments.execute import Watcher
+from everlearn.figures import style
 from everlearn.paper import experiments as specs
 from everlearn.paper import plates
 from everlearn.paper.reproduce import reproduce
+from tests.interpreted import interpreting
 from tests.killing import killed
 
 NAMES = (
@@ -63,8 +65,9 @@ def called(out: Path, *more: str) -> Made:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_points():
-    """Fewer points on the exact curve of Appendix B, each of which takes a chain to be solved."""
+    """Fewer points on the exact curve of Appendix B, each of which takes a chain to be solved, and in pictures."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(style._SETTINGS, "savefig.dpi", 40)
         patch.setattr(plates, "POINTS", 5)
         patch.setattr(plates, "NEAR_ONE", (0.99,))
         yield
@@ -72,8 +75,9 @@ def few_points():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Made:
-    """All at once, and told as JSON."""
-    return called(tmp_path_factory.mktemp("whole") / "deeper", "--json")
+    """All at once, and told as JSON; interpreted, since eleven agents would be compiled for 20,000 steps."""
+    with interpreting():
+        return called(tmp_path_factory.mktemp("whole") / "deeper", "--json")
 
 
 @pytest.fixture(scope="module")

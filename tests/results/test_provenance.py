@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -34,9 +33,9 @@ def test_it_tells_versions_and_machine():
     assert json.loads(json.dumps(found)) == found
 
 
-def test_arithmetic_is_the_same_in_another_process():
-    command = "from everlearn.results.provenance import arithmetic; print(arithmetic())"
-    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+def test_arithmetic_is_the_same_in_another_process(runner, tmp_path):
+    code = "from everlearn.results.provenance import arithmetic; print(arithmetic())"
+    done = runner("python arithmetic.py", tmp_path, {"arithmetic.py": code})
     assert done.stdout.strip() == arithmetic()
     assert re.fullmatch("[0-9a-f]{16}", arithmetic())
 

@@ -158,7 +158,9 @@ def is_open(connection) -> bool:
 
 
 @pytest.mark.parametrize("stoppable", [True, False])
-@pytest.mark.parametrize("given", [{}, {"retain": lambda seed: 100 + seed}, {"parameters": revenue}])
+@pytest.mark.parametrize(
+    "given", [{}, pytest.param({"retain": lambda seed: 100 + seed}, marks=pytest.mark.soak), {"parameters": revenue}]
+)
 def test_an_agent_that_loads_quickly_never_waits_for_slow_ones(tmp_path, slow_ones, making, stoppable, given):
     """However many there are, of the same task or of others, and whether or not they can be stopped."""
     names, making.stoppable = slow_ones(9, **given), stoppable

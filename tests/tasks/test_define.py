@@ -234,3 +234,16 @@ def test_a_reward_outside_its_range_is_refused_when_it_happens():
     with pytest.raises(RewardError) as caught:
         el.run(definition, steps=10, engine="reference")
     assert caught.value.value == 2.0
+
+
+@pytest.mark.parametrize(
+    ("named", "kept"), [("window:2", el.window(2)), ("window:1+actions", el.window(1, actions=True))]
+)
+def test_a_window_may_be_named(named, kept):
+    def states(aleatoric):
+        decorate = el.task(actions=["go"], observations=[0, 1], memory=0, aleatoric=aleatoric)
+        coin = decorate(lambda memory, action: [(0, 0.5, 0), (1, 0.5, 0)])
+        coin.reward(lambda s, action, observation: observation)
+        return coin.states
+
+    assert states(named) == states(kept)

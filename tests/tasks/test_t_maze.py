@@ -30,7 +30,7 @@ def test_closed_forms_are_what_theory_computes(length, window):
         assert theory.distortion(horizon).value == pytest.approx(0.0 if enough else 1.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few(range(3), range(2)))
 def test_with_a_short_window_every_policy_earns_half(seed):
     task = t_maze(length=3, window=3)
     policy = np.random.default_rng(seed).dirichlet([1, 1], size=len(task.states))

@@ -13,6 +13,7 @@ from everlearn.theory.distortion import distortion_sup
 from everlearn.theory.optimum import optimum
 from everlearn.theory.pairs import tabulate
 from tests import chains
+from tests.few import few
 from tests.theory.dense import alternation, deterministic, limit, random_coarse, random_policy, station, under
 from tests.worlds import random_mdp
 
@@ -34,7 +35,7 @@ def test_baselines_at_the_station(policy, expected):
     assert average_reward(small, policy_table(small.task, policy)) == pytest.approx(expected, abs=3e-8)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", few(range(5), range(2)))
 def test_the_average_agrees_with_a_stationary_distribution_found_otherwise(seed):
     task = random_coarse(seed, memories=5)
     table = random_policy(seed, len(task.states), 2)
@@ -42,7 +43,7 @@ def test_the_average_agrees_with_a_stationary_distribution_found_otherwise(seed)
     assert average_reward(tabulate(task), table) == pytest.approx(expected, abs=1e-11)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6), range(2)))
 def test_few_deterministic_policies_are_all_tried(seed):
     pairs = tabulate(random_coarse(seed, memories=5, groups=3))
     found = best_deterministic(pairs)
@@ -71,7 +72,7 @@ def test_only_as_many_policies_as_are_few_are_exact(groups, exact, monkeypatch):
     assert found.exact is exact
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8), range(4)))
 def test_the_search_finds_what_trying_all_finds(seed, monkeypatch):
     monkeypatch.setattr(aleatoric, "FEW", 1)
     pairs = tabulate(random_coarse(seed, memories=9, groups=5))
@@ -111,7 +112,7 @@ def test_thousands_of_aleatoric_states_are_no_obstacle():
     assert theory.best_deterministic.exact
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4), range(2)))
 def test_where_the_memory_is_known_nothing_is_better_than_a_deterministic_policy(seed):
     pairs = tabulate(random_mdp(seed))
     found = best_deterministic(pairs)
@@ -143,7 +144,7 @@ def test_a_heavy_door_needs_a_loaded_coin(success):
     assert found.policy[0, 0] == pytest.approx(p, abs=0.05)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", few(range(10), range(4)))
 def test_aleatoric_policies_lose_at_most_the_distortion(seed):
     """lambda_* - lambda_pi~ <= Delta-bar, for the class with randomised policies (``lemma:aleatoric-vs-global``)."""
     pairs = tabulate(random_coarse(seed))
@@ -159,7 +160,7 @@ def test_two_doors_lose_at_most_the_distortion():
     assert 0.5 - 1e-9 <= 1 - found.average_reward <= distortion_sup(pairs, 1).value
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6), range(2)))
 def test_randomised_policies_are_valid_and_never_worse(seed):
     pairs = tabulate(random_coarse(seed, memories=5, groups=2))
     fixed = best_deterministic(pairs)
@@ -170,7 +171,7 @@ def test_randomised_policies_are_valid_and_never_worse(seed):
     assert gain(pairs, found.policy) == pytest.approx(found.average_reward, abs=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6), range(2)))
 def test_no_policy_on_a_grid_is_better_than_what_was_found(seed):
     """One aleatoric state over three memories: a line of policies, all of them looked at."""
     pairs = tabulate(random_coarse(seed, memories=3, groups=1))

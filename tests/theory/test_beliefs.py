@@ -13,6 +13,7 @@ from everlearn.environments.model import Model
 from everlearn.tasks.registry import make_task
 from everlearn.tasks.task import Task
 from everlearn.theory.beliefs import bracket, lumped
+from tests.few import few
 from tests.worlds import random_mdp
 
 
@@ -93,7 +94,7 @@ def grid_optimum(wears: float, faults: float, points: int = 4001) -> float:
     return float(change.mean())
 
 
-@pytest.mark.parametrize(("wears", "faults"), [(0.2, 0.6), (0.05, 0.9)])
+@pytest.mark.parametrize(("wears", "faults"), few([(0.2, 0.6), (0.05, 0.9)], [(0.05, 0.9)]))
 def test_a_machine_against_a_fine_grid(wears, faults):
     bounds = bracket(machine(wears, faults))
     assert bounds.upper - bounds.lower < 1e-4
@@ -152,7 +153,7 @@ def test_rewards_that_depend_on_what_is_kept_keep_kinds_apart():
     assert list(el.Theory(coin).optimal_bounds) == pytest.approx([1, 1], abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few(range(3), range(2)))
 def test_where_nothing_is_hidden_the_bounds_are_the_optimum(seed):
     task = random_mdp(seed, states=4, actions=2)
     hidden = el.Model(task.actions, task.observations, task.model.memory, task.model.rho, hidden=True)

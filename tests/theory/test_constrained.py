@@ -8,6 +8,7 @@ import pytest
 import everlearn as el
 from everlearn.errors import InputError
 from tests.durable import jobs
+from tests.few import few
 from tests.refusal import refusal
 from tests.worlds import random_mdp
 
@@ -31,7 +32,7 @@ def test_the_bound_closes_and_the_policy_earns_and_costs_what_it_says(limit):
     assert found.multiplier == pytest.approx(0, abs=1e-12) or found.average_cost == pytest.approx(limit)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4), range(2)))
 def test_a_policy_that_meets_the_limit_never_earns_more(seed):
     """Random policies of random tasks, against the certified bound; their averages come from another solver."""
     task = random_mdp(seed, 4, 2)

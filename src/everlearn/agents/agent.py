@@ -286,7 +286,7 @@ class Agent:
         return hashlib.sha256(b"/".join(numbers)).hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole agent state to a file, atomically.
+        """Write the whole agent state to a file, atomically.  Missing folders are created.
 
         Examples
         --------

@@ -20,6 +20,9 @@ from everlearn.registry import settings_text
 from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
+UNNAMED = "agent"
+"""The name of a design that was given none; one made by a function is called after the function."""
+
 
 @dataclass(frozen=True)
 class Design:
@@ -79,7 +82,7 @@ class Design:
     duration:
         the number of steps of the run, if the agent takes it as a parameter; otherwise None
     name:
-        its name in tables and messages
+        its name in tables and messages; by default that of the function that makes the design
     parameters:
         the parameters with which it was made
 
@@ -119,7 +122,7 @@ class Design:
     explain: Callable[[Knowledge, Task], str] | None = None
     policy_at: Callable[[Knowledge, int], Table] | None = None
     duration: int | None = None
-    name: str = "agent"
+    name: str = UNNAMED
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import traceback
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -33,9 +34,11 @@ from everlearn.purity import (
     UNSAFE,
     WRITTEN,
     Impurity,
+    attributes_read,
     impurities,
     users_functions,
 )
+from everlearn.randomness import choose
 from everlearn.tasks.indexed import IndexedTask
 
 ARGUMENTS = {
@@ -74,6 +77,14 @@ FORBIDDEN = {"build": (RANDOM, CLOCK, WRITTEN), "policy": (RANDOM, CLOCK, INPUT,
 """The impurities that functions other than act and learn must not have."""
 
 
+SCHEDULED = {*ScheduleValues._fields} - {"t"}
+"""What only a schedule sets."""
+
+NO_SCHEDULE = "the design has no schedule; pass one, as in el.Design(build, act, learn, schedule=el.Schedule(...))"
+
+DRAW = "draw with el.uniform(stream) or el.choose(stream, n)"
+
+
 def check_design(design: Design) -> None:
     """Raise if a function of the user's own design cannot be called, or depends on more than its arguments."""
     for name, arguments in ARGUMENTS.items():
@@ -96,6 +107,17 @@ def check_design(design: Design) -> None:
         for impurity in impurities(getattr(design, name), kinds) if getattr(design, name) is not None else ():
             remedy = INITIAL if (name, impurity.kind) == ("build", RANDOM) else None
             raise AgentError(design.name, f"{name} {_describe(impurity, remedy)}")
+    _check_reads(design, "act", design.act)
+    _check_reads(design, "learn", design.learn)
+
+
+def _check_reads(design: Design, name: str, function: Any) -> None:
+    """Raise if act or learn reads a value that no schedule sets, or draws from its stream by a method."""
+    for now, attribute, place in attributes_read(function, 2):
+        if attribute in SCHEDULED and design.schedule is None:
+            raise AgentError(design.name, f"{name} reads {now}.{attribute} ({place}); {NO_SCHEDULE}")
+    for stream, attribute, place in attributes_read(function, 3):
+        raise AgentError(design.name, f"{name} uses {stream}.{attribute} ({place}); {DRAW}")
 
 
 def _check_signature(design: Design, name: str, function: Any, arguments: tuple[str, ...]) -> None:
@@ -282,6 +304,11 @@ class Guard:
             place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
             problem = f"{function} assigned to a field of a NamedTuple {self._at(t)}{place}"
             return self._error(f"{problem}; write into an array, as in knowledge.q[...] = value", t)
+        if isinstance(error, TypeError) and (number := _number_chosen_below(error)) is not None:
+            frames = own_frames(error.__traceback__)
+            place = f" ({shown_path(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+            problem = f"{function} called el.choose with {_value(number)} {self._at(t)}{place}"
+            return self._error(f"{problem}; give a whole number n, to draw from 0 to n - 1", t)
         return blamed(error, f"agent {self.name!r}: {function}", self._at(t).removeprefix("at "))
 
     def _at(self, t: int) -> str:
@@ -321,7 +348,13 @@ class Draws:
         return self._stream.random()  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"a stream has no {name}; draw with el.uniform(stream) or el.choose(stream, n)")
+        raise AttributeError(f"a stream has no {name}; {DRAW}")
+
+
+def _number_chosen_below(error: BaseException) -> Any:
+    """Return what ``choose`` was given instead of a number, or None if it did not raise the error."""
+    frame = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1]
+    return frame.f_locals["number"] if frame.f_code is choose.__code__ else None
 
 
 def _floats(knowledge: Knowledge) -> Iterator[tuple[str, NDArray[Any]]]:

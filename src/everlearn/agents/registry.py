@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from everlearn.agents.design import Design
+from everlearn.agents.design import UNNAMED, Design
 from everlearn.agents.guard import check_design
 from everlearn.agents.names import AGENTS as AGENTS
 from everlearn.agents.names import DEFAULT_SCHEDULE as DEFAULT_SCHEDULE
@@ -15,7 +15,7 @@ from everlearn.agents.schedule import Schedule
 from everlearn.errors import InputError, UnknownName, UserCodeError
 from everlearn.factories import call_factory, name_of, refuse_needy
 from everlearn.labels import kind_of
-from everlearn.ownership import is_ours
+from everlearn.ownership import is_ours, plain_function
 from everlearn.purity import impurities
 from everlearn.registry import locate, parameters, settings
 from everlearn.tasks.define import Definition
@@ -98,8 +98,15 @@ def make_design(
         remedy = f"returned {kind_of(design)}, not a design; return one, as in el.Design(build, act, learn)"
         raise InputError("agent", name_of(given), remedy)
     values.pop("schedule", None)
-    name = given if isinstance(given, str) else design.name
-    return _check_own(replace(design, name=name, parameters=values))
+    return _check_own(replace(design, name=_name(given, design), parameters=values))
+
+
+def _name(given: object, design: Design) -> str:
+    """Return the name of a design: the text that the user passed, its own, or that of the function that made it."""
+    if isinstance(given, str) or design.name != UNNAMED:
+        return given if isinstance(given, str) else design.name
+    name = str(getattr(plain_function(given), "__name__", UNNAMED))
+    return name if name.isidentifier() else UNNAMED  # a lambda has none
 
 
 def _check_own(design: Design) -> Design:

@@ -10,22 +10,25 @@ state could have avoided there:
 
 - *distortion*: sum over aleatoric states s of the least, over actions a, of the sum of V(x_t) - Q(x_t, a) over the
   visits of s in the block.  It is at most (1 - 1/A) Delta_sigma per step (docs/repairs.md), and 0 without distortion;
-- *exploration*: the rest of that bracket: actions that were not the best for their state in the block.  If the best one
-  changes, as where the environment drifts, a fixed action counts as exploration too.  Without distortion it is
-  not negative.  With distortion it may be, if the actions changed and suited the histories better than any fixed one;
-- *horizon*: the second bracket.  A horizon that is too short leads to states that are worth less than lambda_* sigma;
+- *actions*: the rest of that bracket: actions that were not the best for their state in the block, over the horizon
+  of the agent.  An agent takes them because it explores, or because it has explored too little to know better.  If the
+  best one changes, as where the environment drifts, a fixed action counts too.  Without distortion it is not negative.
+  With distortion it may be, if the actions changed and suited the histories better than any fixed one;
+- *horizon*: the second bracket.  The agent was in states that are worth less than lambda_* sigma over its horizon: led
+  there by a horizon that is too short, or by actions whose consequences outlast it.  The horizon is too short only if
+  the best policy over it earns less than lambda_* in the long run, which is computed as well;
 - *averaging*: the third, which telescopes: what the last state is worth less the first;
 - *luck*: rewards and transitions against their means.  Its expectation is zero.
 
 They add up to the regret for any sigma.  Here sigma is the horizon of the agent at the beginning of each block of time.
 For an agent without one, sigma is infinite: V is the optimal bias, and V / sigma the optimal gain.  So the second part
-is zero, unless what can be earned depends on the state.  For an agent with a horizon and a value for each aleatoric
+is zero, unless what can be earned depends on the state.  For the agents of the paper with a value for each aleatoric
 state and action, the first step of each block also has what :mod:`everlearn.analysis.optimism` defines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,7 +36,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from everlearn.agents.agent import Agent
-from everlearn.agents.design import Design
 from everlearn.agents.spec import read_specs
 from everlearn.analysis.optimism import Belief, Optimism, belief_of, horizon_of, optimism_of
 from everlearn.engine.reference import ReferenceLoop
@@ -43,7 +45,7 @@ from everlearn.randomness import ENVIRONMENT, stream
 from everlearn.theory.report import Theory
 from everlearn.theory.values import action_values
 
-PARTS = ("exploration", "distortion", "horizon", "averaging", "luck")
+PARTS = ("actions", "distortion", "horizon", "averaging", "luck")
 BLOCKS = 40
 """The number of blocks of time, up to rounding."""
 
@@ -63,6 +65,8 @@ class Diagnosis:
     """T times the optimum less the rewards, computed from the rewards alone."""
     optimum: float
     """The average reward that regret is relative to: lambda_*, or if memory is hidden, the optimum if it were seen."""
+    within: float
+    """What a policy that is optimal over the last horizon earns in the long run, if it sees the memory."""
     hidden: bool
     optimism: Optimism | None
     """At the first step of each block, one row per run: the shortfall of values, chi and xi, in the learner's units."""
@@ -88,6 +92,7 @@ class Diagnosis:
             "task": self.task,
             "agent": self.agent,
             "optimum": self.optimum,
+            "horizon_average_reward": self.within,
             "runs": runs,
             "times": self.times.tolist(),
             "horizons": [float(horizon) if np.isfinite(horizon) else None for horizon in self.horizons],
@@ -120,12 +125,13 @@ class _Block(NamedTuple):
 
 
 class _Solved(NamedTuple):
-    """Optimal values at a horizon: V, Q, V / sigma and gamma."""
+    """Optimal values at a horizon: V, Q, V / sigma, gamma, and a policy that attains them."""
 
     V: Table
     Q: Table
     gain: Table
     gamma: float
+    policy: Table
 
 
 def diagnose(
@@ -137,8 +143,11 @@ def diagnose(
     steps: int = 20_000,
     runs: int = 4,
     seed: int = 0,
+    progress: Callable[[int], object] | None = None,
 ) -> Diagnosis:
     """Run an agent in the reference engine, and say where its regret came from.
+
+    ``progress`` is called with the number of steps done since it was last called.
 
     Examples
     --------
@@ -152,9 +161,13 @@ def diagnose(
     task_spec, agent_spec = read_specs(task, agent, schedule, parameters)
     theory, design = Theory(task_spec.make()), agent_spec.make(duration=steps)
     times = np.unique(np.geomspace(1, steps, BLOCKS).round().astype(np.int64))
-    blocks = [_follow(theory, design, times, seed, run) for run in range(runs)]
+    blocks = [
+        _follow(theory, Agent(theory.task, design, seed=seed, run=run), times, progress or _silent)
+        for run in range(runs)
+    ]
     starts = np.concatenate([[0], times[:-1]])
-    horizons = np.array([horizon_of(design, int(t) + 1) for t in starts])
+    knowledge = Agent(theory.task, design).knowledge  # its constants are those of every run
+    horizons = np.array([horizon_of(design, knowledge, int(t) + 1) for t in starts])
     optimum = theory.clairvoyant.average_reward
     split_up, optimism = np.empty((runs, len(times), len(PARTS))), []
     for place, sigma in enumerate(horizons.tolist()):
@@ -168,45 +181,50 @@ def diagnose(
     parts = {name: added[:, :, column] for column, name in enumerate(PARTS)}
     tables = Optimism(*np.array(optimism).reshape(len(times), runs, -1).T) if optimism else None
     regret, names = optimum * times - rewards, (theory.task.name, design.name)
-    return Diagnosis(*names, times, horizons, parts, regret, optimum, theory.task.hidden, tables)
+    within = theory.policy_over_pairs(solved.policy).average_reward
+    return Diagnosis(*names, times, horizons, parts, regret, optimum, within, theory.task.hidden, tables)
 
 
-def _follow(theory: Theory, design: Design, times: NDArray[np.int64], seed: int, run: int) -> list[_Block]:
+def _silent(steps: int) -> None:
+    """Show no progress."""
+
+
+def _follow(theory: Theory, agent: Agent, times: NDArray[np.int64], progress: Callable[[int], object]) -> list[_Block]:
     """Return what a run did in each block."""
-    agent = Agent(theory.task, design, seed=seed, run=run)
-    environment: Any = theory.task.start(stream(seed, run, ENVIRONMENT))
+    environment: Any = theory.task.start(stream(agent.seed, agent.run, ENVIRONMENT))
     loop = ReferenceLoop(environment, agent, agent.indexed)
     places = {label: place for place, label in enumerate(theory.pairs.labels)}
     blocks, here = [], theory.pairs.start
     for end in times.tolist():
         counts, first, before = np.zeros((len(theory.task.actions), theory.pairs.size)), here, loop.total_reward
-        belief = belief_of(agent)
+        belief, begun = belief_of(agent), loop.t
         while loop.t < end:
             loop.advance(loop.t + 1)
             counts[loop.latest[0], here] += 1
             here = places[environment.memory, theory.task.states[loop.aleatoric_state]]
         blocks.append(_Block(counts, first, here, loop.total_reward - before, belief))
+        progress(end - begun)
     return blocks
 
 
 def _solve(theory: Theory, sigma: float) -> _Solved:
     if np.isfinite(sigma):
         values = theory.values(sigma)
-        return _Solved(values.V, values.Q, values.V / sigma, 1 - 1 / sigma)
+        return _Solved(values.V, values.Q, values.V / sigma, 1 - 1 / sigma, values.policy)
     best = theory.clairvoyant
-    return _Solved(best.bias, action_values(theory.pairs, best.bias) - best.gain, best.gain, 1.0)
+    return _Solved(best.bias, action_values(theory.pairs, best.bias) - best.gain, best.gain, 1.0, best.policy)
 
 
 def _split(theory: Theory, optimum: float, solved: _Solved, block: _Block) -> tuple[float, ...]:
     """Return the parts of the regret of a block, in the order of ``PARTS``."""
-    pairs, counts, (V, Q, gain, gamma) = theory.pairs, block.counts, solved
+    pairs, counts, (V, Q, gain, gamma) = theory.pairs, block.counts, solved[:4]
     visits, ahead = counts.sum(axis=0), np.array([matrix @ V for matrix in pairs.transitions])
     loss = V - Q
     by_state = np.array([np.bincount(pairs.states, visits * row) for row in loss])
     distortion = float(by_state.min(axis=0).sum())
-    exploration = float((counts * loss).sum()) - distortion
+    actions = float((counts * loss).sum()) - distortion
     horizon = float((visits * (optimum - gain)).sum())
     moved = float(V[block.last] - V[block.first])
     drawn = float((counts * ahead).sum() - (visits * V).sum()) - moved  # of P V less V(x'), over the block
     luck = float((counts * pairs.rewards).sum()) - block.reward + gamma * drawn
-    return exploration, distortion, horizon, gamma * moved, luck
+    return actions, distortion, horizon, gamma * moved, luck

@@ -21,6 +21,9 @@ from everlearn.agents.design import Design
 from everlearn.protocol import Table
 from everlearn.theory.report import Theory
 
+LONGEST = 1e9
+"""The longest horizon; beyond it, rounding matters more than the difference from an infinite one."""
+
 
 class Belief(NamedTuple):
     """What an agent believes before a step: its values, the probabilities of its actions in its state, its scale."""
@@ -40,15 +43,39 @@ class Optimism(NamedTuple):
     xi: Any
 
 
-def horizon_of(design: Design, t: int) -> float:
-    """Return the horizon of an agent at step t: that of its schedule or of Algorithm 3; infinite if it has none."""
+def horizon_of(design: Design, knowledge: Any, t: int) -> float:
+    """Return the horizon of an agent at step t; infinite if it has none, or one beyond ``LONGEST``.
+
+    It is that of the schedule; otherwise the parameter ``horizon``; otherwise the horizon or the discount with which
+    the agent was built, as for the default of ``optimistic-q``, or the one that grows in ``planner``.
+
+    Examples
+    --------
+    >>> agent = Agent("riverswim", "q-learning", parameters={"agent.horizon": 5})
+    >>> horizon_of(agent.design, agent.knowledge, 1)
+    5.0
+
+    """
+    given = design.parameters.get("horizon")
     if design.schedule is not None:
-        return float(design.schedule.horizon(t))
-    return float(design.parameters["horizon"]) if design.name == "discounted-subroutine" else np.inf
+        horizon = design.schedule.horizon(t)
+    elif isinstance(given, int | float):
+        horizon = given
+    elif hasattr(knowledge, "horizon"):
+        horizon = knowledge.horizon
+    elif hasattr(knowledge, "horizon_scale"):
+        horizon = knowledge.horizon_scale * t**knowledge.horizon_power
+    else:
+        discount = getattr(knowledge, "discount", 1.0)
+        horizon = 1 / (1 - discount) if discount < 1 else np.inf
+    return float(horizon) if 1 <= horizon <= LONGEST else np.inf
 
 
 def belief_of(agent: Agent) -> Belief | None:
-    """Return what an agent believes before its next step, if it has a horizon and a value per state and action.
+    """Return what one of the paper's agents believes before its next step, if it has a value per state and action.
+
+    For other agents it returns None: the values of an agent without optimism are not meant to be above the optimal
+    ones, and centred values or those of stages are not comparable with them.
 
     Examples
     --------
@@ -57,7 +84,8 @@ def belief_of(agent: Agent) -> Belief | None:
 
     """
     design, shape = agent.design, (len(agent.task.states), len(agent.task.actions))
-    if design.inspect is None or np.isinf(horizon_of(design, agent.t + 1)):
+    papers = design.schedule is not None or design.name == "discounted-subroutine"
+    if design.inspect is None or not papers or np.isinf(horizon_of(design, agent.knowledge, agent.t + 1)):
         return None
     Q, shift = design.inspect(agent.knowledge, agent.upcoming).get("Q", np.empty(0)), agent.learned(0.0)
     taken = agent.policy[agent.situation] if Q.shape == shape else None

@@ -58,7 +58,8 @@ def _explain_usage(error: Any) -> str:
     if kind == "NoArgsIsHelpError":  # typer has printed the help
         sys.exit(REFUSED)
     if kind == "NoSuchOption":
-        known = [] if context is None else [name for parameter in context.command.params for name in parameter.opts]
+        options = [] if context is None else context.command.params
+        known = [name for option in options for name in (*option.opts, *option.secondary_opts)]
         near = get_close_matches(error.option_name, known, n=1, cutoff=0.5)
         return f"{error.option_name}: no such option; {f'did you mean {near[0]}?' if near else remedy}"
     if kind == "MissingParameter":

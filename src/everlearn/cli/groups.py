@@ -56,7 +56,9 @@ class LazyGroup(TyperGroup):
         """Find the command that the user named."""
         known = self.list_commands(ctx)
         if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
-            raise UnknownName("command", args[0], known)
+            is_spec = args[0].endswith(".toml") and "run" in known
+            hint = f"; did you mean {ctx.command_path} run {args[0]}?" if is_spec else ""
+            raise UnknownName("command", args[0], known, hint)
         return super().resolve_command(ctx, args)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +18,10 @@ from everlearn.errors import InputError
 
 MEASURED = 10**7
 """So many steps say how fast the compiled engine is; fewer take less time than compiling an agent does."""
+
+
+LONG = 0.5
+"""For how many seconds one may wait for other things than the simulation without being told."""
 
 
 def run(
@@ -58,6 +64,7 @@ def run(
         _check_plot(plot, out)
     folder = None if out is None else make_folder_for(out, "--out")
     learned: list[str | None] = []
+    began = time.perf_counter()
     with show_progress(f"{agent} on {task}", steps * runs) as bar:
         try:
             result = el.run(
@@ -80,7 +87,7 @@ def run(
     if as_json:
         print_json({**result.to_dict(), **({"state": learned[0]} if learned else {})})
     else:
-        _print_result(result)
+        _print_result(result, time.perf_counter() - began, lambda: _has_model(task, parameters))
         for text in learned:
             typer.echo(text or f"the agent {agent} learns no state of its own; its state is that of the task")
     written = [] if plot is None else [save_figure(picture(result), plot)]
@@ -102,7 +109,14 @@ def _check_plot(plot: str, out: str | None) -> None:
         raise InputError("--plot", plot, f"there is no folder {str(folder)!r}; make it first")
 
 
-def _print_result(result: el.Result) -> None:
+def _has_model(task: str, parameters: Mapping[str, Any]) -> bool:
+    from everlearn.agents.spec import read_specs
+
+    return read_specs(task, parameters=parameters)[0].make().model is not None
+
+
+def _print_result(result: el.Result, seconds: float, has_model: Callable[[], bool]) -> None:
+    """Print a result, which took so many seconds in all; ``has_model`` is asked if the optimum is not known."""
     from everlearn.labels import counted
     from everlearn.results.references import AT_MOST, OPTIMUM
     from everlearn.theory.known import MOST_OUTCOMES, MOST_PAIRS
@@ -121,11 +135,14 @@ def _print_result(result: el.Result) -> None:
     print_table(columns, rows)
     if OPTIMUM not in result.references and AT_MOST not in result.references:
         limits = f"{MOST_PAIRS:,} pairs of memory and state and {MOST_OUTCOMES:,} outcomes"
-        reason = f"by default it is computed for models of at most {limits}"
-        say(f"The {OPTIMUM} is not known: {reason}; see everlearn theory.", style="dim", wrap=True)
-    rate = f"{result.steps_per_second:,.0f} steps per second"
+        reason = f"by default it is computed for models of at most {limits}; see everlearn theory"
+        if result.engine != "compiled" and not has_model():
+            reason = "the task has no model"
+        say(f"The {OPTIMUM} is not known: {reason}.", style="dim", wrap=True)
+    rate = f", {result.steps_per_second:,.0f} steps per second"
     if result.engine == "compiled" and result.runs * result.steps < MEASURED:
-        rate = "including any compilation"
-    speed = f"{result.seconds:.2f} s, {rate}, {result.engine} engine"
+        rate = ""
+    speed = f"{result.seconds:.2f} s of simulation{rate}, {result.engine} engine"
     expanded = "" if result.pairs is None else f", {counted(result.pairs, 'pair')} of memory and state expanded"
-    say(speed + expanded, style="dim", wrap=True)
+    waited = f"; {seconds:.1f} s in all, with preparation such as compilation and the optimum"
+    say(speed + expanded + (waited if seconds >= result.seconds + LONG else ""), style="dim", wrap=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from everlearn.agents.design import UNNAMED
 from everlearn.agents.schedule import LATER
 from everlearn.durable.declaration import is_missing
 from everlearn.durable.fingerprint import MOST_VALUES, TIMES, labels_at, places
@@ -46,7 +47,10 @@ def reopen(stored: str, face: str | None, given: dict[str, Any]) -> Reopened:
     document = json.loads(stored)
     named = {key: value for key, value in given.items() if value is not None}
     for key, value in document.items():
-        require(not is_missing(value) or key in named, key, None, "was given as a function or an object; give it again")
+        remedy = "was given as a function or an object; give it again"
+        if key in ("task", "agent", "schedule"):
+            remedy += ", or a name from the start, as in 'module:attribute'"
+        require(not is_missing(value) or key in named, key, None, remedy)
     has_task = document["task"] is not None or "task" in named
     dropped = {key for key, value in document.items() if is_missing(value) or (has_task and KEYS[key].of_task)}
     kept = {key: value for key, value in document.items() if key not in dropped}
@@ -212,7 +216,7 @@ def _compare_dynamics(before: Any, after: Any, _present: Fingerprint) -> Iterato
 
 def _compare_agent(before: Any, after: Any, _present: Fingerprint) -> Iterator[Change]:
     own, still = before["functions"] is not None, after["functions"] is not None
-    if own != still or (not own and before["name"] != after["name"]):
+    if own != still or (not own and before["name"] not in (UNNAMED, after["name"])):
         yield Change(f"the agent {_was(before['name'], after['name'])}", final=True)
         return
     yield from _compare_parameters("agent", before["parameters"], after["parameters"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from everlearn.durable import database
 from everlearn.durable.core import Core
@@ -15,13 +16,17 @@ from everlearn.durable.layout import stores_of
 from everlearn.durable.reader import Reader
 from everlearn.durable.views import Greedy, glance, greedy_policy
 from everlearn.errors import EverlearnError, InputError, LiveError
+from everlearn.locks import is_held
 from everlearn.tasks.task import Task
 
 TAIL = 20
 """How many rows of the journal are shown."""
 
 POINTS = 50
-"""The approximate number of points of the average reward before there are batches."""
+"""The approximate number of points of the average reward before there are as many batches."""
+
+ROWS, FEW = 50_000, 10
+"""Averages are not made from more rows than this, once the drift alarm remembers so many batches."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,10 @@ class Seen:
         the last rows of its journal, the newest first
     task:
         its task
+    age:
+        for how many seconds its journal has had no new row; None if it has no rows
+    held:
+        whether a process has it open
 
     """
 
@@ -51,6 +60,8 @@ class Seen:
     greedy: Greedy | str
     journal: list[dict[str, Any]]
     task: Task
+    age: float | None
+    held: bool
 
 
 class Follower:
@@ -78,6 +89,7 @@ class Follower:
             raise LiveError(f"{self.directory}: there is no durable agent here; {remedy}")
         self._cores: dict[str, tuple[str, Core]] = {}
         self._sums: dict[str, _Sums] = {}
+        self._arrivals: dict[str, _Arrival] = {}
 
     def standings(self) -> dict[str, tuple[int, str | None]]:
         """Return the step and the mode of every agent."""
@@ -95,8 +107,10 @@ class Follower:
                     core = self._core(reader, name)
                     batches, size = self._batches(reader, name, core)
                     last, task = reader.last_row(core.number), core.agent.task
-                    rows = [row.described(task) for row in reader.rows(core.number, max(last - TAIL, -1))]
-                    return Seen(glance(core), batches, size, _greedy(core), rows[::-1], task)
+                    rows = [*reader.rows(core.number, max(last - TAIL, -1))][::-1]
+                    age = self._age(name, rows[0]) if rows else None
+                    journal = [row.described(task) for row in rows]
+                    return Seen(glance(core), batches, size, _greedy(core), journal, task, age, is_held(store))
         raise LiveError(f"{self.directory}: there is no agent {name!r}")
 
     def _core(self, reader: Reader, name: str) -> Core:
@@ -117,16 +131,36 @@ class Follower:
         self._cores[name] = record.sha256, core
         return core
 
+    def _age(self, name: str, row: Entry) -> float:
+        """Return for how many seconds a row has been the last one.
+
+        If it was seen to come, the clock of this process says so; otherwise the time in it, which another machine may
+        have written, says it too.
+        """
+        arrival = self._arrivals.get(name)
+        if arrival is None or arrival.seq != row.seq:
+            arrival = self._arrivals[name] = _Arrival(row.seq, time.monotonic(), arrival is not None)
+        since = time.monotonic() - arrival.at
+        return since if arrival.seen else max(time.time() - row.at, since)
+
     def _batches(self, reader: Reader, name: str, core: Core) -> tuple[list[tuple[int, float]], int]:
-        """Return the batches that the drift alarm remembers and their size; before there are two, smaller ones."""
+        """Return the batches that the drift alarm remembers and their size; while they are few, smaller ones."""
         gauge = core.gauge
-        if len(gauge.batches) > 1:
+        if len(gauge.batches) >= (POINTS if gauge.count <= ROWS else FEW):
             self._sums.pop(name, None)
             return gauge.batches, gauge.batch
-        sums = self._sums.setdefault(name, _Sums(max(core.seq - 2 * gauge.batch, -1)))
+        sums = self._sums.setdefault(name, _Sums(max(core.seq - ROWS, -1)))
         for row in reader.rows(core.number, sums.seq):
             sums.add(row)
         return sums.batches(gauge.count)
+
+
+class _Arrival(NamedTuple):
+    """When the last row of a journal was first there, and whether it was seen to come."""
+
+    seq: int
+    at: float
+    seen: bool
 
 
 class _Sums:

@@ -16,6 +16,9 @@ from everlearn.locks import working
 
 RECORD = "shards.json"
 
+EXPERIMENT = ("manifest.json", "cells")
+"""What the directory of an experiment has."""
+
 
 def shard_directory(directory: Path, number: int) -> Path:
     """Return the directory of a shard."""
@@ -89,6 +92,13 @@ def refuse_shards(directory: Path) -> None:
         raise LiveError(
             f"{directory}: it has {shards} shards; serve it with --shards {shards}, or open one of {each} by itself"
         )
+
+
+def refuse_experiment(directory: Path) -> None:
+    """Raise if a directory without agents has an experiment: a store would begin among its files."""
+    experiment = all((directory / name).exists() for name in EXPERIMENT)
+    if experiment and not database.is_begun(directory) and not shards_of(directory):
+        raise LiveError(f"{directory}: there is an experiment in it; give the agents a directory of their own")
 
 
 def adopt(directory: Path) -> None:

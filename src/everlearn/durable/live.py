@@ -175,6 +175,7 @@ class Live:
         self._said = ""  # why it failed
         _check_directory(directory, setup.get("task"))
         require(isinstance(accept_changes, bool), "accept_changes", accept_changes, "give True or False")
+        directory = os.path.expanduser(directory)  # noqa: PTH111 - the method of a path raises if there is no such user
         fresh = None if is_begun(Path(directory)) else _first_setup(directory, setup)
         if fresh is not None:
             Core(fresh)  # raises before a directory is made

@@ -36,6 +36,7 @@ from everlearn.durable.drift import Gauge
 from everlearn.durable.fingerprint import fingerprint_of, is_own_schedule, task_of_face
 from everlearn.durable.promotion import Rule
 from everlearn.errors import InputError, LabelError, require
+from everlearn.factories import name_of
 from everlearn.grids import Grid
 from everlearn.labels import as_label, check_label, check_labels, encode
 from everlearn.registry import MOST_STEPS, plain
@@ -151,7 +152,8 @@ class Setup:
     def design(self) -> Design:
         """The design, with its schedule."""
         missing = is_missing(self.agent_spec.given) or is_missing(self.agent_spec.schedule)
-        require(not missing, "agent", None, "its design or schedule was given as an object; give it again")
+        remedy = "open it with el.live and the same object, or pass it as 'module:attribute' when you create an agent"
+        require(not missing, "agent", None, f"its design or schedule was given as an object, not by name; {remedy}")
         return self.agent_spec.make()
 
     def resemble(self, before: Mapping[str, Any]) -> None:
@@ -238,10 +240,10 @@ def make_setup(**given: Any) -> Setup:
     if "task" in values:
         for key in (key for key in KEYS if KEYS[key].of_task):
             value = simple(values.get(key))
-            require(value in (None, "task"), key, value, "comes from the task; leave it out")
+            require(value in (None, "task"), key, name_of(values.get(key)), "comes from the task; leave it out")
         return _judged(Setup(values))
     remedy = "a function alone has no state to begin in; give el.AleatoricState(start, function)"
-    require(not callable(kind), "aleatoric", simple(kind), remedy)
+    require(not callable(kind), "aleatoric", name_of(kind), remedy)
     unread = "states" in values and not (isinstance(kind, str) and kind == GIVEN)
     require(not unread, "states", values.get("states"), 'are used only if aleatoric is "given"; leave it out')
     unread = "start" in values and isinstance(kind, AleatoricState)

@@ -22,7 +22,7 @@ from everlearn.durable.changes import Change, former_setup, refusal, reopen
 from everlearn.durable.core import Core
 from everlearn.durable.descriptors import fork_mark
 from everlearn.durable.entry import Entry, Kind
-from everlearn.durable.layout import refuse_shards
+from everlearn.durable.layout import refuse_experiment, refuse_shards
 from everlearn.durable.promotion import Rule
 from everlearn.durable.reader import Reader
 from everlearn.durable.records import AgentRecord, SnapshotRecord
@@ -55,6 +55,7 @@ class Store(Reader):
         self._leftovers = False  # whether a commit that failed may have left frames in the write-ahead log
         self._mark = fork_mark()  # SQLite's locks stay with the process that took them
         refuse_shards(Path(directory))
+        refuse_experiment(Path(directory))
         try:
             make_folder(Path(directory), 0o700)
             self._held.enter_context(working(Path(directory), patience=database.PATIENCE))

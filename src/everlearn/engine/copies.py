@@ -13,7 +13,7 @@ from typing import Any
 
 from everlearn.ownership import package, plain_function
 from everlearn.randomness import WORDS, stream_of, uniform
-from everlearn.sources import COMPILED_ELSEWHERE, callees, names_read, names_used
+from everlearn.sources import COMPILED_ELSEWHERE, callees, functions_called, names_read, names_used
 
 UNCHECKED = {"flat", "ctypes", "take_along_axis"}
 """Names that Numba never checks, even with bounds checks; interpreted, they are checked."""
@@ -37,7 +37,8 @@ def unsafe(*functions: Callable[..., Any]) -> str | None:
         for callee in callees(function):
             for name in sorted(UNCHECKED.intersection(names_read(callee.__code__))):
                 return f"{callee.__name__} uses {name}, which compiled code cannot check"
-            if any(callee in callees(plain_function(value)) for _, value in names_used(callee)):
+            called = map(plain_function, functions_called(callee))
+            if any(callee in callees(value, functions_called) for value in called):
                 return f"{callee.__name__} calls itself, which compiled code cannot check"
     return None
 

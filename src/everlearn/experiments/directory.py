@@ -19,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from everlearn.durable.database import is_begun
+from everlearn.durable.layout import shards_of
 from everlearn.errors import StoreError
 from everlearn.experiments.manifest import Manifest
 from everlearn.files import replacing
@@ -55,6 +57,11 @@ class Directory:
         if document.pop("sha256", None) != _hash(document):
             raise Damaged(f"{file}: is damaged (its checksum is wrong)")
         return cast("Manifest", document)
+
+    def refuse_agents(self) -> None:
+        """Raise if the directory has durable agents and no experiment: cells would be written among their files."""
+        if not (self.path / MANIFEST).exists() and (is_begun(self.path) or shards_of(self.path)):
+            raise StoreError(f"{self.path}: there are durable agents in it; give the experiment a directory of its own")
 
     def read_manifest(self) -> Manifest:
         """Return the manifest; raise if the directory has none."""

@@ -112,6 +112,7 @@ def execute(
 
     """
     refuse_unwritable(path)
+    Directory(path).refuse_agents()
     execution = _Execution(spec, Directory(path), shard, watcher or Watcher(), optima or {})
     directory = execution.directory
     with working(directory.path, shard.name if shard else None):

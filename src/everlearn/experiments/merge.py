@@ -25,6 +25,7 @@ def merge(paths: Sequence[str | Path], out: str | Path | None = None) -> Directo
     refuse_unwritable(paths[0] if out is None else out)
     sources = [Directory(path) for path in paths]
     target = sources[0] if out is None else Directory(out)
+    target.refuse_agents()
     manifests = [source.read_manifest() for source in sources]
     first, names = manifests[0], _cell_names(manifests[0])
     for source, manifest in zip(sources[1:], manifests[1:], strict=True):

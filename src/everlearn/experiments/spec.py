@@ -7,23 +7,29 @@ family is a set of random tasks, over which regret is averaged (Section 1.2).
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from everlearn.agents.names import AGENTS
 from everlearn.engine.curves import PER_DECADE
 from everlearn.engine.runner import ENGINES
-from everlearn.errors import InputError, UnknownName
-from everlearn.registry import MOST_STEPS, plain, whole
+from everlearn.errors import EverlearnError, InputError, UnknownName
+from everlearn.modules import look_in
+from everlearn.registry import MOST_STEPS, locate, parameters, plain, whole
 from everlearn.tables import MOST_PAIRS
 from everlearn.tasks.define import Definition
+from everlearn.tasks.names import TASKS
 
 MOST_PER_DECADE = 1000
 """The largest number of recording times per decade; a larger number is more likely a mistake."""
 
 MOST_MEMBERS = 100_000
 """The largest number of members of a family; a larger number is more likely a mistake."""
+
+SET_LABEL = """set one: label = "..." in a spec, {"name": ..., "label": "..."} in Python"""
 
 
 @dataclass(frozen=True)
@@ -151,8 +157,8 @@ def read_spec(document: Mapping[str, Any], folder: str | None = None) -> Spec:
     engine = document.get("engine", "auto")
     if engine not in ENGINES:
         raise InputError("engine", engine, f"give one of {', '.join(ENGINES)}")
-    tasks = tuple(_task(entry, key) for entry, key in _entries(document["task"], "task"))
-    agents = tuple(_agent(entry, key) for entry, key in _entries(document["agent"], "agent"))
+    tasks = tuple(_task(entry, key, folder) for entry, key in _entries(document["task"], "task"))
+    agents = tuple(_agent(entry, key, folder) for entry, key in _entries(document["agent"], "agent"))
     refuse_equal_labels((entry.key, entry.label) for entry in tasks)
     refuse_equal_labels((entry.key, entry.label) for entry in agents)
     per_decade = recording.get("per_decade", PER_DECADE)
@@ -177,7 +183,8 @@ _MISSING = {
 }
 
 
-def _task(entry: Mapping[str, Any], key: str) -> TaskEntry:
+def _task(entry: Mapping[str, Any], key: str, folder: str | None = None) -> TaskEntry:
+    _refuse_parameters(entry, _TASK, key, folder)
     check_keys(entry, _TASK, f"{key}.")
     given = _given(entry, key)
     parameters = _grid(entry.get("parameters", {}), f"{key}.parameters")
@@ -191,7 +198,8 @@ def _task(entry: Mapping[str, Any], key: str) -> TaskEntry:
     return TaskEntry(given, _label(entry, key) or name_of(given), parameters, family, key)
 
 
-def _agent(entry: Mapping[str, Any], key: str) -> AgentEntry:
+def _agent(entry: Mapping[str, Any], key: str, folder: str | None = None) -> AgentEntry:
+    _refuse_parameters(entry, _AGENT, key, folder)
     check_keys(entry, _AGENT, f"{key}.")
     return AgentEntry(
         _given(entry, key),
@@ -201,6 +209,25 @@ def _agent(entry: Mapping[str, Any], key: str) -> AgentEntry:
         _grid(entry.get("schedule_parameters", {}), f"{key}.schedule_parameters"),
         key,
     )
+
+
+def _refuse_parameters(entry: Mapping[str, Any], known: tuple[str, ...], key: str, folder: str | None) -> None:
+    """Raise if a key of an entry is a parameter of its task or agent, which belongs one level deeper."""
+    others = [name for name in entry if name not in known]
+    for name in others if "name" in entry else ():
+        kind = key.partition("[")[0]
+        if name in _parameters_of(entry["name"], kind, folder):
+            raise InputError("key", f"{key}.{name}", f"is a parameter of the {kind}; write parameters.{name}")
+
+
+def _parameters_of(given: object, kind: str, folder: str | None) -> Collection[str]:
+    """Return the names of the parameters of a task or an agent, if it can be found."""
+    if folder is not None:
+        look_in(folder)
+    with suppress(EverlearnError):
+        made = locate(given, TASKS if kind == "task" else AGENTS, kind) if isinstance(given, str) else given
+        return parameters(made) if callable(made) and not isinstance(made, Definition) else ()
+    return ()
 
 
 def _entries(given: Any, key: str) -> Iterable[tuple[Mapping[str, Any], str]]:
@@ -285,4 +312,5 @@ def refuse_equal_labels(entries: Iterable[tuple[str, str | None]]) -> None:
     keys: dict[str, str] = {}
     for key, label in entries:
         if label is not None and keys.setdefault(label, key) != key:
-            raise InputError(f"{key}.label", label, f"is also the label of {keys[label]}; labels must be unique")
+            remedy = f"is also the label of {keys[label]}; labels must be unique; {SET_LABEL}"
+            raise InputError(f"{key}.label", label, remedy)

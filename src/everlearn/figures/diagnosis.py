@@ -12,6 +12,9 @@ from everlearn.figures.style import PALETTE, REFERENCE_COLOUR, house_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+NAMES = {"actions": "actions that were not the best"}
+"""The parts whose names do not say what they are."""
+
 
 def diagnosis_figure(found: Diagnosis) -> Figure:
     """Return a figure of the mean of each part per step at each time; the black line is the regret per step."""
@@ -25,7 +28,7 @@ def diagnosis_figure(found: Diagnosis) -> Figure:
             base = np.zeros(len(found.times))
             for (name, mean), colour in zip(means.items(), PALETTE, strict=False):
                 part = np.where(sign * mean > 0, mean, 0.0)
-                label = name if sign == 1 else None
+                label = NAMES.get(name, name) if sign == 1 else None
                 axes.fill_between(found.times, base, base + part, color=colour, alpha=0.6, linewidth=0, label=label)
                 base = base + part
         axes.plot(found.times, found.regret.mean(axis=0) / found.times, color="black", label="regret, their sum")

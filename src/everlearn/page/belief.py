@@ -22,7 +22,10 @@ SHORTEST = 0.08
 def draw(run: WatchedRun, known: Known) -> str:
     """Return the bars in HTML; empty if the agent keeps no values."""
     if VALUES not in known.tables or known.tables[VALUES].ndim != 2:
-        return "<p>This agent keeps no values of its actions.</p>"
+        if not run.design.own:
+            return "<p>This agent keeps no values of its actions.</p>"
+        how = "pass <code>values=</code> or <code>inspect=</code> to <code>el.Design</code>"
+        return f"<p>This agent does not show the values of its actions. If it has any, {how}.</p>"
     row = known.states.index(run.aleatoric_state)
     values = known.tables[VALUES][row]
     bonuses = [_bonus(run, known, row, action) for action in range(len(values))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -249,7 +250,17 @@ def _names(curves: Sequence[Curve], lines: Mapping[str, float], letters: int) ->
             height = curve.averages[-1] if curve.times else 0.0
             kind = f"agent{number if curve.number is None else curve.number}"
             named.append(_Name([curve.label], kind, height))
-    return [name._replace(rows=textwrap.wrap(name.rows[0], letters)) for name in named]
+    return [name._replace(rows=_wrap(name.rows[0], letters)) for name in named]
+
+
+def _wrap(text: str, letters: int) -> list[str]:
+    """Return a name in rows, which end at spaces or within ``module:attribute``; longer parts are broken anywhere."""
+    rows = [""]
+    for part in re.findall(r"\s*[^\s:]*:?", text):
+        if rows[-1] and len(rows[-1] + part) > letters:
+            rows.append("")
+        rows[-1] += part if rows[-1] else part.lstrip()
+    return [row for long in rows for row in textwrap.wrap(long, letters)]
 
 
 def _spread(names: Sequence[_Name], top: float, bottom: float) -> list[_Name]:

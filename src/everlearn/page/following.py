@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 from everlearn.experiments.following import Followed
 from everlearn.experiments.following import Follower as ExperimentFollower
 from everlearn.labels import counted
+from everlearn.locks import is_held
 from everlearn.page.chart import Curve, draw, write
 
 Query: TypeAlias = Mapping[str, Sequence[str]]
@@ -51,12 +52,14 @@ class ExperimentView:
         arms = self._follower.look()
         linear = query.get("axis") == ["linear"]
         shown = set(query.get("line", ())) if "chosen" in query else _first(arms)
+        path = self._follower.directory.path
+        held = is_held(path)
         return {
-            "story": _story(self._follower.directory.path, arms),
+            "story": _story(path, arms, held),
             "alert": escape("; ".join(self._follower.damaged)),
             "controls": _controls(linear),
             "charts": _charts(arms, shown, linear, read_width(query)),
-            "table": _table(arms, shown),
+            "table": _table(arms, shown, held),
         }
 
 
@@ -82,11 +85,12 @@ def read_width(query: Query) -> float:
     return float(min(max(int(text), 280), 4000)) if text.isascii() and text.isdigit() and len(text) < 6 else 1100.0
 
 
-def _story(path: Path, arms: Sequence[Followed]) -> str:
+def _story(path: Path, arms: Sequence[Followed], held: bool) -> str:
     done, steps = sum(arm.steps_done for arm in arms), sum(arm.steps for arm in arms)
     seconds = sum(arm.seconds for arm in arms)
     state = "complete" if done == steps else f"{math.floor(1000 * done / steps) / 10:.1f}% done"
-    return f"{escape(str(path))}: {state}, {done:,} of {steps:,} steps, {seconds:,.1f} s of work."
+    idle = "" if held or done == steps else "; nobody works on it: run it again to resume"
+    return f"{escape(str(path))}: {state}, {done:,} of {steps:,} steps, {seconds:,.1f} s of work{idle}."
 
 
 def _controls(linear: bool) -> str:
@@ -133,7 +137,12 @@ def _colours(arms: Sequence[Followed]) -> list[int]:
     return [agents.index(arm.agent) % COLOURS for arm in arms]
 
 
-def _table(arms: Sequence[Followed], shown: set[str]) -> str:
+def _state(arm: Followed, held: bool) -> str:
+    """Return how far a line is; without anybody who works on it, what is begun is interrupted."""
+    return arm.state if held or arm.state == "finished" else {"begun": "interrupted", "waiting": "not begun"}[arm.state]
+
+
+def _table(arms: Sequence[Followed], shown: set[str], held: bool) -> str:
     heads = ("line", "task", "agent", "state", "runs", "steps", "average", "95% interval", "seconds")
     rows, colours = [], _colours(arms)
     for place, arm in enumerate(arms):
@@ -151,7 +160,7 @@ def _table(arms: Sequence[Followed], shown: set[str]) -> str:
         bar = f'<progress max="{arm.steps}" value="{arm.steps_done}" aria-label="steps done"></progress>'
         steps = f"{arm.steps_done:,} {bar}"
         names = f"<td>{escape(arm.task)}</td><th scope=row>{escape(arm.agent)}</th>"
-        cells = (arm.state, runs, steps, average, interval, f"{arm.seconds:,.1f}")
+        cells = (_state(arm, held), runs, steps, average, interval, f"{arm.seconds:,.1f}")
         numbers = "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f'<tr class="agent{colours[place]}"><td class="box">{box}</td>{names}{numbers}</tr>')
     head = "".join(f"<th scope=col>{head}</th>" for head in heads)

@@ -97,7 +97,7 @@ class Page:
     def _header(self) -> None:
         with ui.element("header"):
             with ui.element("div"):
-                Text("h1", "everlearn")
+                self.name = Text("h1")
                 self.story = Text("p", "").classes("story")
             with ui.element("nav"):
                 ui.link("All tasks", "/tasks").classes("more")
@@ -366,6 +366,9 @@ class Page:
 
     def _show_story(self) -> None:
         race, given = self.session.race, self.configuration.task.given
+        self.name.set_text(f"everlearn: {given}")
+        with self.client:
+            ui.page_title(f"{given} – everlearn")
         dilemma = "" if race is None else race.task.portrait.dilemma
         self.story.set_text(dilemma or self.offer.summary(given) or f"The task {given}.")
 

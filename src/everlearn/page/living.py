@@ -14,6 +14,9 @@ from everlearn.page.chart import Curve, draw, write
 from everlearn.page.following import Query, read_width
 from everlearn.tasks.portrait import Portrait, words
 
+SOON = 2
+"""A step counts as just taken for so many seconds: the page looks about once per second."""
+
 LISTED = 60
 """How many states of the policy to list: all, or those around the present one."""
 
@@ -37,7 +40,7 @@ class LiveView:
         seen = self._follower.look(name)
         document = seen.document
         return {
-            "story": _story(self._path, name, document),
+            "story": _story(self._path, name, seen),
             "alert": escape(document["quarantined"] or ""),
             "controls": _controls(standings, name),
             "numbers": _numbers(document, seen.task.portrait),
@@ -47,7 +50,8 @@ class LiveView:
         }
 
 
-def _story(path: Path, name: str, document: Mapping[str, Any]) -> str:
+def _story(path: Path, name: str, seen: Seen) -> str:
+    document = seen.document
     modes = {
         "learn": "it acts and learns",
         "frozen": "it acts and does not learn",
@@ -55,7 +59,35 @@ def _story(path: Path, name: str, document: Mapping[str, Any]) -> str:
     }
     mode = modes.get(document["mode"], document["mode"])
     who = "the agent is" if name == "agent" else f"agent {escape(name)} is"
-    return f"{escape(str(path))}: {who} at step {document['step']:,}; {escape(mode)}."
+    where = f"{escape(str(path))}: {who} at step {document['step']:,}; {_last(seen)}"
+    if seen.held:
+        return f"{where}; a process has it open, and {escape(mode)}."
+    return f"{where}; no process has it open (when one does, {escape(mode)})."
+
+
+def _last(seen: Seen) -> str:
+    """Return how long ago the last step was, or whatever else the journal has of late."""
+    if seen.age is None:
+        return "it has not taken a step yet"
+    what = "last step" if seen.journal[0]["kind"] == "observed" else "last row of its journal"
+    return f"{what} {_ago(seen.age)}"
+
+
+def _ago(seconds: float) -> str:
+    """Return a duration until now in words; clocks may differ a little.
+
+    Examples
+    --------
+    >>> [_ago(seconds) for seconds in (-3, 14.2, 150, 7200, 300_000)]
+    ['just now', '14 s ago', '2 min ago', '2 h ago', '3 days ago']
+
+    """
+    if seconds < SOON:
+        return "just now"
+    for size, unit in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size):,} {unit} ago"
+    return f"{int(seconds)} s ago"
 
 
 def _controls(standings: Mapping[str, tuple[int, str | None]], chosen: str) -> str:
@@ -109,14 +141,18 @@ def _policy(seen: Seen) -> str:
     portrait = seen.task.portrait
     place = states.index(here)
     start = 0 if len(states) <= LISTED else min(max(place - LISTED // 2, 0), len(states) - LISTED)
-    rows = []
-    for row in seen.greedy.rows(start, start + LISTED):
-        now = ' class="here"' if row["state"] == here else ""
-        numbers = "".join(f"<td>{_number(row[name])}</td>" for name in ("value", "count"))
-        names = f"<th scope=row>{escape(portrait.name(row['state']))}</th><td>{escape(words(row['action']))}</td>"
+    documents = seen.greedy.rows(start, start + LISTED)
+    if len(states) <= LISTED:
+        documents.sort(key=lambda row: row["count"] == 0)  # such as short windows, which never come back
+    rows: list[str] = []
+    for row in [*seen.greedy.rows(place, place + 1), *documents]:
+        now, mark = ("", "") if rows else (' class="here"', "now: ")
+        count = "–" if row["count"] is None else f"{row['count']:,.0f}"
+        numbers = f"<td>{_number(row['value'])}</td><td>{count}</td>"
+        names = f"<th scope=row>{mark}{escape(portrait.name(row['state']))}</th><td>{escape(words(row['action']))}</td>"
         rows.append(f"<tr{now}>{names}{numbers}</tr>")
     left = f"{LISTED} of {len(states):,} states, around the present one. " if len(states) > LISTED else ""
-    caption = f"{left}The action that it takes in each state; the state now is marked."
+    caption = f"{left}The action that it takes in each state; the state now comes first."
     return _scrolled("Policy", ("state", "action", "value", "count"), rows, caption)
 
 

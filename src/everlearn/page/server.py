@@ -28,7 +28,7 @@ from everlearn.machine import cores
 from everlearn.page.components import Text
 from everlearn.page.configuration import Configuration, read_query
 from everlearn.page.export import write_page
-from everlearn.page.following import View, write_view
+from everlearn.page.following import View, write_plain, write_view
 from everlearn.page.layout import Page
 from everlearn.page.race import Workshop
 from everlearn.page.session import Session
@@ -206,6 +206,7 @@ def make_app(local: bool, workshop: Workshop) -> Any:
     def tasks() -> Response:
         return HTMLResponse(workshop.gallery())
 
+    app.exception_handler(404)(_refuse_address)
     ui.run_with(
         inside,
         title=_TITLE,
@@ -223,6 +224,7 @@ def make_app(local: bool, workshop: Workshop) -> Any:
 def make_view_app(local: bool, view: View) -> Any:
     """Return the application that shows a directory: a page, and its parts as of now."""
     inside, page = FastAPI(docs_url=None, redoc_url=None, openapi_url=None), write_view(view)
+    inside.exception_handler(404)(_refuse_address)
     looking = threading.Lock()
 
     @inside.get("/")
@@ -238,6 +240,12 @@ def make_view_app(local: bool, view: View) -> Any:
                 return {"alert": escape(str(error))}
 
     return Doors(inside, local)
+
+
+async def _refuse_address(_request: Request, _error: Exception) -> Response:
+    """Answer to an address that is none of a page, with a way back."""
+    link = '<p><a class="more" href="/">Go to the first page</a></p>'
+    return HTMLResponse(write_plain("There is no such page", "The address may be mistyped.", link), 404)
 
 
 def _open(client: Client, address: URL, workshop: Workshop, threads: ThreadPoolExecutor, pages: Pages) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from everlearn.agents.agent import whole
@@ -14,6 +16,7 @@ from everlearn.agents.registry import make_design, make_schedule
 from everlearn.agents.spec import AgentSpec, TaskSpec, read_specs
 from everlearn.errors import InputError, require
 from everlearn.files import as_path
+from everlearn.locks import is_held
 from everlearn.page.configuration import Configuration, read_query
 from everlearn.page.offer import DURATION, REGISTRIES, Entry, Offer
 from everlearn.page.picture import Painter
@@ -23,6 +26,9 @@ from everlearn.tasks.registry import PREFIXES, make_task
 
 if TYPE_CHECKING:
     from everlearn.page.following import View
+
+SOON, LATER = 0.5, 10
+"""For how many seconds to wait for an experiment in a directory that is there, or in one that is not there yet."""
 
 
 def open_workshop(
@@ -149,6 +155,7 @@ def play(
     for name in ("nicegui", "uvicorn"):
         if importlib.util.find_spec(name) is None:
             raise InputError("play", name, "is not installed; install it with: pip install 'everlearn[play]'")
+    tell = say or (lambda text: print(text, file=sys.stderr))  # noqa: T201
     if experiment is None and live is None:
         workshop = open_workshop(task, agent, schedule=schedule, parameters=parameters, seed=seed, view=view)
         from everlearn.page.server import make_app, serve
@@ -158,14 +165,14 @@ def play(
         chosen = {"task": task, "agent": agent, "schedule": schedule, "seed": seed}
         others = [name for name, value in chosen.items() if value is not None]
         others += [name for name, value in {"parameters": parameters, "view": view}.items() if value]
-        followed = _follow(experiment, live, others)
+        followed = _follow(experiment, live, others, tell)
         from everlearn.page.server import make_view_app, serve
 
         made = partial(make_view_app, view=followed)
-    serve(host, number, show=show, say=say or (lambda text: print(text, file=sys.stderr)), made=made)  # noqa: T201
+    serve(host, number, show=show, say=tell, made=made)
 
 
-def _follow(experiment: object, live: object, others: Sequence[str]) -> View:
+def _follow(experiment: object, live: object, others: Sequence[str], say: Callable[[str], None]) -> View:
     """Return the view of a directory, after a first look at it, so that a mistake is raised before it is served."""
     name, given = ("experiment", experiment) if live is None else ("live", live)
     taken = [*others, *(["experiment"] if live is not None and experiment is not None else [])]
@@ -174,6 +181,7 @@ def _follow(experiment: object, live: object, others: Sequence[str]) -> View:
     if live is None:
         from everlearn.page.following import ExperimentView
 
+        _wait_for_experiment(path, say)
         view: View = ExperimentView(path)
     else:
         from everlearn.page.living import LiveView
@@ -181,6 +189,17 @@ def _follow(experiment: object, live: object, others: Sequence[str]) -> View:
         view = LiveView(path)
     view.look({})
     return view
+
+
+def _wait_for_experiment(path: Path, say: Callable[[str], None]) -> None:
+    """Wait while an experiment is being prepared in a directory, or a little for a directory that is not there yet."""
+    end = time.monotonic() + (SOON if path.exists() else LATER)
+    told = path.exists()
+    while not (path / "manifest.json").exists() and (time.monotonic() < end or is_held(path)):
+        if not told:
+            say(f"everlearn: {path} is not there yet; waiting {LATER} s for an experiment to begin")
+            told = True
+        time.sleep(0.1)
 
 
 def _in_a_loop() -> bool:

@@ -90,6 +90,7 @@ def lay_out(directory: Path, shards: int) -> Placement:
 
     More shards than before are begun empty.  Fewer are possible if those that are to go have no agents.
     """
+    layout.refuse_experiment(directory)
     before = layout.shards_of(directory)
     stores = layout.stores_of(directory) if before else []
     _finish_moves(stores)

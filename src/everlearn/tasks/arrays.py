@@ -74,6 +74,10 @@ def mdp(
     require(bool(matrices), "P", P, "give a matrix for each action")
     states = int(matrices[0].shape[0])
     require(states > 0, "shape of P[0]", matrices[0].shape, "give at least one state")
+    shapes = {matrix.shape for matrix in matrices}
+    if shapes == {(matrices[0].shape[0], len(matrices))} and states != len(matrices):
+        remedy = "P is P[action][state, next state]; yours looks like P[state, action, next state]"
+        raise InputError("shape of P", (len(matrices), *matrices[0].shape), f"{remedy}; pass np.swapaxes(P, 0, 1)")
     for action, matrix in enumerate(matrices):
         _check_rows(matrix, action, states)
     labels = check_labels(range(len(matrices)) if actions is None else actions, "actions")

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from everlearn.aleatoric.reward import Reward
 from everlearn.aleatoric.reward import reward_range as read_range
-from everlearn.aleatoric.state import AleatoricState, last_observation
+from everlearn.aleatoric.state import AleatoricState, last_observation, window
 from everlearn.environments.model import Model
 from everlearn.errors import TaskError, require
 from everlearn.factories import name_of
@@ -17,6 +17,7 @@ from everlearn.labels import check_labels, counted
 from everlearn.protocol import Environment, Label, RewardFunction, Update
 from everlearn.registry import summary
 from everlearn.tasks.task import ALEATORIC, Task
+from everlearn.windows import LONGEST_WINDOW, Window
 
 
 class Definition:
@@ -147,14 +148,20 @@ PUBLIC = {name for name in (*(entry.name for entry in fields(Task)), *dir(Task))
 """The attributes of a task."""
 
 
+def _labels(given: Iterable[Label] | None, argument: str) -> tuple[Label, ...]:
+    """Return labels that a user lists; raise if they are left out."""
+    require(given is not None, argument, None, "is missing; list the labels, such as [0, 1] or ['slow', 'fast']")
+    return check_labels(given, argument)  # type: ignore[arg-type]  # not None
+
+
 def task(
     *_bare: Any,
-    actions: Iterable[Label] = (),
-    observations: Iterable[Label] = (),
+    actions: Iterable[Label] | None = None,
+    observations: Iterable[Label] | None = None,
     reward_range: tuple[float, float] = (0.0, 1.0),
     memory: Label | Mapping[Label, float] | None = None,
     hidden: bool = False,
-    aleatoric: AleatoricState | None = None,
+    aleatoric: AleatoricState | str | None = None,
     raw: bool = False,
     name: str | None = None,
     source: str = "",
@@ -181,7 +188,8 @@ def task(
         True if the actions and observations so far do not determine the memory: the same observation may then lead to
         several memories
     aleatoric:
-        the aleatoric state; by default the last observation. Set it here or with ``@name.aleatoric(start)``
+        the aleatoric state, or a window such as ``"window:3"``; by default the last observation. Set it here or with
+        ``@name.aleatoric(start)``
     raw:
         whether the agent learns from rewards without scaling; by default they are scaled to [0, 1].  Designs and
         schedules with ``unit=True``, such as the default schedule, scale them nevertheless
@@ -210,12 +218,14 @@ def task(
     require(isinstance(name, str | None), "name", name, "give a text")
     for flag, value in (("raw", raw), ("hidden", hidden)):
         require(isinstance(value, bool), flag, value, "give True or False")
+    if isinstance(aleatoric, str) and (kept := Window.read(aleatoric)) and 1 <= kept.length <= LONGEST_WINDOW:
+        aleatoric = window(kept.length, actions=kept.actions)
     require(aleatoric is None or isinstance(aleatoric, AleatoricState), "aleatoric", aleatoric, ALEATORIC)
     remedy = "give a mapping from names to average rewards"
     require(isinstance(references, Mapping | None), "references", references, remedy)
     arguments: dict[str, Any] = {
-        "actions": check_labels(actions, "actions"),
-        "observations": check_labels(observations, "observations"),
+        "actions": _labels(actions, "actions"),
+        "observations": _labels(observations, "observations"),
         "reward_range": read_range(reward_range),
         "memory": memory,
         "hidden": hidden,

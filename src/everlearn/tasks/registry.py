@@ -116,7 +116,9 @@ def _what_else(given: object, source: Any) -> str:
         return "give a task, a function that makes one, or the name of one of these"
     what = "is neither a task nor a function that makes one"
     if inspect.isroutine(source):
-        what = f"is a function of ({', '.join(needed(source) or ['...'])}), which makes no task"
+        arguments = needed(source) or ["..."]
+        what = f"is a function of ({', '.join(arguments)}), which makes no task"
+        what += "; decorate it with @el.task(actions=..., observations=...)" if len(arguments) == 2 else ""
     module = given.partition(":")[0] if isinstance(given, str) else getattr(source, "__module__", "")
     inside = vars(sys.modules.get(module, object())) if module in sys.modules else {}
     named = [f"{module}:{name}" for name, value in inside.items() if isinstance(value, Task | Definition)]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,10 +117,20 @@ def _named(name: str, task: Task) -> object:
         return _kept(what, task)
     kind = name.partition(":")[0]
     if ":" in name and kind not in SHAPES:
-        return locate(name, {}, "task.aleatoric")
+        return _own(name, kind)
     if kind not in SHAPES:
         raise InputError("task.aleatoric", name, f"give {WAYS}")
     raise InputError("task.aleatoric", name, _written(kind, name))
+
+
+def _own(name: str, kind: str) -> object:
+    """Return the user's own view; if there is none, its kind may be a kind of view with a letter missing."""
+    try:
+        return locate(name, {}, "task.aleatoric")
+    except InputError as error:
+        near = get_close_matches(kind, SHAPES, n=1)
+        hint = f" (did you mean {near[0]}{name.removeprefix(kind)}?)" if near else ""
+        raise InputError("task.aleatoric", name, error.remedy + hint) from None
 
 
 def _written(kind: str, name: str) -> str:

@@ -189,6 +189,7 @@ def search(
     """
     refuse_unwritable(path)
     directory = Directory(path)
+    directory.refuse_agents()
     tournament = Tournament(spec, directory.path, workforce or Threads(), watcher or Watcher())
     with working(directory.path):
         tuned = Tuned(spec, directory.path, tournament.run())
