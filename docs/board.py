@@ -101,8 +101,9 @@ def parts(directories: Sequence[Path]) -> list[Directory]:
 
 
 def finished(directories: Sequence[Path]) -> list[Arm]:
-    """Return what is finished of a board."""
-    return [arm for part in parts(directories) for arm in read_arms(part)]
+    """Return what is finished of a board, each agent on each task once."""
+    arms = {(arm.agent, arm.task): arm for part in parts(directories) for arm in read_arms(part)}
+    return list(arms.values())
 
 
 def results(directories: Sequence[Path]) -> list[Arm]:

@@ -56,6 +56,14 @@ def files(path) -> dict[str, bytes]:
     return {name: (path / name).read_bytes() for name in SAME}
 
 
+def test_what_two_directories_have_counts_once(board, documentation):
+    once = documentation.finished([board.path])
+    assert [(arm.agent, arm.task) for arm in documentation.finished([board.path, board.path])] == [
+        (arm.agent, arm.task) for arm in once
+    ]
+    assert len(once) == 10
+
+
 def test_the_numbers_are_those_of_the_runs(board):
     """From the table of runs, with pandas."""
     runs = Experiment(board.path).to_arrow().to_pandas()

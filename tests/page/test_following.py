@@ -10,11 +10,13 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
 
 import everlearn as el
+from everlearn.durable.following import Follower as LiveFollower
 from everlearn.durable.setup import Setup
 from everlearn.durable.store import Store
 from everlearn.engine.curves import recording_times
@@ -23,7 +25,7 @@ from everlearn.experiments.following import Follower
 from everlearn.locks import working
 from everlearn.page import following, start
 from everlearn.page.following import ExperimentView, read_width, write_plain
-from everlearn.page.living import LiveView
+from everlearn.page.living import LiveView, _policy
 from everlearn.page.server import make_view_app
 from everlearn.results.store import Cells
 from tests.page.axe import violations
@@ -259,11 +261,13 @@ def test_the_present_state_comes_first_and_what_was_never_seen_last(tmp_path):
         for _ in range(9):
             agent.act()
             agent.observe("warm", reward=1)
+        seen = LiveFollower(tmp_path).look("agent")
         table = LiveView(tmp_path).look({})["policy"]
     rows = re.findall(r"<tr( class=\"here\")?><th scope=row>(.*?)</th>.*?<td>([^<]*)</td></tr>", table)
     marks, names, counts = zip(*rows, strict=True)
     assert [bool(mark) for mark in marks] == [True] + [False] * 7
     assert names[0] == "now: warm, warm"
+    assert "<td>1,234</td>" in _policy(replace(seen, greedy=replace(seen.greedy, counts=seen.greedy.counts + 1234.0)))
     assert names.count("warm, warm") == 1
     unseen = [count == "0" for count in counts[1:]]
     assert unseen == sorted(unseen)

@@ -48,6 +48,8 @@ def test_the_optimum_is_reached_if_that_lasts():
         told = list(_earning(times, totals, LINES))
         assert [t for t, text in told if "nearly the optimum" in text] == reached
         assert not [t for t, text in told if "much less" in text]
+        lines = {"optimum": 0.5, "slow": 0.2}
+        assert [t for t, text in _earning(times, totals, lines) if "more than" in text] == reached
 
 
 def test_an_agent_comes_to_prefer_what_pays_however_it_was_advanced(workshop):

@@ -143,7 +143,6 @@ def _print_result(result: el.Result, seconds: float, has_model: Callable[[], boo
     if result.engine == "compiled" and result.runs * result.steps < MEASURED:
         rate = ""
     speed = f"{result.seconds:.2f} s of simulation{rate}, {result.engine} engine"
-    if seconds >= result.seconds + LONG:
-        speed += f"; {seconds:.1f} s in all, with preparation such as compilation and the optimum"
     expanded = "" if result.pairs is None else f", {counted(result.pairs, 'pair')} of memory and state expanded"
-    say(speed + expanded, style="dim", wrap=True)
+    waited = f"; {seconds:.1f} s in all, with preparation such as compilation and the optimum"
+    say(speed + expanded + (waited if seconds >= result.seconds + LONG else ""), style="dim", wrap=True)

@@ -147,7 +147,8 @@ def _policy(seen: Seen) -> str:
     rows: list[str] = []
     for row in [*seen.greedy.rows(place, place + 1), *documents]:
         now, mark = ("", "") if rows else (' class="here"', "now: ")
-        numbers = "".join(f"<td>{_number(row[name])}</td>" for name in ("value", "count"))
+        count = "–" if row["count"] is None else f"{row['count']:,.0f}"
+        numbers = f"<td>{_number(row['value'])}</td><td>{count}</td>"
         names = f"<th scope=row>{mark}{escape(portrait.name(row['state']))}</th><td>{escape(words(row['action']))}</td>"
         rows.append(f"<tr{now}>{names}{numbers}</tr>")
     left = f"{LISTED} of {len(states):,} states, around the present one. " if len(states) > LISTED else ""

@@ -6,6 +6,7 @@ its average over the second half of all steps so far; what it prefers is known f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
@@ -21,7 +22,7 @@ FIRST = 100
 """Before this step, averages say little."""
 
 HELD = 2.0
-"""A preference counts if it is held until the time has grown by this factor; so does earning nearly the optimum."""
+"""A preference counts if it is held until the time has grown by this factor; so does what an agent earns."""
 
 NEAR, FAR = 0.1, 0.3
 """The optimum is reached, and lost again, at these distances from it, as shares of the distance between the lines."""
@@ -87,12 +88,13 @@ def _earning(times: NDArray[np.int64], totals: Table, lines: Mapping[str, float]
     texts = {name: f"lately earns more than “{name}”" for name in below}
     if not below:
         below, texts = {"half": top - span / 2}, {"half": "has closed half of the gap to the optimum"}
+    least = {name: lines.get(name, value - NEAR / 2 * span) for name, value in below.items()}
     for place, (t, average) in enumerate(zip(times[first:].tolist(), earned, strict=True)):
-        for name in [name for name in below if name not in passed and average > below[name]]:
+        lowest = min(earned[place : until[place] + 1]) if until[place] < len(earned) else -math.inf
+        for name in [name for name in below if name not in passed and average > below[name] and lowest > least[name]]:
             passed.add(name)
             yield Moment(t, texts[name])
-        held = until[place] < len(earned) and min(earned[place : until[place] + 1]) >= top - FAR * span
-        if not at_top and held and average > top - NEAR * span:
+        if not at_top and average > top - NEAR * span and lowest >= top - FAR * span:
             yield Moment(t, "lately earns nearly the optimum" + " again" * ever)
             at_top = ever = True
         elif at_top and average < top - FAR * span:
