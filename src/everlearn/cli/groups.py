@@ -58,7 +58,7 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that the user named."""
         known = self.list_commands(ctx)
-        if args[0] in OPTIONS and OPTIONS[args[0]].split()[0] in known:
+        if not ctx.resilient_parsing and args[0] in OPTIONS and OPTIONS[args[0]].split()[0] in known:
             raise InputError("command", args[0], f"write everlearn {OPTIONS[args[0]]}")
         if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in known:
             is_spec = args[0].endswith(".toml") and "run" in known
