@@ -507,9 +507,32 @@ def test_an_operator_is_told_why_a_service_cannot_do_what_is_asked(caplog):
     with ThreadingHTTPServer(("127.0.0.1", 0), Unable) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address, wanted = f"http://127.0.0.1:{server.server_port}", pytest.raises(Unreachable, match="it is damaged")
-        with Client(address, "pump", deadline=0.05) as client, wanted as refused:
+        with Client(address, "pump", deadline=2.0) as client, wanted as refused:
             client.inspect()
         server.shutdown()
     assert (refused.value.status, refused.value.error) == (503, "corrupt")
     assert "cannot be reached" not in caplog.text
     assert "cannot do this now" in caplog.text
+
+
+class Silent(Unable):
+    """A service that says why it cannot once, and then says nothing."""
+
+    said, over = False, threading.Event()
+
+    def do_GET(self):
+        if Silent.said:
+            self.over.wait(60)
+        else:
+            Silent.said = True
+            super().do_GET()
+
+
+def test_a_reason_is_not_forgotten_when_the_deadline_cuts_a_later_attempt_off():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Silent) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address, wanted = f"http://127.0.0.1:{server.server_port}", pytest.raises(Unreachable, match="it is damaged")
+        with Client(address, "pump", deadline=2.0) as client, wanted:
+            client.inspect()
+        Silent.over.set()
+        server.shutdown()

@@ -96,13 +96,14 @@ class Connection:
             return None
         content = body if body is None or isinstance(body, bytes) else json.dumps(body, allow_nan=False).encode()
         sent = {**self._headers, **(headers or {}), "Content-Type": OCTETS if isinstance(body, bytes) else JSON}
-        attempt = 0
+        attempt, problem = 0, None
         while True:  # at least once, however late it is
             attempt += 1
             try:
                 answer = self._attempt(method, path, content, max(deadline - now, SHORTEST_ATTEMPT), sent)
             except Unreachable as error:
-                problem = error
+                if problem is None or not problem.status or error.status or time.monotonic() < deadline:
+                    problem = error  # otherwise an earlier answer says more than an attempt that was cut off
             except ServiceError as error:
                 error.attempts += attempt - 1
                 raise
