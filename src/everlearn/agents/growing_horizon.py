@@ -60,7 +60,13 @@ def act(knowledge: OffsetValues, aleatoric_state: int, now: ScheduleValues, stre
 
 
 def learn(knowledge: OffsetValues, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
-    """Lines 10 to 15, with u = Q - c in place of Q; ``now`` has the results of Lines 4 to 7 and 13."""
+    """Lines 10 to 15, and hold the action if actions are held."""
+    n = update(knowledge, experience, now)
+    hold(knowledge, experience.aleatoric_state, experience.action, n)
+
+
+def update(knowledge: OffsetValues, experience: Experience, now: ScheduleValues) -> float:
+    """Lines 10 to 15, with u = Q - c in place of Q; ``now`` has the results of Lines 4 to 7 and 13.  Return N."""
     u = knowledge.cells["value"]
     s = experience.aleatoric_state
     a = experience.action
@@ -72,7 +78,7 @@ def learn(knowledge: OffsetValues, experience: Experience, now: ScheduleValues, 
     target += bonus(knowledge, s, a, n, alpha, target, now)
     value = (1.0 - alpha) * u[s, a] + alpha * target  # exactly the target if alpha = 1
     u[s, a] = min(value, now.ceiling)  # Line 15, where ceiling = tau - c
-    hold(knowledge, s, a, n)
+    return n
 
 
 def count_visit(knowledge: OffsetValues, s: int, a: int, now: ScheduleValues) -> float:

@@ -56,6 +56,9 @@ EVIDENCE = 5.0
 LEAST_COUNT = 1e-6
 """The least count of recent visits that is used: one that has faded to 0 would make the bonus infinite."""
 
+YOUNG = 30.0
+"""A step does all its backups if the pair was visited at most so often, and fewer if it was visited more often."""
+
 REACHABLE = 0.5
 """A state counts as reachable at step t if the model knew a way to it after step t / 2."""
 
@@ -63,12 +66,10 @@ REACHABLE = 0.5
 class Planner(NamedTuple):
     """The model, the values, and how far the backups in turn have come."""
 
-    following: NDArray[np.int64]
-    """The next states of each pair, in the order in which they were first seen; -1 where there are no more."""
-    chances: Table
-    """Their probabilities."""
-    recent: Table
-    """Their probabilities by recent visits; no entries if ``fading`` is 0."""
+    links: NDArray[Any]
+    """One record per place for a next state, ``successors`` of them for each pair, in the order in which the states
+    were first seen: ``to``, the state, or -1 where there are no more; ``chance``, its probability; and ``recent``, that
+    by recent visits, which has no entries if ``fading`` is 0."""
     cells: NDArray[Any]
     """One record per aleatoric state.  For each action it has ``visits`` (-1 before the state is met), ``reward`` and
     ``variance``, the same by recent visits, and ``value``, which is Q relative to m.  For the state it has ``best``,
@@ -89,6 +90,7 @@ class Planner(NamedTuple):
     persistence: float
     longest: float
     backups: int
+    successors: int
 
 
 def act(knowledge: Planner, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:  # noqa: ARG001
@@ -103,21 +105,27 @@ def act(knowledge: Planner, aleatoric_state: int, now: ScheduleValues, stream: A
 
 def learn(knowledge: Planner, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
     """Update the model of the pair, and do the backups of this step."""
+    study(knowledge, experience, now.t)
+    hold(knowledge, experience.aleatoric_state, experience.action)
+
+
+def study(knowledge: Planner, experience: Experience, t: float) -> float:
+    """Learn without holding the action; return by how much what was seen is more than what was predicted."""
     s = experience.aleatoric_state
     following = experience.next_aleatoric_state
-    meet(knowledge, s, now.t)
-    meet(knowledge, following, now.t)
-    gamma = 1.0 - 1.0 / (knowledge.horizon_scale * math.pow(now.t, knowledge.horizon_power))
-    slot = slot_of(knowledge, experience)
+    meet(knowledge, s, t)
+    meet(knowledge, following, t)
+    gamma = 1.0 - 1.0 / (knowledge.horizon_scale * math.pow(t, knowledge.horizon_power))
+    link = link_of(knowledge, experience)
+    error = compare(knowledge, experience, gamma, t)
     if knowledge.fading > 0.0:
-        compare(knowledge, experience, gamma, now.t)
-        count_recent(knowledge, experience, slot)
-    count(knowledge, experience, slot)
-    back_up(knowledge, s, gamma, now.t)
-    back_up(knowledge, following, gamma, now.t)
-    for _ in range(knowledge.backups):
-        back_up_in_turn(knowledge, gamma, now.t)
-    hold(knowledge, s, experience.action)
+        count_recent(knowledge, experience, link)
+    visits = count(knowledge, experience, link)
+    back_up(knowledge, s, gamma, t)
+    back_up(knowledge, following, gamma, t)
+    for _ in range(int(knowledge.backups * min(1.0, YOUNG / visits)) + 1):
+        back_up_in_turn(knowledge, gamma, t)
+    return error
 
 
 def meet(knowledge: Planner, s: int, t: float) -> None:
@@ -134,80 +142,108 @@ def meet(knowledge: Planner, s: int, t: float) -> None:
         run["total"][0, 0] += run["top"][0, 0]
 
 
-def compare(knowledge: Planner, experience: Experience, gamma: float, t: float) -> None:
-    """Compare how well the two models predict what was seen, and decide which one to use."""
+def compare(knowledge: Planner, experience: Experience, gamma: float, t: float) -> float:
+    """Compare the two models, and decide which one to use; return how much was seen beyond what it predicted."""
     s = experience.aleatoric_state
     a = experience.action
-    if knowledge.cells["recent_visits"][s, a] < 1.0:
-        return
-    following = knowledge.following[s, a]
-    best = knowledge.cells["best"]
-    first = knowledge.cells["reward"][s, a]
-    recent = knowledge.cells["recent_reward"][s, a]
-    slot = 0
-    while slot < len(following) and following[slot] >= 0:
-        first += gamma * knowledge.chances[s, a, slot] * best[following[slot], 0]
-        recent += gamma * knowledge.recent[s, a, slot] * best[following[slot], 0]
-        slot += 1
+    cells = knowledge.cells
+    if cells["visits"][s, a] < 1.0:
+        return 0.0
+    to = knowledge.links["to"]
+    chance = knowledge.links["chance"]
+    best = cells["best"]
+    first = cells["reward"][s, a]
+    begin = (s * cells["visits"].shape[1] + a) * knowledge.successors
+    end = begin
+    while end < begin + knowledge.successors and to[end, 0] >= 0.0:
+        first += gamma * chance[end, 0] * best[int(to[end, 0]), 0]
+        end += 1
     seen = experience.reward + gamma * best[experience.next_aleatoric_state, 0]
-    gained = (seen - first) * (seen - first) - (seen - recent) * (seen - recent)
+    if knowledge.fading > 0.0 and cells["recent_visits"][s, a] >= 1.0:
+        recent = cells["recent_reward"][s, a]
+        for link in range(begin, end):
+            recent += gamma * knowledge.links["recent"][link, 0] * best[int(to[link, 0]), 0]
+        weigh(knowledge, (seen - first) * (seen - first) - (seen - recent) * (seen - recent), t)
+        if knowledge.run["follows"][0, 0] > 0.0:
+            return float(seen - recent)
+    return float(seen - first)
+
+
+def weigh(knowledge: Planner, gained: float, t: float) -> None:
+    """Add to the gain of the recent model; use it if there is evidence for it, until there is none."""
     run = knowledge.run
     kept = 1.0 - 2.0 / (2.0 + t)
-    run["gain"][0, 0] = kept * run["gain"][0, 0] + gained
-    run["noise"][0, 0] = kept * run["noise"][0, 0] + gained * gained
-    if run["gain"][0, 0] > EVIDENCE * math.sqrt(run["noise"][0, 0]):
+    gain = kept * run["gain"][0, 0] + gained
+    noise = kept * run["noise"][0, 0] + gained * gained
+    run["gain"][0, 0] = gain
+    run["noise"][0, 0] = noise
+    if gain > EVIDENCE * math.sqrt(noise):
         run["follows"][0, 0] = 1.0
-    if run["gain"][0, 0] < 0.0:
+    if gain < 0.0:
         run["follows"][0, 0] = 0.0
 
 
-def count_recent(knowledge: Planner, experience: Experience, slot: int) -> None:
+def count_recent(knowledge: Planner, experience: Experience, link: int) -> None:
     """Let the counts of the state fade, count a visit, and move the recent model of the pair."""
     s = experience.aleatoric_state
-    visits = knowledge.cells["recent_visits"]
+    cells = knowledge.cells
+    visits = cells["recent_visits"]
     for other in range(visits.shape[1]):
         visits[s, other] *= 1.0 - knowledge.fading
     visits[s, experience.action] += 1.0
     alpha = min(1.0, (1.0 + knowledge.recency) / (visits[s, experience.action] + knowledge.recency))
-    reward = knowledge.cells["recent_reward"]
-    move(reward, knowledge.cells["recent_variance"], knowledge.recent, experience, slot, alpha)
+    reward = cells["recent_reward"]
+    move(knowledge, reward, cells["recent_variance"], knowledge.links["recent"], experience, link, alpha)
 
 
-def count(knowledge: Planner, experience: Experience, slot: int) -> None:
-    """Count a visit, and move the model of the pair towards what was seen."""
-    visits = knowledge.cells["visits"]
-    visits[experience.aleatoric_state, experience.action] += 1.0
-    alpha = (1.0 + knowledge.recency) / (visits[experience.aleatoric_state, experience.action] + knowledge.recency)
-    reward = knowledge.cells["reward"]
-    move(reward, knowledge.cells["variance"], knowledge.chances, experience, slot, alpha)
+def count(knowledge: Planner, experience: Experience, link: int) -> float:
+    """Count a visit, and move the model of the pair towards what was seen; return the number of visits."""
+    cells = knowledge.cells
+    visits = cells["visits"][experience.aleatoric_state, experience.action] + 1.0
+    cells["visits"][experience.aleatoric_state, experience.action] = visits
+    alpha = (1.0 + knowledge.recency) / (visits + knowledge.recency)
+    move(knowledge, cells["reward"], cells["variance"], knowledge.links["chance"], experience, link, alpha)
+    return float(visits)
 
 
-def move(reward: Table, variance: Table, model: Table, experience: Experience, slot: int, alpha: float) -> None:
+def move(
+    knowledge: Planner,
+    reward: Table,
+    variance: Table,
+    chance: Table,
+    experience: Experience,
+    link: int,
+    alpha: float,
+) -> None:
     """Move the reward, its variance and the chances of a pair towards what was seen."""
     s = experience.aleatoric_state
     a = experience.action
     error = experience.reward - reward[s, a]
     reward[s, a] += alpha * error
     variance[s, a] = (1.0 - alpha) * (variance[s, a] + alpha * error * error)
-    chances = model[s, a]
-    for place in range(len(chances)):
-        chances[place] *= 1.0 - alpha
-    chances[slot] += alpha
+    to = knowledge.links["to"]
+    begin = (s * reward.shape[1] + a) * knowledge.successors
+    for place in range(begin, begin + knowledge.successors):
+        if to[place, 0] < 0.0:
+            break
+        chance[place, 0] *= 1.0 - alpha
+    chance[link, 0] += alpha
 
 
-def slot_of(knowledge: Planner, experience: Experience) -> int:
+def link_of(knowledge: Planner, experience: Experience) -> int:
     """Return the place of the next state; if there is none left, that of the rarest, whose chance it inherits."""
-    following = knowledge.following[experience.aleatoric_state, experience.action]
-    chances = knowledge.chances[experience.aleatoric_state, experience.action]
-    rarest = 0
-    for slot in range(len(following)):
-        if following[slot] < 0:
-            following[slot] = experience.next_aleatoric_state
-        if following[slot] == experience.next_aleatoric_state:
-            return slot
-        if chances[slot] < chances[rarest]:
-            rarest = slot
-    following[rarest] = experience.next_aleatoric_state
+    to = knowledge.links["to"]
+    chance = knowledge.links["chance"]
+    pair = experience.aleatoric_state * knowledge.cells["visits"].shape[1] + experience.action
+    rarest = pair * knowledge.successors
+    for link in range(rarest, rarest + knowledge.successors):
+        if to[link, 0] < 0.0:
+            to[link, 0] = experience.next_aleatoric_state
+        if to[link, 0] == experience.next_aleatoric_state:
+            return link
+        if chance[link, 0] < chance[rarest, 0]:
+            rarest = link
+    to[rarest, 0] = experience.next_aleatoric_state
     return rarest
 
 
@@ -237,33 +273,41 @@ def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, t: float) -> f
 
     Pass on to the next states the last step after which there was a way to them.
     """
-    visits = knowledge.cells["visits"][s, a]
+    cells = knowledge.cells
+    visits = cells["visits"][s, a]
     if visits <= 0.0:
         return math.inf
-    following = knowledge.following[s, a]
-    chances = knowledge.chances[s, a]
-    reward = knowledge.cells["reward"][s, a]
-    variance = knowledge.cells["variance"][s, a]
+    to = knowledge.links["to"]
+    chance = knowledge.links["chance"]
+    reward = cells["reward"][s, a]
+    variance = cells["variance"][s, a]
     if knowledge.run["follows"][0, 0] > 0.0:
-        visits = max(knowledge.cells["recent_visits"][s, a], LEAST_COUNT)
-        chances = knowledge.recent[s, a]
-        reward = knowledge.cells["recent_reward"][s, a]
-        variance = knowledge.cells["recent_variance"][s, a]
-    best = knowledge.cells["best"]
-    reached = knowledge.cells["reached"]
+        visits = max(cells["recent_visits"][s, a], LEAST_COUNT)
+        chance = knowledge.links["recent"]
+        reward = cells["recent_reward"][s, a]
+        variance = cells["recent_variance"][s, a]
+    best = cells["best"]
+    reached = cells["reached"]
+    here = reached[s, 0]
+    link = (s * cells["visits"].shape[1] + a) * knowledge.successors
+    end = link + knowledge.successors
+    level = best[int(to[link, 0]), 0]  # values are compared with this one, so that little is lost to rounding
     mean = 0.0
-    slots = 0
-    while slots < len(following) and following[slots] >= 0:
-        mean += chances[slots] * best[following[slots], 0]
-        reached[following[slots], 0] = max(reached[following[slots], 0], reached[s, 0])
-        slots += 1
-    for slot in range(slots):
-        error = best[following[slot], 0] - mean
-        variance += chances[slot] * error * error
+    square = 0.0
+    while link < end and to[link, 0] >= 0.0:
+        following = int(to[link, 0])
+        above = best[following, 0] - level
+        share = chance[link, 0] * above
+        mean += share
+        square += share * above
+        if reached[following, 0] < here:
+            reached[following, 0] = here
+        link += 1
+    variance += max(square - mean * mean, 0.0)
     each = math.log(t + 1.0) / visits
     scope = 1.0 + knowledge.run["top"][0, 0] - knowledge.run["low"][0, 0]
     bonus = knowledge.spread * math.sqrt(variance * each) + knowledge.rarity * scope * each
-    return reward + gamma * mean + bonus  # type: ignore[no-any-return]
+    return reward + gamma * (level + mean) + bonus  # type: ignore[no-any-return]
 
 
 def back_up_in_turn(knowledge: Planner, gamma: float, t: float) -> None:
@@ -313,6 +357,19 @@ def inspect(knowledge: Planner, now: ScheduleValues) -> dict[str, Table]:  # noq
     cells = knowledge.cells
     shown = {"N": np.maximum(cells["visits"], 0.0), "R": cells["reward"].copy()}
     return {**shown, "Q": cells["value"].copy(), "V": cells["best"][:, 0].copy()}
+
+
+def tables(states: int, actions: int, successors: int, recently: bool) -> tuple[Any, Any, Any]:
+    """Return the empty model, the records of the states, and the record of the run."""
+    links = records(states * actions * successors, to=1, chance=1, recent=1 if recently else 0)
+    links["to"] = -1.0
+    of_pairs = dict.fromkeys(("visits", "reward", "variance", "value"), actions)
+    of_pairs |= dict.fromkeys(("recent_visits", "recent_reward", "recent_variance"), actions if recently else 0)
+    cells = records(states, **of_pairs, best=1, held=1, left=1, reached=1, met=1)
+    cells["visits"] = -1.0  # not met
+    run = records(1, total=1, top=1, low=1, top_ahead=1, low_ahead=1, known=1, place=1, gain=1, noise=1, follows=1)
+    run["top_ahead"], run["low_ahead"] = -math.inf, math.inf
+    return links, cells, run
 
 
 def planner(
@@ -377,22 +434,14 @@ def planner(
     require(0 <= backups <= MOST_COUNTED, "agent.backups", backups, "give a whole number of at least 0")
     require(1 <= successors <= MOST_COUNTED, "agent.successors", successors, "give a whole number of at least 1")
 
+    constants = recency, fading, horizon_scale, horizon_power, spread, rarity
+    held = persistence, longest
+
     def build(indexed: IndexedTask) -> Planner:
         states, actions = indexed.states, indexed.actions
         kept = max(1, min(states, successors, MOST_ENTRIES // (states * actions)))
-        of_pairs = dict.fromkeys(("visits", "reward", "variance", "value"), actions)
-        recently = ("recent_visits", "recent_reward", "recent_variance")
-        of_pairs |= dict.fromkeys(recently, actions if fading > 0 else 0)
-        cells = records(states, **of_pairs, best=1, held=1, left=1, reached=1, met=1)
-        cells["visits"] = -1.0  # not met
-        run = records(1, total=1, top=1, low=1, top_ahead=1, low_ahead=1, known=1, place=1, gain=1, noise=1, follows=1)
-        run["top_ahead"], run["low_ahead"] = -math.inf, math.inf
-        constants = recency, fading, horizon_scale, horizon_power, spread, rarity
         patience = commitment / (states * actions)
-        following = np.full((states, actions, kept), -1)
-        recent = np.zeros((states, actions, kept if fading > 0 else 0))
-        model = following, np.zeros((states, actions, kept)), recent, cells, run
-        return Planner(*model, *constants, patience, persistence, longest, backups)
+        return Planner(*tables(states, actions, kept, fading > 0), *constants, patience, *held, backups, kept)
 
     return Design(
         build,

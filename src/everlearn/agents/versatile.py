@@ -1,0 +1,312 @@
+"""Act by a model or by model-free values, whichever earns more: ``planner`` and ``growing-horizon`` in one agent.
+
+Both learn from every step: Q-learning can learn from actions that another policy chose.  One of them chooses the
+actions.  A model learns from fewer steps, but it misleads if the aleatoric state hides something.  The values learn
+from what followed, whatever is hidden, but more slowly.  A user cannot know which case it is, so the agent finds out.
+
+**Does the state hide something?**  Let e be by how much r + gamma h(s') exceeds what the model predicted.  If the state
+hides nothing, e is on average 0, whatever came before.  So the agent keeps the mean of e for each pair of a state and
+an action after each previous pair, and sums the product of e and that mean.  If the sum is more than ``evidence``
+standard deviations above 0, the past tells more than the state does; if the sum falls below 0, it does not.  The last
+half of the time weighs most.
+
+**Which one earns more?**  If the state hides something, time is divided into phases, each of which lasts a share
+``phase`` of the time so far.  In a phase one of the two acts.  The agent compares
+the rewards per step of both, weighing recent phases most.  Let z be the difference divided by its standard error.  The
+one that earned less acts in a share 1 / (2 + 2 z^2) of the phases, and at least in a share ``least``: both act equally
+often while nothing is known, and the better one nearly always when it is known.
+
+If the state hides nothing, the planner acts alone: trying the other would cost more than it could gain.  While the
+planner follows a change, it acts alone as well, since the values do not forget.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from everlearn.agents import growing_horizon, planner
+from everlearn.agents.checks import check_at_least, check_fraction
+from everlearn.agents.design import Design
+from everlearn.agents.growing_horizon import OffsetValues
+from everlearn.agents.schedule import Schedule
+from everlearn.agents.tabular import records, value_table
+from everlearn.protocol import Experience, ScheduleValues, Table
+from everlearn.tasks.indexed import IndexedTask
+from everlearn.tasks.task import Task
+
+MEMORY = 100.0
+"""The mean of the errors in a context is over about so many visits."""
+
+CORRELATION = 4.0
+"""The variance of a mean of rewards is taken to be so many times that of independent rewards, or more if phases differ
+by more."""
+
+
+class Versatile(NamedTuple):
+    """The fields of :class:`everlearn.agents.planner.Planner`, the values, and the choice between the two."""
+
+    links: NDArray[Any]
+    cells: NDArray[Any]
+    run: NDArray[Any]
+    recency: float
+    fading: float
+    horizon_scale: float
+    horizon_power: float
+    spread: float
+    rarity: float
+    patience: float
+    persistence: float
+    longest: float
+    backups: int
+    successors: int
+    free: NDArray[Any]
+    """The model-free values: ``cells`` of :class:`everlearn.agents.growing_horizon.OffsetValues`; what follows are its
+    constants."""
+    step_weight: float
+    doubt: float
+    free_rarity: float
+    free_persistence: float
+    persistence_most: float
+    forgetting: float
+    errors: NDArray[Any]
+    """One record per previous pair and pair, or per several of them if there are many: ``mean``, the mean of e, and
+    ``visits``."""
+    choice: NDArray[Any]
+    """One record.  ``planning`` is 1 if the planner acts, and 0 if the values do.  ``ends`` and ``began`` are those of
+    the phase, in which the rewards sum to ``earned`` and their squares to ``squared``.  Of the phases of the values and
+    of the planner, it has the sums of the steps, of their squares per phase, of the rewards, of the squares of the
+    means, and of the variances.  ``turns`` grows until the one that earned less has a turn.  ``before`` is the previous
+    pair, ``agreed`` the sum of the products, ``varied`` its variance; ``hidden`` is 1 if the state hides something."""
+    evidence: float
+    phase: float
+    shortest: float
+    least: float
+
+
+def values_of(knowledge: Versatile) -> OffsetValues:
+    """Return the values as ``growing-horizon`` has them."""
+    return OffsetValues(
+        knowledge.free,
+        knowledge.step_weight,
+        knowledge.doubt,
+        knowledge.free_rarity,
+        knowledge.free_persistence,
+        knowledge.persistence_most,
+        knowledge.forgetting,
+    )
+
+
+def act(knowledge: Versatile, aleatoric_state: int, now: ScheduleValues, stream: Any) -> int:
+    """Let the planner or the values choose; the planner, if the values choose what is forbidden."""
+    if knowledge.choice["planning"][0, 0] == 0.0:
+        action = growing_horizon.act(values_of(knowledge), aleatoric_state, now, stream)
+        if knowledge.cells["value"][aleatoric_state, action] > -math.inf:
+            return action
+    return planner.act(knowledge, aleatoric_state, now, stream)  # type: ignore[arg-type]
+
+
+def learn(knowledge: Versatile, experience: Experience, now: ScheduleValues, stream: Any) -> None:  # noqa: ARG001
+    """Let both learn, test whether the state hides something, and at the end of a phase choose who acts next."""
+    s = experience.aleatoric_state
+    a = experience.action
+    choice = knowledge.choice
+    forbid(knowledge, s)
+    forbid(knowledge, experience.next_aleatoric_state)
+    error = planner.study(knowledge, experience, now.t)  # type: ignore[arg-type]
+    values = values_of(knowledge)
+    n = growing_horizon.update(values, experience, now)
+    if choice["planning"][0, 0] > 0.0:
+        planner.hold(knowledge, s, a)  # type: ignore[arg-type]
+    else:
+        growing_horizon.hold(values, s, a, n)
+    suspect(knowledge, s * knowledge.cells["value"].shape[1] + a, error)
+    choice["earned"][0, 0] += experience.reward
+    choice["squared"][0, 0] += experience.reward * experience.reward
+    if now.t >= choice["ends"][0, 0]:
+        end_phase(knowledge, now.t)
+
+
+def forbid(knowledge: Versatile, s: int) -> None:
+    """Forbid the values, in a state that is new, what the planner must not do."""
+    if knowledge.cells["visits"][s, 0] < 0.0:
+        for a in range(knowledge.cells["value"].shape[1]):
+            if knowledge.cells["value"][s, a] == -math.inf:
+                knowledge.free["value"][s, a] = -math.inf
+
+
+def suspect(knowledge: Versatile, pair: int, error: float) -> None:
+    """Test whether the error of a prediction could be predicted from the previous pair."""
+    choice = knowledge.choice
+    means = knowledge.errors["mean"]
+    pairs = knowledge.cells["value"].shape[0] * knowledge.cells["value"].shape[1]
+    context = pairs + (int(choice["before"][0, 0]) * pairs + pair) % (means.shape[0] - pairs)
+    choice["before"][0, 0] = pair
+    product = error * (means[context, 0] - means[pair, 0])
+    agreed = choice["agreed"][0, 0] + product
+    varied = choice["varied"][0, 0] + product * product
+    choice["agreed"][0, 0] = agreed
+    choice["varied"][0, 0] = varied
+    if agreed > knowledge.evidence * math.sqrt(varied):
+        choice["hidden"][0, 0] = 1.0
+    if agreed < 0.0:
+        choice["hidden"][0, 0] = 0.0
+    average(knowledge.errors, pair, error)
+    average(knowledge.errors, context, error)
+
+
+def average(errors: Any, place: int, error: float) -> None:
+    """Move the mean of the errors in one place."""
+    visits = min(errors["visits"][place, 0] + 1.0, MEMORY)
+    errors["visits"][place, 0] = visits
+    errors["mean"][place, 0] += (error - errors["mean"][place, 0]) / visits
+
+
+def end_phase(knowledge: Versatile, t: float) -> None:
+    """Add what was earned in a phase to the sums of the one that acted, and begin another phase."""
+    choice = knowledge.choice
+    acted = int(choice["planning"][0, 0])
+    length = t - choice["began"][0, 0]
+    mean = choice["earned"][0, 0] / length
+    kept = (1.0 - length / t) * (1.0 - length / t)
+    for one in range(2):
+        choice["steps"][0, one] *= kept
+        choice["steps_squared"][0, one] *= kept * kept
+        choice["rewards"][0, one] *= kept
+        choice["means_squared"][0, one] *= kept
+        choice["variances"][0, one] *= kept
+    choice["steps"][0, acted] += length
+    choice["steps_squared"][0, acted] += length * length
+    choice["rewards"][0, acted] += length * mean
+    choice["means_squared"][0, acted] += length * mean * mean
+    choice["variances"][0, acted] += choice["squared"][0, 0] - length * mean * mean
+    choice["earned"][0, 0] = 0.0
+    choice["squared"][0, 0] = 0.0
+    choice["began"][0, 0] = t
+    choice["ends"][0, 0] = t + math.ceil(max(knowledge.shortest, knowledge.phase * t))
+    choice["planning"][0, 0] = next_to_act(knowledge)
+
+
+def next_to_act(knowledge: Versatile) -> float:
+    """Return 1 if the planner acts in the next phase, and 0 if the values do."""
+    choice = knowledge.choice
+    if choice["hidden"][0, 0] == 0.0:
+        return 1.0
+    for one in range(2):
+        if choice["steps"][0, one] <= 0.0:
+            return float(one)
+    z = lead(choice)
+    better = 1.0 if z >= 0.0 else 0.0
+    choice["turns"][0, 0] += max(knowledge.least, 0.5 * math.exp(-0.5 * z * z))
+    if choice["turns"][0, 0] >= 1.0:
+        choice["turns"][0, 0] -= 1.0
+        return 1.0 - better
+    return better
+
+
+def lead(choice: Any) -> float:
+    """Return by how many standard errors the planner earned more per step than the values."""
+    difference = 0.0
+    variance = 1e-12
+    for one in range(2):
+        steps = choice["steps"][0, one]
+        mean = choice["rewards"][0, one] / steps
+        within = CORRELATION * max(choice["variances"][0, one], 0.0) / (steps * steps)
+        between = max(choice["means_squared"][0, one] / steps - mean * mean, 0.0)
+        variance += max(within, between * choice["steps_squared"][0, one] / (steps * steps))
+        difference = mean - difference
+    return float(difference / math.sqrt(variance))
+
+
+def policy(knowledge: Versatile) -> Table:
+    """Return the policy of the one that acts."""
+    if knowledge.choice["planning"][0, 0] > 0.0:
+        return planner.policy(knowledge)  # type: ignore[arg-type]
+    allowed = knowledge._replace(free=knowledge.free.copy())
+    allowed.free["value"][knowledge.cells["value"] == -math.inf] = -math.inf
+    return growing_horizon.policy(values_of(allowed))
+
+
+def inspect(knowledge: Versatile, now: ScheduleValues) -> dict[str, Table]:
+    """Return Q, N and sigma of the values, and R and V of the planner."""
+    model = planner.inspect(knowledge, now)  # type: ignore[arg-type]
+    return {**growing_horizon.inspect(values_of(knowledge), now), "R": model["R"], "V": model["V"]}
+
+
+def explain(knowledge: Versatile, task: Task) -> str:  # noqa: ARG001
+    """Say in words which of the two acts, and why."""
+    choice = knowledge.choice
+    acts = "the model" if choice["planning"][0, 0] > 0 else "the model-free values"
+    hidden = "hides" if choice["hidden"][0, 0] > 0 else "is not seen to hide"
+    text = f"It acts by {acts}. The aleatoric state {hidden} something that matters."
+    if (choice["steps"] > 0).all():
+        free, model = (choice["rewards"] / choice["steps"])[0]
+        text += f" Recent rewards per step, scaled to [0, 1]: {model:.4f} by the model, {free:.4f} by the values."
+    return text
+
+
+def versatile(
+    *,
+    schedule: Schedule,
+    evidence: float = 5.0,
+    phase: float = 0.05,
+    shortest: float = 50.0,
+    least: float = 0.01,
+) -> Design:
+    """Act by a model or by model-free values, whichever earns more.
+
+    Parameters
+    ----------
+    schedule:
+        the schedule of the values, as of ``growing-horizon``; the model is that of ``planner`` with its defaults
+    evidence:
+        the state is taken to hide something if the evidence for it is so many standard deviations above 0
+    phase:
+        the length of a phase, as a share of the steps so far
+    shortest:
+        the least number of steps of a phase
+    least:
+        the least share of phases in which the one that earned less acts
+
+    Examples
+    --------
+    >>> from everlearn.agents.agent import Agent
+    >>> agent = Agent("riverswim", "versatile", seed=1)
+    >>> for _ in range(24):
+    ...     reward = agent.observe(0, executed="left")
+    >>> agent.explain()
+    'It acts by the model. The aleatoric state is not seen to hide something that matters.'
+
+    """
+    check_at_least(0, evidence=evidence)
+    check_at_least(1, shortest=shortest)
+    check_fraction(phase=phase)
+    check_fraction(0.5, least=least)
+    model = planner.planner()
+
+    def build(indexed: IndexedTask) -> Versatile:
+        pairs = indexed.states * indexed.actions
+        errors = records(pairs + min(pairs * pairs, max(1024, 8 * pairs)), mean=1, visits=1)
+        sums = dict.fromkeys(("steps", "steps_squared", "rewards", "means_squared", "variances"), 2)
+        tested = dict.fromkeys(("before", "agreed", "varied", "hidden"), 1)
+        choice = records(1, planning=1, began=1, ends=1, earned=1, squared=1, turns=1, **sums, **tested)
+        choice["planning"], choice["ends"] = 1.0, shortest
+        free = growing_horizon.begin(schedule, indexed.states, indexed.actions)
+        return Versatile(*model.build(indexed), *free, errors, choice, evidence, phase, shortest, least)
+
+    return Design(
+        build,
+        act,
+        learn,
+        policy,
+        schedule,
+        inspect,
+        infinite=True,
+        unit=True,
+        values=value_table,
+        masks=True,
+        explain=explain,
+        name="versatile",
+    )
