@@ -6,7 +6,8 @@ the visits: with w = 0 every visit weighs the same, with w = 3 the last half of 
 the first.  If the aleatoric state hides something, what follows a pair depends on how the agent behaved before, and a
 model of all its past misleads it.
 
-Each step does a fixed number of backups: of the two states of the step, and of others in turn.  A backup is
+Each step backs up the two states of the step, and others in turn: several if the pair was visited seldom, and later
+one, since a visit then changes little.  A backup is
 
     Q(s, a) = r + gamma sum p(s') h(s') + bonus - m,    h(s) = max_a Q(s, a),
 
@@ -121,10 +122,11 @@ def study(knowledge: Planner, experience: Experience, t: float) -> float:
     if knowledge.fading > 0.0:
         count_recent(knowledge, experience, link)
     visits = count(knowledge, experience, link)
-    back_up(knowledge, s, gamma, t)
-    back_up(knowledge, following, gamma, t)
+    log = math.log(t + 1.0)
+    back_up(knowledge, s, gamma, t, log)
+    back_up(knowledge, following, gamma, t, log)
     for _ in range(int(knowledge.backups * min(1.0, YOUNG / visits)) + 1):
-        back_up_in_turn(knowledge, gamma, t)
+        back_up_in_turn(knowledge, gamma, t, log)
     return error
 
 
@@ -247,55 +249,69 @@ def link_of(knowledge: Planner, experience: Experience) -> int:
     return rarest
 
 
-def back_up(knowledge: Planner, s: int, gamma: float, t: float) -> None:
-    """Compute the values of a state from the model and the values of the next states."""
+def back_up(knowledge: Planner, s: int, gamma: float, t: float, log: float) -> None:
+    """Compute the values of a state from the model and the values of the next states; ``log`` is log(1 + t)."""
     run = knowledge.run
-    values = knowledge.cells["value"]
+    cells = knowledge.cells
+    values = cells["value"]
     mean = run["total"][0, 0] / run["known"][0, 0]
     ceiling = 1.0 + gamma * run["top"][0, 0]
     best = -math.inf
     for a in range(values.shape[1]):
         if values[s, a] > -math.inf:
-            values[s, a] = min(hoped_value(knowledge, s, a, gamma, t), ceiling) - mean
-            best = max(best, values[s, a])
+            value = min(hoped_value(knowledge, s, a, gamma, log), ceiling) - mean
+            values[s, a] = value
+            best = max(best, value)
     if best > -math.inf:
-        run["total"][0, 0] += best - knowledge.cells["best"][s, 0]
-        knowledge.cells["best"][s, 0] = best
-        if knowledge.cells["reached"][s, 0] >= REACHABLE * t:
-            run["top"][0, 0] = max(run["top"][0, 0], best)
-            run["low"][0, 0] = min(run["low"][0, 0], best)
-            run["top_ahead"][0, 0] = max(run["top_ahead"][0, 0], best)
-            run["low_ahead"][0, 0] = min(run["low_ahead"][0, 0], best)
+        run["total"][0, 0] += best - cells["best"][s, 0]
+        cells["best"][s, 0] = best
+        if cells["reached"][s, 0] >= REACHABLE * t:
+            widen(run, best)
 
 
-def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, t: float) -> float:
+def widen(run: Any, best: float) -> None:
+    """Let the extremes of the last turn and of this one include a value."""
+    if best > run["top"][0, 0]:
+        run["top"][0, 0] = best
+    if best < run["low"][0, 0]:
+        run["low"][0, 0] = best
+    if best > run["top_ahead"][0, 0]:
+        run["top_ahead"][0, 0] = best
+    if best < run["low_ahead"][0, 0]:
+        run["low_ahead"][0, 0] = best
+
+
+def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, log: float) -> float:
     """Return the mean of the reward and what follows, with the bonus; infinity if the action was never taken.
 
     Pass on to the next states the last step after which there was a way to them.
     """
     cells = knowledge.cells
+    links = knowledge.links
+    run = knowledge.run
     visits = cells["visits"][s, a]
     if visits <= 0.0:
         return math.inf
-    to = knowledge.links["to"]
-    chance = knowledge.links["chance"]
+    to = links["to"]
+    chance = links["chance"]
     reward = cells["reward"][s, a]
     variance = cells["variance"][s, a]
-    if knowledge.run["follows"][0, 0] > 0.0:
+    if run["follows"][0, 0] > 0.0:
         visits = max(cells["recent_visits"][s, a], LEAST_COUNT)
-        chance = knowledge.links["recent"]
+        chance = links["recent"]
         reward = cells["recent_reward"][s, a]
         variance = cells["recent_variance"][s, a]
     best = cells["best"]
     reached = cells["reached"]
     here = reached[s, 0]
-    link = (s * cells["visits"].shape[1] + a) * knowledge.successors
-    end = link + knowledge.successors
-    level = best[int(to[link, 0]), 0]  # values are compared with this one, so that little is lost to rounding
+    successors = knowledge.successors
+    link = (s * cells["visits"].shape[1] + a) * successors
+    end = link + successors
+    following = int(to[link, 0])
+    level = best[following, 0]  # values are compared with this one, so that little is lost to rounding
     mean = 0.0
     square = 0.0
-    while link < end and to[link, 0] >= 0.0:
-        following = int(to[link, 0])
+    while following >= 0:
         above = best[following, 0] - level
         share = chance[link, 0] * above
         mean += share
@@ -303,18 +319,19 @@ def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, t: float) -> f
         if reached[following, 0] < here:
             reached[following, 0] = here
         link += 1
+        following = int(to[link, 0]) if link < end else -1
     variance += max(square - mean * mean, 0.0)
-    each = math.log(t + 1.0) / visits
-    scope = 1.0 + knowledge.run["top"][0, 0] - knowledge.run["low"][0, 0]
+    each = log / visits
+    scope = 1.0 + run["top"][0, 0] - run["low"][0, 0]
     bonus = knowledge.spread * math.sqrt(variance * each) + knowledge.rarity * scope * each
     return reward + gamma * (level + mean) + bonus  # type: ignore[no-any-return]
 
 
-def back_up_in_turn(knowledge: Planner, gamma: float, t: float) -> None:
+def back_up_in_turn(knowledge: Planner, gamma: float, t: float, log: float) -> None:
     """Back up the state whose turn it is; after the last, take over the extremes, and sum again, without rounding."""
     run = knowledge.run
     met = knowledge.cells["met"]
-    back_up(knowledge, int(met[int(run["place"][0, 0]), 0]), gamma, t)
+    back_up(knowledge, int(met[int(run["place"][0, 0]), 0]), gamma, t, log)
     run["place"][0, 0] += 1.0
     if run["place"][0, 0] >= run["known"][0, 0]:
         run["place"][0, 0] = 0.0
@@ -412,7 +429,8 @@ def planner(
     longest:
         it is held for at most this many visits
     backups:
-        the number of states that are backed up per step, in addition to the two states of the step
+        the number of states that are backed up per step while the pair was visited at most 30 times, and in inverse
+        proportion to its visits later, in addition to the two states of the step and the one whose turn it is
     successors:
         the most next states per pair; of more, the rarest are forgotten
 

@@ -6,18 +6,19 @@ from what followed, whatever is hidden, but more slowly.  A user cannot know whi
 
 **Does the state hide something?**  Let e be by how much r + gamma h(s') exceeds what the model predicted.  If the state
 hides nothing, e is on average 0, whatever came before.  So the agent keeps the mean of e for each pair of a state and
-an action after each previous pair, and sums the product of e and that mean.  If the sum is more than ``evidence``
-standard deviations above 0, the past tells more than the state does; if the sum falls below 0, it does not.  The last
-half of the time weighs most.
+an action, and its mean for each pair after each previous pair.  It sums the product of e and the difference of the two
+means.  If the sum is more than ``evidence`` standard deviations above 0, the past tells more than the state does; if
+the sum falls below 0, it does not.  In an environment that changes, both means follow the change, the second one more
+slowly, so that a change alone makes the sum smaller.
 
 **Which one earns more?**  If the state hides something, time is divided into phases, each of which lasts a share
-``phase`` of the time so far.  In a phase one of the two acts.  The agent compares
-the rewards per step of both, weighing recent phases most.  Let z be the difference divided by its standard error.  The
-one that earned less acts in a share 1 / (2 + 2 z^2) of the phases, and at least in a share ``least``: both act equally
-often while nothing is known, and the better one nearly always when it is known.
+``phase`` of the time so far.  In a phase one of the two acts.  The agent compares what both earned per step, weighing
+recent phases most.  Let z be the difference divided by its standard error.  The one that earned less acts in a share
+exp(-z^2 / 2) / 2 of the phases, which bounds the chance that it is the better one, and at least in a share ``least``.
+So both act equally often while nothing is known.  What was learned of the one that does not act becomes old and weighs
+less, its standard error grows, and it is tried again.
 
-If the state hides nothing, the planner acts alone: trying the other would cost more than it could gain.  While the
-planner follows a change, it acts alone as well, since the values do not forget.
+If the state hides nothing, the planner acts alone: trying the other would cost more than it could gain.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from everlearn.tasks.indexed import IndexedTask
 from everlearn.tasks.task import Task
 
 MEMORY = 100.0
-"""The mean of the errors in a context is over about so many visits."""
+"""The mean of the errors of a pair is over about so many visits."""
 
 CORRELATION = 4.0
 """The variance of a mean of rewards is taken to be so many times that of independent rewards, or more if phases differ
@@ -72,8 +73,8 @@ class Versatile(NamedTuple):
     persistence_most: float
     forgetting: float
     errors: NDArray[Any]
-    """One record per previous pair and pair, or per several of them if there are many: ``mean``, the mean of e, and
-    ``visits``."""
+    """One record per pair, then one per previous pair and pair, or per several of these if they are many: ``mean``, the
+    mean of e, and ``visits``."""
     choice: NDArray[Any]
     """One record.  ``planning`` is 1 if the planner acts, and 0 if the values do.  ``ends`` and ``began`` are those of
     the phase, in which the rewards sum to ``earned`` and their squares to ``squared``.  Of the phases of the values and
