@@ -9,6 +9,7 @@ import pytest
 
 import everlearn as el
 from everlearn.agents import planner as module
+from everlearn.agents.knowledge import copied
 from everlearn.agents.planner import planner
 from everlearn.errors import InputError
 from tests.agents.side_by_side import compare
@@ -224,6 +225,19 @@ def test_an_action_is_tried_again_after_a_change():
             earned.append(agent.observe(int(success)))
         late[fading] = sum(earned[-200:]) / 200
     assert late[0.0] < 0.5 < late[0.02]
+
+
+def test_an_error_is_that_of_the_model_in_use():
+    """In a single state, what follows is certain, so that the error is that of the reward alone."""
+    agent = el.Agent("drifting", parameters={"task.window": 0}, agent=planner(), seed=1)
+    for reward in (1, 0, 0, 0):
+        agent.observe(reward, executed=0)
+    for follows, field in ((0.0, "reward"), (1.0, "recent_reward")):
+        knowledge = copied(agent.knowledge)
+        knowledge.run["follows"], knowledge.run["gain"], knowledge.run["noise"] = follows, 1.0, 1e9
+        expected = 1.0 - knowledge.cells[field][0, 0]
+        assert module.study(knowledge, el.Experience(0, 0, 1, 1.0, 0), 5) == pytest.approx(expected)
+    assert knowledge.cells["reward"][0, 0] != knowledge.cells["recent_reward"][0, 0]
 
 
 def test_regret_on_riverswim_is_below_a_hundred():

@@ -122,6 +122,7 @@ def test_neither_of_the_two_does_what_is_forbidden():
     log = drive(agent, 1500)
     assert {planning for _, _, planning in log} == {0.0, 1.0}
     assert not any(pair % 3 == 2 or pair == 3 * start for pair, _, _ in log)
+    assert (agent.inspect()["Q"][:, 2] == -math.inf).all()  # nor do the values hope for it
     for planning in (0.0, 1.0):
         agent.knowledge.choice["planning"] = planning
         assert (agent.policy[:, 2] == 0).all()
@@ -133,6 +134,7 @@ def test_values_do_not_choose_what_is_forbidden_in_a_state_that_they_never_met()
     agent.values[:, :2] = -math.inf
     agent.knowledge.choice["planning"] = 0.0
     assert {agent.choose() for _ in range(20)} == {2}
+    assert (agent.policy == [0, 0, 1]).all()
 
 
 def test_it_says_which_of_the_two_acts(driven):
@@ -141,7 +143,7 @@ def test_it_says_which_of_the_two_acts(driven):
     assert "by the values." in agent.explain()
 
 
-@pytest.mark.parametrize("given", [{"evidence": -1.0}, {"phase": 0.0}, {"shortest": 0.5}, {"least": 0.6}])
+@pytest.mark.parametrize("given", [{"evidence": -1.0}, {"phase_share": 0.0}, {"shortest": 0.5}, {"least": 0.6}])
 def test_mistakes_are_named(given):
     with pytest.raises(InputError, match=f"agent.{next(iter(given))}"):
         versatile.versatile(schedule=practical(), **given)
