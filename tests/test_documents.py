@@ -388,7 +388,7 @@ def verdicts() -> dict[str, list[int]]:
 def plans_on_a_model(label: str) -> bool:
     """Return whether an agent of the board does so; labels begin with the name."""
     name = label.partition(",")[0]
-    return name == "planner" or constant("agents.registry:make_design")(name, {}, duration=100).plans
+    return name in ("planner", "versatile") or constant("agents.registry:make_design")(name, {}, duration=100).plans
 
 
 def test_what_pages_say_of_the_board_is_on_the_board():

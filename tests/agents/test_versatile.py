@@ -143,7 +143,7 @@ def test_it_says_which_of_the_two_acts(driven):
     assert "by the values." in agent.explain()
 
 
-@pytest.mark.parametrize("given", [{"evidence": -1.0}, {"phase_share": 0.0}, {"shortest": 0.5}, {"least": 0.6}])
+@pytest.mark.parametrize("given", [{"evidence": -1.0}, {"phase": 0.0}, {"shortest": 0.5}, {"least": 0.6}])
 def test_mistakes_are_named(given):
     with pytest.raises(InputError, match=f"agent.{next(iter(given))}"):
         versatile.versatile(schedule=practical(), **given)

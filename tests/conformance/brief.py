@@ -13,7 +13,8 @@ BRIEF = {"phase": 25, "duration": 200}
 
 def brief_parameters(agent: str) -> dict[str, Any]:
     known = parameters(locate(agent, el.AGENTS, "agent"))
-    return {f"agent.{name}": value for name, value in BRIEF.items() if name in known}
+    shares = [name for name, each in known.items() if isinstance(each.default, float)]  # of the time, not steps
+    return {f"agent.{name}": value for name, value in BRIEF.items() if name in known and name not in shares}
 
 
 def make_agent(task: object, agent: str, seed: int = 0, run: int = 0) -> el.Agent:

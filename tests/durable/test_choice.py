@@ -50,9 +50,9 @@ MASKING = sorted(name for name in AGENTS if make(name).agent.design.masks)
 FORBIDDEN = {state: ["a", "b"] for state in ("start", *STATES)}
 
 
-def test_nine_designs_leave_out_actions():
+def test_ten_designs_leave_out_actions():
     horizons = ["growing-horizon", "growing-horizon-v", "learned", "optimistic-q", "planner"]
-    assert [*("differential-q", "discounted"), *horizons, "q-learning", "r-learning"] == MASKING
+    assert [*("differential-q", "discounted"), *horizons, "q-learning", "r-learning", "versatile"] == MASKING
 
 
 @pytest.mark.parametrize("design", ["growing-horizon", "discounted", "optimistic-q"])  # others explore at random

@@ -12,7 +12,7 @@ the sum falls below 0, it does not.  In an environment that changes, both means 
 slowly, so that a change alone makes the sum smaller.
 
 **Which one earns more?**  If the state hides something, time is divided into phases, each of which lasts a share
-``phase_share`` of the time so far.  In a phase one of the two acts.  The agent compares what both earned per step,
+``phase`` of the time so far.  In a phase one of the two acts.  The agent compares what both earned per step,
 weighing recent phases most.  Let z be the difference divided by its standard error.  The one that earned less acts in a
 share exp(-z^2 / 2) / 2 of the phases, which bounds the chance that it is the better one, and at least in a share
 ``least``.  So both act equally often while nothing is known.  What was learned of the one that does not act becomes old
@@ -82,7 +82,7 @@ class Versatile(NamedTuple):
     means, and of the variances.  ``turns`` grows until the one that earned less has a turn.  ``before`` is the previous
     pair, ``agreed`` the sum of the products, ``varied`` its variance; ``hidden`` is 1 if the state hides something."""
     evidence: float
-    phase_share: float
+    phase: float
     shortest: float
     least: float
 
@@ -186,7 +186,7 @@ def end_phase(knowledge: Versatile, t: float) -> None:
     choice["earned"][0, 0] = 0.0
     choice["squared"][0, 0] = 0.0
     choice["began"][0, 0] = t
-    choice["ends"][0, 0] = t + math.ceil(max(knowledge.shortest, knowledge.phase_share * t))
+    choice["ends"][0, 0] = t + math.ceil(max(knowledge.shortest, knowledge.phase * t))
     choice["planning"][0, 0] = next_to_act(knowledge)
 
 
@@ -252,7 +252,7 @@ def versatile(
     *,
     schedule: Schedule,
     evidence: float = 5.0,
-    phase_share: float = 0.05,
+    phase: float = 0.05,
     shortest: float = 50.0,
     least: float = 0.01,
 ) -> Design:
@@ -264,7 +264,7 @@ def versatile(
         the schedule of the values, as of ``growing-horizon``; the model is that of ``planner`` with its defaults
     evidence:
         the state is taken to hide something if the evidence for it is so many standard deviations above 0
-    phase_share:
+    phase:
         the length of a phase, as a share of the steps so far
     shortest:
         the least number of steps of a phase
@@ -283,7 +283,7 @@ def versatile(
     """
     check_at_least(0, evidence=evidence)
     check_at_least(1, shortest=shortest)
-    check_fraction(phase_share=phase_share)
+    check_fraction(phase=phase)
     check_fraction(0.5, least=least)
     model = planner.planner()
 
@@ -295,7 +295,7 @@ def versatile(
         choice = records(1, planning=1, began=1, ends=1, earned=1, squared=1, turns=1, **sums, **tested)
         choice["planning"], choice["ends"] = 1.0, shortest
         free = growing_horizon.begin(schedule, indexed.states, indexed.actions)
-        return Versatile(*model.build(indexed), *free, errors, choice, evidence, phase_share, shortest, least)
+        return Versatile(*model.build(indexed), *free, errors, choice, evidence, phase, shortest, least)
 
     return Design(
         build,
