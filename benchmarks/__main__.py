@@ -22,6 +22,7 @@ from benchmarks.service import over_http
 from benchmarks.shards import by_shards
 from benchmarks.size import by_size
 from benchmarks.start import waiting
+from benchmarks.steps import interpreted
 from benchmarks.theory import growth
 from benchmarks.travelling import sizing
 
@@ -41,6 +42,7 @@ BENCHMARKS = {
     "queues": ("The criss-cross network under MaxWeight, unbounded, one core, 8 runs; certified optima", by_regime),
     "experiments": ("The paper's experiment over 1.5e7 steps, 200 runs of three agents, start to tables", durability),
     "cluster": ("The overhead of a leg of a cluster, the paper's agent on the station, two workers here", sizing),
+    "steps": ("A step of an agent without compilation, median of 3,000 after 5,000", interpreted),
     "live": ("A durable agent: speed, recovery and memory", durable),
     "replay": ("A what-if replay of a journal of 1e6 rows, compiled against interpreted, one core", replayed),
     "service": ("Over HTTP against a bare endpoint that does the same commit, and 64 agents against one", over_http),
