@@ -237,7 +237,7 @@ def link_of(knowledge: Planner, experience: Experience) -> int:
     to = knowledge.links["to"]
     chance = knowledge.links["chance"]
     pair = experience.aleatoric_state * knowledge.cells["visits"].shape[1] + experience.action
-    rarest = pair * knowledge.successors
+    rarest: int = pair * knowledge.successors
     for link in range(rarest, rarest + knowledge.successors):
         if to[link, 0] < 0.0:
             to[link, 0] = experience.next_aleatoric_state

@@ -295,7 +295,8 @@ def versatile(
         choice = records(1, planning=1, began=1, ends=1, earned=1, squared=1, turns=1, **sums, **tested)
         choice["planning"], choice["ends"] = 1.0, shortest
         free = growing_horizon.begin(schedule, indexed.states, indexed.actions)
-        return Versatile(*model.build(indexed), *free, errors, choice, evidence, phase, shortest, least)
+        own = errors, choice, evidence, phase, shortest, least
+        return Versatile._make((*model.build(indexed), *free, *own))
 
     return Design(
         build,
