@@ -49,6 +49,7 @@ def object_pages(source: Path) -> Iterator[tuple[str, str]]:
         directive = f".. auto{entry.kind}:: {entry.path}\n{entry.options}"
         parts = [
             f"# `{entry.path.removesuffix('()')}`",
+            f"```{{index}} {entry.path.removesuffix('()').replace('everlearn.', 'el.', 1)}\n```",
             f"```python\n{written}\n```",
             f"```{{eval-rst}}\n{directive}```",
         ]

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from everlearn.page.configuration import read_query
-from everlearn.page.drawing import find_ways
+from everlearn.page.drawing import draw_task, find_ways
 from everlearn.page.gallery import draw_example
 from everlearn.page.offer import Entry, Offer
 from everlearn.page.race import Workshop
@@ -45,6 +45,20 @@ def test_the_drawing_of_a_task_shows_where_it_is():
     free, pays = (float(part.get("height")) for part in bars if part.get("class") == "fill")
     assert (free, pays) == (pytest.approx(2 * 13.4), pytest.approx(8 * 13.4))
     assert "2 free, the next pays 8" in bars.get("aria-label")
+
+
+def test_a_maze_shows_where_its_agent_is_although_its_memory_is_no_place():
+    """The cue is the second place of the corridor; a maze too long to be drawn shows what the agent sees."""
+    task = make_task("t-maze", {"length": 3})
+    [here] = [part for part in draw_task(task, (0, "left"), 0) if "node here" in part]
+    [later] = [part for part in draw_task(task, (3, "right"), 0) if "node here" in part]
+    assert (middle(here), middle(later)) == ((153.3, 95.0), (323.3, 95.0))
+    assert sum('class="node' in part for part in draw_task(task, (-1, "nothing"), 0)) == 8
+    assert make_task("t-maze", {"length": 11, "window": 2}).portrait.drawing is None
+
+
+def middle(circle):
+    return tuple(float(ElementTree.fromstring(circle).get(name)) for name in ("cx", "cy"))
 
 
 @pytest.mark.parametrize("name", ["criss-cross", "n-model", "six-class"])

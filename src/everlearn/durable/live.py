@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from everlearn.agents.agent import whole
@@ -23,7 +22,7 @@ from everlearn.durable.setup import Setup, make_setup, simple
 from everlearn.durable.store import Store
 from everlearn.durable.trial import try_state
 from everlearn.errors import AgentError, EverlearnError, LiveError, StoreFull, UserCodeError, require
-from everlearn.files import as_path, replacing
+from everlearn.files import as_path, expanded, replacing
 from everlearn.protocol import Label
 from everlearn.registry import MOST_STEPS
 from everlearn.tasks.registry import TASKS
@@ -175,8 +174,8 @@ class Live:
         self._said = ""  # why it failed
         _check_directory(directory, setup.get("task"))
         require(isinstance(accept_changes, bool), "accept_changes", accept_changes, "give True or False")
-        directory = os.path.expanduser(directory)  # noqa: PTH111 - the method of a path raises if there is no such user
-        fresh = None if is_begun(Path(directory)) else _first_setup(directory, setup)
+        directory = expanded(directory)
+        fresh = None if is_begun(directory) else _first_setup(directory, setup)
         if fresh is not None:
             Core(fresh)  # raises before a directory is made
         self.store = Store(directory)
@@ -465,13 +464,16 @@ class Live:
     def load(self, path: str | os.PathLike[str]) -> None:
         """Resume from an agent state in a file, including its aleatoric state.  The step count is not reset."""
         with _file_errors(path):
-            data = Path(path).read_bytes()
+            data = expanded(path).read_bytes()
         with self._turn:
             try_state(self.core, data)
             self._commit(self.core.import_state(data))
 
     def policy(self) -> dict[str, Any]:
-        """Return the greedy policy as a JSON document."""
+        """Return the greedy policy as a JSON document, as the client of the service does.
+
+        The table of probabilities is ``agent.core.agent.policy``.
+        """
         with self._turn:
             return views.policy_table(self.core)
 

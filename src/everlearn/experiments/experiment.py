@@ -18,7 +18,7 @@ from everlearn.experiments.directory import Directory
 from everlearn.experiments.manifest import Manifest, platforms
 from everlearn.experiments.rows import Rows
 from everlearn.experiments.tables import read_arms, read_results
-from everlearn.files import refuse_unwritable, replacing
+from everlearn.files import expanded, refuse_unwritable, replacing
 from everlearn.labels import counted
 from everlearn.results.arm import Arm, arms
 from everlearn.results.result import Result
@@ -201,4 +201,4 @@ class Experiment:
         if out is None and self.temporary:
             remedy = "say where to write; this experiment is in a temporary directory, which is removed with it"
             raise InputError("out", None, remedy)
-        return self.directory.path / name if out is None else Path(out)
+        return self.directory.path / name if out is None else expanded(out)
