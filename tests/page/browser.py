@@ -46,7 +46,9 @@ class Tab:
 
     def __init__(self, address: str) -> None:
         self._held = ExitStack()
-        self._socket = self._held.enter_context(connect(address, max_size=None, open_timeout=PATIENCE))
+        # no keepalive: while this process computes, it cannot answer
+        opened = connect(address, max_size=None, open_timeout=PATIENCE, ping_interval=None)
+        self._socket = self._held.enter_context(opened)
         self._number = 0
         self.requests: list[str] = []
         self.complaints: list[str] = []

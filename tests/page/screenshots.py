@@ -63,7 +63,7 @@ def _follow(tab: Tab) -> None:
         place = Path(folder)
         _work_half(place / "out")
         with working(place / "out"), running_page(arguments=["--experiment", str(place / "out")]) as served:
-            tab.size(1440, 880)
+            tab.size(1440, 920)
             tab.open(served.address)
             _take(tab, IMAGES / "play-experiment.png")
         with _work(place / "station"), running_page(arguments=["--live", str(place / "station")]) as served:

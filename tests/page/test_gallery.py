@@ -92,6 +92,17 @@ def test_a_task_of_the_users_own_is_described_by_its_docstring():
     assert "<p>Serve whoever comes.</p>" in page.split('<a class="card task agent0"')[1]
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_everybody_can_use_the_gallery_on_every_screen(tab, page, width, dark):
+    tab.size(width, 844, dark=dark)
+    tab.call("Page.navigate", url=f"{page}tasks")
+    wait_for(lambda: tab.evaluate("document.querySelectorAll('a.task svg').length") == len(TASKS), "every task")
+    assert violations(tab) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_the_gallery_opens_a_task(tab, page):
     tab.call("Page.navigate", url=f"{page}tasks")
     wait_for(lambda: tab.evaluate("document.querySelectorAll('a.task svg').length") == len(TASKS), "every task")

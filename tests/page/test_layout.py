@@ -246,6 +246,11 @@ def test_nothing_is_wider_than_a_narrow_screen(tab, page, query):
     tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
     assert tab.evaluate("document.querySelector('svg.chart').getBoundingClientRect().right") <= 390
+    tab.evaluate(
+        "document.querySelector('h1').textContent = 'everlearn: own_task:shop'"
+    )  # a name that cannot be broken
+    theme = "document.querySelector('[aria-label=\"Light or dark\"]').getBoundingClientRect().right"
+    assert tab.evaluate(theme) <= 390
 
 
 def luminance(colour: str) -> float:

@@ -76,7 +76,7 @@ def _draw_board(board: Board, memory: Label | None) -> list[str]:
             if mark in board.goals:
                 name = escape(board.goals[mark])
                 parts.append(_text("small", x + size / 2, y + size / 2 + 4, name))
-    place = board.places.get(memory, memory)
+    place: Label | None = None if memory is None else board.places.get(memory, memory)
     if isinstance(place, tuple) and len(place) == 2 and all(isinstance(part, int) for part in place):
         row, column = (int(part) for part in place)  # type: ignore[arg-type]
         x, y = left + size * (column + 0.5), top + size * (row + 0.5)

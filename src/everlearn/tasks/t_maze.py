@@ -78,7 +78,8 @@ def _board(length: int) -> Board:
     """Return the maze as it is drawn: before the cue, the cue, the corridor, and the two ways at the junction."""
     walls = "#" * (length + 1)
     rows = f"{walls}l", f"sc{'.' * length}", f"{walls}r"
-    places = {(place, cue): (1, place + 1) for place in range(length + 1) for cue in (LEFT, RIGHT)}
+    cues = (LEFT, RIGHT)
+    places: dict[Label, tuple[int, int]] = {(k, cue): (1, k + 1) for k in range(length + 1) for cue in cues}
     return Board(rows, {"s": "start", "c": "cue", "l": LEFT, "r": RIGHT}, {**places, END: (1, 0)})
 
 
