@@ -56,7 +56,7 @@ def object_pages(source: Path) -> Iterator[tuple[str, str]]:
         directive = f".. auto{entry.kind}:: {entry.path}\n{entry.options}"
         parts = [
             f"# `{entry.path.removesuffix('()')}`",
-            *(f"```{{index}} {name}\n```" for name in entry.used),
+            *(f"```{{index}} ! {name}\n```" for name in entry.used),
             f"```python\n{written}\n```",
             f"```{{eval-rst}}\n{directive}```",
         ]
