@@ -135,7 +135,7 @@ def test_every_path_may_begin_at_home(tmp_path, monkeypatch):
     result.save("~/result")
     assert el.load("~/result") == result
     save_figure(result.plot().figure, "~/figure.png")
-    experiment = el.experiment("riverswim", ["always"], steps=10, runs=1, out="~/experiment")
+    experiment = el.experiment("riverswim", ["always"], steps=10, runs=1, out="~/experiment", engine="reference")
     assert el.Experiment("~/experiment").directory.path == tmp_path / "experiment"
     assert experiment.export("csv", "~/tables").is_relative_to(tmp_path)
     (tmp_path / "spec.toml").write_text('steps = 10\n[[task]]\nname = "riverswim"\n[[agent]]\nname = "always"\n')
