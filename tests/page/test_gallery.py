@@ -83,6 +83,7 @@ def test_a_task_of_the_users_own_comes_first_with_an_automatic_drawing():
     assert "(what the agent sees), 2 actions" in cards[0]
 
 
+@pytest.mark.soak
 def test_a_task_of_the_users_own_is_described_by_its_docstring():
     def mine():
         """Serve whoever comes."""

@@ -74,15 +74,16 @@ class Design:
     defers:
         whether it learns from a step only when the next step comes, so that it cannot learn from rewards that come late
     carry:
-        for a design that stores a number of the whole run, such as an average, in the row of the present aleatoric
-        state: ``carry(knowledge, aleatoric_state, next_aleatoric_state)`` copies it to another row.  It is called
-        when an agent moves to another state without learning
+        for a design that stores a number that concerns the whole run, such as an average, in the row of the present
+        aleatoric state: ``carry(knowledge, aleatoric_state, next_aleatoric_state)`` copies this number to the row of
+        the next aleatoric state.  It is called when an agent moves to another state without learning
     explain:
         ``explain(knowledge, task)`` returns what it has learned as text for a person
     duration:
         the number of steps of the run, if the agent takes it as a parameter; otherwise None
     name:
-        its name in tables and messages; by default that of the function that makes the design
+        its name in tables and messages; by default that of the function that makes the design, or ``agent`` if no
+        function makes it
     parameters:
         the parameters with which it was made
 

@@ -132,7 +132,8 @@ def live(
         the rule by which an agent in shadow mode (it only proposes actions) takes control, such as
         ``{"gain": 0, "hours": 24}``, see :class:`everlearn.durable.promotion.Rule`
     accept_changes:
-        accept changed arguments, so that the agent resumes; the change is recorded in the journal
+        accept changed arguments, so that the agent resumes; the change is recorded in the journal.  Some arguments
+        cannot change, such as ``observations`` and ``seed``: a change of these still raises an error
 
     Examples
     --------
@@ -247,8 +248,8 @@ class Live:
         executed:
             the action that was really executed, if it was not the one that ``act`` returned
         reward:
-            the reward, if the agent was created with ``reward="given"``; omit it if it is not known yet, and pass it to
-            :meth:`reward` later
+            the reward, if the agent was created with ``reward="given"``; if it was also created with ``reward_delay``,
+            you can omit a reward that is not known yet, and pass it to :meth:`reward` later
         state:
             the next aleatoric state, if the agent was created with ``aleatoric="given"``
         duration:
