@@ -89,7 +89,7 @@ class Follower:
     >>> experiment = el.experiment("riverswim", ["always"], steps=100, runs=2, seed=1)
     >>> [arm] = Follower(experiment.directory.path).look()
     >>> arm.agent, arm.state, arm.runs_done, arm.times[-1]
-    ('always', 'finished', 2, 100)
+    ('always at random', 'finished', 2, 100)
 
     """
 
