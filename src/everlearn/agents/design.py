@@ -33,7 +33,7 @@ class Design:
     build:
         ``build(task)`` returns the initial knowledge, a NamedTuple; ``task`` is an :class:`everlearn.IndexedTask`.
         Fields that are arrays may change.  Fields that are numbers or tuples of numbers are constant.  So are read-only
-        arrays, which only built-in designs may have
+        arrays of built-in designs; those of user-defined designs are copied and may change
     act:
         ``act(knowledge, aleatoric_state, now, stream)`` returns the index of an action; it may draw from the stream
         with :func:`everlearn.uniform` and :func:`everlearn.choose`
@@ -43,7 +43,7 @@ class Design:
         ``policy(knowledge)`` returns the probability of each action in each aleatoric state
     policy_at:
         ``policy_at(knowledge, aleatoric_state)`` returns one row of the policy, for a design that takes long to compute
-        all of them.  Only built-in designs may have it
+        all of them.  It has no effect on user-defined designs
     schedule:
         the :class:`everlearn.Schedule`, if the agent uses one; its values at each step are passed in ``now``
     inspect:

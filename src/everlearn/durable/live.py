@@ -97,8 +97,8 @@ def live(
     raw:
         whether the agent learns from rewards without scaling, as in :func:`everlearn.task`
     reward_delay:
-        for ``reward="given"``: the maximum number of steps after which you may still pass the reward of a step, with
-        ``Live.reward``
+        for ``reward="given"``: you may pass the reward of a step later, with ``Live.reward``, until this many further
+        steps have been observed
     durations:
         the least and the greatest duration of a decision, if decisions take different times: you pass the duration to
         ``observe``, and the agent maximises the reward per unit of time
@@ -279,7 +279,8 @@ class Live:
         """Pass the reward of an earlier step, and learn from that step.  The reward is on disk when this returns.
 
         If you pass the same reward again, nothing changes.  A different reward for the same step raises
-        :exc:`everlearn.errors.Conflict`, and so does a reward that arrives more than ``reward_delay`` steps later.
+        :exc:`everlearn.errors.Conflict`.  So does a reward that arrives when ``reward_delay`` further steps have been
+        observed already.
         """
         with self._turn:
             entry = self.core.pay(whole(step, "step", least=1), reward, self.store.reward_of)

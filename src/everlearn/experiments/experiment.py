@@ -142,7 +142,11 @@ class Experiment:
         return Rows(summary(self.arms, confidence=confidence, **chosen))
 
     def regret(self, *, confidence: float = 0.95) -> Rows:
-        """Return realized regret against the exact optimum at several times, if the optimum is known."""
+        """Return realized regret against the optimum over all policies, at several times.
+
+        If only bounds of the optimum are known, ``mean`` is the regret against the lower bound, and ``mean_upper`` is
+        the regret against the upper bound.  If nothing is known, there are no rows.
+        """
         return Rows(regret_table(self.arms, confidence=confidence))
 
     def compare(

@@ -130,8 +130,8 @@ class Theory:
     def optimum(self) -> Optimum | Bracket | NetworkOptimum:
         """The optimum over all policies, lambda_*, with certified bounds and a policy that attains the lower bound.
 
-        If the memory is hidden, only policies that depend on observations and actions count, and only bounds are known.
-        If the two bounds differ, they may be narrower than those in ``Result.references``, for which the computation
+        If the memory is hidden, only policies that depend on observations and actions count, and the two bounds may
+        differ.  If they differ, they may be narrower than those in ``Result.references``, for which the computation
         stops earlier.  For a network of queues the bounds come from a default grid; ``network_optimum`` takes others.
         """
         if self.task.network is not None:
@@ -148,8 +148,8 @@ class Theory:
     def optimal_average_reward(self) -> float:
         """The optimal average reward over all policies, lambda_*.
 
-        Raises :class:`everlearn.errors.InputError` if only bounds are known, because the memory is hidden or queues are
-        unbounded; use :attr:`optimal_bounds` then.
+        Raises :class:`everlearn.errors.InputError` if its two bounds have not met, which can happen if the memory is
+        hidden or queues are unbounded; use :attr:`optimal_bounds` then.
         """
         best = self.optimum
         if isinstance(best, Bracket | NetworkOptimum) and not best.certified:
