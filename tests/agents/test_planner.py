@@ -240,6 +240,7 @@ def test_an_error_is_that_of_the_model_in_use():
     assert knowledge.cells["reward"][0, 0] != knowledge.cells["recent_reward"][0, 0]
 
 
+@pytest.mark.soak
 def test_regret_on_riverswim_is_below_a_hundred():
     result = el.run("riverswim", "planner", steps=1e4, runs=24, seed=7)
     regret = 1e4 * 0.428622 - result.total_reward[:, -1]
