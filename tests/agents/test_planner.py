@@ -27,7 +27,7 @@ class Literal:
         self.values, self.V, self.met = np.zeros(self.shape), np.zeros(states), []
         self.held, self.turn, self.top, self.low = {}, 0, 0.0, 0.0
         self.seen_top, self.seen_low, self.t, self.s = -math.inf, math.inf, 0, 0
-        self.reached = [0] * states
+        self.reached, self.changes, self.rests = [0] * states, [[math.inf], []], 0
 
     @property
     def N(self):  # noqa: N802
@@ -80,11 +80,14 @@ class Literal:
         self.back_up(self.s)
         self.back_up(following)
         visits = len(self.past[self.s, action])
-        for _ in range(int(self.backups * min(1.0, 30 / visits)) + 1):
+        rests = max(self.changes[-2] + self.changes[-1]) <= module.TOLERANCE
+        self.rests += rests
+        for _ in range(min(1, self.backups) if rests else self.backups):
             self.back_up(self.met[self.turn])
             self.turn += 1
             if self.turn == len(self.met):
                 self.turn, self.top, self.low = 0, self.seen_top, self.seen_low
+                self.changes.append([])
                 self.seen_top, self.seen_low = -math.inf, math.inf
         held, left = self.held.get(self.s, (0, 0.0))
         if left >= 1 and held == action:
@@ -108,7 +111,9 @@ class Literal:
             kept = [math.prod(1 - 2 / (2 + t) for t, _ in self.gains[n + 1 :]) for n in range(len(self.gains))]
             gain = sum(share * each for share, (_, each) in zip(kept, self.gains, strict=True))
             noise = sum(share * each**2 for share, (_, each) in zip(kept, self.gains, strict=True))
+            followed = self.follows
             self.follows = gain >= 0 and (self.follows or gain > module.EVIDENCE * math.sqrt(noise))
+            self.changes[-1] += [math.inf] if self.follows != followed else []
 
     def back_up(self, s):
         gamma, level = 1 - 1 / (12 * self.t**0.2), math.log(1 + self.t)
@@ -130,6 +135,7 @@ class Literal:
                 bonus += 0.03 * level * (1 + self.top - self.low) / count
                 value = min(value, r + gamma * h + bonus)
             self.values[s, a] = value - mean
+        self.changes[-1].append(abs(self.values[s].max() - self.V[s]))
         self.V[s] = self.values[s].max()
         if self.reached[s] >= self.t / 2:
             self.top, self.low = max(self.top, self.V[s]), min(self.low, self.V[s])
@@ -140,11 +146,13 @@ class Literal:
 @pytest.mark.parametrize(
     "task", [pytest.param(random_mdp(1), marks=pytest.mark.soak), "riverswim"], ids=["mdp", "river"]
 )
-def test_it_is_the_literal_form(task, given):
+def test_it_is_the_literal_form(task, given, monkeypatch):
+    monkeypatch.setattr(module, "TOLERANCE", 0.1)  # it rests within few steps, and wakes up again
     agent = el.Agent(task, planner(**given), seed=3)
     literal = Literal(agent.indexed.states, agent.indexed.actions, **given)
     literal.s = agent.situation
     visited = compare(agent, literal, 3, 150)
+    assert 0 < literal.rests < 150
     assert (visited > 0).sum() > visited.size / 2
 
 
@@ -154,13 +162,33 @@ def follows(agent) -> bool:
 
 def test_it_is_the_literal_form_when_the_environment_changes(monkeypatch):
     monkeypatch.setattr(module, "EVIDENCE", 1.1)  # few steps are enough; with 1, the first would be a tie
-    given = {"fading": 0.1, "backups": 1}
+    given = {"fading": 0.1, "backups": 3}
     drift = {"task.period": 60, "task.window": 0, "task.floor": 0.0, "task.height": 1.0}
     agent = el.Agent("drifting", planner(**given), parameters=drift, seed=3)
     literal = Literal(agent.indexed.states, agent.indexed.actions, **given)
     compare(agent, literal, 3, 140)
     assert literal.follows
     assert follows(agent)
+
+
+def test_it_rests_while_there_is_nothing_to_plan():
+    """The values of a deterministic world settle; other rewards, or the other model, are reason to plan again."""
+    agent = el.Agent("garnet", planner(), parameters={"task.branching": 1, "task.seed": 11}, seed=1)
+    environment = agent.task.start(environment_stream(1))
+    for _ in range(1500):
+        agent.observe(environment.step(agent.act()))
+    assert module.settled(agent.knowledge.run)
+    s, a = agent.situation, agent.task.actions.index(agent.act())
+    following = int(agent.knowledge.links["to"].reshape(20, 3, -1)[s, a, 0])
+    for reward, nothing_new in ((agent.inspect()["R"][s, a], True), (-9.0, False)):
+        knowledge = copied(agent.knowledge)
+        module.study(knowledge, el.Experience(s, a, following, reward, following), 1501)
+        assert module.settled(knowledge.run) == nothing_new
+    knowledge = copied(agent.knowledge)
+    knowledge.run["gain"], knowledge.run["noise"] = 1e3, 1.0
+    module.weigh(knowledge, 0.0, 1501)
+    assert knowledge.run["follows"][0, 0] == 1
+    assert not module.settled(knowledge.run)
 
 
 def test_its_values_are_those_of_the_optimal_policy_of_a_known_model():

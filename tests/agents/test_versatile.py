@@ -70,6 +70,17 @@ def test_the_test_is_its_definition(driven):
     assert agreed > 5 * math.sqrt(varied)
 
 
+def test_previous_pairs_are_told_apart_by_all_of_their_number():
+    """Each has a place of its own if there is room; if not, those that are a multiple of 8 apart are in many groups."""
+    place = versatile.place_after
+    assert {place(before, pair, 5, 5) for before in range(5) for pair in range(5)} == set(range(5, 30))
+    for pair in (0, 7, 999):
+        groups = [place(before, pair, 1000, 8) for before in range(0, 1000, 8)]
+        assert {each % 1000 for each in groups} == {pair}
+        assert min(np.bincount(groups, minlength=9000)[1000 + pair :: 1000]) >= 5
+    assert place(10**9 - 1, 10**9 - 2, 10**9, 8) < 9 * 10**9
+
+
 def test_who_acts_is_who_earned_more(driven):
     """The phases and the shares again, from the list of all rewards."""
     _, log, _ = driven

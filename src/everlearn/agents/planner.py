@@ -6,8 +6,9 @@ the visits: with w = 0 every visit weighs the same, with w = 3 the last half of 
 the first.  If the aleatoric state hides something, what follows a pair depends on how the agent behaved before, and a
 model of all its past misleads it.
 
-Each step backs up the two states of the step, and others in turn: several if the pair was visited seldom, and later
-one, since a visit then changes little.  A backup is
+Each step backs up the two states of the step, and others in turn: ``backups`` of them, or only one while there is
+nothing to plan.  That is so if no backup of the last whole turn through the states, or since, changed h of its state by
+more than ``TOLERANCE``, and the agent has not begun or ceased to follow a change since.  A backup is
 
     Q(s, a) = r + gamma sum p(s') h(s') + bonus - m,    h(s) = max_a Q(s, a),
 
@@ -57,8 +58,8 @@ EVIDENCE = 5.0
 LEAST_COUNT = 1e-6
 """The least count of recent visits that is used: one that has faded to 0 would make the bonus infinite."""
 
-YOUNG = 30.0
-"""A step does all its backups if the pair was visited at most so often, and fewer if it was visited more often."""
+TOLERANCE = 3e-3
+"""There is nothing to plan while no backup changes the value of a state by more than this; rewards are in [0, 1]."""
 
 REACHABLE = 0.5
 """A state counts as reachable at step t if the model knew a way to it after step t / 2."""
@@ -80,6 +81,7 @@ class Planner(NamedTuple):
     """One record: ``total``, the sum of h over the states met; ``top`` and ``low``, the greatest and the least h of the
     last turn, and ``top_ahead`` and ``low_ahead``, those of this one; ``known``, the number of states met; ``place``,
     whose turn it is; ``gain``, by how much the recent model predicts better, and ``noise``, the variance of that;
+    ``moved``, the greatest change of h by a backup of the last turn, and ``moved_ahead``, that of this one;
     ``follows``, 1 if the recent model is used."""
     recency: float
     fading: float
@@ -121,13 +123,18 @@ def study(knowledge: Planner, experience: Experience, t: float) -> float:
     error = compare(knowledge, experience, gamma, t)
     if knowledge.fading > 0.0:
         count_recent(knowledge, experience, link)
-    visits = count(knowledge, experience, link)
+    count(knowledge, experience, link)
     log = math.log(t + 1.0)
     back_up(knowledge, s, gamma, t, log)
     back_up(knowledge, following, gamma, t, log)
-    for _ in range(int(knowledge.backups * min(1.0, YOUNG / visits)) + 1):
+    for _ in range(min(knowledge.backups, 1) if settled(knowledge.run) else knowledge.backups):
         back_up_in_turn(knowledge, gamma, t, log)
     return error
+
+
+def settled(run: Any) -> bool:
+    """Return whether no backup changed a value by much in the last turn and in this one."""
+    return bool(run["moved"][0, 0] <= TOLERANCE and run["moved_ahead"][0, 0] <= TOLERANCE)
 
 
 def meet(knowledge: Planner, s: int, t: float) -> None:
@@ -179,10 +186,14 @@ def weigh(knowledge: Planner, gained: float, t: float) -> None:
     noise = kept * run["noise"][0, 0] + gained * gained
     run["gain"][0, 0] = gain
     run["noise"][0, 0] = noise
+    follows = run["follows"][0, 0]
     if gain > EVIDENCE * math.sqrt(noise):
-        run["follows"][0, 0] = 1.0
+        follows = 1.0
     if gain < 0.0:
-        run["follows"][0, 0] = 0.0
+        follows = 0.0
+    if follows != run["follows"][0, 0]:
+        run["follows"][0, 0] = follows
+        run["moved_ahead"][0, 0] = math.inf  # all values are those of the other model
 
 
 def count_recent(knowledge: Planner, experience: Experience, link: int) -> None:
@@ -198,14 +209,13 @@ def count_recent(knowledge: Planner, experience: Experience, link: int) -> None:
     move(knowledge, reward, cells["recent_variance"], knowledge.links["recent"], experience, link, alpha)
 
 
-def count(knowledge: Planner, experience: Experience, link: int) -> float:
-    """Count a visit, and move the model of the pair towards what was seen; return the number of visits."""
+def count(knowledge: Planner, experience: Experience, link: int) -> None:
+    """Count a visit, and move the model of the pair towards what was seen."""
     cells = knowledge.cells
     visits = cells["visits"][experience.aleatoric_state, experience.action] + 1.0
     cells["visits"][experience.aleatoric_state, experience.action] = visits
     alpha = (1.0 + knowledge.recency) / (visits + knowledge.recency)
     move(knowledge, cells["reward"], cells["variance"], knowledge.links["chance"], experience, link, alpha)
-    return float(visits)
 
 
 def move(
@@ -263,7 +273,9 @@ def back_up(knowledge: Planner, s: int, gamma: float, t: float, log: float) -> N
             values[s, a] = value
             best = max(best, value)
     if best > -math.inf:
-        run["total"][0, 0] += best - cells["best"][s, 0]
+        change = best - cells["best"][s, 0]
+        run["total"][0, 0] += change
+        run["moved_ahead"][0, 0] = max(run["moved_ahead"][0, 0], abs(change))
         cells["best"][s, 0] = best
         if cells["reached"][s, 0] >= REACHABLE * t:
             widen(run, best)
@@ -328,7 +340,7 @@ def hoped_value(knowledge: Planner, s: int, a: int, gamma: float, log: float) ->
 
 
 def back_up_in_turn(knowledge: Planner, gamma: float, t: float, log: float) -> None:
-    """Back up the state whose turn it is; after the last, take over the extremes, and sum again, without rounding."""
+    """Back up the state whose turn it is; after the last, begin another turn, and sum again, without rounding."""
     run = knowledge.run
     met = knowledge.cells["met"]
     back_up(knowledge, int(met[int(run["place"][0, 0]), 0]), gamma, t, log)
@@ -339,6 +351,8 @@ def back_up_in_turn(knowledge: Planner, gamma: float, t: float, log: float) -> N
         run["low"][0, 0] = run["low_ahead"][0, 0]
         run["top_ahead"][0, 0] = -math.inf
         run["low_ahead"][0, 0] = math.inf
+        run["moved"][0, 0] = run["moved_ahead"][0, 0]
+        run["moved_ahead"][0, 0] = 0.0
         run["total"][0, 0] = 0.0
         for place in range(int(run["known"][0, 0])):
             run["total"][0, 0] += knowledge.cells["best"][int(met[place, 0]), 0]
@@ -384,8 +398,9 @@ def tables(states: int, actions: int, successors: int, recently: bool) -> tuple[
     of_pairs |= dict.fromkeys(("recent_visits", "recent_reward", "recent_variance"), actions if recently else 0)
     cells = records(states, **of_pairs, best=1, held=1, left=1, reached=1, met=1)
     cells["visits"] = -1.0  # not met
-    run = records(1, total=1, top=1, low=1, top_ahead=1, low_ahead=1, known=1, place=1, gain=1, noise=1, follows=1)
-    run["top_ahead"], run["low_ahead"] = -math.inf, math.inf
+    turn = dict.fromkeys(("total", "top", "low", "top_ahead", "low_ahead", "moved", "moved_ahead"), 1)
+    run = records(1, **turn, known=1, place=1, gain=1, noise=1, follows=1)
+    run["top_ahead"], run["low_ahead"], run["moved"] = -math.inf, math.inf, math.inf
     return links, cells, run
 
 
@@ -429,8 +444,8 @@ def planner(
     longest:
         it is held for at most this many visits
     backups:
-        the number of states that are backed up per step while the pair was visited at most 30 times, and in inverse
-        proportion to its visits later, in addition to the two states of the step and the one whose turn it is
+        the number of states that are backed up in turn at each step, in addition to the two states of the step; only
+        one is, while backups hardly change the values
     successors:
         the most next states per pair; of more, the rarest are forgotten
 

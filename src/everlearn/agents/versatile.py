@@ -15,8 +15,13 @@ slowly, so that a change alone makes the sum smaller.
 ``phase`` of the time so far.  In a phase one of the two acts.  The agent compares what both earned per step,
 weighing recent phases most.  Let z be the difference divided by its standard error.  The one that earned less acts in a
 share exp(-z^2 / 2) / 2 of the phases, which bounds the chance that it is the better one, and at least in a share
-``least``.  So both act equally often while nothing is known.  What was learned of the one that does not act becomes old
-and weighs less, its standard error grows, and it is tried again.
+``least``.  So both act equally often while nothing is known.  The standard error of the one that does not act grows, as
+what is known of it becomes old, unless it is that of the differences between its phases, which does not change.  It is
+tried again in any case, because of ``least``.
+
+All rewards of a phase are credited to the one whose turn it is, whoever chose the actions.  If another policy acts, as
+in shadow mode or with ``executed=``, both still learn, and so does the test, but the phases then say nothing about the
+two.  A reward that comes late is credited to the one whose turn it is when it comes.
 
 If the state hides nothing, the planner acts alone: trying the other would cost more than it could gain.
 """
@@ -40,6 +45,13 @@ from everlearn.tasks.task import Task
 
 MEMORY = 100.0
 """The mean of the errors of a pair is over about so many visits."""
+
+LEAST_CONTEXTS, CONTEXTS = 8, 1024
+"""There is a mean of errors for each previous pair and pair; if these are more than 1024, fewer previous pairs are told
+apart, but at least 8."""
+
+ODD = 2654435761
+"""An odd number of 32 bits, near 2^32 divided by the golden ratio: its multiples are spread evenly over 32 bits."""
 
 CORRELATION = 4.0
 """The variance of a mean of rewards is taken to be so many times that of independent rewards, or more if phases differ
@@ -73,8 +85,8 @@ class Versatile(NamedTuple):
     persistence_most: float
     forgetting: float
     errors: NDArray[Any]
-    """One record per pair, then one per previous pair and pair, or per several of these if they are many: ``mean``, the
-    mean of e, and ``visits``."""
+    """One record per pair, then one per pair and previous pair, or group of previous pairs if they are many: ``mean``,
+    the mean of e, and ``visits``."""
     choice: NDArray[Any]
     """One record.  ``planning`` is 1 if the planner acts, and 0 if the values do.  ``ends`` and ``began`` are those of
     the phase, in which the rewards sum to ``earned`` and their squares to ``squared``.  Of the phases of the values and
@@ -143,7 +155,7 @@ def suspect(knowledge: Versatile, pair: int, error: float) -> None:
     choice = knowledge.choice
     means = knowledge.errors["mean"]
     pairs = knowledge.cells["value"].shape[0] * knowledge.cells["value"].shape[1]
-    context = pairs + (int(choice["before"][0, 0]) * pairs + pair) % (means.shape[0] - pairs)
+    context = place_after(int(choice["before"][0, 0]), pair, pairs, means.shape[0] // pairs - 1)
     choice["before"][0, 0] = pair
     product = error * (means[context, 0] - means[pair, 0])
     agreed = choice["agreed"][0, 0] + product
@@ -156,6 +168,13 @@ def suspect(knowledge: Versatile, pair: int, error: float) -> None:
         choice["hidden"][0, 0] = 0.0
     average(knowledge.errors, pair, error)
     average(knowledge.errors, context, error)
+
+
+def place_after(before: int, pair: int, pairs: int, contexts: int) -> int:
+    """Return the place of a pair after a previous one; if these are too many, a hash of the two chooses a group."""
+    if contexts < pairs:
+        before = (((before * pairs + pair) & 0x7FFFFFFF) * ODD & 0xFFFFFFFF) >> 16
+    return pairs * (1 + before % contexts) + pair
 
 
 def average(errors: Any, place: int, error: float) -> None:
@@ -289,7 +308,8 @@ def versatile(
 
     def build(indexed: IndexedTask) -> Versatile:
         pairs = indexed.states * indexed.actions
-        errors = records(pairs + min(pairs * pairs, max(1024, 8 * pairs)), mean=1, visits=1)
+        contexts = min(pairs, max(LEAST_CONTEXTS, CONTEXTS // pairs))
+        errors = records(pairs + pairs * contexts, mean=1, visits=1)
         sums = dict.fromkeys(("steps", "steps_squared", "rewards", "means_squared", "variances"), 2)
         tested = dict.fromkeys(("before", "agreed", "varied", "hidden"), 1)
         choice = records(1, planning=1, began=1, ends=1, earned=1, squared=1, turns=1, **sums, **tested)
