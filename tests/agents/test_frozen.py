@@ -100,7 +100,8 @@ def test_what_is_frozen_earns_what_the_run_earns():
     knowledge, kept, theory = agents[0].knowledge, Kept(agents[0].knowledge), el.Theory(task)
     rows = [leaf(knowledge._replace(past=kept.past(memory)), 0) for _, memory in task.states]
     assert theory.average_reward(greedy_policy(knowledge.cells["value"][rows])) < 0.5
-    assert theory.average_reward(policy) > 0.98 > run.final["mean"] > 0.9
+    assert theory.average_reward(policy) > 0.98
+    assert run.final["mean"] > 0.98
 
 
 def test_the_policy_is_one_of_the_frozen_state():
