@@ -95,6 +95,7 @@ def check_best(
     for past, error in zip(pasts, errors, strict=True):
         knowledge.before[:] = past
         notice(knowledge, 3, 1, error if signal == ERRORS else 0.0, error if signal == CODES else 0.0)
+    assert knowledge.totals[3, 1, [signal, signal + 1]].tolist() == pytest.approx([errors.sum(), (errors**2).sum()])
     feature, value = best_question(knowledge, 3, 1, signal)
     best = max(questions, key=lambda question: question.explained)
     assert feature == best.feature
@@ -163,7 +164,7 @@ def test_it_notices_what_predicts_observations_although_nothing_is_earned():
     def _nothing(*_):
         return 0.0
 
-    agent = make(weather)
+    agent = make(weather, effect=1e9)  # no error is large enough
     drive(agent, 1000)
     assert (agent.knowledge.nodes[:, FEATURE] >= 0).any()
 
@@ -277,6 +278,22 @@ def test_errors_of_a_greedy_action_are_sampled_and_others_are_all_noticed():
     knowledge.totals[0, :, SPAN] = 3200.0
     shares = [np.mean([learned.due(knowledge, 0, a, agent.upcoming._replace(t=t)) for t in times]) for a in (0, 1)]
     assert shares == pytest.approx([learned.OFTEN / 3200, 1.0], abs=0.01)
+
+
+def test_all_errors_are_noticed_soon_after_an_action_that_was_not_greedy():
+    agent = make(random_mdp(7, states=3, actions=2), curiosity=0.0)
+    drive(agent, 100)
+    knowledge, greedy = agent.knowledge, []
+    knowledge.totals[:, :, SPAN] = 1e9
+    for best in (False, True, True, True, True):
+        s = agent.indexed.state(agent.aleatoric_state)
+        row = knowledge.cells["value"][leaf(knowledge, s)]
+        action = int(row.argmax() if best else row.argmin())
+        agent.observe(agent.task.observations[0], executed=agent.task.actions[action])
+        never = agent.upcoming._replace(t=1)  # 0.6 is not among the 1 in 20
+        rows = knowledge.cells["value"]
+        greedy.append(learned.due(knowledge, 0, int(rows[0].argmax()), never))
+    assert greedy == [True, True, True, False, False]
 
 
 def test_a_value_is_outdated_if_its_errors_have_a_mean():
