@@ -10,10 +10,10 @@ import pytest
 
 import everlearn as el
 from everlearn.agents import learned, splits
-from everlearn.agents.evidence import PRIOR, best_question, is_outdated, notice
+from everlearn.agents.evidence import PRIOR, best_question, gain_of, is_outdated, notice
 from everlearn.agents.past import value_of
 from everlearn.agents.splits import merge, split
-from everlearn.agents.tree import ERRORS, FEATURE, FREE, NO, NUMBER, SPAN, VISITS, YES, Tree, leaf, visits
+from everlearn.agents.tree import CODES, ERRORS, FEATURE, FREE, NO, NUMBER, SPAN, VISITS, YES, Tree, leaf, visits
 from everlearn.errors import InputError
 from tests.few import few
 from tests.refusal import refusal
@@ -68,7 +68,7 @@ def exhaustive(rows: np.ndarray, errors: np.ndarray, ordered: int, threshold: fl
     for feature in range(rows.shape[1]):
         for value in np.unique(rows[:, feature]):
             yes = rows[:, feature] >= value if feature >= ordered else rows[:, feature] == value
-            if min(yes.sum(), (~yes).sum()) >= 20:
+            if min(yes.sum(), (~yes).sum()) >= 10:
                 d = abs(errors[yes].mean() - errors[~yes].mean())
                 within = sum(len(errors[side]) * errors[side].var() for side in (yes, ~yes))
                 significance = d**2 / sum(variance_of_mean(errors[side], errors) for side in (yes, ~yes))
@@ -88,34 +88,38 @@ def random_past(agent: el.Agent, random: np.random.Generator) -> tuple[list[np.n
     return pasts[1:], np.array(rows)
 
 
-def check_best(agent: el.Agent, pasts: list[np.ndarray], errors: np.ndarray, questions: list[Question]) -> None:
+def check_best(
+    agent: el.Agent, pasts: list[np.ndarray], errors: np.ndarray, questions: list[Question], signal: int = ERRORS
+) -> None:
     knowledge = agent.knowledge
     for past, error in zip(pasts, errors, strict=True):
         knowledge.before[:] = past
-        notice(knowledge, 3, 1, error)
-    feature, value, gain = best_question(knowledge, 3, 1, agent.upcoming)
+        notice(knowledge, 3, 1, error if signal == ERRORS else 0.0, error if signal == CODES else 0.0)
+    assert knowledge.totals[3, 1, [signal, signal + 1]].tolist() == pytest.approx([errors.sum(), (errors**2).sum()])
+    feature, value = best_question(knowledge, 3, 1, signal)
     best = max(questions, key=lambda question: question.explained)
     assert feature == best.feature
     assert value == best.value or knowledge.sizes.values[feature] == 2  # of two values, both questions are the same
-    assert gain > 0
+    assert (gain_of(knowledge, 3, 1, feature, value, agent.upcoming) > 0) == (signal == ERRORS)
 
 
+@pytest.mark.parametrize("signal", [ERRORS, CODES])
 @pytest.mark.parametrize("seed", few(range(6), range(2)))
-def test_the_best_question_is_that_of_an_exhaustive_search(seed):
-    agent, random = make(threshold=30.0, effect=0.0), np.random.default_rng(seed)
+def test_the_best_question_is_that_of_an_exhaustive_search(seed, signal):
+    agent, random = make(threshold=30.0, effect=0.0, share=0.0), np.random.default_rng(seed)
     sizes, (pasts, rows) = agent.knowledge.sizes, random_past(agent, random)
     planted = 1 + 3 * seed  # of every kind, the first with "at least" among them
     seen = np.unique(rows[:, planted])
     middle = seen[len(seen) // 2]
     yes = rows[:, planted] >= middle if planted >= sizes.ordered else rows[:, planted] == middle
     errors = random.normal(size=500) * np.where(yes, 0.3, 1.0) + 1.0 * yes
-    check_best(agent, pasts, errors, exhaustive(rows, errors, sizes.ordered, 30.0))  # log 1 is 0
+    check_best(agent, pasts, errors, exhaustive(rows, errors, sizes.ordered, 30.0), signal)  # log 1 is 0
 
 
 @pytest.mark.parametrize("seed", few(range(3), range(2)))
 def test_a_rare_large_difference_explains_less_than_a_frequent_one(seed):
     """The rankings by difference and by significance are others, and both are wrong."""
-    agent, random = make(threshold=30.0, effect=0.0), np.random.default_rng(seed)
+    agent, random = make(threshold=30.0, effect=0.0, share=0.0), np.random.default_rng(seed)
     sizes, (pasts, rows) = agent.knowledge.sizes, random_past(agent, random)
     frequent, rare = rows[:, sizes.kinds.index(("action", 2))] == 0, rows[:, 0] == rows[0, 0]  # a half, and a sixth
     errors = random.normal(size=500) * np.where(rare, 0.01, 0.5) + 1.0 * frequent + 1.2 * rare
@@ -125,13 +129,53 @@ def test_a_rare_large_difference_explains_less_than_a_frequent_one(seed):
     check_best(agent, pasts, errors, questions)
 
 
+def test_a_question_must_explain_a_share_of_the_signal():
+    """With enough errors any difference is significant, and a tree that asks about small ones is soon full."""
+    pasts = np.random.default_rng(1).integers(2, size=800)
+    signal = np.random.default_rng(2).normal(size=800) + 0.4 * pasts  # explains 0.04 of the variance
+    found = []
+    for share in (0.02, 0.08):
+        agent = make(share=share, effect=0.0)
+        for value, number in zip(pasts, signal, strict=True):
+            agent.knowledge.before[0] = value
+            notice(agent.knowledge, 3, 1, 0.0, number)
+        found.append(best_question(agent.knowledge, 3, 1, CODES)[0])
+    assert found == [0, -1]
+
+
+def test_codes_tell_all_observations_apart_and_change_with_each_review():
+    agent = make()
+    codes = []
+    for agent.knowledge.totals[0, 0, SPAN] in (40.0, 80.0, 160.0):
+        codes.append([learned.code(agent.knowledge, 0, 0, o) for o in range(len(agent.task.observations))])
+    assert all(len(set(row)) == len(row) for row in (*codes, *zip(*codes, strict=True)))
+    assert np.min(codes) > 0
+    assert np.max(codes) < 1
+
+
+def test_it_notices_what_predicts_observations_although_nothing_is_earned():
+    """Three days of rain follow three of sun, and so on; only the past tells which day it is, and nobody pays."""
+
+    @el.task(actions=["go", "stay"], observations=["sun", "rain"], memory=0, hidden=True)
+    def weather(day, _action):
+        yield "sun" if day < 3 else "rain", 1.0, (day + 1) % 6
+
+    @weather.reward
+    def _nothing(*_):
+        return 0.0
+
+    agent = make(weather, effect=1e9)  # no error is large enough
+    drive(agent, 1000)
+    assert (agent.knowledge.nodes[:, FEATURE] >= 0).any()
+
+
 def test_many_values_share_slots_first_come_first_served():
     agent = make(random_mdp(1, states=40, actions=2), threshold=0.0, effect=0.0)
     knowledge = agent.knowledge
     for step in range(400):
         knowledge.before[:4] = 5 if step % 2 else 30 + step % 10
-        notice(knowledge, 0, 0, float(step % 2))
-    assert best_question(knowledge, 0, 0, agent.upcoming)[1] == 5
+        notice(knowledge, 0, 0, float(step % 2), 0.0)
+    assert best_question(knowledge, 0, 0, ERRORS)[1] == 5
     assert (knowledge.noticed[0, 0, :, NUMBER] > 0).sum() == 6 * 4 + 6  # and one value of each of the others
 
 
@@ -169,7 +213,7 @@ def test_forbidden_actions_stay_forbidden_when_leaves_split_and_merge():
 @pytest.mark.parametrize("schedule", ["practical", "change-points"])
 def test_a_full_tree_merges_and_keeps_within_its_bounds(monkeypatch, schedule):
     monkeypatch.setattr(splits, "YOUTH", 50)
-    monkeypatch.setattr(splits, "LEAST_GAIN", 0.5)
+    monkeypatch.setattr(splits, "LEAST_GAIN", 0.1)
     agent = make(random_mdp(4, states=3, actions=2), schedule, nodes=5, effect=0.0, window=40.0)
     agent.knowledge = agent.knowledge._replace(threshold=-1e9)  # any question passes
     merged, inner = 0, set()
@@ -236,12 +280,28 @@ def test_errors_of_a_greedy_action_are_sampled_and_others_are_all_noticed():
     assert shares == pytest.approx([learned.OFTEN / 3200, 1.0], abs=0.01)
 
 
+def test_all_errors_are_noticed_soon_after_an_action_that_was_not_greedy():
+    agent = make(random_mdp(7, states=3, actions=2), curiosity=0.0)
+    drive(agent, 100)
+    knowledge, greedy = agent.knowledge, []
+    knowledge.totals[:, :, SPAN] = 1e9
+    for best in (False, True, True, True, True):
+        s = agent.indexed.state(agent.aleatoric_state)
+        row = knowledge.cells["value"][leaf(knowledge, s)]
+        action = int(row.argmax() if best else row.argmin())
+        agent.observe(agent.task.observations[0], executed=agent.task.actions[action])
+        never = agent.upcoming._replace(t=1)  # 0.6 is not among the 1 in 20
+        rows = knowledge.cells["value"]
+        greedy.append(learned.due(knowledge, 0, int(rows[0].argmax()), never))
+    assert greedy == [True, True, True, False, False]
+
+
 def test_a_value_is_outdated_if_its_errors_have_a_mean():
     agent, random = make(), np.random.default_rng(1)
     for action, mean in ((0, 0.0), (1, 0.5)):
         for error in random.normal(size=400) + mean:
-            notice(agent.knowledge, 3, action, error)
-    assert [is_outdated(agent.knowledge, 3, action, agent.upcoming) for action in (0, 1)] == [False, True]
+            notice(agent.knowledge, 3, action, error, 0.0)
+    assert [is_outdated(agent.knowledge, 3, action) for action in (0, 1)] == [False, True]
 
 
 @pytest.mark.parametrize(

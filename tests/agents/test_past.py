@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import combinations, groupby
 
 import numpy as np
 from hypothesis import strategies as st
@@ -57,6 +57,11 @@ def expected(history: list[tuple[int, int]], kind: str, number: int) -> int:
         return runs[-1 - number]
     if kind == "clock":
         return age([o == number for _, o in history] if number < 3 else [a == number - 3 for a, _ in history])
+    if kind == "order":
+        first, second = list(combinations(range(5), 2))[number]
+        events = [label for a, o in history for label in (3 + a, o)]  # an observation follows its action
+        last = {label: place for place, label in enumerate(events)}
+        return int(last.get(first, -1) > last.get(second, -1))
     return min(max(lead(history, number), -MOST_LEAD), MOST_LEAD) + MOST_LEAD
 
 
@@ -76,7 +81,7 @@ def test_features_are_bounded(observations):
         update(past, SIZES, 1, observation)
         for feature, number in enumerate(SIZES.values):
             assert 0 <= value_of(past, SIZES, feature) < number
-        assert past[-SIZES.resets * 3 :].max() <= MOST_COUNTED
+        assert past[SIZES.ordered + SIZES.timed :].max() <= MOST_COUNTED
 
 
 def test_many_labels_have_neither_clocks_nor_leads():

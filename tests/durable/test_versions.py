@@ -110,3 +110,10 @@ def as_version_2(directory: Path) -> None:
     connection.execute("UPDATE agents SET face = ?, sha256 = ?", (row.face, row.sealed().sha256))
     connection.execute("UPDATE meta SET value = '2' WHERE key = 'schema'")
     connection.close()
+
+
+def test_an_agent_with_learned_states_of_an_earlier_version_is_refused(tmp_path):
+    """It was saved before the agent noticed what predicts observations."""
+    shutil.copytree(FIXTURES / "learned", tmp_path / "agent")
+    with pytest.raises(LiveError, match=r"another version of everlearn .* 'everlearn replay'"):
+        el.live(tmp_path / "agent")

@@ -34,6 +34,12 @@ from everlearn.tasks.task import Task
 _RENAMED = {"take": "snapshot", "put": "restore", "dump": "to_bytes", "interface": "indexed"}
 _PARAMETERS = ("parameters", "schedule_parameters")
 
+OTHER_VERSION = (
+    "; another version of everlearn saved it, whose agent has other parameters: use that version, or train a new agent "
+    "on the journal of a durable agent with 'everlearn replay'"
+)
+"""Added to the message if the names of the parameters differ, and not only their values."""
+
 
 class Agent:
     """A design applied to a task: the agent state X_t = (S_t, P_t, Z_t), and the methods that advance it.
@@ -317,7 +323,8 @@ class Agent:
             if key == "features" and key not in identity:  # a state of an earlier version
                 continue
             if saved != value:
-                raise SnapshotError(f"{name}: it was saved with {key} {saved!r}; this agent has {value!r}")
+                other = OTHER_VERSION if key in _PARAMETERS and set(saved or ()) != set(value or ()) else ""
+                raise SnapshotError(f"{name}: it was saved with {key} {saved!r}; this agent has {value!r}{other}")
         self.restore(state)
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 
 from everlearn.agents.past import AGES, MOST_LEAD, Sizes
@@ -40,13 +42,14 @@ def question(sizes: Sizes, feature: int, value: int, task: Task) -> str:
     >>> import everlearn as el
     >>> agent = el.Agent("t-maze", "learned", parameters={"task.window": 1})
     >>> sizes = agent.knowledge.sizes
-    >>> for feature, value in ((1, 2), (4, 0), (7, 1), (12, 3), (18, 6)):
+    >>> for feature, value in ((1, 2), (4, 0), (7, 1), (12, 3), (18, 6), (62, 1)):
     ...     print(question(sizes, feature, value, agent.task))
     the observation 1 step ago was 'corridor'
     the last action was 'left'
     the last different observation was 'right'
     'corridor' was last seen at least 3 steps ago
     'left' leads by at least 2 since another action was taken
+    'left' was seen after 'junction' was last seen
 
     """
     kind, number = sizes.kinds[feature]
@@ -63,11 +66,19 @@ def question(sizes: Sizes, feature: int, value: int, task: Task) -> str:
         labels, verb = (*task.observations, *task.actions), "seen" if number < sizes.observations else "done"
         steps = AGES[value - 1]
         return f"{labels[number]!r} was last {verb} at least {steps} step{'s' if steps > 1 else ''} ago"
+    if kind == "order":
+        return _order(sizes, number, (*task.observations, *task.actions))
     reset, observation = divmod(number, sizes.observations)
     label, lead = repr(task.observations[observation]), value - MOST_LEAD
     how = f"leads by at least {lead}" if lead > 0 else "is not behind" if lead == 0 else f"is at most {-lead} behind"
     since = f"{task.observations[reset - 1]!r} was last seen" if reset else "another action was taken"
     return f"{label} {how} since {since}"
+
+
+def _order(sizes: Sizes, pair: int, labels: tuple[object, ...]) -> str:
+    first, second = list(combinations(range(sizes.timed), 2))[pair]
+    verbs = ["seen" if label < sizes.observations else "done" for label in (first, second)]
+    return f"{labels[first]!r} was {verbs[0]} after {labels[second]!r} was last {verbs[1]}"
 
 
 def _ordinal(number: int) -> str:

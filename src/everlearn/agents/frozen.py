@@ -170,7 +170,7 @@ def needed(sizes: Sizes, feature: int) -> list[int]:
         return list(range(sizes.lags + 1, sizes.lags + 1 + number))
     if kind == "change":
         return [0, *range(2 * sizes.lags + 1, 2 * sizes.lags + 1 + number)]
-    if kind == "clock":
+    if kind in ("clock", "order"):
         return [feature]
     reset, observation = divmod(number, sizes.observations)
     counts = range(feature - observation, feature - observation + sizes.observations)

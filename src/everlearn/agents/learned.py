@@ -5,12 +5,13 @@ actions.  An inner node asks a question about a feature of the past (:mod:`everl
 to the leaf in which the agent is now.  Everything is learned from one pass over the stream, in bounded memory:
 
 1. *Notice.*  For each leaf and action, and each value of each feature, the agent counts how often the feature had that
-   value and sums the temporal-difference errors.  If a leaf has all the past that matters, these errors do not depend
-   on the features.
-2. *Split.*  After a number of steps all questions are tested: do the mean errors for yes and no differ by more than
-   chance and by more than a least effect?  If so, the leaf becomes an inner node.  Its children start from its values
-   plus their mean errors, and with less confidence, so that they explore.  Otherwise counting starts again, for twice
-   as long: errors from the time when values had not settled are forgotten.
+   value and sums two signals: the temporal-difference errors, and a code of the observation that followed, a number
+   that stands for it.  If a leaf has all the past that matters, neither depends on the features.
+2. *Split.*  After a number of steps all questions are tested: do the mean codes for yes and no differ by more than
+   chance, and does the question explain a least share of their variance?  If none does, do the mean errors differ, by
+   more than a least effect too?  If so, the leaf becomes an inner node.  Its children start from its values plus their
+   mean errors, and with less confidence, so that they explore.  Otherwise counting starts again, for twice as long:
+   errors from the time when values had not settled are forgotten.
 3. *Merge.*  If the tree is full, a better split replaces the least useful one: two leaves whose values differ little,
    or which are seldom visited, become one again.
 
@@ -24,7 +25,10 @@ Maximizing Reinforcement Learning" (AAAI 2012).  Deviations from these:
   depth of the tree does not grow with the time for which something must be remembered.
 - U-tree's test compares distributions (Kolmogorov and Smirnov) over expanded fringe nodes of several levels; here means
   are compared, one question at a time.  Two questions that matter only together are not found.
-- The threshold grows with the logarithm of the time, since an endless stream is tested again and again.
+- U-tree tests returns alone.  But what pays depends on what the agent does later, and an agent that does not yet use a
+  distinction does not see that it would pay.  What is observed next depends on the past whatever the agent does later,
+  and does not change while values settle.  Feature RL, too, asks how well a state predicts.
+- The threshold grows with the number of reviews, since an endless stream is tested again and again.
 """
 
 from __future__ import annotations
@@ -38,13 +42,15 @@ from numpy.typing import NDArray
 from everlearn.agents import growing_horizon
 from everlearn.agents.checks import MOST_ENTRIES, check_at_least
 from everlearn.agents.design import Design
-from everlearn.agents.evidence import FEWEST, WIDEST, best_question, forget, is_outdated, notice
+from everlearn.agents.evidence import FEWEST, WIDEST, best_question, forget, gain_of, is_outdated, notice, reviews
 from everlearn.agents.growing_horizon import OffsetValues
 from everlearn.agents.past import sizes_of, update
 from everlearn.agents.schedule import Schedule
 from everlearn.agents.splits import CONFIDENCE, make_room, split
 from everlearn.agents.tabular import largest
 from everlearn.agents.tree import (
+    CODES,
+    ERRORS,
     FEATURE,
     FREE,
     LEAF,
@@ -105,6 +111,7 @@ def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: 
     a = experience.action
     u = knowledge.cells["value"]
     expected = u[s, a]
+    hoped = largest(u, s)
     noticing = visits(knowledge, s, a, now) >= BURN and due(knowledge, s, a, now)
     if noticing:
         for place in range(len(knowledge.past)):
@@ -115,17 +122,23 @@ def learn(knowledge: Tree, experience: Experience, now: ScheduleValues, stream: 
     error = min(target, now.ceiling) - expected
     learn_in_leaf(knowledge, Experience(s, a, experience.observation, experience.reward, following), now, stream)
     knowledge.nodes[s, VISITS] += 1
+    knowledge.strayed[0] = knowledge.sizes.lags if expected < hoped else max(knowledge.strayed[0] - 1, 0)
     if noticing:
-        notice(knowledge, s, a, error)
+        notice(knowledge, s, a, error, code(knowledge, s, a, experience.observation))
         if knowledge.totals[s, a, NUMBER] >= knowledge.totals[s, a, SPAN]:
             review(knowledge, s, a, now)
 
 
+def code(knowledge: Tree, s: int, a: int, observation: int) -> float:
+    """Return a number from 0 to 1 that stands for an observation; in each review, observations have other numbers."""
+    return ((observation + 1) * GOLDEN * reviews(knowledge, s, a)) % 1.0
+
+
 def due(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> bool:
-    """Return whether to notice an error: always if the action is not the greedy one, else less often after reviews."""
+    """Return whether to notice an error: always soon after an action that was not greedy, else less often in time."""
     u = knowledge.cells["value"]
     share = max(OFTEN / knowledge.totals[s, a, SPAN], RAREST)
-    return bool(share >= 1.0 or (now.t * GOLDEN) % 1.0 < share or u[s, a] < largest(u, s))
+    return bool(share >= 1.0 or (now.t * GOLDEN) % 1.0 < share or knowledge.strayed[0] > 0 or u[s, a] < largest(u, s))
 
 
 def learn_in_leaf(knowledge: Tree, step: Experience, now: ScheduleValues, stream: Any) -> None:
@@ -152,15 +165,18 @@ def is_try(knowledge: Tree, s: int, a: int) -> bool:
 
 
 def review(knowledge: Tree, s: int, a: int, now: ScheduleValues) -> None:
-    """Split a leaf by the question that says most about the errors of an action, if it says enough.
+    """Split a leaf by the question that says most about what is observed after an action, if it says enough.
 
-    Otherwise, if the errors say that the value itself is out of date, let it follow new errors faster.
+    If there is none, or if the tree is full and the question is less useful than those that are asked, split it by the
+    question that says most about the errors.  Otherwise, if the errors say that the value itself is out of date, let it
+    follow new errors faster.
     """
-    feature, value, gain = best_question(knowledge, s, a, now)
-    if feature >= 0 and make_room(knowledge, s, gain, now):
-        split(knowledge, s, feature, value, now)
-        return
-    if is_outdated(knowledge, s, a, now):
+    for signal in (CODES, ERRORS):
+        feature, value = best_question(knowledge, s, a, signal)
+        if feature >= 0 and make_room(knowledge, s, gain_of(knowledge, s, a, feature, value, now), now):
+            split(knowledge, s, feature, value, now)
+            return
+    if is_outdated(knowledge, s, a):
         set_visits(knowledge, s, a, min(visits(knowledge, s, a, now), CONFIDENCE), now)
     forget(knowledge, s, a, 2.0 * knowledge.totals[s, a, SPAN], now)
 
@@ -214,10 +230,11 @@ def learned(
     nodes: int = 256,
     lags: int = 3,
     changes: int = 3,
-    threshold: float = 10.0,
+    threshold: float = 18.0,
     effect: float = 0.02,
     window: float = 40.0,
     curiosity: float = 0.4,
+    share: float = 0.005,
 ) -> Design:
     """Learn what to remember of the past with decision trees; each leaf is a state of growing-horizon.
 
@@ -233,10 +250,12 @@ def learned(
     changes:
         how many of the last different observations can be asked about
     threshold:
-        how significant a question must be: the square of the difference of mean errors, in units of its variance, must
-        exceed this plus 2 log t
+        how significant a question must be: the square of the difference of means, in units of its variance, must exceed
+        this plus 4 log k in the k-th review of a leaf and an action
     effect:
         the least difference of mean errors, in units of rewards from 0 to 1
+    share:
+        the least share of the variance of errors, or of codes of observations, that a question must explain
     curiosity:
         how often a random action is tried once: with probability curiosity / sqrt(visits to the leaf), at most 0.1
     window:
@@ -256,7 +275,7 @@ def learned(
     """
     for name, number in (("nodes", nodes), ("lags", lags), ("changes", changes)):
         require(number >= 1, f"agent.{name}", number, "give a whole number of at least 1")
-    check_at_least(0, threshold=threshold, effect=effect, curiosity=curiosity)
+    check_at_least(0, threshold=threshold, effect=effect, curiosity=curiosity, share=share)
     check_at_least(2 * FEWEST, window=window)
 
     def build(indexed: IndexedTask) -> Tree:
@@ -268,7 +287,7 @@ def learned(
         past = sizes.begin()
         tree = np.zeros((rows, 6), dtype=np.int64)
         tree[:, FEATURE] = np.where(np.arange(rows) < indexed.states, LEAF, FREE)
-        totals = np.zeros((rows, actions, 5))
+        totals = np.zeros((rows, actions, 7))
         totals[:, :, SPAN] = window
         cells, *numbers = growing_horizon.begin(schedule, rows, actions)
         return Tree(
@@ -276,8 +295,9 @@ def learned(
             tree,
             past,
             past.copy(),
+            np.zeros(1, dtype=np.int64),
             np.stack([np.cumsum(widths) - widths, widths], axis=1).astype(np.int64),
-            np.zeros((rows, actions, int(widths.sum()), 4)),
+            np.zeros((rows, actions, int(widths.sum()), 6)),
             totals,
             indexed.states,
             sizes,
@@ -285,6 +305,7 @@ def learned(
             float(effect),
             float(window),
             float(curiosity),
+            float(share),
             *numbers,
         )
 

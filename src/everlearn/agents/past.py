@@ -1,6 +1,6 @@
 """What the agent ``learned`` keeps of the past, in bounded memory: the features about which its tree asks questions.
 
-A feature is a small whole number.  There are five kinds, in this order:
+A feature is a small whole number.  There are six kinds, in this order:
 
 ==============  ==========================================================  ==================================
 kind            its value                                                   a question about it
@@ -13,15 +13,18 @@ clocks          for each label, how long ago it was last seen or done       at l
 leads           for each observation, how much more often it was seen       at least n?
                 than every other since the last change of action, or
                 after an observation was last made
+orders          for each pair of labels, 1 if the first was seen or done    is it 1?
+                last, else 0
 ==============  ==========================================================  ==================================
 
 Changes detect a cue that was seen long ago; clocks detect wear and rhythm; leads approximate the belief of an agent
-that collects evidence, until an event makes it worthless.  A task with more than ``MOST_TIMED`` labels has no clocks
-and no leads, and one with more than ``MOST_LEADS`` leads has fewer of them, so that a step takes a bounded time.
+that collects evidence, until an event makes it worthless; orders detect a switch that one event turns on and another
+off, however long ago.  A task with more than ``MOST_TIMED`` labels has no clocks, leads and orders, and one with more
+than ``MOST_LEADS`` leads has fewer of them, so that a step takes a bounded time.
 Before the first step, observations, actions and changes have the first label of the task, clocks are at their maximum,
-and leads are 0.
+and leads and orders are 0.
 
-A step updates one number per feature, from which :func:`value_of` computes the value only when it is asked for.
+A step updates at most one number per feature, from which :func:`value_of` computes the value only when it is asked for.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from numpy.typing import NDArray
 from everlearn.tasks.indexed import IndexedTask
 
 MOST_TIMED = 16
-"""The most labels, observations and actions together, that have clocks and leads."""
+"""The most labels, observations and actions together, that have clocks, leads and orders."""
 
 MOST_LEADS = 48
 """The most leads."""
@@ -84,6 +87,7 @@ class Sizes(NamedTuple):
             *(("change", number) for number in range(1, self.changes + 1)),
             *(("clock", label) for label in range(self.timed)),
             *(("lead", count) for count in range(self.resets * self.observations)),
+            *(("order", pair) for pair in range(self.timed * (self.timed - 1) // 2)),
         ]
 
     @property
@@ -91,7 +95,7 @@ class Sizes(NamedTuple):
         """Return how many values each feature has."""
         lead = 2 * MOST_LEAD + 1
         labels = {"observation": self.observations, "action": self.actions, "change": self.observations}
-        return [{**labels, "clock": len(AGES) + 1, "lead": lead}[kind] for kind, _ in self.kinds]
+        return [{**labels, "clock": len(AGES) + 1, "lead": lead, "order": 2}[kind] for kind, _ in self.kinds]
 
     @property
     def ordered(self) -> int:
@@ -121,6 +125,8 @@ def value_of(past: NDArray[np.int64], sizes: Sizes, feature: int) -> int:
     if feature < first + sizes.timed:
         return LEVELS[past[feature]]  # type: ignore[no-any-return]
     labels = sizes.observations
+    if feature >= first + sizes.timed + sizes.resets * labels:
+        return past[feature]  # type: ignore[no-any-return]
     start = feature - (feature - first - sizes.timed) % labels
     most = 0
     for place in range(start, start + labels):
@@ -151,6 +157,9 @@ def update(past: NDArray[np.int64], sizes: Sizes, action: int, observation: int)
         if reset != observation + 1:
             count(past, counts, labels, observation)
         counts += labels
+    if sizes.timed > 0:
+        put_last(past, counts, sizes.timed, labels + action)
+        put_last(past, counts, sizes.timed, observation)
 
 
 def shift(past: NDArray[np.int64], place: int, length: int, newest: int) -> None:
@@ -158,6 +167,20 @@ def shift(past: NDArray[np.int64], place: int, length: int, newest: int) -> None
     for i in range(place + length - 1, place, -1):
         past[i] = past[i - 1]
     past[place] = newest
+
+
+def put_last(past: NDArray[np.int64], place: int, labels: int, label: int) -> None:
+    """Note that a label came after all others.
+
+    There is a number for each pair of labels, from ``place``: 1 if the first of them came last, else 0.
+    """
+    pair = place + label - 1
+    for other in range(label):
+        past[pair] = 0
+        pair += labels - other - 2
+    first = place + label * (2 * labels - label - 1) // 2
+    for i in range(first, first + labels - label - 1):
+        past[i] = 1
 
 
 def count(past: NDArray[np.int64], place: int, labels: int, observation: int) -> None:

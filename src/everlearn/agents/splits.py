@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import math
 
-from everlearn.agents.evidence import forget
+from everlearn.agents.evidence import answered_yes, forget
 from everlearn.agents.tree import (
     BORN,
     ERRORS,
     FEATURE,
-    FIRST,
     FREE,
     LEAF,
     NO,
     NUMBER,
     VALUE,
     VISITS,
-    WHICH,
-    WIDTH,
     YES,
     Tree,
-    ordered,
     set_visits,
     visits,
 )
@@ -44,15 +40,8 @@ def split(knowledge: Tree, s: int, feature: int, value: int, now: ScheduleValues
     knowledge.nodes[s, VALUE] = value
     knowledge.nodes[s, YES] = yes
     knowledge.nodes[s, NO] = no
-    first = knowledge.slots[feature, FIRST]
     for a in range(knowledge.totals.shape[1]):
-        n1 = 0.0
-        errors = 0.0
-        for slot in range(first, first + knowledge.slots[feature, WIDTH]):
-            which = knowledge.noticed[s, a, slot, WHICH]
-            if which == value or (which > value and feature >= ordered(knowledge.sizes)):
-                n1 += knowledge.noticed[s, a, slot, NUMBER]
-                errors += knowledge.noticed[s, a, slot, ERRORS]
+        n1, errors = answered_yes(knowledge, s, a, feature, value)
         n0 = knowledge.totals[s, a, NUMBER] - n1
         share = (n1 + 1.0) / (n1 + n0 + 2.0)
         inherit(knowledge, s, yes, a, share, n1, errors, now)

@@ -21,12 +21,13 @@ LEAF, FREE = -1, -2
 FIRST, WIDTH = 0, 1
 """The columns of ``slots``: the first slot of a feature, and how many it has."""
 
-NUMBER, ERRORS, SQUARES, WHICH = 0, 1, 2, 3
-"""The last axis of ``noticed``: how often, the sum of errors, and the value of the feature that a slot is for."""
+NUMBER, ERRORS, SQUARES, CODES, CODE_SQUARES, WHICH = range(6)
+"""The last axis of ``noticed``: how often, the sums of errors, of codes and of their squares, and the value of the
+feature that a slot is for."""
 
-SPAN, SINCE = 3, 4
-"""The last axis of ``totals``, after the number and the sum of errors: the sum of their squares, the number of errors
-after which the leaf is reviewed, and the step after which they are counted."""
+SPAN, SINCE = 5, 6
+"""The last axis of ``totals``, after the number and the sums: the number of errors after which the leaf is reviewed,
+and the step after which they are counted."""
 
 
 class Tree(NamedTuple):
@@ -39,6 +40,8 @@ class Tree(NamedTuple):
     past: NDArray[np.int64]
     before: NDArray[np.int64]
     """The past before the step that is being learned from."""
+    strayed: NDArray[np.int64]
+    """One number: more than 0 if the agent took an action that was not greedy in the last steps, up to ``lags`` ago."""
     slots: NDArray[np.int64]
     noticed: Table
     """By node, action and slot."""
@@ -50,6 +53,7 @@ class Tree(NamedTuple):
     effect: float
     window: float
     curiosity: float
+    share: float
     step_weight: float
     doubt: float
     rarity: float
