@@ -112,8 +112,9 @@ def as_version_2(directory: Path) -> None:
     connection.close()
 
 
-def test_an_agent_with_learned_states_of_an_earlier_version_is_refused(tmp_path):
-    """It was saved before the agent noticed what predicts observations."""
-    shutil.copytree(FIXTURES / "learned", tmp_path / "agent")
+@pytest.mark.parametrize("agent", ["learned", "planner"])
+def test_an_agent_of_an_earlier_version_that_had_other_parameters_or_arrays_is_refused(agent, tmp_path):
+    """They were saved before ``learned`` had a further parameter, and before ``planner`` kept its model in records."""
+    shutil.copytree(FIXTURES / agent, tmp_path / "agent")
     with pytest.raises(LiveError, match=r"another version of everlearn .* 'everlearn replay'"):
         el.live(tmp_path / "agent")

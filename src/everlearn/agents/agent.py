@@ -35,10 +35,10 @@ _RENAMED = {"take": "snapshot", "put": "restore", "dump": "to_bytes", "interface
 _PARAMETERS = ("parameters", "schedule_parameters")
 
 OTHER_VERSION = (
-    "; another version of everlearn saved it, whose agent has other parameters: use that version, or train a new agent "
-    "on the journal of a durable agent with 'everlearn replay'"
+    "; another version of everlearn saved it, whose agent has other parameters or arrays: use that version, or train "
+    "a new agent on the journal of a durable agent with 'everlearn replay'"
 )
-"""Added to the message if the names of the parameters differ, and not only their values."""
+"""Added to the message if the names of the parameters or arrays differ, and not only their values or shapes."""
 
 
 class Agent:
@@ -260,7 +260,9 @@ class Agent:
         fields = stored_arrays(self.knowledge)
         shapes = {name: array.shape for name, array in fields.items()}
         if (given := {name: array.shape for name, array in state.epistemic.items()}) != shapes:
-            raise SnapshotError(f"the agent state has arrays {given}, the design {self.design.name!r} has {shapes}")
+            other = OTHER_VERSION if set(given) != set(shapes) else ""
+            message = f"the agent state has arrays {given}, the design {self.design.name!r} has {shapes}{other}"
+            raise SnapshotError(message)
         check_arrays(state.epistemic, fields)
         algorithmic = state.algorithmic
         check_algorithmic(algorithmic)
