@@ -21,6 +21,7 @@ AGENTS: dict[str, str] = {
     "imed-rl": "everlearn.agents.imed_rl:imed_rl",
     "med-rl": "everlearn.agents.med_rl:med_rl",
     "planner": "everlearn.agents.planner:planner",
+    "lattice": "everlearn.agents.lattice:lattice",
     "static": "everlearn.agents.static:static",
     "gradient": "everlearn.agents.gradient:gradient",
     "curvature": "everlearn.agents.curvature:curvature",
