@@ -1,8 +1,8 @@
 """The lattice planner: what is learned of moves in one place is used in all places like it.
 
 The parts of an aleatoric state that is a tuple of whole numbers, such as the lengths of queues, are the coordinates of
-a *place*.  A step is a *move*: the difference of two places.  Places are *alike* if they are equally near to the ends of
-the lattice: they have the same coordinates where one is less than ``near`` away from an end, and the others count as
+a *place*.  A step is a *move*: the difference of two places.  Places are *alike* if they are equally near to the ends
+of the lattice: they have the same coordinates where one is less than ``near`` away from an end, and the others count as
 far.  For each kind of place and each action the agent counts the moves, and sums the rewards and the places after the
 step.  So the chances of moves are learned from all visits to places of a kind.  The reward of a step is estimated as
 the mean of its kind, plus w times the difference of the next place from its mean, where w are the weights of a linear
@@ -13,9 +13,9 @@ It plans on this model by relative value iteration in place (Gauss-Seidel), with
     A(s, a) = r(s, a) - g + sum of p(move) (h(s + move) - h(s)),    h(s) += max_a A(s, a) / (1 - p(stay)),
 
 but in the state that was visited most, h stays, and g += max_a A(s, a) / T instead, where T is the mean time between
-visits to it.  (With more than 1 / T, g overshoots: if g is too small by d, the values of what follows are too large by up
-to d T.)  Each step does a fixed number of backups: of the two states of the step, and of others in turn; g changes only
-when it is the turn of that state.
+visits to it.  (With more than 1 / T, g overshoots: if g is too small by d, the values of what follows are too large by
+up to d T.)  Each step does a fixed number of backups: of the two states of the step, and of others in turn; g changes
+only when it is the turn of that state.
 
 If some aleatoric states are no places, such as ``outside`` in a network of queues, the lattice has no upper end: it is
 a part of a larger one.  Then a move across its upper boundary is planned as if it stayed there, and steps to or from
@@ -204,42 +204,49 @@ def back_up(knowledge: Lattice, s: int, share: float) -> None:
         return
     best = knowledge.cells["best"]
     value = knowledge.cells["value"]
-    counts = knowledge.counts
-    sums = knowledge.sums
-    weights = knowledge.weights
     run = knowledge.run
-    dimensions = knowledge.places.shape[1]
     known = int(run["known"][0, 0])
     ahead = np.zeros(known)
     stays = np.zeros(known)
     for move in range(known):
         following = place_after(knowledge, s, move)
-        ahead[move] = best[following, 0] - best[s, 0]
-        for c in range(dimensions):
-            ahead[move] += weights[c + 1] * knowledge.places[following, c]
+        ahead[move] = best[following, 0] - best[s, 0] + linear_reward(knowledge, following)
         stays[move] = 1.0 if following == s else 0.0
     most = -math.inf
     pace = 1.0
     for a in range(value.shape[1]):
-        visits = sums[kind, a, VISITS]
+        visits = knowledge.sums[kind, a, VISITS]
         if visits > 0.0 and value[s, a] > -math.inf:
-            total = sums[kind, a, REWARD]
-            for c in range(dimensions):
-                total -= weights[c + 1] * sums[kind, a, PLACE + c]
+            total = unexplained(knowledge, kind, a)
             staying = 0.0
             for move in range(known):
-                total += counts[kind, a, move] * ahead[move]
-                staying += counts[kind, a, move] * stays[move]
+                total += knowledge.counts[kind, a, move] * ahead[move]
+                staying += knowledge.counts[kind, a, move] * stays[move]
             gained = total / visits - run["gain"][0, 0]
             value[s, a] = best[s, 0] + gained
-            if gained > most:
-                most = gained
-                pace = max(1.0 - staying / visits, LEAST_PACE)
-    if most > -math.inf:
-        if s == run["usual"][0, 0]:
-            run["gain"][0, 0] += share * most
-        else:
-            best[s, 0] += most / pace
+            pace = max(1.0 - staying / visits, LEAST_PACE) if gained > most else pace
+            most = max(most, gained)
+    if s == run["usual"][0, 0]:
+        run["gain"][0, 0] += share * most if most > -math.inf else 0.0
+    elif most > -math.inf:
+        best[s, 0] += most / pace
+
+
+def linear_reward(knowledge: Lattice, s: int) -> float:
+    """Return w times a place."""
+    reward: float = 0.0
+    for c in range(knowledge.places.shape[1]):
+        reward += knowledge.weights[c + 1] * knowledge.places[s, c]
+    return reward
+
+
+def unexplained(knowledge: Lattice, kind: int, a: int) -> float:
+    """Return the sum of the rewards of a kind of place and an action that the weights do not explain."""
+    sums = knowledge.sums
+    total: float = sums[kind, a, REWARD]
+    for c in range(knowledge.places.shape[1]):
+        total -= knowledge.weights[c + 1] * sums[kind, a, PLACE + c]
+    return total
 
 
 def place_after(knowledge: Lattice, s: int, move: int) -> int:
