@@ -1,0 +1,106 @@
+"""The lattice planner: its planning against exact optima, what it shares, and which states are places."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import everlearn as el
+from everlearn.agents.lattice import PLACE, REWARD, VISITS, Lattice, back_up, lattice, move_between
+from everlearn.aleatoric.places import find_places
+from everlearn.errors import InputError
+from everlearn.tasks.queueing_network import queueing_network
+from tests.worlds import environment_stream
+
+LARGE = 1e6
+"""How many visits the exact model counts as; only ratios matter."""
+
+
+def informed(task: el.Task, design: el.Design) -> Lattice:
+    """Return what an agent knows that has seen every outcome as often as it is probable."""
+    indexed = el.IndexedTask(design.view(task))
+    knowledge = design.build(indexed)
+    low, scope = task.reward.low, task.reward.high - task.reward.low
+    for s, label in enumerate(task.states):
+        for a, action in enumerate(task.actions):
+            for observation, probability, _ in task.model.outcomes(s, action):
+                following, reward = indexed.step(s, a, indexed.observation(observation))
+                cell, weight = knowledge.kinds[s], LARGE * probability
+                assert label == task.states[s]
+                knowledge.counts[cell, a, move_between(knowledge, s, following)] += weight
+                sums = knowledge.sums[cell, a]
+                sums[VISITS] += weight
+                sums[REWARD] += weight * (reward - low) / scope
+                sums[PLACE:] += weight * knowledge.places[following]
+    return knowledge
+
+
+@pytest.mark.parametrize("near", [1, 3])
+def test_planning_finds_the_optimum(near):
+    # With near=1, all lengths between the ends share their moves, and the optimum is the same.
+    task = queueing_network(queues=1, capacity=5, window=0, fast_cost=2.0)
+    knowledge = informed(task, lattice(near=near))
+    assert len(knowledge.sums) == (3 if near == 1 else 6)
+    for _ in range(1500):
+        for s in range(6):
+            back_up(knowledge, s, 0.3)
+    low, scope = task.reward.low, task.reward.high - task.reward.low
+    best = el.Theory(task).optimum
+    assert low + scope * knowledge.run["gain"][0, 0] == pytest.approx(best.average_reward, abs=1e-9)
+
+
+def test_a_move_is_known_where_it_was_never_seen():
+    agent = el.Agent("riverswim", lattice(near=1), seed=1)
+    for observation in (1, 2):
+        agent.observe(observation, executed="right")
+    knowledge = agent.knowledge
+    assert knowledge.kinds.tolist() == [2, 1, 1, 1, 1, 0]
+    assert knowledge.counts[1].sum() == 1
+    knowledge.cells["best"][4] = 7.0
+    back_up(knowledge, 3, 0.0)
+    assert knowledge.cells["value"][3, 1] > 6.0
+
+
+def test_the_weights_are_those_of_least_squares():
+    agent = el.Agent("criss-cross", lattice(backups=0), parameters={"task.seen": 3}, seed=1)
+    environment = agent.task.start(environment_stream(1))
+    x, y = [], []
+    for _ in range(100):
+        earlier = agent.aleatoric_state
+        reward = agent.observe(environment.step(agent.act()))
+        if "outside" not in (earlier, agent.aleatoric_state):
+            x.append([1, *agent.aleatoric_state])
+            y.append((reward - agent.task.reward.low) / (agent.task.reward.high - agent.task.reward.low))
+    ridge = np.array(x).T @ x + np.eye(4) / 100
+    np.testing.assert_allclose(agent.knowledge.weights, np.linalg.solve(ridge, np.array(x).T @ y), rtol=1e-8)
+
+
+def test_seldom_taken_actions_are_taken():
+    agent = el.Agent("riverswim", lattice(trials=3), seed=1)
+    environment = agent.task.start(environment_stream(1))
+    for _ in range(400):
+        agent.observe(environment.step(agent.act()))
+    visits = agent.knowledge.sums[:, :, VISITS]
+    met = visits.sum(axis=1) > 100
+    assert met.any()
+    assert visits[met].min() >= 3 * math.log(301)
+
+
+def test_states_that_are_no_lattice_are_kinds_of_their_own():
+    assert find_places(["a", "b", (1, "c")], 1).kinds.tolist() == [0, 1, 2]
+    scattered = [(7 * k, -7 * k) for k in range(9)]
+    assert len(set(find_places(scattered, 1).kinds.tolist())) == 9
+
+
+def test_coordinates_may_be_negative_and_places_may_be_missing():
+    found = find_places([(-1, 3), (0, 3), (-1, 4)], 1)
+    assert found.places.tolist() == [[0, 0], [1, 0], [0, 1]]
+    assert found.index.tolist() == [0, 2, 1, -1]
+
+
+@pytest.mark.parametrize("wrong", [{"near": 0}, {"trials": -1}, {"backups": -1}])
+def test_wrong_parameters_are_refused(wrong):
+    with pytest.raises(InputError, match=f"agent.{next(iter(wrong))}"):
+        lattice(**wrong)
