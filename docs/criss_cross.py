@@ -3,7 +3,7 @@
 For each seed and regime, the agent ``lattice`` learns for 10^7 events.  Its greedy policy is then frozen and simulated
 for 10^9 events in heavy traffic and 2 10^8 elsewhere, by a program of its own that shares nothing with the engine.  A
 line per policy is appended to OUT/results.jsonl, with a standard error from 50 batches; what is there is not computed
-again.
+again.  ``python -m docs.criss_cross OUT rules`` simulates the rules that operators use for 2 10^8 events each.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ import numba
 import numpy as np
 
 import everlearn as el
-from everlearn.tasks.networks import REGIMES
+from everlearn.environments.fluid import LEVELS
+from everlearn.tasks.networks import REGIMES, criss_cross
 
 SEEDS, EVENTS, SEEN, BATCHES = (1, 2, 3), 1e7, 45, 50
+
+LONGEST = 160
+"""The most jobs of a class for which a rule is applied; beyond, which hardly ever happens, that of maximum pressure."""
 
 
 def learned(regime: str, seed: int) -> tuple[float, Any]:
@@ -61,9 +65,35 @@ def batches(arrival: float, rate: float, policy: Any, events: int, seed: int) ->
     return averages
 
 
+def rules(regime: str) -> dict[str, Any]:
+    """Return the policies of rules: 1 where class 3 is preferred."""
+    x1, x2, x3 = lengths = np.indices((LONGEST + 1,) * 3)
+    network, levels = criss_cross(regime=regime, seen=1).network, range(LEVELS + 1)
+    fluid = np.array([[[network.choose("fluid", (i, j, k))[0] == 2 for k in levels] for j in levels] for i in levels])
+    shrunk = np.rint(lengths * np.minimum(1.0, LEVELS / np.maximum(lengths.max(axis=0), 1))).astype(int)
+    third = {
+        "c-mu": np.zeros(x1.shape),
+        "max-pressure": x1 - x2 < x3,
+        "longest-queue": x1 < x3,
+        "last-buffer": np.ones(x1.shape),
+        "fluid": fluid[tuple(shrunk)],
+    }
+    return {name: policy.astype(np.int8) for name, policy in third.items()}
+
+
+def compare_rules(out: Path) -> None:
+    """Simulate the rules in all regimes."""
+    for regime in REGIMES:
+        for rule, policy in rules(regime).items():
+            found = batches(*REGIMES[regime][:2], policy, 200_000_000, 1)
+            row = {"regime": regime, "rule": rule, "cost": found.mean(), "error": found.std(ddof=1) / BATCHES**0.5}
+            with (out / "rules.jsonl").open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            print(row, flush=True)  # noqa: T201
+
+
 def main(out: Path) -> None:
     """Compute what is missing."""
-    out.mkdir(exist_ok=True)
     path = out / "results.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
     done = {(row["regime"], row["seed"]) for row in map(json.loads, lines)}
@@ -82,4 +112,5 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    Path(sys.argv[1]).mkdir(exist_ok=True)
+    (compare_rules if sys.argv[2:] == ["rules"] else main)(Path(sys.argv[1]))

@@ -104,3 +104,15 @@ def test_coordinates_may_be_negative_and_places_may_be_missing():
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(InputError, match=f"agent.{next(iter(wrong))}"):
         lattice(**wrong)
+
+
+def test_the_gain_does_not_overshoot():
+    # If g moved by the whole error at every visit to the usual state, it would be 3e20 here.
+    agents = []
+    tandem = {"task.topology": "tandem", "task.see_reputation": True}
+    el.run(
+        "queueing-network", "lattice", steps=1000, seed=5, engine="reference", parameters=tandem, finished=agents.append
+    )
+    knowledge = agents[0].knowledge
+    assert 0 < knowledge.run["gain"][0, 0] < 1
+    assert np.abs(knowledge.cells["best"]).max() < 1000
